@@ -1,0 +1,45 @@
+# One line per job. Every job first makes sure that .venv is what requirements.lock says.
+PYTHON ?= python3
+BIN := $(CURDIR)/.venv/bin
+export PATH := $(BIN):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup lab author test test-slow lint build figures sample grade lock
+
+help:  ## list the jobs
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+
+setup:
+	@$(PYTHON) tools/set_up.py
+
+lab: setup  ## read, run and answer: JupyterLab on the course map, on your own copies in workspace/
+	@python tools/lab.py $(LAB_FLAGS)
+
+author: setup  ## write: JupyterLab on the sources (right-click a .py file, Open With, Notebook)
+	@python tools/lab.py --author $(LAB_FLAGS)
+
+test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
+	@python -m pytest -m "not slow" tests
+	@python -m pytest --nbval lectures
+	@python -m pytest --nbval solutions
+
+test-slow: setup  ## the tests that take minutes each
+	@python -m pytest -m slow
+
+lint: setup  ## ruff on all code
+	@ruff check . && ruff format --check .
+
+build: setup figures  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
+	@python sources/build.py $(ONLY)
+
+figures: setup  ## draw figures/*.svg again
+	@for source in figures/make_*.py; do python $$source || exit 1; done
+
+sample: setup  ## grade the sample class and show who got what and why
+	@python -m tests.sample_class
+
+grade: setup  ## grade what lies in submitted/: make grade ASSIGNMENT=a2_self_attention
+	@python -m autograder grade $(ASSIGNMENT)
+
+lock: setup  ## resolve requirements.lock again from pyproject.toml
+	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

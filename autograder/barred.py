@@ -1,0 +1,135 @@
+"""Find what a part may not use: by reading the code it reaches, never by running it."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+OWN_PACKAGES = ("course_utils", "autograder")
+
+
+@dataclass
+class Definitions:
+    """Top-level statements of a notebook's code cells, by the names that they bind."""
+
+    statements: dict[str, list[tuple[ast.stmt, str]]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cells: Iterable[str]) -> Definitions:
+        """Read the cells; one that is no Python is left out, since it defines nothing either."""
+        found = cls()
+        for cell in cells:
+            try:
+                source = TransformerManager().transform_cell(cell)
+                tree = ast.parse(source)
+            except (SyntaxError, ValueError, RecursionError):
+                continue
+            for statement in tree.body:
+                text = ast.get_source_segment(source, statement) or ""
+                for name in _bound_names(statement):
+                    found.statements.setdefault(name, []).append((statement, text))
+        return found
+
+    def reached_from(self, name: str) -> Iterator[ast.stmt]:
+        """Every statement that the definition of ``name`` can reach through global names."""
+        todo, done = [name], set()
+        while todo:
+            current = todo.pop()
+            if current in done:
+                continue
+            done.add(current)
+            for statement, text in self.statements.get(current, []):
+                yield statement
+                todo.extend(_global_names(text))
+
+
+def _bound_names(statement: ast.stmt) -> set[str]:
+    """Names that one top-level statement gives a meaning to, also inside `if`, `for`, `with`."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            base = node.value
+            while isinstance(base, ast.Attribute):
+                base = base.value
+            if isinstance(base, ast.Name):
+                names.add(base.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return names
+
+
+def _global_names(text: str) -> set[str]:
+    """Names that a statement looks up in the notebook, as opposed to its own locals."""
+
+    def walk(table: symtable.SymbolTable, top: bool) -> Iterator[str]:
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (top or symbol.is_global()):
+                yield symbol.get_name()
+        for child in table.get_children():
+            yield from walk(child, False)
+
+    try:
+        return set(walk(symtable.symtable(text, "notebook", "exec"), True))
+    except SyntaxError:
+        return set()
+
+
+def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterable[str]) -> str:
+    """The first thing that ``part`` uses and may not, in words; empty if there is none.
+
+    Args:
+        cells: source of the notebook's code cells.
+        part: name of the function or class that is graded.
+        barred: library names that would be the answer itself. A function of that name which the
+            notebook defines is the student's own, and free.
+        modules: modules of the course that may be imported.
+    """
+    definitions, barred, modules = Definitions.of(cells), set(barred), set(modules)
+    own = {
+        name
+        for name, statements in definitions.statements.items()
+        if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node, _ in statements)
+    }
+    for statement in definitions.reached_from(part):
+        for node in ast.walk(statement):
+            used = _uses(node, barred, own) or _imports(node, modules)
+            if used:
+                return used
+    return ""
+
+
+def _uses(node: ast.AST, barred: set[str], own: set[str]) -> str:
+    if isinstance(node, ast.Attribute) and node.attr in barred:
+        mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        return "" if mine else ast.unparse(node)
+    if isinstance(node, ast.Name) and node.id in barred - own:
+        return node.id
+    if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:
+        return node.name
+    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in barred:
+        return repr(node.value)
+    return ""
+
+
+def _imports(node: ast.AST, modules: set[str]) -> str:
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        base = node.module
+        names = [f"{base}.{alias.name}" if base in OWN_PACKAGES else base for alias in node.names]
+    else:
+        return ""
+    for name in names:
+        if name.split(".")[0] in OWN_PACKAGES and name not in modules:
+            return f"import of {name}"
+    return ""

@@ -1,0 +1,59 @@
+"""What a check cell runs inside the notebook's own kernel: probe here, verdict here, same words.
+
+Batch grading moves the verdict out of this process; what a student reads stays the same.
+"""
+
+from __future__ import annotations
+
+from IPython import get_ipython
+from IPython.display import display
+
+from autograder.checks import load
+from autograder.probe import answer
+from autograder.report import as_html, as_text
+from autograder.verdict import PartVerdict, decide
+
+VERDICT_MIME = "application/vnd.attention-course.verdict+json"
+
+_decided: dict[tuple[str, str], PartVerdict] = {}
+
+
+def grade(assignment_name: str, part_name: str) -> float:
+    """Decide a part of the running notebook, show the verdict, and return the points.
+
+    nbgrader takes the number that a grade cell ends with as the points of that cell.
+
+    Args:
+        assignment_name: the assignment's id, such as ``a2_self_attention``.
+        part_name: the function or class to decide.
+
+    Returns:
+        the points earned, from 0 to the points of the part.
+
+    Raises:
+        KeyError: there is no such part; LookupError: there is no such assignment.
+    """
+    shell = get_ipython()
+    assignment = load(assignment_name)
+    part = assignment.part(part_name)
+    verdict = decide(
+        assignment,
+        part,
+        probe=lambda message: answer(message, shell.user_ns),
+        cells=[cell for cell in shell.user_ns["_ih"] if "autograder.cell" not in cell],
+        failed_before=[
+            name
+            for (owner, name), earlier in _decided.items()
+            if owner == assignment_name and not earlier.right
+        ],
+    )
+    _decided[assignment_name, part_name] = verdict
+    display(
+        {
+            "text/plain": as_text(verdict),
+            "text/html": as_html(verdict),
+            VERDICT_MIME: verdict.as_dict(),
+        },
+        raw=True,
+    )
+    return verdict.earned

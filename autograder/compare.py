@@ -1,0 +1,137 @@
+"""Compare what a student's code returned with what the reference returned, and say what differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.wire import Opaque
+
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+
+
+def kind_of(value: Any) -> str:
+    """A value's type in words that a student knows."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, np.ndarray):
+        return f"a NumPy array of shape {value.shape}"
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        return f"a {kind} of {len(value)} ({', '.join(kind_of(item) for item in value)})"
+    if value is None:
+        return "None (is there a `return`?)"
+    if isinstance(value, Opaque):
+        return f"a value of type {value.type_name}"
+    return f"{value!r} of type {type(value).__name__}"
+
+
+def numbers(values: torch.Tensor, most: int = 5) -> str:
+    """The first few numbers of a tensor, rounded as people read them."""
+    flat = values.flatten()
+    text = ", ".join(
+        str(bool(item)) if flat.dtype == torch.bool else f"{float(item):.4g}"
+        for item in flat[:most]
+    )
+    return f"[{text}{', …' if flat.numel() > most else ''}]"
+
+
+def values_agree(expected: Any, got: Any) -> str | None:
+    """None if ``got`` is ``expected`` within tolerance, else one sentence on the first difference.
+
+    Tensors and NumPy arrays count by their values; a dtype or device is not compared here.
+    """
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple | list) or len(got) != len(expected):
+            return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
+            problem = values_agree(wanted, item)
+            if problem:
+                return f"in result {number} of {len(expected)} (counting from 0), {problem}"
+        return None
+    if isinstance(expected, bool):
+        if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
+            got = bool(got)
+        if not isinstance(got, bool):
+            return f"expected {expected}, got {kind_of(got)}"
+        return None if got == expected else f"expected {expected}, got {got}"
+    if isinstance(got, np.ndarray):
+        got = torch.from_numpy(got)
+    if not isinstance(got, torch.Tensor):
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    if got.shape != expected.shape:
+        return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    return _numbers_agree(expected, got)
+
+
+def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
+    wanted, found = expected.double(), got.double()
+    if not torch.isfinite(found).all() and torch.isfinite(wanted).all():
+        return "the result holds NaN or infinity"
+    if torch.allclose(wanted, found, rtol=RELATIVE, atol=ABSOLUTE):
+        return None
+    if wanted.dim() < 2:
+        return f"expected {numbers(expected)}, got {numbers(got)}"
+    rows = wanted.reshape(-1, wanted.shape[-1]), found.reshape(-1, found.shape[-1])
+    apart = (rows[0] - rows[1]).abs().amax(dim=1)
+    row = int(apart.argmax())
+    where = np.unravel_index(row, wanted.shape[:-1])
+    index = ", ".join(str(int(item)) for item in where)
+    return f"row [{index}] should be {numbers(rows[0][row])} and is {numbers(rows[1][row])}"
+
+
+def first_agrees(expected: tuple, got: Any) -> str | None:
+    """Compare only the first of several results; what stands beside it is another step's matter."""
+    if not isinstance(got, tuple | list) or not got:
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    problem = values_agree(expected[0], got[0])
+    return f"in result 0 (counting from 0), {problem}" if problem else None
+
+
+def rows_rank(expected: torch.Tensor, got: Any) -> str | None:
+    """Accept any positive rows that sum to one and order the words as the expected rows do."""
+    if isinstance(got, np.ndarray):
+        got = torch.from_numpy(got)
+    if not isinstance(got, torch.Tensor):
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    if got.shape != expected.shape:
+        return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    found = got.double()
+    sums = found.sum(dim=-1)
+    if not torch.isfinite(found).all():
+        return "the result holds NaN or infinity"
+    if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+        return f"each row should sum to 1; your rows sum to {numbers(sums)}"
+    if (found < 0).any():
+        return f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
+    order, other = expected.argsort(dim=-1), found.argsort(dim=-1)
+    wrong = (order != other).any(dim=-1)
+    if wrong.any():
+        row = int(wrong.nonzero()[0])
+        return (
+            f"row [{row}] should give its largest weight to word {int(order[row, -1])} and its "
+            f"smallest to word {int(order[row, 0])}; yours has {int(other[row, -1])} and "
+            f"{int(other[row, 0])}"
+        )
+    return None
+
+
+def strict_differences(expected: Any, got: Any) -> str | None:
+    """What values alone do not show: the framework, the dtype, and plain Python types."""
+    if isinstance(expected, tuple):
+        for wanted, item in zip(expected, got, strict=True):
+            problem = strict_differences(wanted, item)
+            if problem:
+                return problem
+        return None
+    if isinstance(expected, bool):
+        if not isinstance(got, bool):
+            return f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
+        return None
+    if not isinstance(got, torch.Tensor):
+        return f"expected a torch tensor, got {kind_of(got)}"
+    if got.dtype != expected.dtype:
+        return f"expected dtype {expected.dtype}, the dtype of the input, got {got.dtype}"
+    return None

@@ -1,0 +1,80 @@
+"""Functions of a sequence, (T, D) in and T rows out, that a check may hand to student code.
+
+A function cannot cross the border as data, so a check names one of these and the probe looks it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+
+def doubled(x: Tensor) -> Tensor:
+    """Treats each row alone: equivariant."""
+    return 2 * x
+
+
+def unchanged(x: Tensor) -> Tensor:
+    """The identity: equivariant, not invariant."""
+    return x.clone()
+
+
+def centred(x: Tensor) -> Tensor:
+    """Mixes rows through their mean: equivariant, with rounding that depends on the order."""
+    return x - x.mean(dim=0)
+
+
+def share_of_total(x: Tensor) -> Tensor:
+    """Softmax down the sequence: equivariant, with rounding that depends on the order."""
+    return x.softmax(dim=0)
+
+
+def total_everywhere(x: Tensor) -> Tensor:
+    """The same row at every position: equivariant and invariant at once."""
+    return x.sum(dim=0).expand_as(x).clone()
+
+
+def row_lengths(x: Tensor) -> Tensor:
+    """One number a row, shape (T,): equivariant."""
+    return x.norm(dim=1)
+
+
+def running_sum(x: Tensor) -> Tensor:
+    """Each row adds those before it: depends on the order."""
+    return x.cumsum(dim=0)
+
+
+def backwards(x: Tensor) -> Tensor:
+    """Rows in reverse: depends on the order."""
+    return x.flip(0)
+
+
+def sorted_rows(x: Tensor) -> Tensor:
+    """Sorts each column: the order of the input leaves no trace, so invariant, not equivariant."""
+    return x.sort(dim=0).values
+
+
+def minus_first(x: Tensor) -> Tensor:
+    """Compares each row with the first: depends on the order."""
+    return x - x[0]
+
+
+def slightly_positional(x: Tensor) -> Tensor:
+    """Adds a small multiple of the position: depends on the order, but only a little."""
+    return x + 0.01 * torch.arange(len(x), dtype=x.dtype).unsqueeze(1)
+
+
+def all_pairs(x: Tensor) -> Tensor:
+    """Distances between rows, shape (T, T): permutes along both axes, so not equivariant."""
+    return torch.cdist(x, x)
+
+
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    function.__name__: function
+    for function in (
+        doubled, unchanged, centred, share_of_total, total_everywhere, row_lengths,
+        running_sum, backwards, sorted_rows, minus_first, slightly_positional, all_pairs,
+    )
+}  # fmt: skip

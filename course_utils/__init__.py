@@ -1,0 +1,1 @@
+"""Reference implementations for the course: small, exact, and meant to be read."""

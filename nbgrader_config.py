@@ -1,0 +1,27 @@
+# nbgrader reads this file when it is started in this folder.
+c = get_config()  # noqa: F821
+
+c.CourseDirectory.course_id = "attention"
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "exercises"
+
+c.ClearSolutions.code_stub = {
+    "python": "# Write your answer here and delete the next line.\n"
+    'raise NotImplementedError("not answered yet")'
+}
+
+# Cells that students deleted, moved or edited are put right before anything runs.
+c.Autograde.sanitize_preprocessors = [
+    "autograder.intake.Intake",
+    "nbgrader.preprocessors.ClearOutput",
+    "nbgrader.preprocessors.DeduplicateIds",
+    "nbgrader.preprocessors.OverwriteKernelspec",
+    "nbgrader.preprocessors.OverwriteCells",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
+# Seconds for one cell. A check gives a call five of them and then names the endless loop itself.
+c.Execute.timeout = 20
+
+# The kernels' own warnings do not belong between an instructor's results.
+c.Execute.extra_arguments = ["--log-level=ERROR"]

@@ -1,0 +1,318 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 02_basic_self_attention
+#     minutes: 60
+#     summary: attention weights, context vectors, attention on a batch, and a test for equivariance
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 2: self-attention without parameters
+#
+# You write the attention of [lecture 2](../../lectures/02_basic_self_attention.ipynb) yourself: first for
+# one sentence, then for a batch, and last a test of what it can and cannot know about word order.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `attention_weights` | 3 | 10 min | ●○○ |
+# | 2 | `basic_self_attention` | 2 | 5 min | ●○○ |
+# | 3 | `self_attention` | 3 | 20 min | ●●○ |
+# | 4 | `is_permutation_equivariant` | 2 | 25 min | ●●● |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other lengths and widths, batches, `float64`, gradients.
+# - Any code that does what the text says is right: loops, `einsum`, `torch.bmm`, helper functions in cells
+#   of your own.
+# - What would be the answer itself is barred: `F.scaled_dot_product_attention`, `nn.MultiheadAttention` and
+#   their functional forms, and everything in `course_utils` except `signoff`.
+# - Three rules hold for every part. A function never changes its inputs. The result has the dtype and
+#   device of the input. Gradients flow from the result back to every input, so no `.detach()`,
+#   `.item()` or `.numpy()` on the way.
+# - A later part never fails because an earlier one did: it is then decided with our version of that part.
+# - **Nothing here is scaled.** The division by $\sqrt{d_k}$ comes in lecture 3.
+
+# %%
+import torch
+
+# %% [markdown]
+# ## 1. Attention weights
+#
+# One sentence is a tensor `x` of shape `(T, D)`: $T$ words, each a vector of width $D$. The *score* of word
+# $j$ for word $i$ is their dot product, and each row of scores becomes weights by a softmax:
+#
+# $$\omega_{ij} = x_i \cdot x_j, \qquad
+# \alpha_{ij} = \frac{\exp(\omega_{ij})}{\sum_{k=1}^{T} \exp(\omega_{ik})}$$
+#
+# **Write** `attention_weights(x)`: `x` of shape `(T, D)` → $\alpha$ of shape `(T, T)`.
+#
+# **By hand:** for the two words $(1, 0)$ and $(0, 2)$ the scores are
+# $\begin{pmatrix}1 & 0\\ 0 & 4\end{pmatrix}$. The first row of weights is
+# $e/(e+1) \approx 0.731$ and $1/(e+1) \approx 0.269$; the second is $0.018$ and $0.982$.
+#
+# <details><summary>Hint</summary>
+#
+# All scores at once are one matrix product of `x` with its own transpose. The softmax has an argument that
+# says along which axis the numbers shall sum to one: for word $i$ that is row $i$.
+#
+# </details>
+
+
+# %% solution="attention_weights"
+def attention_weights(x):
+    """Weights with which each word attends to each word: x (T, D) -> (T, T), rows sum to one."""
+    ### BEGIN SOLUTION
+    scores = x @ x.T  # (T, T)
+    return scores.softmax(dim=-1)
+    ### END SOLUTION
+
+
+# %% test="attention_weights"
+def test_attention_weights():
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    weights = attention_weights(x)
+    assert isinstance(weights, torch.Tensor), f"expected a tensor, got {type(weights).__name__}"
+    assert weights.shape == (2, 2), f"expected shape (2, 2), got {tuple(weights.shape)}"
+    rows, columns = weights.sum(dim=1), weights.sum(dim=0)
+    assert torch.allclose(rows, torch.ones(2)), (
+        f"each row should sum to one; your rows sum to {rows.tolist()} and your columns to "
+        f"{columns.tolist()}. Along which axis does your softmax run?"
+    )
+    expected = torch.tensor([[0.7311, 0.2689], [0.0180, 0.9820]])
+    assert torch.allclose(weights, expected, atol=1e-3), (
+        f"for the two words (1, 0) and (0, 2), expected\n{expected}\ngot\n{weights}\n"
+        "Are the scores plain dot products, neither scaled nor normalised?"
+    )
+    x = torch.randn(3, 5, generator=torch.Generator().manual_seed(2))
+    assert attention_weights(x).shape == (3, 3), (
+        "a sentence of 3 words of width 5 has 3 × 3 weights, "
+        f"got shape {tuple(attention_weights(x).shape)}. Are words compared, not features?"
+    )
+
+
+test_attention_weights()
+print("✓ attention_weights")
+
+# %% check="attention_weights"
+
+# %% [markdown]
+# ## 2. Context vectors
+#
+# With its weights, each word collects from all words what it needs: the *context vector*
+#
+# $$z_i = \sum_{j=1}^{T} \alpha_{ij}\, x_j$$
+#
+# **Write** `basic_self_attention(x)`: `x` of shape `(T, D)` → the pair `(z, weights)` of shapes `(T, D)` and
+# `(T, T)`, in this order. You may call `attention_weights`.
+#
+# **By hand:** for the same two words, $z_1 = 0.731\,(1, 0) + 0.269\,(0, 2) = (0.731, 0.538)$.
+#
+# <details><summary>Hint</summary>
+#
+# A sum over $j$ of a row of weights times the rows of `x` is, for all $i$ at once, a matrix product.
+#
+# </details>
+
+
+# %% solution="basic_self_attention"
+def basic_self_attention(x):
+    """Context vectors and the weights behind them: x (T, D) -> (z (T, D), weights (T, T))."""
+    ### BEGIN SOLUTION
+    weights = attention_weights(x)  # (T, T)
+    return weights @ x, weights
+    ### END SOLUTION
+
+
+# %% test="basic_self_attention"
+def test_basic_self_attention():
+    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    result = basic_self_attention(x)
+    assert isinstance(result, tuple) and len(result) == 2, (
+        f"expected the pair (z, weights), got {type(result).__name__}. Does it return both?"
+    )
+    z, weights = result
+    expected = torch.tensor([[0.7311, 0.5379], [0.0180, 1.9640]])
+    assert torch.allclose(z, expected, atol=1e-3), (
+        f"for the two words (1, 0) and (0, 2), expected z =\n{expected}\ngot\n{z}\n"
+        "Does word i use row i of the weights? Is z the first of the two results?"
+    )
+    assert torch.allclose(weights.sum(dim=1), torch.ones(2)), (
+        "the second result should be the weights, whose rows sum to one; "
+        f"yours sum to {weights.sum(dim=1).tolist()}"
+    )
+
+
+test_basic_self_attention()
+print("✓ basic_self_attention")
+
+# %% check="basic_self_attention"
+
+# %% [markdown]
+# ## 3. Attention on a batch
+#
+# So far, every word played three roles: it asked (as $x_i$), it was compared with (as $x_j$), and it was
+# collected (as $x_j$ again). Now the three roles get tensors of their own, and there are $B$ sentences:
+#
+# $$\text{output}_b = \operatorname{softmax}\!\left(Q_b K_b^{\top}\right) V_b
+# \qquad\text{for each sentence } b = 1, \dots, B$$
+#
+# where the softmax runs along each row, over the $S$ keys.
+#
+# **Write** `self_attention(query, key, value)`:
+#
+# | tensor | shape | rows are |
+# |---|---|---|
+# | `query` | `(B, T, d_k)` | the words that ask |
+# | `key` | `(B, S, d_k)` | the words they are compared with |
+# | `value` | `(B, S, d_v)` | what is collected |
+# | result | `(B, T, d_v)` | the output alone, without the weights |
+#
+# $T$ and $S$ may differ, and so may $d_k$ and $d_v$. In *self*-attention all three come from one sentence; the
+# function need not know. `torch.bmm` multiplies a batch of matrices with a batch of matrices. It suits
+# this part well, but anything that gives the right result is right.
+#
+# **By hand:** one query $(1, 0)$, keys $(1, 0)$ and $(0, 1)$, values $(10)$ and $(20)$: the scores are $1$ and
+# $0$, the weights $0.731$ and $0.269$, the output $0.731 \cdot 10 + 0.269 \cdot 20 = 12.69$.
+#
+# <details><summary>Hint</summary>
+#
+# Write down the shape after each step. `query` is `(B, T, d_k)`; for scores of shape `(B, T, S)` the second
+# factor must be `(B, d_k, S)`. `.T` would reverse all three axes; `.transpose(1, 2)` swaps the last two.
+#
+# </details>
+
+
+# %% solution="self_attention"
+def self_attention(query, key, value):
+    """Unscaled attention: query (B, T, d_k), key (B, S, d_k), value (B, S, d_v) -> (B, T, d_v)."""
+    ### BEGIN SOLUTION
+    scores = torch.bmm(query, key.transpose(1, 2))  # (B, T, S)
+    weights = scores.softmax(dim=-1)  # (B, T, S)
+    return torch.bmm(weights, value)  # (B, T, d_v)
+    ### END SOLUTION
+
+
+# %% test="self_attention"
+def test_self_attention():
+    query = torch.tensor([[[1.0, 0.0]]])  # (1, 1, 2)
+    key = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])  # (1, 2, 2)
+    value = torch.tensor([[[10.0], [20.0]]])  # (1, 2, 1)
+    output = self_attention(query, key, value)
+    assert isinstance(output, torch.Tensor), (
+        f"expected one tensor, the output alone, got {type(output).__name__}"
+    )
+    assert output.shape == (1, 1, 1), f"expected shape (1, 1, 1), got {tuple(output.shape)}"
+    assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
+        f"expected 12.69 for the example above, got {output.item():.2f}. "
+        "Over which axis does the softmax run, and are the scores unscaled?"
+    )
+    generator = torch.Generator().manual_seed(3)
+    query = torch.randn(2, 3, 4, generator=generator)
+    key = torch.randn(2, 5, 4, generator=generator)
+    value = torch.randn(2, 5, 6, generator=generator)
+    output = self_attention(query, key, value)
+    assert output.shape == (2, 3, 6), (
+        f"query (2, 3, 4), key (2, 5, 4), value (2, 5, 6): expected (2, 3, 6), "
+        f"got {tuple(output.shape)}"
+    )
+    alone = self_attention(query[1:], key[1:], value[1:])
+    assert torch.allclose(output[1:], alone, atol=1e-5), (
+        "the second sentence gets another output alone than in the batch. "
+        "Do words attend to words of another sentence?"
+    )
+
+
+test_self_attention()
+print("✓ self_attention")
+
+# %% check="self_attention"
+
+# %% [markdown]
+# ## 4. A test for equivariance
+#
+# Reorder the words of a sentence, and the context vectors of lecture 2 come out reordered in the same way.
+# A function $f$ with this property is *permutation equivariant*. For a permutation $p$ of the rows:
+#
+# $$f(x[p]) = f(x)[p]$$
+#
+# Invariance is something else: $f(x[p]) = f(x)$, where the order leaves no trace at all.
+#
+# **Write** `is_permutation_equivariant(f, x, permutation)`: does the equation hold for this `x` and this
+# `permutation`?
+#
+# - `f` maps a `(T, D)` tensor to one tensor whose first axis is $T$; its other axes may be anything.
+# - `permutation` is a `LongTensor` of shape `(T,)`: row $i$ of `x[permutation]` is row `permutation[i]` of `x`.
+# - Two results count as equal within a relative tolerance of $10^{-4}$ and an absolute one of $10^{-5}$: sums
+#   in another order differ in their last digits.
+# - The result is a plain Python `bool`.
+#
+# **By hand:** let $x$ have the rows $1, 2, 3$ and let $p = (2, 0, 1)$, so that $x[p] = 3, 1, 2$. For
+# $f(x) = 2x$ both sides are $6, 2, 4$: equivariant. For the running sum, $f(x[p]) = 3, 4, 6$, but
+# $f(x) = 1, 3, 6$ and $f(x)[p] = 6, 1, 3$: not equivariant.
+#
+# <details><summary>Hint</summary>
+#
+# Compute the two sides of the equation separately, each in one line, and only then compare them.
+# `torch.allclose` takes both tolerances.
+#
+# </details>
+
+
+# %% solution="is_permutation_equivariant"
+def is_permutation_equivariant(f, x, permutation):
+    """Whether f(x[permutation]) equals f(x)[permutation], within rtol 1e-4 and atol 1e-5."""
+    ### BEGIN SOLUTION
+    reordered_before = f(x[permutation])
+    reordered_after = f(x)[permutation]
+    return torch.allclose(reordered_before, reordered_after, rtol=1e-4, atol=1e-5)
+    ### END SOLUTION
+
+
+# %% test="is_permutation_equivariant"
+def test_is_permutation_equivariant():
+    def doubled(x):
+        return 2 * x
+
+    def running_sum(x):
+        return x.cumsum(dim=0)
+
+    x = torch.tensor([[1.0], [2.0], [3.0]])
+    permutation = torch.tensor([2, 0, 1])
+    answer = is_permutation_equivariant(doubled, x, permutation)
+    assert isinstance(answer, bool), f"expected a plain bool, got {type(answer).__name__}"
+    assert answer is True, (
+        "f(x) = 2x treats every row alike: it is equivariant. Compare f(x[p]) with what?"
+    )
+    assert is_permutation_equivariant(running_sum, x, permutation) is False, (
+        "the running sum depends on the order: f(x[p]) = 3, 4, 6, but f(x)[p] = 6, 1, 3"
+    )
+
+
+test_is_permutation_equivariant()
+print("✓ is_permutation_equivariant")
+
+# %% check="is_permutation_equivariant"
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save. The last cell notes when and with which versions it ran; it names neither you
+# nor your machine.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

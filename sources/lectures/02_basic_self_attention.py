@@ -1,0 +1,818 @@
+# ---
+# jupyter:
+#   course:
+#     assignment: a2_self_attention
+#     minutes: 60
+#     summary: Self-attention without parameters, from two loops to two matrix products.
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Lecture 2: Basic self-attention
+#
+# In lecture 1 a decoder looked back at the words of another sentence. In this lecture the words of
+# one sentence look at each other, and nothing else is left: no recurrence, and for now not a
+# single parameter.
+#
+# **Afterwards you will be able to**
+#
+# - compute scores ω, weights α and context vectors z by hand, by loop and by matrix product;
+# - say which sums are one (rows) and which are not (columns);
+# - explain why this simplest form nearly copies its input, and measure it;
+# - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
+# - say what it costs when a sentence gets longer, and what is still missing.
+#
+# **Time** about 60 minutes. **Needs** lecture 1, dot products, softmax.
+
+# %%
+import ipywidgets as widgets
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from torch.utils.flop_counter import FlopCounterMode
+
+from course_utils import attention, plotting
+
+plotting.use_course_style()
+
+# %% [markdown]
+# ## 1. From two networks to one sequence
+#
+# In lecture 1, attention connected two networks. A state of the decoder was compared with every
+# annotation of the encoder, the comparison became weights, and the weights mixed the annotations
+# into a context vector.
+#
+# Nothing in that recipe asks for two networks. Take the words of one sentence, let each of them
+# ask, and let all of them answer. That is **self-attention**.
+#
+# ![Two panels. Left, between two networks, as in lecture 1: the decoder states s1, s2, s3 for can,
+# you, help stand above the encoder annotations h1 to h4 for kannst, du, mir, helfen; both rows are
+# chained by recurrent arrows, and arrows lead from s2 to all four annotations. Right, within one
+# sequence: the vectors x1 to x4 of can, you, help, me stand above the same four vectors; arrows
+# lead from x2 in the upper row to all four in the lower row, x2 itself among them. No recurrent
+# arrows.](../figures/two_kinds_of_attention.svg)
+#
+# | | lecture 1 | self-attention |
+# |---|---|---|
+# | who asks (the *query*) | decoder state $s^{(i-1)}$ | word $x^{(i)}$ |
+# | who is compared (the *keys*) | annotations $h^{(j)}$ | words $x^{(j)}$ of the same sentence |
+# | what is mixed (the *values*) | annotations $h^{(j)}$ | words $x^{(j)}$ |
+# | score | $v^\top \tanh(W s^{(i-1)} + U h^{(j)})$ | $x^{(i)} \cdot x^{(j)}$ |
+# | computed | one step after the other | all words at once |
+#
+# > **You may have read** that self-attention came with the transformer in 2017. It is older.
+# > Cheng et al. (2016) called it intra-attention, and Parikh et al. (2016) and Lin et al. (2017)
+# > used it too. New in 2017 was a translation model that has attention and *no* recurrence.
+
+# %% [markdown]
+# ## 2. Eight words, eight vectors
+#
+# Our sentence is the English half of the pair from lecture 1. A dictionary has given every word a
+# number, and an embedding layer gives every number a vector.
+#
+# | symbol | meaning | here |
+# |---|---|---|
+# | $T$ | number of words | 8 |
+# | $D$ | width of a word vector | 16 |
+# | $x^{(i)}$ | vector of word $i$, a row of the matrix $X$ | `x[i - 1]` |
+# | $\omega_{ij}$ | score: how similar word $i$ is to word $j$ | `scores[i - 1, j - 1]` |
+# | $\alpha_{ij}$ | weight: the share of word $j$ in the context of word $i$ | `weights[i - 1, j - 1]` |
+# | $z^{(i)}$ | context vector of word $i$ | `z[i - 1]` |
+#
+# Formulas count from 1 and Python counts from 0: word 2, "you", is `x[1]`.
+
+# %%
+words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
+sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])  # (T,)
+
+torch.manual_seed(123)
+embedding = torch.nn.Embedding(10, 16)  # a dictionary of 10 words, vectors of width D = 16
+x = embedding(sentence).detach()  # (T, D): nothing is trained here, so no gradients are needed
+
+T, D = x.shape
+assert (T, D) == (8, 16)
+print(sentence)
+print(x.shape)
+
+# %% [markdown]
+# The embedding is random and untrained. So the *mechanics* below are real, but no similarity that
+# we find says anything about English.
+
+# %% [markdown]
+# ## 3. One word in three steps
+#
+# Every attention mechanism in this course has the same three steps:
+#
+# 1. **Similarity**: compare the query word with every word, itself included.
+# 2. **Normalise**: turn the scores into positive weights with sum one.
+# 3. **Weighted sum**: mix the word vectors with these weights.
+#
+# ![Flow diagram for the query word you. On top stand the eight words of the sentence with their
+# vectors x1 to x8 drawn as coloured strips; you, word 2, is framed. A blue line carries x2 to every
+# word, and each dot product gives a score: 1.73, 16.08, 9.06, minus 0.34, 1.14, 1.20, 1.65, minus
+# 1.28. All scores enter one softmax over the eight words. Out come the weights: 0.999 for you,
+# 0.001 for help, less than 0.001 for every other word. Each weight is multiplied by its word's
+# vector, the products are added up, and the result is z2, the context vector of you, again a strip
+# of sixteen cells.](../figures/words_to_context.svg)
+#
+# ### Step 1: similarity
+#
+# The score is a dot product, $\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{k=1}^{D} x^{(2)}_k x^{(j)}_k$.
+# It is large when two vectors are long and point the same way.
+
+# %%
+query = x[1]  # (D,) "you"
+
+scores_2 = torch.empty(T)
+for j in range(T):
+    scores_2[j] = torch.dot(query, x[j])
+
+for word, score in zip(words, scores_2, strict=True):
+    print(f"{word:>9}  {score:7.4f}")
+
+# %% [markdown]
+# ### Step 2: normalise
+#
+# The softmax makes every score positive and divides by the sum of all:
+#
+# $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
+#
+# The index of the sum is $k$, because $j$ is already taken: it is the word whose weight we want.
+
+# %%
+exponentials = torch.exp(scores_2)
+weights_2 = exponentials / exponentials.sum()  # (T,)
+
+assert torch.allclose(weights_2, F.softmax(scores_2, dim=0))
+for word, weight in zip(words, weights_2, strict=True):
+    print(f"{word:>9}  {weight:.4f}")
+print(f"      sum  {weights_2.sum():.4f}")
+
+# %% [markdown]
+# Keep that 0.9991 in mind. Section 6 asks where it comes from.
+#
+# ### Step 3: weighted sum
+#
+# $$z^{(2)} = \sum_{j=1}^{T} \alpha_{2j}\, x^{(j)}$$
+
+# %%
+z_2 = torch.zeros(D)
+for j in range(T):
+    z_2 += weights_2[j] * x[j]
+
+expected_z_2 = torch.tensor(  # what lectures that use this example print
+    [
+        *[-9.3975e-01, -4.6856e-01, 1.0311e00, -2.8192e-01, 4.9373e-01, -1.2896e-02],
+        *[-2.7327e-01, -7.6358e-01, 1.3958e00, -9.9543e-01, -7.1287e-04, 1.2449e00],
+        *[-7.8077e-02, 1.2765e00, -1.4589e00, -2.1601e00],
+    ]
+)
+assert torch.allclose(z_2, expected_z_2, rtol=1e-4, atol=1e-6)
+print([f"{value:.4f}" for value in z_2.tolist()])
+
+# %% [markdown]
+# ## 4. All words: loops, then matrices
+#
+# Nothing was special about word 2. Two loops give all $T \times T$ scores. They say exactly what
+# is meant, so we write them first, and then hold the fast form against them.
+
+# %%
+scores_by_loop = torch.empty(T, T)
+for i, x_i in enumerate(x):
+    for j, x_j in enumerate(x):
+        scores_by_loop[i, j] = torch.dot(x_i, x_j)
+
+scores = x @ x.T  # (T, D) @ (D, T) -> (T, T)
+
+assert torch.allclose(scores, scores_by_loop, atol=1e-5)
+assert torch.allclose(scores, scores.T)
+print("matrix product equals loops:", torch.allclose(scores, scores_by_loop, atol=1e-5))
+
+# %% [markdown]
+# $\Omega = X X^\top$ holds every dot product of two rows of $X$. It is symmetric: "you" is as
+# similar to "help" as "help" is to "you".
+#
+# Now the softmax, once for each *query*. `dim=1` says: add up along the second axis, so each row is
+# normalised for itself.
+
+# %%
+weights = F.softmax(scores, dim=1)  # (T, T)
+
+assert weights.shape == (8, 8)
+assert torch.allclose(weights[1], weights_2)
+assert torch.allclose(weights.sum(dim=1), torch.ones(8))
+print("rows:   ", weights.sum(dim=1))
+print("columns:", [f"{total:.3f}" for total in weights.sum(dim=0).tolist()])
+
+# %% [markdown]
+# Eight words, eight rows, eight ones. The columns are sums over different queries. Nothing
+# normalises them, and they run from 0.952 to 1.048.
+
+# %%
+column_sums = weights.sum(dim=0)
+assert abs(column_sums.min() - 0.952) < 0.001
+assert abs(column_sums.max() - 1.048) < 0.001
+assert not torch.allclose(weights, weights.T, atol=1e-3)
+
+# %% [markdown]
+# > **You may have read** that "the columns of the attention matrix sum to 1", with seven ones
+# > printed for eight words. The *rows* sum to one, and there are eight of them. The code beside
+# > that sentence was right: `sum(dim=1)` adds *along* a row. The softmax also breaks the symmetry:
+# > each row is divided by its own sum, so $\alpha_{ij} \ne \alpha_{ji}$.
+#
+# Here are both matrices. Scores have a sign, so white is zero. Weights have none, so white is the
+# smallest.
+
+# %%
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.3))
+plotting.attention_map(scores, words, words, left, decimals=1, colour_label="score ω")
+plotting.attention_map(weights, words, words, right, limit=1.0, colour_label="weight α")
+left.set_title("scores: symmetric")
+right.set_title("weights: each row sums to one")
+plotting.show(
+    figure,
+    alt="Two maps with the eight words as rows (queries) and as columns (keys). Left, the scores: "
+    "symmetric, the diagonal from 9.8 to 24.7, the other scores between -6.9 and 11.0. Right, the "
+    "weights: at least 0.95 everywhere on the diagonal, almost 0 elsewhere; the only other weight "
+    "that can be seen is 0.05, in the row of me and the column of translate.",
+)
+
+# %% [markdown]
+# The third step for all words is one more matrix product. Row $i$ of $AX$ is
+# $\sum_j \alpha_{ij} x^{(j)}$, which is $z^{(i)}$.
+
+# %%
+z = weights @ x  # (T, T) @ (T, D) -> (T, D)
+
+assert z.shape == x.shape
+assert torch.allclose(z[1], z_2, atol=1e-6)
+assert torch.allclose(z[1], expected_z_2, rtol=1e-4, atol=1e-6)
+print("context vector of 'you' equals the loop's:", torch.allclose(z[1], z_2, atol=1e-6))
+
+# %% [markdown]
+# ## 5. The function
+#
+# Two products and a softmax: that is all of it.
+
+
+# %%
+def attention_weights(x):
+    """Weights (T, T) of every word for every word; x is (T, D)."""
+    return F.softmax(x @ x.T, dim=1)
+
+
+def basic_self_attention(x):
+    """Context vectors (T, D) and weights (T, T); x is (T, D)."""
+    weights = attention_weights(x)  # (T, T)
+    return weights @ x, weights
+
+
+z, weights = basic_self_attention(x)
+reference_z, reference_weights = attention.basic_self_attention(x)
+assert torch.allclose(z, reference_z, atol=1e-6)
+assert torch.allclose(weights, reference_weights, atol=1e-6)
+assert torch.allclose(weights, attention.attention_weights(x), atol=1e-6)
+print("agrees with course_utils.attention")
+
+# %% [markdown]
+# > **You may have read** a docstring that calls the result a "self-attention matrix". Keep two
+# > things apart: the *weights* are $T \times T$, the *output* is $T \times D$, one vector per word.
+#
+# ### What the mixing is for
+#
+# An embedding gives a word the same vector in every sentence. A context vector depends on the
+# neighbours. Two dimensions are enough to see it; these vectors are set by hand, with water to the
+# right and money upwards.
+
+# %%
+the, bank = [0.2, 0.2], [0.9, 0.9]
+vectors = {
+    "river": torch.tensor([the, [1.8, 0.2], bank]),  # (3, 2): "the river bank"
+    "money": torch.tensor([the, [0.2, 1.8], bank]),  # (3, 2): "the money bank"
+}
+
+bank_in = {name: basic_self_attention(rows)[0][2] for name, rows in vectors.items()}
+for name, context in bank_in.items():
+    print(f"bank beside {name}: z = ({context[0]:.2f}, {context[1]:.2f})")
+assert bank_in["river"][0] > bank_in["river"][1]
+assert bank_in["money"][1] > bank_in["money"][0]
+
+# %%
+figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharex=True, sharey=True)
+for ax, (name, rows) in zip(axes, vectors.items(), strict=True):
+    ax.fill(*rows.T, color="#E4E4E4", zorder=0)
+    ax.plot(*rows.T, "o", color="black", markersize=9)
+    for word, point in zip(["the", name, "bank"], rows.tolist(), strict=True):
+        ax.annotate(word, point, xytext=(9, 7), textcoords="offset points", fontsize=14)
+    z_bank = bank_in[name]
+    arrow = {"arrowstyle": "-|>", "linewidth": 2.4, "color": "#D55E00", "shrinkA": 6}
+    ax.annotate("", z_bank.tolist(), xytext=rows[2].tolist(), arrowprops=arrow)
+    ax.plot(*z_bank, "X", color="#D55E00", markersize=11, label="context vector of bank")
+    ax.set(title=f"bank beside {name}", xlabel="water", xlim=(0, 2.25), ylim=(0, 2.25))
+    ax.set(aspect="equal", xticks=[0, 1, 2], yticks=[0, 1, 2])
+axes[0].set_ylabel("money")
+axes[0].legend(loc="upper right")
+plotting.show(
+    figure,
+    alt="Two panels with the word vectors of 'the river bank' and 'the money bank' as dots in a "
+    "plane, water to the right, money upwards. The dot of bank is at (0.9, 0.9) in both. An arrow "
+    "leads from it to its context vector: to the right, towards river, in the left panel; upwards, "
+    "towards money, in the right one. Both ends lie inside the shaded triangle of the three words.",
+)
+
+# %% [markdown]
+# The weights are positive and sum to one, so $z$ is an average: it never leaves the grey triangle
+# that the words span. Attention mixes what is there. It cannot make anything new; the layers
+# around it do that (lectures 7 and 8).
+#
+# ### Three roles, and whole batches
+#
+# Each word plays three roles: it asks (query), it is compared (key), it is mixed in (value). Nothing
+# forces the three to be the same tensor. With queries of length $T$ and keys and values of length
+# $S$, the weights are $T \times S$; in lecture 1, $T$ was English and $S$ German.
+#
+# Models also process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the
+# first axis, so sentences never mix. As an example: the scores of *two* sentences in one call, ours
+# and eight other words. (Sentences of different lengths need padding and a mask: lecture 4.)
+
+# %%
+other = torch.tensor([3, 4, 8, 9, 1, 2, 0, 5])
+batch = embedding(torch.stack([sentence, other])).detach()  # (B, T, D)
+
+batch_scores = torch.bmm(batch, batch.transpose(1, 2))  # (B, T, D) @ (B, D, T) -> (B, T, T)
+
+assert batch_scores.shape == (2, 8, 8)
+for one_sentence, one_matrix in zip(batch, batch_scores, strict=True):
+    assert torch.allclose(one_sentence @ one_sentence.T, one_matrix, atol=1e-5)
+print(batch.shape, "->", batch_scores.shape)
+
+# %% [markdown]
+# Two traps come with the new axis.
+#
+# - **`.T` reverses all axes.** It would make $(B, T, D)$ into $(D, T, B)$. Say which two axes you
+#   mean: `transpose(1, 2)`, or `transpose(-2, -1)`, which works for any number of leading axes.
+# - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, in $(B, T, S)$ they are
+#   axis 2. `dim=-1` is right in both.
+
+# %%
+wrong = F.softmax(batch_scores, dim=1)  # normalises over queries: columns sum to one
+right = F.softmax(batch_scores, dim=-1)  # normalises over keys: rows sum to one
+
+assert torch.allclose(right.sum(dim=-1), torch.ones(2, 8))
+assert not torch.allclose(wrong.sum(dim=-1), torch.ones(2, 8), atol=1e-2)
+print("largest error of a row sum, dim=-1:", f"{(right.sum(dim=-1) - 1).abs().max():.3f}")
+print("largest error of a row sum, dim=1: ", f"{(wrong.sum(dim=-1) - 1).abs().max():.3f}")
+
+# %% [markdown]
+# In the assignment you write `self_attention(query, key, value)` for batches. This is what one row
+# of its output must be, as slowly and plainly as one can say it.
+
+# %%
+generator = torch.Generator().manual_seed(2)
+query = torch.randn(2, 3, 4, generator=generator)  # (B, T, d_k)
+key = torch.randn(2, 5, 4, generator=generator)  # (B, S, d_k)
+value = torch.randn(2, 5, 6, generator=generator)  # (B, S, d_v): its own width
+
+b, i = 1, 2  # sentence 1, query 2
+one_row = torch.zeros(6)
+total = sum(torch.exp(query[b, i] @ key[b, k]) for k in range(5))
+for j in range(5):
+    one_row += torch.exp(query[b, i] @ key[b, j]) / total * value[b, j]
+
+output = attention.self_attention(query, key, value)  # (B, T, d_v)
+assert output.shape == (2, 3, 6)
+assert torch.allclose(output[b, i], one_row, atol=1e-5)
+print(output.shape)
+
+# %% [markdown]
+# ## 6. Why the diagonal dominates
+#
+# Look at the weights again. How far is each context vector from the word that it belongs to?
+
+# %%
+moved = (z - x).norm(dim=1) / x.norm(dim=1)  # (T,)
+
+print("word       own weight   moved by")
+for word, own, distance in zip(words, weights.diagonal(), moved, strict=True):
+    print(f"{word:<9}      {own:.4f}     {100 * distance:4.1f} %")
+assert weights.diagonal().min() > 0.95
+assert moved.max() < 0.06
+
+# %% [markdown]
+# Every word keeps at least 95 % of the weight for itself, and no vector moves by more than 6 %.
+# **On this sentence, basic self-attention nearly copies its input.** The reason is a matter of size.
+#
+# Let the $D$ entries of each vector be independent, with mean 0 and variance 1, as in a fresh
+# `Embedding`.
+#
+# - A word with **itself**: $\omega_{ii} = \sum_k (x^{(i)}_k)^2$ adds $D$ squares, each 1 on average.
+#   The sum is about $D$.
+# - A word with **another**: $\omega_{ij} = \sum_k x^{(i)}_k x^{(j)}_k$ adds $D$ products, each 0 on
+#   average with variance 1. Plus and minus cancel, and the sum is about $\pm\sqrt{D}$.
+#
+# At $D = 16$ that is 16 against ±4. The softmax looks at *differences* through an exponential, and
+# $\exp(16 - 4) \approx 160\,000$.
+#
+# ### Measured
+#
+# We vary the width $D$ from 1 to 256 and take 100 random sentences of eight words for each of seven
+# seeds. Three variants of the score compete:
+#
+# 1. **as above**: $x^{(i)} \cdot x^{(j)}$;
+# 2. **scaled**: divided by $\sqrt{D}$, which lecture 3 will do for another reason;
+# 3. **scaled, with separate roles**: before the comparison, one random matrix maps the queries and
+#    another one the keys. Lecture 3 will train such matrices.
+
+# %%
+widths = [2**k for k in range(9)]  # 1, 2, 4, ..., 256
+num_seeds, num_sentences = 7, 100
+
+
+def self_weight(scores):
+    """Average weight that a word gives itself."""
+    return scores.softmax(dim=-1).diagonal(dim1=-2, dim2=-1).mean().item()
+
+
+def measure(width, seed):
+    """Typical own score, typical other score, and the self-weight of the three variants."""
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(num_sentences, 8, width, generator=generator)
+    to_query, to_key = torch.randn(2, width, width, generator=generator) / width**0.5
+
+    scores = x @ x.transpose(-2, -1)  # (sentences, T, T)
+    own = scores.diagonal(dim1=-2, dim2=-1).mean().item()
+    other = scores[:, ~torch.eye(8, dtype=torch.bool)].std().item()
+    separate = (x @ to_query) @ (x @ to_key).transpose(-2, -1)
+    variants = [scores, scores / width**0.5, separate / width**0.5]
+    return [own, other, *[self_weight(variant) for variant in variants]]
+
+
+# %%
+results = torch.tensor(
+    [[measure(width, seed) for width in widths] for seed in range(num_seeds)]
+)  # (seeds, widths, 5)
+own, other, plain, scaled, separate = results.unbind(dim=-1)  # each (seeds, widths)
+
+print("   D   own  other   plain  scaled  separate      (medians over seeds)")
+for width, row in zip(widths, results.median(dim=0).values.tolist(), strict=True):
+    print(
+        f"{width:4d} {row[0]:5.0f}  {row[1]:5.1f}   {row[2]:5.2f}   {row[3]:5.2f}    {row[4]:5.2f}"
+    )
+
+at_16, at_256 = widths.index(16), widths.index(256)
+assert ((plain[:, at_16] > 0.97) & (plain[:, at_16] < 1.0)).all()
+assert ((scaled[:, at_16] > 0.74) & (scaled[:, at_16] < 0.81)).all()
+assert (scaled[:, at_256] > 0.99).all()
+assert ((separate[:, 4:] > 0.09) & (separate[:, 4:] < 0.17)).all()  # from D = 16 on
+
+# %%
+figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5))
+plotting.seed_curves(widths, own, "word with itself", left)
+plotting.seed_curves(widths, other, "word with another: spread", left)
+left.set(xscale="log", yscale="log", xlabel="width D", ylabel="size of the score ω")
+left.set_title("own scores grow like D, others like √D")
+plotting.seed_curves(widths, plain, "x · x", right)
+plotting.seed_curves(widths, scaled, "x · x / √D", right)
+plotting.seed_curves(widths, separate, "scaled, separate roles", right)
+right.axhline(1 / 8, color="#5F5F5F", linewidth=1.2)
+right.annotate("1/8", (270, 1 / 8), xytext=(6, 5), textcoords="offset points", fontsize=12)
+right.set(xscale="log", xlabel="width D", ylabel="weight of a word for itself", ylim=(0, 1.05))
+right.set_title("the scale delays the copying, roles end it")
+left.legend()
+right.legend(loc="center right", bbox_to_anchor=(1.0, 0.45))
+left.set_yticks([1, 4, 16, 64, 256], [1, 4, 16, 64, 256])
+for ax in (left, right):
+    ax.set_xticks(widths, widths)
+    ax.minorticks_off()
+plotting.show(
+    figure,
+    alt="Two panels over the width D from 1 to 256, medians over seven seeds with narrow bands for "
+    "their range. Left, on logarithmic axes: the score of a word with itself rises as a line from "
+    "1 to 256, the spread of its scores with other words from 1 to 16. Right, the weight of a word "
+    "for itself: for x·x it rises from 0.23 to 0.99 at D = 16 and to 1 beyond; divided by the root "
+    "of D it rises more slowly, 0.77 at 16, and also reaches 1; with separate roles it stays near "
+    "0.125, the equal share.",
+)
+
+# %% [markdown]
+# Three things to take away.
+#
+# - The prediction holds: $D$ against $\sqrt{D}$.
+# - Dividing by $\sqrt{D}$ **delays** the copying but does not end it: $D/\sqrt{D} = \sqrt{D}$ still
+#   grows, against ±1.
+# - What ends it is that **query and key are different vectors**. Then a word has no head start with
+#   itself. At random, each of eight words gets about 1/8; training can decide otherwise.
+#
+# Nor is the diagonal a law. A long vector in the same direction beats it: if $x^{(j)} = 2x^{(i)}$,
+# then $\omega_{ij} = 2\,\omega_{ii}$. In one dimension, the average self-weight is only 0.23.
+
+# %% [markdown]
+# ## 7. No order: equivariance
+#
+# Where in these formulas is the *position* of a word? Nowhere. A sum does not care about the order
+# of its terms. So what happens when we permute the words?
+#
+# ![Two panels. Left, equivariant, self-attention: the vectors of you, help, me are mapped to their
+# context vectors in the same order. Below, the same inputs in the order me, you, help are mapped
+# to the context vectors in the order me, you, help: permuting first or last gives the same, the
+# outputs move with their words. Right, invariant, the mean of the words: both orders of the inputs
+# give the same single vector, the output does not
+# notice.](../figures/equivariance.svg)
+#
+# Write $f$ for self-attention and $x_p$ for the words in the order $p$. Two properties are easily
+# confused:
+#
+# | | property | in words |
+# |---|---|---|
+# | **equivariant** | $f(x_p) = f(x)_p$ | permute the words, and the outputs are permuted alike |
+# | **invariant** | $f(x_p) = f(x)$ | permute the words, and the output stays as it was |
+#
+# Self-attention has the first. The reason in one line: a permutation matrix $P$ turns $X$ into $PX$,
+# so the scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, the softmax
+# keeps that, and $(PAP^\top)(PX) = P(AX)$.
+
+# %%
+p = torch.tensor([5, 0, 3, 7, 1, 2, 6, 4])
+
+z_of_permuted, weights_of_permuted = basic_self_attention(x[p])
+
+gap_equivariant = (z_of_permuted - z[p]).abs().max()
+gap_invariant = (z_of_permuted - z).abs().max()
+assert gap_equivariant < 1e-5
+assert torch.allclose(weights_of_permuted, weights[p][:, p], atol=1e-6)
+assert gap_invariant > 1
+print(" ".join(words[k] for k in p))
+print(f"largest gap to the permuted output (equivariant?): {gap_equivariant:.4f}")
+print(f"largest gap to the unpermuted output (invariant?): {gap_invariant:.2f}")
+
+# %% [markdown]
+# > **You may have read** that attention is "permutation-invariant". It is equivariant. Something
+# > invariant comes out only if you pool over the words afterwards, with a mean for instance.
+#
+# Try it: swap two words, then reverse or shuffle the sentence, and follow the framed score of "me"
+# and "translate" through the matrix. The line under the pictures compares the outputs.
+
+
+# %%
+def order_of(first, second, then):
+    """Swap two words, then keep, reverse or shuffle the sentence. Returns (T,) positions."""
+    order = list(range(T))
+    i, j = words.index(first), words.index(second)
+    order[i], order[j] = order[j], order[i]
+    if then == "reverse":
+        order.reverse()
+    if then == "shuffle":
+        shuffled = torch.randperm(T, generator=torch.Generator().manual_seed(4))
+        order = [order[k] for k in shuffled]
+    return torch.tensor(order)
+
+
+def draw_both_orders(order):
+    """Scores of the sentence and of the reordered sentence, each computed from its own words."""
+    figure, axes = plt.subplots(1, 2, figsize=(12, 5.3))
+    for ax, positions, title in zip(
+        axes, [torch.arange(T), order], ["as written", "reordered"], strict=True
+    ):
+        names = [words[k] for k in positions]
+        xs = x[positions]
+        plotting.attention_map(xs @ xs.T, names, names, ax, decimals=1, colour_label="score ω")
+        plotting.outline_cell(ax, names.index("me"), names.index("translate"))
+        ax.set_title(title)
+    return figure
+
+
+# %% tags=["interactive"]
+def explore(first, second, then):
+    order = order_of(first, second, then)
+    new_order = " ".join(words[k] for k in order)
+    figure = draw_both_orders(order)
+    plotting.show(figure, alt=f"Score maps of the sentence as written and as: {new_order}.")
+    gap = (basic_self_attention(x[order])[0] - z[order]).abs().max()
+    print(f"{new_order}\nlargest gap between f(x[p]) and f(x)[p]: {gap:.4f}")
+
+
+_ = widgets.interact(
+    explore,
+    first=widgets.Dropdown(options=words, value="you", description="swap"),
+    second=widgets.Dropdown(options=words, value="sentence", description="with"),
+    then=widgets.Dropdown(options=["keep", "reverse", "shuffle"], description="then"),
+)
+
+# %% [markdown]
+# The same as a picture, for a reversed sentence. If no widgets run where you read this, nothing is
+# lost.
+
+# %%
+order = order_of("can", "can", "reverse")
+plotting.show(
+    draw_both_orders(order),
+    alt="Score maps of the sentence as written (left) and reversed (right). The right map is the "
+    "left one with rows and columns in reverse order. The framed score of me with translate, 11.0, "
+    "moves from row 4, column 6 to row 5, column 3, and keeps its value.",
+)
+scores_reversed = x[order] @ x[order].T
+difference = (scores_reversed - scores[order][:, order]).abs().max()
+output_difference = (basic_self_attention(x[order])[0] - z[order]).abs().max()
+assert difference < 1e-5 and output_difference < 1e-5
+print(f"largest difference after undoing the order, scores:  {difference:.4f}")
+print(f"largest difference after undoing the order, outputs: {output_difference:.4f}")
+
+# %% [markdown]
+# Equivariance has a price. The same word at two places gets the same context vector: without
+# positions, the two cannot be told apart.
+
+# %%
+twice = torch.tensor([2, 1, 7, 2])  # "me help you me"
+z_twice, _ = basic_self_attention(embedding(twice).detach())
+
+assert torch.allclose(z_twice[0], z_twice[3], atol=1e-6)
+print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[3], atol=1e-6))
+
+# %% [markdown]
+# Word order has to come in from outside. Lecture 6 adds it.
+
+# %% [markdown]
+# ## 8. What it costs
+#
+# Every word looks at every word, so the work grows with $T^2$. Let PyTorch count. On the device
+# `meta`, tensors have shapes but no numbers, so that even a long text costs nothing to count.
+
+
+# %%
+def count(length, width):
+    """Operations (one product and one addition are two) and bytes for the weights."""
+    with FlopCounterMode(display=False) as counter:
+        _, weights = basic_self_attention(torch.empty(length, width, device="meta"))
+    return counter.get_total_flops(), weights.numel() * weights.element_size()
+
+
+print("words T   operations (D = 64)    weights in memory")
+for length in [8, 64, 512, 4096, 32768]:
+    operations, size = count(length, 64)
+    assert operations == 4 * length**2 * 64 and size == 4 * length**2
+    print(f"{length:7d}   {operations:19,d}   {size / 2**20:13.3f} MiB")
+
+# %% [markdown]
+# Both products take $T^2 D$ multiplications and as many additions, $4T^2D$ operations together, and
+# the weights take $T^2$ numbers. Twice as many words: four times the work and four times the memory.
+# (Kernels such as FlashAttention compute the same output without storing all weights at once. That
+# saves the memory; the work stays.)
+#
+# Compare a recurrent network. Each step multiplies the input and the state by a $D \times D$ matrix:
+# $4TD^2$ operations in all. So attention is *cheaper* while the sentence is shorter than the vectors
+# are wide, $T < D$. And it needs no waiting: the recurrent network's $T$ steps come one after the
+# other, while attention's rows are computed side by side. For the same reason any two words are one
+# step apart, however far apart they stand; in a recurrent network a message between them passes
+# through every word in between.
+
+# %%
+lengths = [2**k for k in range(3, 14)]
+width = 512
+self_attention_cost = [count(length, width)[0] for length in lengths]
+recurrent_cost = [4 * length * width**2 for length in lengths]
+
+crossing = lengths.index(width)  # where T = D
+assert self_attention_cost[crossing] == recurrent_cost[crossing]
+assert recurrent_cost[0] == 64 * self_attention_cost[0]
+assert self_attention_cost[-1] == 16 * recurrent_cost[-1]
+
+# %%
+figure, ax = plt.subplots(figsize=(8.5, 4.8))
+ax.plot(lengths, self_attention_cost, label="self-attention, 4T²D")
+ax.plot(lengths, recurrent_cost, label="recurrent network, 4TD²")
+ax.axvline(width, color="#5F5F5F", linewidth=1.2)
+ax.annotate("T = D", (width, 2e6), xytext=(8, 0), textcoords="offset points")
+ax.set(xscale="log", yscale="log", xlabel="words T", ylabel="operations")
+ax.set_xticks(lengths, lengths)
+ax.minorticks_off()
+ax.set_title("one layer of width D = 512")
+ax.legend()
+plotting.show(
+    figure,
+    alt="Operations against the number of words T from 8 to 8192, both axes logarithmic, for width "
+    "512. Self-attention rises twice as steeply as the recurrent network. It starts 64 times "
+    "cheaper, the lines cross where T equals D = 512, and at 8192 words it costs 16 times as much.",
+)
+
+# %% [markdown]
+# ## 9. What is missing
+#
+# | missing | consequence seen here | lecture |
+# |---|---|---|
+# | parameters for query, key, value | nothing can be learned; a word mostly finds itself | 3 |
+# | the scale $1/\sqrt{d_k}$ | scores grow with the width, weights become all or nothing | 3 |
+# | a mask | every word sees the future and the padding | 4 |
+# | several heads | one set of weights per word, one kind of relation | 5 |
+# | positions | word order is invisible | 6 |
+#
+# ## Summary
+#
+# - Self-attention in three steps: scores $\omega_{ij} = x^{(i)} \cdot x^{(j)}$, weights
+#   $\alpha_{ij}$ by a softmax over $j$, context vectors $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
+# - In matrices: $Z = \mathrm{softmax}(XX^\top)\,X$, the softmax along each row. Rows sum to one,
+#   columns do not.
+# - Own scores are about $D$, others about $\pm\sqrt{D}$: for random vectors of width 16, the output
+#   nearly copies the input. Separate queries and keys cure that, the scale alone does not.
+# - Permuting the words permutes the outputs: equivariant, not invariant. Order is not seen.
+# - Work and memory grow with $T^2$.
+#
+# **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb).
+
+# %% [markdown]
+# ## Check yourself
+#
+# **1.** `weights.sum(dim=0)` gives 1.048 for the column of "translate". What does this number say?
+#
+# <details><summary>Answer</summary>
+#
+# The total attention that "translate" receives from all eight words: about 1.00 from itself and
+# 0.05 from "me". A column sum above one means that a word is looked at more than on average.
+#
+# </details>
+#
+# **2.** All words of a sentence are the same word. What are the weights and the outputs?
+#
+# <details><summary>Answer</summary>
+#
+# All scores in a row are equal, so every weight is $1/T$. The output is the average of equal
+# vectors: the input itself.
+#
+# </details>
+#
+# **3.** You multiply all embeddings by 10. What happens to the weights?
+#
+# <details><summary>Answer</summary>
+#
+# Every score grows by a factor of 100, and with it every difference between scores. The softmax
+# puts nearly all the weight on each row's largest score. The weights depend on the length of the
+# vectors, not only on their directions.
+#
+# </details>
+#
+# **4.** Can a word give another word more weight than itself?
+#
+# <details><summary>Answer</summary>
+#
+# Yes, when $x^{(i)} \cdot x^{(j)} > x^{(i)} \cdot x^{(i)}$: a vector that points roughly the same
+# way and is longer. Among random vectors that is common in few dimensions and rare in many.
+#
+# </details>
+#
+# **5.** Somebody tests equivariance by comparing `f(x[p])` with `f(x)` and finds them different. Is
+# that a test of equivariance? Does it help to choose `p` as the identity?
+#
+# <details><summary>Answer</summary>
+#
+# No: it tests invariance, which self-attention does not have. The identity makes both tests pass
+# for *every* function, so it tests nothing. Compare with the output in the new order.
+#
+# </details>
+#
+# **6.** You forget `dim=-1` and normalise over the queries. Which check finds it, and why does the
+# shape not?
+#
+# <details><summary>Answer</summary>
+#
+# The row sums. The shape is the same for either axis, and in self-attention $T = S$, so nothing
+# else complains. Test with sizes that all differ, as in section 5.
+#
+# </details>
+#
+# **7.** A text has twice as many words. By which factor do the operations grow, for self-attention
+# and for a recurrent network?
+#
+# <details><summary>Answer</summary>
+#
+# By four ($T^2D$) and by two ($TD^2$). Which one is cheaper depends on whether $T$ is smaller than
+# $D$.
+#
+# </details>
+
+# %% [markdown]
+# ## Further reading
+#
+# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *Neural Machine Translation by Jointly
+#   Learning to Align and Translate.* ICLR. Section 3.1: the attention of lecture 1.
+# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *Effective Approaches to
+#   Attention-based Neural Machine Translation.* EMNLP. Section 3.1: the dot product as a score.
+# - Jianpeng Cheng, Li Dong, Mirella Lapata (2016). *Long Short-Term Memory-Networks for Machine
+#   Reading.* EMNLP. Section 3: intra-attention, before transformers.
+# - Ankur Parikh, Oscar Täckström, Dipanjan Das, Jakob Uszkoreit (2016). *A Decomposable Attention
+#   Model for Natural Language Inference.* EMNLP. Section 3.4: intra-sentence attention.
+# - Zhouhan Lin, Minwei Feng, Cicero Nogueira dos Santos, Mo Yu, Bing Xiang, Bowen Zhou, Yoshua
+#   Bengio (2017). *A Structured Self-Attentive Sentence Embedding.* ICLR. Section 2.1.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
+#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 4 and table 1:
+#   cost per layer, and the steps that must wait for each other.
+# - Juho Lee, Yoonho Lee, Jungtaek Kim, Adam R. Kosiorek, Seungjin Choi, Yee Whye Teh (2019). *Set
+#   Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks.* ICML.
+#   Property 1: equivariant blocks, and how pooling makes them invariant.
+# - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *FlashAttention: Fast
+#   and Memory-Efficient Exact Attention with IO-Awareness.* NeurIPS. Section 3.1.

@@ -1,0 +1,53 @@
+import pytest
+
+from autograder.barred import find
+
+BARRED = ("scaled_dot_product_attention", "MultiheadAttention")
+MODULES = ("course_utils.signoff",)
+
+
+def used(*cells):
+    return find(cells, "part", BARRED, MODULES)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["def part(q):\n    return torch.nn.functional.scaled_dot_product_attention(q, q, q)"],
+        ["from torch.nn import functional as F", "def part(q):\n    return F.scaled_dot_product_attention(q, q, q)"],
+        ["from torch.nn.functional import scaled_dot_product_attention as sdpa", "def part(q):\n    return sdpa(q)"],
+        ["from torch.nn.functional import *", "def part(q):\n    return scaled_dot_product_attention(q)"],
+        ["def part(q):\n    return getattr(F, 'scaled_dot_product_attention')(q)"],
+        ["helper = F.scaled_dot_product_attention", "def part(q):\n    return helper(q)"],
+        ["def helper(q):\n    return F.scaled_dot_product_attention(q)", "def part(q):\n    return helper(q)"],
+        ["class part(nn.Module):\n    def __init__(self):\n        self.inner = nn.MultiheadAttention(4, 2)"],
+        ["from course_utils.attention import attention_weights as w", "def part(q):\n    return w(q)"],
+        ["from course_utils import attention", "def part(q):\n    return attention.self_attention(q)"],
+        ["def part(q):\n    import course_utils.attention as a\n    return a.self_attention(q)"],
+        ["def part(q):\n    from autograder import functions\n    return q"],
+        ["if True:\n    part = F.scaled_dot_product_attention"],
+    ],
+)  # fmt: skip
+def test_the_answer_itself_is_found(cells):
+    assert used(*cells)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["def part(q):\n    return q"],
+        # compared with the library in a cell of one's own: that is what a good student does
+        ["def part(q):\n    return q", "assert part(q) == F.scaled_dot_product_attention(q, q, q)"],
+        # one's own function of the same name
+        ["def scaled_dot_product_attention(q):\n    return q", "def part(q):\n    return scaled_dot_product_attention(q)"],
+        ["class part:\n    def scaled_dot_product_attention(self, q):\n        return q\n    def forward(self, q):\n        return self.scaled_dot_product_attention(q)"],
+        # a local name that a scratch cell uses otherwise
+        ["weights = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    weights = q\n    return weights"],
+        ["from course_utils.signoff import signoff", "def part(q):\n    return q", "signoff()"],
+        ["def part(q):\n    \"\"\"Like F.scaled_dot_product_attention.\"\"\"\n    return q"],
+        ["%matplotlib inline", "def part(q):\n    return q"],
+        ["this is no Python", "def part(q):\n    return q"],
+    ],
+)  # fmt: skip
+def test_what_is_free_is_left_alone(cells):
+    assert used(*cells) == ""

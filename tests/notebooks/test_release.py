@@ -1,0 +1,30 @@
+"""The untouched release runs: all that fails is what the student has still to write."""
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from tests.sample_class import ROOT
+
+RELEASES = sorted((ROOT / "exercises").glob("*/*.ipynb"))
+
+
+@pytest.mark.parametrize("path", RELEASES, ids=lambda path: path.stem)
+def test_only_answers_are_missing(path):
+    notebook = nbformat.read(path, as_version=4)
+    assert all(cell.outputs == [] for cell in notebook.cells if cell.cell_type == "code")
+    NotebookClient(
+        notebook, timeout=60, allow_errors=True, extra_arguments=["--log-level=ERROR"]
+    ).execute()
+    for cell in notebook.cells:
+        grade_id = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        errors = [
+            output
+            for output in cell.get("outputs", [])
+            if output.output_type in ("error", "stream") and output.get("name") != "stdout"
+        ]
+        if grade_id.startswith("test_"):
+            assert [error.ename for error in errors] == ["NotImplementedError"]
+            assert errors[0].evalue == "not answered yet"
+        else:
+            assert errors == []

@@ -1,0 +1,1 @@
+My notebook did not save, sorry. I will send it tomorrow.

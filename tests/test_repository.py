@@ -1,0 +1,90 @@
+"""The repository keeps its own promises: environment, links, alt text, nothing that names a machine."""
+
+import re
+import subprocess
+import tomllib
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+import yaml
+
+from tests.sample_class import ROOT
+
+NOTEBOOKS = sorted([*ROOT.glob("lectures/*.ipynb"), *ROOT.glob("exercises/*/*.ipynb")])
+CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
+
+
+def test_conda_users_get_the_packages_of_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    listed = {item for item in environment["dependencies"] if isinstance(item, str)}
+    wanted = {f"python{project['requires-python']}", "pip"}
+    for requirement in project["dependencies"]:
+        name, version = re.match(r"([\w-]+)(.*)", requirement).groups()
+        wanted.add(CONDA_NAMES.get(name, name) + version)
+    assert listed == wanted
+    assert environment["dependencies"][-1] == {"pip": ["--editable ."]}
+
+
+def test_the_lock_pins_every_package_of_pyproject():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    lock = (ROOT / "requirements.lock").read_text()
+    for requirement in project["dependencies"] + project["optional-dependencies"]["dev"]:
+        name = re.match(r"[\w-]+", requirement).group()
+        assert re.search(rf"^{name}==", lock, re.MULTILINE), f"{name}: run `make lock`"
+    assert "\ntorch==2.13.0\n" in lock
+    assert not re.search(r"^nvidia", lock, re.MULTILINE)
+
+
+def markdown_of(path):
+    if path.suffix == ".md":
+        return path.read_text(encoding="utf-8")
+    notebook = nbformat.read(path, as_version=4)
+    return "\n\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+
+
+PAGES = [*NOTEBOOKS, ROOT / "README.md", ROOT / "course_map.md"]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_links_lead_to_files_that_are_there(path):
+    for target in re.findall(r"\]\(([^)\s]+)\)", markdown_of(path)):
+        if re.match(r"[a-z]+:|#", target):
+            continue
+        place = path.parent / unquote(target.split("#")[0])
+        assert place.exists(), f"{path.name} links to {target}, which is not there"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_picture_is_described(path):
+    for alt, target in re.findall(r"!\[([^\]]*)\]\(([^)\s]+)\)", markdown_of(path)):
+        assert len(alt.split()) >= 8, f"the alt text of {target} says too little: '{alt}'"
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            if "image/png" in output.get("data", {}):
+                alt = output.metadata.get("image/png", {}).get("alt", "")
+                assert len(alt.split()) >= 8, f"a figure of cell {cell.id} has no alt text"
+
+
+def tracked_text():
+    listed = subprocess.run(
+        ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.split("\0"):
+        path = ROOT / name
+        if name and path.is_file() and path.suffix in {".py", ".md", ".yml", ".toml", ".ipynb"}:
+            yield name, path.read_text(encoding="utf-8")
+
+
+def test_nothing_names_one_machine_or_a_package_index():
+    marks = re.compile(
+        r"(?<![\w.])/(work|farm|root|home)/|https?://[\w.]*(pypi|pythonhosted)|TODO|FIXME"
+    )
+    found = [
+        f"{name}: {match.group()}"
+        for name, text in tracked_text()
+        if name != "tests/test_repository.py"
+        for match in marks.finditer(text)
+    ]
+    assert found == []

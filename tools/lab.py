@@ -1,0 +1,96 @@
+"""Open the course in JupyterLab, on copies that belong to the reader.
+
+    python tools/lab.py                       read and answer, in workspace/
+    python tools/lab.py --workspace FOLDER    the same, in a folder of your choice
+    python tools/lab.py --author              edit the sources, in the course itself
+
+Further arguments are handed to JupyterLab.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from jupyterlab.labapp import LabApp
+
+ROOT = Path(__file__).resolve().parent.parent
+MAP = "course_map.md"
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def prepare_workspace(course: Path, workspace: Path) -> list[str]:
+    """Copy what a reader works on, and never overwrite a notebook that is already there.
+
+    Args:
+        course: the course's own folder.
+        workspace: the reader's folder; made on first use.
+
+    Returns:
+        Sentences for the reader: notebooks of which the course has a newer version by now.
+    """
+    workspace.mkdir(exist_ok=True)
+    record = workspace / ".copied.json"
+    copied = json.loads(record.read_text()) if record.exists() else {}
+    news = []
+    for source in sorted([*course.glob("lectures/*.ipynb"), *course.glob("exercises/*/*.ipynb")]):
+        name = source.relative_to(course).as_posix()
+        target = workspace / name
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target)
+            copied[name] = digest(source)
+        elif copied.get(name) != digest(source):
+            news.append(
+                f"{name} is newer in the course than your copy. Yours is untouched; to get the new "
+                "one, rename yours and start again."
+            )
+    record.write_text(json.dumps(copied, indent=1))
+    shutil.copytree(course / "figures", workspace / "figures", dirs_exist_ok=True,
+                    ignore=shutil.ignore_patterns("*.py", "__pycache__"))  # fmt: skip
+    shutil.copy(course / "nbgrader_config.py", workspace / "nbgrader_config.py")
+    shutil.copy(course / MAP, workspace / MAP)
+    return news
+
+
+def has_display() -> bool:
+    return sys.platform != "linux" or bool(
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    )
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python tools/lab.py", allow_abbrev=False)
+    parser.add_argument("--author", action="store_true")
+    parser.add_argument("--workspace", type=Path, default=ROOT / "workspace")
+    options, arguments = parser.parse_known_args(arguments)
+    if options.author:
+        folder, page = ROOT, "README.md"
+    else:
+        folder, page = options.workspace.resolve(), MAP
+        for sentence in prepare_workspace(ROOT, folder):
+            print(sentence)
+    os.environ["JUPYTER_CONFIG_PATH"] = str(ROOT / "tools" / "jupyter")
+    os.chdir(folder)
+    flags = [
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.default_url=/lab/tree/{page}",
+    ]
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        flags.append("--allow-root")
+    if not has_display():
+        flags.append("--no-browser")
+        print("No display here: open the address below that begins with http://127.0.0.1")
+    LabApp.launch_instance([*flags, *arguments])
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,130 @@
+"""Make .venv hold what requirements.lock says, and the course itself; do nothing when it already does.
+
+Uses the standard library alone, and only syntax that an old Python can still read, so that it can
+say in words what is missing instead of failing with a traceback.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+ENVIRONMENT = ROOT / ".venv"
+STAMP = ENVIRONMENT / "set_up_for"
+OLDEST = (3, 11)
+NEEDED_GIB = 4
+
+NETWORK_SIGNS = (
+    "NewConnectionError",
+    "Name or service not known",
+    "Temporary failure in name resolution",
+    "Network is unreachable",
+    "Connection refused",
+    "Failed to establish a new connection",
+    "Read timed out",
+    "ConnectTimeoutError",
+    "No matching distribution found",
+)
+
+
+def stop(message):
+    """Print what was expected, what was found and what to do, and end with status 1."""
+    print("\nset-up stopped: " + message, file=sys.stderr)
+    sys.exit(1)
+
+
+def use_new_enough_python():
+    """Start again under a newer interpreter if this one is too old, or say that there is none."""
+    if sys.version_info[:2] >= OLDEST:
+        return
+    for minor in range(20, OLDEST[1] - 1, -1):
+        newer = shutil.which(f"python3.{minor}")
+        if newer:
+            os.execv(newer, [newer, *sys.argv])
+    stop(
+        "the course needs Python {}.{} or newer; python3 here is {}.{}. Install a newer Python, or "
+        "name one: make PYTHON=/path/to/python3.12 lab".format(*OLDEST, *sys.version_info[:2])
+    )
+
+
+def fingerprint():
+    """Digest of all that decides what the environment holds."""
+    digest = hashlib.sha256()
+    for part in (ROOT / "requirements.lock", ROOT / "pyproject.toml"):
+        digest.update(part.read_bytes())
+    digest.update(repr((sys.version_info[:3], str(ROOT))).encode())
+    return digest.hexdigest()
+
+
+def environment_python():
+    """Path of the interpreter inside the environment."""
+    windows = ENVIRONMENT / "Scripts" / "python.exe"
+    return windows if os.name == "nt" else ENVIRONMENT / "bin" / "python"
+
+
+def run(arguments, doing):
+    """Run a command, show how far it is, and explain the failures that people meet."""
+    seen, packages = [], 0
+    print("  " + doing, end="", flush=True)
+    with subprocess.Popen(
+        [str(argument) for argument in arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    ) as process:
+        for line in process.stdout:
+            seen.append(line)
+            if line.startswith("Collecting "):
+                packages += 1
+                if sys.stdout.isatty():
+                    print(f"\r  {doing}: {packages} packages so far", end="", flush=True)
+    print(flush=True)
+    if process.returncode == 0:
+        return
+    print("".join(seen[-15:]), file=sys.stderr)
+    text = "".join(seen)
+    if "No space left on device" in text or "Disk quota exceeded" in text:
+        stop(
+            f"the disk filled up while {doing}. Free about {NEEDED_GIB} GiB and run the same command again."
+        )
+    if "ensurepip is not available" in text:
+        stop(
+            "this Python cannot make virtual environments. On Debian or Ubuntu: "
+            "apt-get install python3-venv"
+        )
+    if any(sign in text for sign in NETWORK_SIGNS):
+        stop(
+            f"the package index could not be reached, or lacks a package for this Python, while {doing}. "
+            "Look at the lines above; check the network (and the proxy settings of pip) and run the "
+            "same command again: what is already installed stays."
+        )
+    stop(f"{doing} failed; the lines above say why. Mend that and run the same command again.")
+
+
+def main():
+    use_new_enough_python()
+    wanted = fingerprint()
+    if STAMP.exists() and STAMP.read_text().strip() == wanted and environment_python().exists():
+        return
+    free = shutil.disk_usage(str(ROOT)).free / 2**30
+    if free < NEEDED_GIB:
+        stop(
+            f"the environment needs about {NEEDED_GIB} GiB of disk; {free:.1f} GiB are free in {ROOT}."
+        )
+    print("Setting up the course in .venv (a few minutes; only when something changed)", flush=True)
+    if STAMP.exists():
+        STAMP.unlink()
+    run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], "making the virtual environment")
+    pip = [environment_python(), "-m", "pip", "install", "--disable-pip-version-check"]
+    run([*pip, "-r", ROOT / "requirements.lock"], "installing the packages of requirements.lock")
+    run([*pip, "--no-deps", "--editable", ROOT], "installing the course's own packages")
+    STAMP.write_text(wanted + "\n")
+    print("Set up.", flush=True)
+
+
+if __name__ == "__main__":
+    main()
