@@ -19,9 +19,7 @@ author: setup  ## write: JupyterLab on the sources (right-click a .py file, Open
 	@python tools/lab.py --author $(LAB_FLAGS)
 
 test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
-	@python -m pytest -m "not slow" tests
-	@python -m pytest --nbval lectures
-	@python -m pytest --nbval solutions
+	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile -m "not slow" --nbval tests lectures solutions
 
 test-slow: setup  ## the tests that take minutes each
 	@python -m pytest -m slow
@@ -39,6 +37,7 @@ sample: setup  ## grade the sample class and show who got what and why
 	@python -m tests.sample_class
 
 grade: setup  ## grade what lies in submitted/: make grade ASSIGNMENT=a2_self_attention
+	@$(if $(ASSIGNMENT),,$(error say which assignment: make grade ASSIGNMENT=a2_self_attention))
 	@python -m autograder grade $(ASSIGNMENT)
 
 lock: setup  ## resolve requirements.lock again from pyproject.toml
