@@ -1,4 +1,4 @@
-"""Command line: python -m autograder grade ASSIGNMENT [--course FOLDER]."""
+"""Command line: python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID]."""
 
 from __future__ import annotations
 
@@ -22,9 +22,10 @@ def main(arguments: list[str] | None = None) -> int:
     grade = commands.add_parser("grade", help="grade all submissions of an assignment")
     grade.add_argument("assignment", help="its id, such as a2_self_attention")
     grade.add_argument("--course", type=Path, default=Path(), help="folder of the course")
+    grade.add_argument("--student", action="append", default=[], help="only this one; repeatable")
     options = parser.parse_args(arguments)
     try:
-        rows = grade_class(options.course, options.assignment, show_progress)
+        rows = grade_class(options.course, options.assignment, show_progress, options.student)
     except CourseError as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2

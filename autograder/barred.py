@@ -28,8 +28,8 @@ class Definitions:
                 tree = ast.parse(source)
             except (SyntaxError, ValueError, RecursionError):
                 continue
-            for statement in tree.body:
-                text = ast.get_source_segment(source, statement) or ""
+            for statement in _bindings(tree.body):
+                text = ast.unparse(statement)
                 for name in _bound_names(statement):
                     found.statements.setdefault(name, []).append((statement, text))
         return found
@@ -45,6 +45,39 @@ class Definitions:
             for statement, text in self.statements.get(current, []):
                 yield statement
                 todo.extend(_global_names(text))
+
+
+def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Top-level statements, taken apart: one import for each name, and what `if` and `with` hold.
+
+    So a name is charged with its own definition and not with what happens to stand beside it.
+    """
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            for alias in statement.names:
+                one = ast.Import([alias])
+                if isinstance(statement, ast.ImportFrom):
+                    one = ast.ImportFrom(statement.module, [alias], statement.level)
+                yield ast.fix_missing_locations(ast.copy_location(one, statement))
+        elif isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try):
+            for branch in ("body", "orelse", "finalbody"):
+                yield from _bindings(getattr(statement, branch, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from _bindings(handler.body)
+            if isinstance(statement, ast.For | ast.With):
+                yield _header(statement)
+        else:
+            yield statement
+
+
+def _header(statement: ast.For | ast.With) -> ast.stmt:
+    """The `for … in …` or `with … as …` line alone: it binds names, too."""
+    empty = [ast.Pass()]
+    if isinstance(statement, ast.For):
+        header: ast.stmt = ast.For(statement.target, statement.iter, empty, [])
+    else:
+        header = ast.With(statement.items, empty)
+    return ast.fix_missing_locations(ast.copy_location(header, statement))
 
 
 def _bound_names(statement: ast.stmt) -> set[str]:

@@ -13,7 +13,7 @@ import os
 import sys
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -47,7 +47,10 @@ class Row:
 
 
 def grade_class(
-    course: Path, assignment: str, progress: Callable[[int, int, str], None]
+    course: Path,
+    assignment: str,
+    progress: Callable[[int, int, str], None],
+    students: Sequence[str] = (),
 ) -> list[Row]:
     """Grade every submission of an assignment and write feedback pages.
 
@@ -55,15 +58,22 @@ def grade_class(
         course: folder with nbgrader_config.py, solutions/ and submitted/.
         assignment: the assignment's id.
         progress: told (done, of, student) before each submission.
+        students: grade only these; all if empty.
 
     Returns:
         one row per student, in alphabetical order, broken submissions among them.
 
     Raises:
-        CourseError: no such course folder or assignment, or nothing was submitted.
+        CourseError: no such course folder, assignment or student, or nothing was submitted.
     """
     api = _open(course, assignment)
-    students = _submitted(course, assignment)
+    submitted = _submitted(course, assignment)
+    for student in students:
+        if student not in submitted:
+            raise CourseError(
+                f"no submission of '{student}' for {assignment}. There are: {', '.join(submitted)}."
+            )
+    students = [student for student in submitted if student in (students or submitted)]
     with _logged(course / f"grading_{assignment}.log"):
         if not api.generate_assignment(assignment, force=True, create=True)["success"]:
             raise CourseError(

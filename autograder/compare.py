@@ -9,6 +9,8 @@ import torch
 
 from autograder.wire import Opaque
 
+# float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
+TOLERANCES = {torch.float64: (1e-8, 1e-10)}
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 
 
@@ -17,10 +19,12 @@ def kind_of(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"a tensor of shape {tuple(value.shape)}"
     if isinstance(value, np.ndarray):
-        return f"a NumPy array of shape {value.shape}"
+        return f"a NumPy {value.dtype} array of shape {value.shape}"
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         return f"a {kind} of {len(value)} ({', '.join(kind_of(item) for item in value)})"
+    if isinstance(value, dict):
+        return f"a dict of {len(value)}"
     if value is None:
         return "None (is there a `return`?)"
     if isinstance(value, Opaque):
@@ -70,16 +74,29 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
     wanted, found = expected.double(), got.double()
     if not torch.isfinite(found).all() and torch.isfinite(wanted).all():
         return "the result holds NaN or infinity"
-    if torch.allclose(wanted, found, rtol=RELATIVE, atol=ABSOLUTE):
+    # a float32 answer to a float64 question is judged as float32; its dtype is another matter
+    relative, absolute = TOLERANCES.get(
+        expected.dtype if got.dtype == expected.dtype else None, (RELATIVE, ABSOLUTE)
+    )
+    if torch.allclose(wanted, found, rtol=relative, atol=absolute):
         return None
+    apart = (wanted - found).abs()
+    where = np.unravel_index(int(apart.argmax()), wanted.shape)
+    right, wrong = float(wanted[where]), float(found[where])
+    place = f"[{', '.join(str(int(item)) for item in where)}]"
+    if f"{right:.4g}" == f"{wrong:.4g}":
+        return (
+            f"the entry {place} should be {right:.12g} and is {wrong:.12g}: too far apart for "
+            f"{str(expected.dtype).removeprefix('torch.')}"
+        )
     if wanted.dim() < 2:
-        return f"expected {numbers(expected)}, got {numbers(got)}"
-    rows = wanted.reshape(-1, wanted.shape[-1]), found.reshape(-1, found.shape[-1])
-    apart = (rows[0] - rows[1]).abs().amax(dim=1)
-    row = int(apart.argmax())
-    where = np.unravel_index(row, wanted.shape[:-1])
-    index = ", ".join(str(int(item)) for item in where)
-    return f"row [{index}] should be {numbers(rows[0][row])} and is {numbers(rows[1][row])}"
+        return f"expected {numbers(expected)}, got {numbers(got)} (largest difference at {place})"
+    row = where[:-1]
+    index = ", ".join(str(int(item)) for item in row)
+    return (
+        f"row [{index}] should be {numbers(wanted[row])} and is {numbers(found[row])} "
+        f"(largest difference at {place}: {right:.4g}, yours {wrong:.4g})"
+    )
 
 
 def first_agrees(expected: tuple, got: Any) -> str | None:
@@ -106,14 +123,14 @@ def rows_rank(expected: torch.Tensor, got: Any) -> str | None:
         return f"each row should sum to 1; your rows sum to {numbers(sums)}"
     if (found < 0).any():
         return f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
-    order, other = expected.argsort(dim=-1), found.argsort(dim=-1)
-    wrong = (order != other).any(dim=-1)
+    order = expected.argsort(dim=-1, descending=True)
+    other = found.argsort(dim=-1, descending=True)
+    wrong = order != other
     if wrong.any():
-        row = int(wrong.nonzero()[0])
+        row, rank = (int(item) for item in wrong.nonzero()[0])
         return (
-            f"row [{row}] should give its largest weight to word {int(order[row, -1])} and its "
-            f"smallest to word {int(order[row, 0])}; yours has {int(other[row, -1])} and "
-            f"{int(other[row, 0])}"
+            f"in row [{row}], the words by falling weight should be {order[row].tolist()} and are "
+            f"{other[row].tolist()}: they differ from place {rank} on (counting from 0)"
         )
     return None
 

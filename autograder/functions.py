@@ -62,8 +62,47 @@ def minus_first(x: Tensor) -> Tensor:
 
 
 def slightly_positional(x: Tensor) -> Tensor:
-    """Adds a small multiple of the position: depends on the order, but only a little."""
-    return x + 0.01 * torch.arange(len(x), dtype=x.dtype).unsqueeze(1)
+    """Adds 0.0005 times the position: depends on the order, but only a little."""
+    return x + 0.0005 * _positions(x)
+
+
+def barely_positional(x: Tensor) -> Tensor:
+    """Numbers near 1 with an effect of order below the tolerances: equivariant for all purposes."""
+    return 1 + torch.sigmoid(x) + 6e-5 * _positions(x) / len(x)
+
+
+def large_and_barely_positional(x: Tensor) -> Tensor:
+    """Numbers near 1000 with an effect of order of 0.03: forgiven by the relative tolerance only."""
+    return 1000 + torch.sigmoid(x) + 0.03 * _positions(x) / len(x)
+
+
+def nearly_nothing(x: Tensor) -> Tensor:
+    """Numbers below 1e-5 that depend on the order: forgiven by the absolute tolerance only."""
+    return (8e-6 * _positions(x) / len(x)).expand_as(x).clone()
+
+
+def last_column_positional(x: Tensor) -> Tensor:
+    """Only the last column depends on the order."""
+    return torch.cat([x[:, :-1], x[:, -1:] + _positions(x)], dim=1)
+
+
+def first_everywhere(x: Tensor) -> Tensor:
+    """The first row at every position: one number of each row grows or shrinks with the order."""
+    return x[:1].expand_as(x).clone()
+
+
+def minus_first_everywhere(x: Tensor) -> Tensor:
+    """The first row, negated, at every position."""
+    return -first_everywhere(x)
+
+
+def in_three_axes(x: Tensor) -> Tensor:
+    """Each row times itself, shape (T, D, D): equivariant, with a third axis."""
+    return x.unsqueeze(2) * x.unsqueeze(1)
+
+
+def _positions(x: Tensor) -> Tensor:
+    return torch.arange(len(x), dtype=x.dtype).unsqueeze(1)
 
 
 def all_pairs(x: Tensor) -> Tensor:
@@ -75,6 +114,8 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     function.__name__: function
     for function in (
         doubled, unchanged, centred, share_of_total, total_everywhere, row_lengths,
-        running_sum, backwards, sorted_rows, minus_first, slightly_positional, all_pairs,
+        running_sum, backwards, sorted_rows, minus_first, slightly_positional, barely_positional,
+        large_and_barely_positional, nearly_nothing, last_column_positional, first_everywhere,
+        minus_first_everywhere, in_three_axes, all_pairs,
     )
 }  # fmt: skip

@@ -261,11 +261,14 @@ def _wrong_gradients(part: Part, arguments: list[Any], got: Any) -> str | None:
         if found is None:
             return (
                 f"no gradient reaches argument {number} (counting from 0): is there a .detach(), "
-                ".data, .item() or .numpy(), or a new torch.tensor(…) made from old values?"
+                ".data, .item(), .numpy() or no_grad, or a torch.tensor(…) made from old values?"
             )
         problem = values_agree(wanted, found)
         if problem:
-            return f"the gradient for argument {number} (counting from 0) is off: {problem}"
+            return (
+                f"the gradient for argument {number} (counting from 0) is off: {problem}. Is there a "
+                ".detach() or no_grad on one of the ways from it to the result?"
+            )
     return None
 
 
@@ -275,8 +278,8 @@ def _named(
     """The named mistake that explains what came back, as ((name, sentence),), or nothing.
 
     Best is a mistake that gives what the student's code gave on every call, right or wrong. Where
-    there is none, one that explains every wrong tensor will do: two different mistakes rarely give
-    the same numbers. A wrong bool is too little to tell by.
+    there is none, one that explains every wrong answer will do, if a tensor is among them: two
+    different mistakes rarely give the same numbers.
     """
     calls, wrong = [], []
     for case, arguments, report in zip(cases, drawn, reports, strict=True):
@@ -290,7 +293,12 @@ def _named(
             wrong.append((arguments, report))
     if not wrong:
         return ()
-    telling = not any(isinstance(report.get("value"), bool) for _, report in wrong)
+    # errors and bools are too little to tell by: many mistakes share them
+    telling = [
+        (arguments, report)
+        for arguments, report in wrong
+        if report["status"] == "returned" and not isinstance(report["value"], bool)
+    ]
     for evidence in (calls, wrong) if telling else (calls,):
         for mistake in part.mistakes:
             if all(_explains(mistake.answer, *call) for call in evidence):

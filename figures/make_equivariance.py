@@ -26,7 +26,7 @@ ROW = 0.62
 def stack(ax, x, y, letter, order):
     """Three vectors on top of each other, in this order; each word keeps its tint."""
     for place, word in enumerate(order):
-        text = f"${letter}_{{\\mathrm{{{WORDS[word]}}}}}$"
+        text = f"${letter}^{{(\\mathrm{{{WORDS[word]}}})}}$"
         box(ax, x, y + (1 - place) * ROW, 1.4, ROW - 0.08, text, TINTS[word], size=18)
 
 

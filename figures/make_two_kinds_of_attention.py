@@ -51,6 +51,8 @@ def draw():
         arrow(ax, (here + 0.6, HIGH), (there - 0.6, HIGH), MUTED, 1.6)
     for column in left:
         arrow(ax, (above[1], HIGH - HALF), (column, LOW + HALF), QUERY, 2.2)
+    # It asks on behalf of the next word: lecture 1's s(i-1) chooses word i.
+    label(ax, 4.2, 3.6, "to choose word 3", SMALL_TEXT, QUERY, ha="left")
     label(ax, 3.1, 0.55, "a state of the decoder asks,", SMALL_TEXT)
     label(ax, 3.1, 0.22, "the annotations of the encoder answer", SMALL_TEXT)
 

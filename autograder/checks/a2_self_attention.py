@@ -44,16 +44,24 @@ def triple(
     return draw
 
 
-def reordering(function: str, length: int, width: int, cycle: int) -> Callable[..., list]:
-    """Draws (f, x, permutation); the permutation moves the first ``cycle`` words round by one.
+def reordering(
+    function: str, length: int, width: int, cycle: int, *, start: bool = False, whole: bool = False
+) -> Callable[..., list]:
+    """Draws (f, x, permutation); the permutation moves ``cycle`` words round by one.
 
-    A cycle of two is its own inverse; a longer one is not.
+    A cycle of two is its own inverse; a longer one is not. It moves the last words, so that a look
+    at the first row alone finds nothing, or with ``start`` the first. With ``whole``, x holds whole
+    numbers, whose sums are exact in any order.
     """
 
     def draw(generator: torch.Generator) -> list[Any]:
         x = torch.randn(length, width, generator=generator)
+        if whole:
+            x = torch.randint(-9, 10, (length, width), generator=generator).float()
+            x[:, 0] = torch.randperm(length, generator=generator).float()  # no two rows are equal
         permutation = torch.arange(length)
-        permutation[:cycle] = permutation[:cycle].roll(1)
+        moved = permutation[:cycle] if start else permutation[length - cycle :]
+        moved.copy_(moved.roll(1))
         return [Function(function), x, permutation]
 
     return draw
@@ -78,6 +86,10 @@ def scores_for_weights(x: Tensor) -> Tensor:
 def shares_without_exp(x: Tensor) -> Tensor:
     scores = x @ x.T
     return scores / scores.sum(dim=-1, keepdim=True)
+
+
+def reshaped_for_transposed(x: Tensor) -> Tensor:
+    return (x @ x.reshape(x.shape[1], x.shape[0])).softmax(dim=-1)
 
 
 def exp_without_sum(x: Tensor) -> Tensor:
@@ -147,6 +159,12 @@ def attend(
     return answer
 
 
+def key_reshaped_for_transposed(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    batch, length, width = key.shape
+    scores = torch.bmm(query, key.reshape(batch, width, length))
+    return torch.bmm(scores.softmax(dim=-1), value)
+
+
 def swapped_query_and_key(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return torch.bmm(torch.bmm(key, query.transpose(1, 2)).softmax(dim=-1), value)
 
@@ -210,7 +228,15 @@ def tensor_for_bool(f: Callable, x: Tensor, permutation: Tensor) -> Tensor:
 
 
 def loose_tolerance(f: Callable, x: Tensor, permutation: Tensor) -> bool:
-    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=0.1, atol=0.1)
+    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=0.01, atol=0.01)
+
+
+def default_tolerance(f: Callable, x: Tensor, permutation: Tensor) -> bool:
+    return torch.allclose(f(x[permutation]), f(x)[permutation])
+
+
+def difference_with_sign(f: Callable, x: Tensor, permutation: Tensor) -> bool:
+    return bool((f(x[permutation]) - f(x)[permutation]).max() < 1e-5)
 
 
 SCALED = (
@@ -221,6 +247,10 @@ OVER_COLUMNS = (
     "Your weights match a softmax over the wrong axis: their columns sum to one, not their rows. "
     "Row i holds how word i shares out its attention, so use `dim=-1` (and, if you sum by hand, "
     "`keepdim=True`)."
+)
+RESHAPED = (
+    "The shape fits, but `reshape` and `view` keep the numbers in their old order, so words and "
+    "features get mixed up. `transpose` (for two axes also `.T`) turns rows into columns."
 )
 COSINE = (
     "Your numbers match cosine similarity: the word vectors were divided by their lengths first. "
@@ -289,6 +319,7 @@ attention_weights = Part(
             "sums to one by itself: use `dim=-1`.",
         ),
         Mistake("cosine similarity", cosine_weights, COSINE),
+        Mistake("reshape for transpose", reshaped_for_transposed, RESHAPED),
         Mistake(
             "features compared instead of words",
             features_for_words,
@@ -359,6 +390,7 @@ basic_self_attention = Part(
         Mistake("softmax over the columns", context_of(softmax_over_columns), OVER_COLUMNS),
         Mistake("scaled although unscaled was asked", context_of(scaled_weights), SCALED),
         Mistake("cosine similarity", context_of(cosine_weights), COSINE),
+        Mistake("reshape for transpose", context_of(reshaped_for_transposed), RESHAPED),
     ),
     reads=("lecture 2, on context vectors", LECTURE),
     may_call=("attention_weights",),
@@ -384,6 +416,8 @@ self_attention = Part(
                 Case("two sentences, T=3, S=5, d_k=4, d_v=6", triple(2, 3, 5, 4, 6)),
                 Case("three sentences, T=7, S=2, d_k=5, d_v=3", triple(3, 7, 2, 5, 3)),
                 Case("two sentences, T=S=5, d_k=d_v=3", triple(2, 5, 5, 3, 3)),
+                Case("a single query, T=1, S=4", triple(2, 1, 4, 3, 5)),
+                Case("a single key, T=4, S=1", triple(2, 4, 1, 3, 5)),
             ),
         ),
         Step(
@@ -411,6 +445,7 @@ self_attention = Part(
             "The keys are the last axis: use `dim=-1`.",
         ),
         Mistake("scaled although unscaled was asked", attend(scale=lambda d: d**0.5), SCALED),
+        Mistake("reshape for transpose", key_reshaped_for_transposed, RESHAPED),
         Mistake(
             "divided by d_k",
             attend(scale=float),
@@ -466,7 +501,8 @@ self_attention = Part(
             "The output is right, but it comes in a tuple. This function returns the output alone.",
         ),
     ),
-    reads=("lecture 2, on attention as one matrix product", LECTURE),
+    reads=("lecture 2, on three roles and whole batches", LECTURE),
+    may_call=("attention_weights", "basic_self_attention"),
 )
 
 is_permutation_equivariant = Part(
@@ -478,14 +514,17 @@ is_permutation_equivariant = Part(
             "tells functions that treat words alike from those that look at the order",
             1,
             (
-                Case("f(x) = 2x", reordering("doubled", 5, 3, 2)),
-                Case("f(x) = x", reordering("unchanged", 4, 3, 2)),
-                Case("f = running sum", reordering("running_sum", 5, 3, 2)),
-                Case("f = rows in reverse", reordering("backwards", 5, 3, 2)),
-                Case("f = every row minus the first", reordering("minus_first", 5, 3, 2)),
+                Case("f(x) = 2x", reordering("doubled", 5, 3, 2, whole=True)),
+                Case("f(x) = x", reordering("unchanged", 4, 3, 2, whole=True)),
+                Case("f = running sum", reordering("running_sum", 5, 3, 2, whole=True)),
+                Case("f = rows in reverse", reordering("backwards", 5, 3, 2, whole=True)),
+                Case(
+                    "f = every row minus the first",
+                    reordering("minus_first", 5, 3, 2, start=True, whole=True),
+                ),
                 Case(
                     "f = the sum of all rows, at every position",
-                    reordering("total_everywhere", 5, 3, 2),
+                    reordering("total_everywhere", 5, 3, 2, whole=True),
                 ),
             ),
         ),
@@ -500,8 +539,33 @@ is_permutation_equivariant = Part(
                 ),
                 Case("f = x minus its mean, with rounding", reordering("centred", 37, 19, 29)),
                 Case("f = length of each row, shape (T,)", reordering("row_lengths", 7, 3, 5)),
+                Case("f = row times row, shape (T, D, D)", reordering("in_three_axes", 7, 3, 5)),
                 Case("f = each column sorted", reordering("sorted_rows", 7, 3, 5)),
-                Case("f(x) = x + 0.01 · position", reordering("slightly_positional", 7, 3, 5)),
+                Case("f(x) = x + 0.0005 · position", reordering("slightly_positional", 7, 11, 5)),
+                Case(
+                    "f: order changes numbers near 1 by 0.00003",
+                    reordering("barely_positional", 7, 3, 5),
+                ),
+                Case(
+                    "f: order changes numbers near 1000 by 0.02",
+                    reordering("large_and_barely_positional", 7, 3, 5),
+                ),
+                Case(
+                    "f: order changes numbers near 0 by 0.000005",
+                    reordering("nearly_nothing", 7, 3, 5),
+                ),
+                Case(
+                    "f: only the last column depends on the order",
+                    reordering("last_column_positional", 5, 3, 3),
+                ),
+                Case(
+                    "f = the first row everywhere, one column",
+                    reordering("first_everywhere", 5, 1, 3, start=True),
+                ),
+                Case(
+                    "f = minus the first row everywhere, one column",
+                    reordering("minus_first_everywhere", 5, 1, 3, start=True),
+                ),
                 Case("f = distances between words, shape (T, T)", reordering("all_pairs", 5, 3, 4)),
                 Case("f = x, the permutation that moves nothing", reordering("unchanged", 5, 3, 1)),
                 Case(
@@ -541,6 +605,18 @@ is_permutation_equivariant = Part(
             "tensor returned for a bool",
             tensor_for_bool,
             "The answer is right, but it is a tensor. Wrap it in `bool(…)`.",
+        ),
+        Mistake(
+            "torch.allclose with its own tolerances",
+            default_tolerance,
+            "`torch.allclose` without further arguments uses rtol 1e-5 and atol 1e-8. Give it the "
+            "tolerances of the text: rtol 1e-4 and atol 1e-5.",
+        ),
+        Mistake(
+            "difference without its absolute value",
+            difference_with_sign,
+            "You ask whether the difference is small, but a large negative difference is small too. "
+            "Take its absolute value, or use `torch.allclose`.",
         ),
         Mistake(
             "tolerance too wide",

@@ -38,10 +38,12 @@
 #   of your own.
 # - What would be the answer itself is barred: `F.scaled_dot_product_attention`, `nn.MultiheadAttention` and
 #   their functional forms, and everything in `course_utils` except `signoff`.
-# - Three rules hold for every part. A function never changes its inputs. The result has the dtype and
-#   device of the input. Gradients flow from the result back to every input, so no `.detach()`,
-#   `.item()` or `.numpy()` on the way.
-# - A later part never fails because an earlier one did: it is then decided with our version of that part.
+# - A function never changes its inputs. In parts 1 to 3 the result has the dtype and device of the input
+#   (make new tensors with `x.new_zeros(…)`, not `torch.zeros(…)`), and gradients flow from it back to every
+#   input, so no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
+# - A later part that calls an earlier function by its name does not fail because that one did: it is then
+#   decided with our version of the earlier function.
+# - The lecture writes $x^{(i)}$ and $z^{(i)}$; here we write $x_i$ and $z_i$ for the same.
 # - **Nothing here is scaled.** The division by $\sqrt{d_k}$ comes in lecture 3.
 
 # %%
@@ -58,9 +60,9 @@ import torch
 #
 # **Write** `attention_weights(x)`: `x` of shape `(T, D)` → $\alpha$ of shape `(T, T)`.
 #
-# **By hand:** for the two words $(1, 0)$ and $(0, 2)$ the scores are
-# $\begin{pmatrix}1 & 0\\ 0 & 4\end{pmatrix}$. The first row of weights is
-# $e/(e+1) \approx 0.731$ and $1/(e+1) \approx 0.269$; the second is $0.018$ and $0.982$.
+# **By hand:** for the two words $(1, 2)$ and $(0, 1)$ the scores are
+# $\begin{pmatrix}5 & 2\\ 2 & 1\end{pmatrix}$. The first row of weights is
+# $e^5/(e^5+e^2) \approx 0.953$ and $0.047$; the second is $e^2/(e^2+e) \approx 0.731$ and $0.269$.
 #
 # <details><summary>Hint</summary>
 #
@@ -81,19 +83,20 @@ def attention_weights(x):
 
 # %% test="attention_weights"
 def test_attention_weights():
-    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    x = torch.tensor([[1.0, 2.0], [0.0, 1.0]])
     weights = attention_weights(x)
     assert isinstance(weights, torch.Tensor), f"expected a tensor, got {type(weights).__name__}"
     assert weights.shape == (2, 2), f"expected shape (2, 2), got {tuple(weights.shape)}"
     rows, columns = weights.sum(dim=1), weights.sum(dim=0)
     assert torch.allclose(rows, torch.ones(2)), (
         f"each row should sum to one; your rows sum to {rows.tolist()} and your columns to "
-        f"{columns.tolist()}. Along which axis does your softmax run?"
+        f"{columns.tolist()}"
+        + (". Along which axis does your softmax run?" if columns.allclose(torch.ones(2)) else "")
     )
-    expected = torch.tensor([[0.7311, 0.2689], [0.0180, 0.9820]])
+    expected = torch.tensor([[0.9526, 0.0474], [0.7311, 0.2689]])
     assert torch.allclose(weights, expected, atol=1e-3), (
-        f"for the two words (1, 0) and (0, 2), expected\n{expected}\ngot\n{weights}\n"
-        "Are the scores plain dot products, neither scaled nor normalised?"
+        f"for the two words (1, 2) and (0, 1), expected\n{expected}\ngot\n{weights}\n"
+        "Are the scores plain dot products of rows, neither scaled nor normalised?"
     )
     x = torch.randn(3, 5, generator=torch.Generator().manual_seed(2))
     assert attention_weights(x).shape == (3, 3), (
@@ -117,7 +120,7 @@ print("✓ attention_weights")
 # **Write** `basic_self_attention(x)`: `x` of shape `(T, D)` → the pair `(z, weights)` of shapes `(T, D)` and
 # `(T, T)`, in this order. You may call `attention_weights`.
 #
-# **By hand:** for the same two words, $z_1 = 0.731\,(1, 0) + 0.269\,(0, 2) = (0.731, 0.538)$.
+# **By hand:** for the same two words, $z_1 = 0.953\,(1, 2) + 0.047\,(0, 1) = (0.953, 1.953)$.
 #
 # <details><summary>Hint</summary>
 #
@@ -137,15 +140,15 @@ def basic_self_attention(x):
 
 # %% test="basic_self_attention"
 def test_basic_self_attention():
-    x = torch.tensor([[1.0, 0.0], [0.0, 2.0]])
+    x = torch.tensor([[1.0, 2.0], [0.0, 1.0]])
     result = basic_self_attention(x)
-    assert isinstance(result, tuple) and len(result) == 2, (
+    assert isinstance(result, tuple | list) and len(result) == 2, (
         f"expected the pair (z, weights), got {type(result).__name__}. Does it return both?"
     )
     z, weights = result
-    expected = torch.tensor([[0.7311, 0.5379], [0.0180, 1.9640]])
+    expected = torch.tensor([[0.9526, 1.9526], [0.7311, 1.7311]])
     assert torch.allclose(z, expected, atol=1e-3), (
-        f"for the two words (1, 0) and (0, 2), expected z =\n{expected}\ngot\n{z}\n"
+        f"for the two words (1, 2) and (0, 1), expected z =\n{expected}\ngot\n{z}\n"
         "Does word i use row i of the weights? Is z the first of the two results?"
     )
     assert torch.allclose(weights.sum(dim=1), torch.ones(2)), (
@@ -183,7 +186,7 @@ print("✓ basic_self_attention")
 # function need not know. `torch.bmm` multiplies a batch of matrices with a batch of matrices. It suits
 # this part well, but anything that gives the right result is right.
 #
-# **By hand:** one query $(1, 0)$, keys $(1, 0)$ and $(0, 1)$, values $(10)$ and $(20)$: the scores are $1$ and
+# **By hand:** one query $(1, 0)$, keys $(1, 2)$ and $(0, 1)$, values $(10)$ and $(20)$: the scores are $1$ and
 # $0$, the weights $0.731$ and $0.269$, the output $0.731 \cdot 10 + 0.269 \cdot 20 = 12.69$.
 #
 # <details><summary>Hint</summary>
@@ -207,7 +210,7 @@ def self_attention(query, key, value):
 # %% test="self_attention"
 def test_self_attention():
     query = torch.tensor([[[1.0, 0.0]]])  # (1, 1, 2)
-    key = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])  # (1, 2, 2)
+    key = torch.tensor([[[1.0, 2.0], [0.0, 1.0]]])  # (1, 2, 2)
     value = torch.tensor([[[10.0], [20.0]]])  # (1, 2, 1)
     output = self_attention(query, key, value)
     assert isinstance(output, torch.Tensor), (
@@ -216,7 +219,7 @@ def test_self_attention():
     assert output.shape == (1, 1, 1), f"expected shape (1, 1, 1), got {tuple(output.shape)}"
     assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
         f"expected 12.69 for the example above, got {output.item():.2f}. "
-        "Over which axis does the softmax run, and are the scores unscaled?"
+        "Is the key transposed (not reshaped), and the softmax over the keys?"
     )
     generator = torch.Generator().manual_seed(3)
     query = torch.randn(2, 3, 4, generator=generator)
@@ -291,7 +294,7 @@ def test_is_permutation_equivariant():
     x = torch.tensor([[1.0], [2.0], [3.0]])
     permutation = torch.tensor([2, 0, 1])
     answer = is_permutation_equivariant(doubled, x, permutation)
-    assert isinstance(answer, bool), f"expected a plain bool, got {type(answer).__name__}"
+    assert isinstance(answer, bool), f"expected a plain bool, got {type(answer)}"
     assert answer is True, (
         "f(x) = 2x treats every row alike: it is equivariant. Compare f(x[p]) with what?"
     )
@@ -309,7 +312,8 @@ print("✓ is_permutation_equivariant")
 # ## Before you hand in
 #
 # Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save. The last cell notes when and with which versions it ran; it names neither you
+# ran on the way. Then save, and hand in this file under this name, `a2_self_attention.ipynb`; it lies in
+# `workspace/exercises/a2_self_attention/` of the course folder. The last cell notes when and with which versions it ran; it names neither you
 # nor your machine.
 
 # %%

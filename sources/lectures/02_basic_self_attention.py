@@ -24,7 +24,7 @@
 # **Afterwards you will be able to**
 #
 # - compute scores ω, weights α and context vectors z by hand, by loop and by matrix product;
-# - say which sums are one (rows) and which are not (columns);
+# - say which sums are always one (rows) and which need not be (columns);
 # - explain why this simplest form nearly copies its input, and measure it;
 # - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
 # - say what it costs when a sentence gets longer, and what is still missing.
@@ -49,15 +49,19 @@ plotting.use_course_style()
 # annotation of the encoder, the comparison became weights, and the weights mixed the annotations
 # into a context vector.
 #
+# A reminder of the names. The *encoder* reads the German words and leaves one vector for each, the
+# *annotation* $h^{(j)}$. The *decoder* writes the English words; $s^{(i-1)}$ is its state when it
+# chooses word $i$. The matrices $W$ and $U$ and the vector $v$ are trained with the rest.
+#
 # Nothing in that recipe asks for two networks. Take the words of one sentence, let each of them
 # ask, and let all of them answer. That is **self-attention**.
 #
 # ![Two panels. Left, between two networks, as in lecture 1: the decoder states s1, s2, s3 for can,
 # you, help stand above the encoder annotations h1 to h4 for kannst, du, mir, helfen; both rows are
-# chained by recurrent arrows, and arrows lead from s2 to all four annotations. Right, within one
-# sequence: the vectors x1 to x4 of can, you, help, me stand above the same four vectors; arrows
-# lead from x2 in the upper row to all four in the lower row, x2 itself among them. No recurrent
-# arrows.](../figures/two_kinds_of_attention.svg)
+# chained by recurrent arrows, and arrows lead from s2 to all four annotations, to choose word 3.
+# Right, within one sequence: the vectors x1 to x4 of can, you, help, me stand above the same four
+# vectors; arrows lead from x2 in the upper row to all four in the lower row, x2 itself among them.
+# No recurrent arrows.](../figures/two_kinds_of_attention.svg)
 #
 # | | lecture 1 | self-attention |
 # |---|---|---|
@@ -69,7 +73,8 @@ plotting.use_course_style()
 #
 # > **You may have read** that self-attention came with the transformer in 2017. It is older.
 # > Cheng et al. (2016) called it intra-attention, and Parikh et al. (2016) and Lin et al. (2017)
-# > used it too. New in 2017 was a translation model that has attention and *no* recurrence.
+# > used it too. New in 2017 was a translation model that relies on attention *alone*, with neither
+# > recurrence nor convolution.
 
 # %% [markdown]
 # ## 2. Eight words, eight vectors
@@ -115,22 +120,25 @@ print(x.shape)
 # 3. **Weighted sum**: mix the word vectors with these weights.
 #
 # ![Flow diagram for the query word you. On top stand the eight words of the sentence with their
-# vectors x1 to x8 drawn as coloured strips; you, word 2, is framed. A blue line carries x2 to every
-# word, and each dot product gives a score: 1.73, 16.08, 9.06, minus 0.34, 1.14, 1.20, 1.65, minus
-# 1.28. All scores enter one softmax over the eight words. Out come the weights: 0.999 for you,
-# 0.001 for help, less than 0.001 for every other word. Each weight is multiplied by its word's
-# vector, the products are added up, and the result is z2, the context vector of you, again a strip
-# of sixteen cells.](../figures/words_to_context.svg)
+# vectors x1 to x8 drawn as strips, white for 0 and purple above; you, word 2, is framed. A blue
+# line carries x2 to every word, and each dot product gives a score: 1.73, 16.08, 9.06, minus 0.34,
+# 1.14, 1.20, 1.65, minus 1.28. All scores enter one softmax over the eight words. Out come the
+# weights: 0.999 for you, 0.001 for help, less than 0.001 for every other word. Each weight is
+# multiplied by its word's vector, the products are added up, and the result is z2, the context
+# vector of you, again a strip of sixteen cells.](../figures/words_to_context.svg)
 #
 # ### Step 1: similarity
 #
-# The score is a dot product, $\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{k=1}^{D} x^{(2)}_k x^{(j)}_k$.
+# The score is a dot product. With $x^{(j)}_d$ for entry $d$ of the vector $x^{(j)}$ it is
+#
+# $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{d=1}^{D} x^{(2)}_d x^{(j)}_d$$
+#
 # It is large when two vectors are long and point the same way.
 
 # %%
 query = x[1]  # (D,) "you"
 
-scores_2 = torch.empty(T)
+scores_2 = x.new_empty(T)  # the dtype and device of x: float64 in, float64 out
 for j in range(T):
     scores_2[j] = torch.dot(query, x[j])
 
@@ -140,7 +148,7 @@ for word, score in zip(words, scores_2, strict=True):
 # %% [markdown]
 # ### Step 2: normalise
 #
-# The softmax makes every score positive and divides by the sum of all:
+# The softmax makes every score positive with the exponential and divides by the sum of all:
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
 #
@@ -152,8 +160,9 @@ weights_2 = exponentials / exponentials.sum()  # (T,)
 
 assert torch.allclose(weights_2, F.softmax(scores_2, dim=0))
 for word, weight in zip(words, weights_2, strict=True):
-    print(f"{word:>9}  {weight:.4f}")
-print(f"      sum  {weights_2.sum():.4f}")
+    text = f"{weight:.4f}" if weight >= 0.00005 else "<0.0001"  # small, but never zero
+    print(f"{word:>9}  {text:>7}")
+print(f"      sum  {weights_2.sum():7.4f}")
 
 # %% [markdown]
 # Keep that 0.9991 in mind. Section 6 asks where it comes from.
@@ -163,17 +172,17 @@ print(f"      sum  {weights_2.sum():.4f}")
 # $$z^{(2)} = \sum_{j=1}^{T} \alpha_{2j}\, x^{(j)}$$
 
 # %%
-z_2 = torch.zeros(D)
+z_2 = x.new_zeros(D)
 for j in range(T):
     z_2 += weights_2[j] * x[j]
 
-expected_z_2 = torch.tensor(  # what lectures that use this example print
-    [
-        *[-9.3975e-01, -4.6856e-01, 1.0311e00, -2.8192e-01, 4.9373e-01, -1.2896e-02],
-        *[-2.7327e-01, -7.6358e-01, 1.3958e00, -9.9543e-01, -7.1287e-04, 1.2449e00],
-        *[-7.8077e-02, 1.2765e00, -1.4589e00, -2.1601e00],
-    ]
-)
+# fmt: off
+expected_z_2 = torch.tensor([  # known values of this example, to check against
+    -9.3975e-01, -4.6856e-01, 1.0311e00, -2.8192e-01, 4.9373e-01, -1.2896e-02,
+    -2.7327e-01, -7.6358e-01, 1.3958e00, -9.9543e-01, -7.1287e-04, 1.2449e00,
+    -7.8077e-02, 1.2765e00, -1.4589e00, -2.1601e00,
+])
+# fmt: on
 assert torch.allclose(z_2, expected_z_2, rtol=1e-4, atol=1e-6)
 print([f"{value:.4f}" for value in z_2.tolist()])
 
@@ -184,7 +193,7 @@ print([f"{value:.4f}" for value in z_2.tolist()])
 # is meant, so we write them first, and then hold the fast form against them.
 
 # %%
-scores_by_loop = torch.empty(T, T)
+scores_by_loop = x.new_empty(T, T)
 for i, x_i in enumerate(x):
     for j, x_j in enumerate(x):
         scores_by_loop[i, j] = torch.dot(x_i, x_j)
@@ -222,10 +231,9 @@ assert abs(column_sums.max() - 1.048) < 0.001
 assert not torch.allclose(weights, weights.T, atol=1e-3)
 
 # %% [markdown]
-# > **You may have read** that "the columns of the attention matrix sum to 1", with seven ones
-# > printed for eight words. The *rows* sum to one, and there are eight of them. The code beside
-# > that sentence was right: `sum(dim=1)` adds *along* a row. The softmax also breaks the symmetry:
-# > each row is divided by its own sum, so $\alpha_{ij} \ne \alpha_{ji}$.
+# > **You may have read** that "the columns of the attention matrix sum to 1". The *rows* do, one sum
+# > for each word: eight words, eight ones. `sum(dim=1)` adds *along* a row. The softmax also breaks
+# > the symmetry: each row is divided by its own sum, so in general $\alpha_{ij} \ne \alpha_{ji}$.
 #
 # Here are both matrices. Scores have a sign, so white is zero. Weights have none, so white is the
 # smallest.
@@ -240,12 +248,14 @@ plotting.show(
     figure,
     alt="Two maps with the eight words as rows (queries) and as columns (keys). Left, the scores: "
     "symmetric, the diagonal from 9.8 to 24.7, the other scores between -6.9 and 11.0. Right, the "
-    "weights: at least 0.95 everywhere on the diagonal, almost 0 elsewhere; the only other weight "
-    "that can be seen is 0.05, in the row of me and the column of translate.",
+    "weights: at least 0.95 everywhere on the diagonal, almost 0 elsewhere; the only other weights "
+    "that do not round to 0.00 are 0.05, in the row of me and the column of translate, and 0.01, in "
+    "the row of can and the column of help.",
 )
 
 # %% [markdown]
-# The third step for all words is one more matrix product. Row $i$ of $AX$ is
+# The third step for all words is one more matrix product. Write $A$ for the matrix of the weights
+# $\alpha_{ij}$. Row $i$ of $AX$ is
 # $\sum_j \alpha_{ij} x^{(j)}$, which is $z^{(i)}$.
 
 # %%
@@ -259,7 +269,8 @@ print("context vector of 'you' equals the loop's:", torch.allclose(z[1], z_2, at
 # %% [markdown]
 # ## 5. The function
 #
-# Two products and a softmax: that is all of it.
+# Two products and a softmax: that is all of it. `course_utils.attention` is the course's own
+# reference code; our function must agree with it.
 
 
 # %%
@@ -329,18 +340,20 @@ plotting.show(
 
 # %% [markdown]
 # The weights are positive and sum to one, so $z$ is an average: it never leaves the grey triangle
-# that the words span. Attention mixes what is there. It cannot make anything new; the layers
-# around it do that (lectures 7 and 8).
+# with the words as corners. Mixing alone cannot leave it. What can is learned: a map of the values
+# before they are mixed (lecture 3), and the layers around attention (lectures 7 and 8).
 #
 # ### Three roles, and whole batches
 #
 # Each word plays three roles: it asks (query), it is compared (key), it is mixed in (value). Nothing
-# forces the three to be the same tensor. With queries of length $T$ and keys and values of length
-# $S$, the weights are $T \times S$; in lecture 1, $T$ was English and $S$ German.
+# forces the three to be the same tensor. With $T$ queries and $S$ keys, each with its value, the
+# weights are $T \times S$; in lecture 1, $T$ was English and $S$ German. Queries and keys are
+# compared, so they have the same width, $d_k$. The values may have another one, $d_v$.
 #
 # Models also process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the
-# first axis, so sentences never mix. As an example: the scores of *two* sentences in one call, ours
-# and eight other words. (Sentences of different lengths need padding and a mask: lecture 4.)
+# first axis, so sentences never mix. We write $B$ for the number of sentences, the *batch size*. As
+# an example: the scores of *two* sentences in one call, ours and another sequence of eight words.
+# (Sentences of different lengths need padding and a mask: lecture 4.)
 
 # %%
 other = torch.tensor([3, 4, 8, 9, 1, 2, 0, 5])
@@ -381,7 +394,7 @@ key = torch.randn(2, 5, 4, generator=generator)  # (B, S, d_k)
 value = torch.randn(2, 5, 6, generator=generator)  # (B, S, d_v): its own width
 
 b, i = 1, 2  # sentence 1, query 2
-one_row = torch.zeros(6)
+one_row = value.new_zeros(6)
 total = sum(torch.exp(query[b, i] @ key[b, k]) for k in range(5))
 for j in range(5):
     one_row += torch.exp(query[b, i] @ key[b, j]) / total * value[b, j]
@@ -409,26 +422,32 @@ assert moved.max() < 0.06
 # Every word keeps at least 95 % of the weight for itself, and no vector moves by more than 6 %.
 # **On this sentence, basic self-attention nearly copies its input.** The reason is a matter of size.
 #
-# Let the $D$ entries of each vector be independent, with mean 0 and variance 1, as in a fresh
-# `Embedding`.
+# Let all entries of all vectors be independent, from a normal distribution with mean 0 and variance
+# 1, as in a fresh `Embedding`. Then two different words have independent vectors.
 #
-# - A word with **itself**: $\omega_{ii} = \sum_k (x^{(i)}_k)^2$ adds $D$ squares, each 1 on average.
+# - A word with **itself**: $\omega_{ii} = \sum_d (x^{(i)}_d)^2$ adds $D$ squares, each 1 on average.
 #   The sum is about $D$.
-# - A word with **another**: $\omega_{ij} = \sum_k x^{(i)}_k x^{(j)}_k$ adds $D$ products, each 0 on
+# - A word with **another**: $\omega_{ij} = \sum_d x^{(i)}_d x^{(j)}_d$ adds $D$ products, each 0 on
 #   average with variance 1. Plus and minus cancel, and the sum is about $\pm\sqrt{D}$.
 #
 # At $D = 16$ that is 16 against ±4. The softmax looks at *differences* through an exponential, and
-# $\exp(16 - 4) \approx 160\,000$.
+# $\exp(16 - 4) \approx 160\,000$. Against seven such rivals the own weight would be 0.99996.
+#
+# That is a typical row, not the average. The own score varies as well, by about
+# $\pm\sqrt{2D} \approx 5.7$, because the square of a normal number has variance 2. Rows in which it
+# happens to be small pull the average down: expect 0.99 below.
 #
 # ### Measured
 #
 # We vary the width $D$ from 1 to 256 and take 100 random sentences of eight words for each of seven
-# seeds. Three variants of the score compete:
+# seeds. Two changes may help, and to tell them apart we try each alone and both together. That makes
+# four variants of the score:
 #
-# 1. **as above**: $x^{(i)} \cdot x^{(j)}$;
-# 2. **scaled**: divided by $\sqrt{D}$, which lecture 3 will do for another reason;
-# 3. **scaled, with separate roles**: before the comparison, one random matrix maps the queries and
-#    another one the keys. Lecture 3 will train such matrices.
+# 1. **plain**: $x^{(i)} \cdot x^{(j)}$, as above;
+# 2. **scaled**: divided by $\sqrt{D}$, as lecture 3 will do;
+# 3. **separate roles**: before the comparison, one random matrix maps the queries and another one
+#    the keys. Lecture 3 will train such matrices;
+# 4. **both**.
 
 # %%
 widths = [2**k for k in range(9)]  # 1, 2, 4, ..., 256
@@ -441,7 +460,7 @@ def self_weight(scores):
 
 
 def measure(width, seed):
-    """Typical own score, typical other score, and the self-weight of the three variants."""
+    """Typical own score, typical other score, and the self-weight of the four variants."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(num_sentences, 8, width, generator=generator)
     to_query, to_key = torch.randn(2, width, width, generator=generator) / width**0.5
@@ -449,28 +468,39 @@ def measure(width, seed):
     scores = x @ x.transpose(-2, -1)  # (sentences, T, T)
     own = scores.diagonal(dim1=-2, dim2=-1).mean().item()
     other = scores[:, ~torch.eye(8, dtype=torch.bool)].std().item()
-    separate = (x @ to_query) @ (x @ to_key).transpose(-2, -1)
-    variants = [scores, scores / width**0.5, separate / width**0.5]
-    return [own, other, *[self_weight(variant) for variant in variants]]
+    roles = (x @ to_query) @ (x @ to_key).transpose(-2, -1)
+    variants = [scores, scores / width**0.5, roles, roles / width**0.5]
+    largest = [variant.softmax(dim=-1).amax(dim=-1).mean().item() for variant in variants[2:]]
+    return [own, other, *[self_weight(variant) for variant in variants], *largest]
 
 
 # %%
 results = torch.tensor(
     [[measure(width, seed) for width in widths] for seed in range(num_seeds)]
-)  # (seeds, widths, 5)
-own, other, plain, scaled, separate = results.unbind(dim=-1)  # each (seeds, widths)
+)  # (seeds, widths, 8)
+own, other, plain, scaled, roles, both, largest_roles, largest_both = results.unbind(dim=-1)
 
-print("   D   own  other   plain  scaled  separate      (medians over seeds)")
+print("   D   own  other   plain  scaled   roles    both      (medians over seeds)")
 for width, row in zip(widths, results.median(dim=0).values.tolist(), strict=True):
-    print(
-        f"{width:4d} {row[0]:5.0f}  {row[1]:5.1f}   {row[2]:5.2f}   {row[3]:5.2f}    {row[4]:5.2f}"
-    )
+    shares = "".join(f"{share:8.2f}" for share in row[2:6])
+    print(f"{width:4d} {row[0]:5.0f}  {row[1]:5.1f}{shares}")
 
+# %% [markdown]
+# Every claim below has its range, and every one of the seven seeds must lie in it. The last line
+# looks at single rows: how large is the *largest* weight in a row, on average?
+
+# %%
 at_16, at_256 = widths.index(16), widths.index(256)
 assert ((plain[:, at_16] > 0.97) & (plain[:, at_16] < 1.0)).all()
 assert ((scaled[:, at_16] > 0.74) & (scaled[:, at_16] < 0.81)).all()
 assert (scaled[:, at_256] > 0.99).all()
-assert ((separate[:, 4:] > 0.09) & (separate[:, 4:] < 0.17)).all()  # from D = 16 on
+for variant in (roles, both):  # from D = 16 on
+    assert ((variant[:, at_16:] > 0.07) & (variant[:, at_16:] < 0.20)).all()
+    assert ((variant[:, at_16:].median(dim=0).values - 1 / 8).abs() < 0.03).all()
+assert (largest_roles[:, at_256] > 0.9).all()
+assert ((largest_both[:, at_256] > 0.3) & (largest_both[:, at_256] < 0.42)).all()
+print(f"largest weight of a row at D = 256, roles: {largest_roles[:, at_256].median():.2f}")
+print(f"largest weight of a row at D = 256, both:  {largest_both[:, at_256].median():.2f}")
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5))
@@ -478,9 +508,9 @@ plotting.seed_curves(widths, own, "word with itself", left)
 plotting.seed_curves(widths, other, "word with another: spread", left)
 left.set(xscale="log", yscale="log", xlabel="width D", ylabel="size of the score ω")
 left.set_title("own scores grow like D, others like √D")
-plotting.seed_curves(widths, plain, "x · x", right)
-plotting.seed_curves(widths, scaled, "x · x / √D", right)
-plotting.seed_curves(widths, separate, "scaled, separate roles", right)
+names = ["plain", "scaled", "separate roles", "both"]
+for name, values in zip(names, [plain, scaled, roles, both], strict=True):
+    plotting.seed_curves(widths, values, name, right)
 right.axhline(1 / 8, color="#5F5F5F", linewidth=1.2)
 right.annotate("1/8", (270, 1 / 8), xytext=(6, 5), textcoords="offset points", fontsize=12)
 right.set(xscale="log", xlabel="width D", ylabel="weight of a word for itself", ylim=(0, 1.05))
@@ -493,12 +523,13 @@ for ax in (left, right):
     ax.minorticks_off()
 plotting.show(
     figure,
-    alt="Two panels over the width D from 1 to 256, medians over seven seeds with narrow bands for "
-    "their range. Left, on logarithmic axes: the score of a word with itself rises as a line from "
-    "1 to 256, the spread of its scores with other words from 1 to 16. Right, the weight of a word "
-    "for itself: for x·x it rises from 0.23 to 0.99 at D = 16 and to 1 beyond; divided by the root "
-    "of D it rises more slowly, 0.77 at 16, and also reaches 1; with separate roles it stays near "
-    "0.125, the equal share.",
+    alt="Two panels over the width D from 1 to 256, medians over seven seeds with bands for their "
+    "range. Left, on logarithmic axes: the score of a word with itself rises as a line from 1 to "
+    "256, the spread of its scores with other words from 1 to 16. Right, the average weight of a "
+    "word for itself: plain, it rises from 0.23 to 0.99 at D = 16 and to 1 beyond; scaled, it rises "
+    "more slowly, 0.77 at 16, and also reaches 1. With separate roles, without and with the scale, "
+    "the medians stay between 0.10 and 0.15, near 1/8. Their bands are wide up to D = 8, between "
+    "0.03 and 0.24, and narrow at D = 256, from 0.09 to 0.13.",
 )
 
 # %% [markdown]
@@ -507,8 +538,13 @@ plotting.show(
 # - The prediction holds: $D$ against $\sqrt{D}$.
 # - Dividing by $\sqrt{D}$ **delays** the copying but does not end it: $D/\sqrt{D} = \sqrt{D}$ still
 #   grows, against ±1.
-# - What ends it is that **query and key are different vectors**. Then a word has no head start with
-#   itself. At random, each of eight words gets about 1/8; training can decide otherwise.
+# - What ends it is that **query and key are different vectors**, with the scale or without. Then a
+#   word has no head start with itself. From $D = 16$ on its own weight, averaged over random
+#   sentences, is about 1/8, one share of eight; training can decide otherwise.
+#
+# That is an average. A single row is far from even: at $D = 256$ its largest weight is about 0.94
+# without the scale, on some word or other, and about 0.36 with it. Roles end the copying; the scale
+# keeps a row from being all or nothing. Lecture 3 needs both.
 #
 # Nor is the diagonal a law. A long vector in the same direction beats it: if $x^{(j)} = 2x^{(i)}$,
 # then $\omega_{ij} = 2\,\omega_{ii}$. In one dimension, the average self-weight is only 0.23.
@@ -526,17 +562,17 @@ plotting.show(
 # give the same single vector, the output does not
 # notice.](../figures/equivariance.svg)
 #
-# Write $f$ for self-attention and $x_p$ for the words in the order $p$. Two properties are easily
-# confused:
+# Write $f$ for self-attention, $p$ for a new order of the positions and, as in Python, $x[p]$ for
+# the words in that order. Two properties are easily confused:
 #
 # | | property | in words |
 # |---|---|---|
-# | **equivariant** | $f(x_p) = f(x)_p$ | permute the words, and the outputs are permuted alike |
-# | **invariant** | $f(x_p) = f(x)$ | permute the words, and the output stays as it was |
+# | **equivariant** | $f(x[p]) = f(x)[p]$ | permute the words, and the outputs are permuted alike |
+# | **invariant** | $f(x[p]) = f(x)$ | permute the words, and the output stays as it was |
 #
 # Self-attention has the first. The reason in one line: a permutation matrix $P$ turns $X$ into $PX$,
 # so the scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, the softmax
-# keeps that, and $(PAP^\top)(PX) = P(AX)$.
+# keeps that, and $(PAP^\top)(PX) = P(AX)$, because $P^\top P = I$.
 
 # %%
 p = torch.tensor([5, 0, 3, 7, 1, 2, 6, 4])
@@ -553,8 +589,10 @@ print(f"largest gap to the permuted output (equivariant?): {gap_equivariant:.4f}
 print(f"largest gap to the unpermuted output (invariant?): {gap_invariant:.2f}")
 
 # %% [markdown]
-# > **You may have read** that attention is "permutation-invariant". It is equivariant. Something
-# > invariant comes out only if you pool over the words afterwards, with a mean for instance.
+# > **You may have read** that attention is "permutation-invariant". *Self*-attention is equivariant,
+# > because the queries move with the words. For one *fixed* query, the order of the key–value pairs
+# > leaves no trace: that output is invariant. To make the result of self-attention invariant as
+# > a whole, one way is to pool over the words afterwards, with a mean for instance.
 #
 # Try it: swap two words, then reverse or shuffle the sentence, and follow the framed score of "me"
 # and "translate" through the matrix. The line under the pictures compares the outputs.
@@ -665,12 +703,21 @@ for length in [8, 64, 512, 4096, 32768]:
 # (Kernels such as FlashAttention compute the same output without storing all weights at once. That
 # saves the memory; the work stays.)
 #
-# Compare a recurrent network. Each step multiplies the input and the state by a $D \times D$ matrix:
-# $4TD^2$ operations in all. So attention is *cheaper* while the sentence is shorter than the vectors
-# are wide, $T < D$. And it needs no waiting: the recurrent network's $T$ steps come one after the
-# other, while attention's rows are computed side by side. For the same reason any two words are one
-# step apart, however far apart they stand; in a recurrent network a message between them passes
-# through every word in between.
+# The count leaves out the softmax, which needs a few operations for each of the $T^2$ scores.
+#
+# Compare a plain recurrent network. Each step multiplies the input and the state by a $D \times D$
+# matrix: $4TD^2$ operations in all. So *this* attention, without parameters, is cheaper than *that*
+# network while the sentence is shorter than the vectors are wide, $T < D$.
+#
+# Real layers do more on both sides. Each $D \times D$ map of all words costs $2TD^2$. A GRU has six
+# of them, $12TD^2$; attention with maps for query, key, value and output has four, $4T^2D + 8TD^2$.
+# Between these two the line is at $T = D$ again. With lecture 3's three maps, and no map of the
+# output, it is at $T = 1.5D$.
+#
+# And attention needs no waiting: the recurrent network's $T$ steps come one after the other, while
+# attention's rows are computed side by side. Because every pair is compared directly, any two
+# words are one step apart, however far apart they stand; in a recurrent network a message between
+# them passes through every word in between.
 
 # %%
 lengths = [2**k for k in range(3, 14)]
@@ -683,10 +730,14 @@ assert self_attention_cost[crossing] == recurrent_cost[crossing]
 assert recurrent_cost[0] == 64 * self_attention_cost[0]
 assert self_attention_cost[-1] == 16 * recurrent_cost[-1]
 
+map_cost = [2 * length * width**2 for length in lengths]  # one D × D map of all words
+with_four_maps = self_attention_cost[crossing] + 4 * map_cost[crossing]
+assert with_four_maps == 6 * map_cost[crossing]  # a GRU: three gates, two maps each
+
 # %%
 figure, ax = plt.subplots(figsize=(8.5, 4.8))
-ax.plot(lengths, self_attention_cost, label="self-attention, 4T²D")
-ax.plot(lengths, recurrent_cost, label="recurrent network, 4TD²")
+ax.plot(lengths, self_attention_cost, label="self-attention without parameters, 4T²D")
+ax.plot(lengths, recurrent_cost, label="plain recurrent network, 4TD²")
 ax.axvline(width, color="#5F5F5F", linewidth=1.2)
 ax.annotate("T = D", (width, 2e6), xytext=(8, 0), textcoords="offset points")
 ax.set(xscale="log", yscale="log", xlabel="words T", ylabel="operations")
@@ -717,7 +768,7 @@ plotting.show(
 # - Self-attention in three steps: scores $\omega_{ij} = x^{(i)} \cdot x^{(j)}$, weights
 #   $\alpha_{ij}$ by a softmax over $j$, context vectors $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
 # - In matrices: $Z = \mathrm{softmax}(XX^\top)\,X$, the softmax along each row. Rows sum to one,
-#   columns do not.
+#   columns in general do not.
 # - Own scores are about $D$, others about $\pm\sqrt{D}$: for random vectors of width 16, the output
 #   nearly copies the input. Separate queries and keys cure that, the scale alone does not.
 # - Permuting the words permutes the outputs: equivariant, not invariant. Order is not seen.
@@ -750,7 +801,7 @@ plotting.show(
 #
 # <details><summary>Answer</summary>
 #
-# Every score grows by a factor of 100, and with it every difference between scores. The softmax
+# Every score is multiplied by 100, and with it every difference between scores. The softmax
 # puts nearly all the weight on each row's largest score. The weights depend on the length of the
 # vectors, not only on their directions.
 #
@@ -771,27 +822,27 @@ plotting.show(
 # <details><summary>Answer</summary>
 #
 # No: it tests invariance, which self-attention does not have. The identity makes both tests pass
-# for *every* function, so it tests nothing. Compare with the output in the new order.
+# for *every* deterministic function, so it tests nothing. Compare with the output in the new order.
 #
 # </details>
 #
-# **6.** You forget `dim=-1` and normalise over the queries. Which check finds it, and why does the
-# shape not?
+# **6.** You write `dim=1` in the softmax for a batch of scores $(B, T, S)$. Which check finds it,
+# and why does no check of shapes?
 #
 # <details><summary>Answer</summary>
 #
-# The row sums. The shape is the same for either axis, and in self-attention $T = S$, so nothing
-# else complains. Test with sizes that all differ, as in section 5.
+# Softmax keeps the shape whatever the axis, so no shape test can find it, whether $T = S$ or not.
+# Check that the rows sum to one, or compare with a loop, as in section 5.
 #
 # </details>
 #
 # **7.** A text has twice as many words. By which factor do the operations grow, for self-attention
-# and for a recurrent network?
+# without parameters and for a plain recurrent network? Which one is cheaper?
 #
 # <details><summary>Answer</summary>
 #
-# By four ($T^2D$) and by two ($TD^2$). Which one is cheaper depends on whether $T$ is smaller than
-# $D$.
+# By four ($T^2D$) and by two ($TD^2$). Between these two, attention is cheaper while $T < D$. With
+# learned maps, or against a GRU, the counts are others: section 8.
 #
 # </details>
 
@@ -813,6 +864,6 @@ plotting.show(
 #   cost per layer, and the steps that must wait for each other.
 # - Juho Lee, Yoonho Lee, Jungtaek Kim, Adam R. Kosiorek, Seungjin Choi, Yee Whye Teh (2019). *Set
 #   Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks.* ICML.
-#   Property 1: equivariant blocks, and how pooling makes them invariant.
+#   Property 1: its attention blocks are equivariant. Pooling then makes the whole invariant.
 # - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *FlashAttention: Fast
 #   and Memory-Efficient Exact Attention with IO-Awareness.* NeurIPS. Section 3.1.

@@ -25,6 +25,8 @@ def used(*cells):
         ["from course_utils import attention", "def part(q):\n    return attention.self_attention(q)"],
         ["def part(q):\n    import course_utils.attention as a\n    return a.self_attention(q)"],
         ["def part(q):\n    from autograder import functions\n    return q"],
+        ["with torch.no_grad() as m:\n    helper = F.scaled_dot_product_attention", "def part(q):\n    return helper(q)"],
+        ["for helper in [F.scaled_dot_product_attention]:\n    pass", "def part(q):\n    return helper(q)"],
         ["if True:\n    part = F.scaled_dot_product_attention"],
     ],
 )  # fmt: skip
@@ -45,6 +47,9 @@ def test_the_answer_itself_is_found(cells):
         ["weights = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    weights = q\n    return weights"],
         ["from course_utils.signoff import signoff", "def part(q):\n    return q", "signoff()"],
         ["def part(q):\n    \"\"\"Like F.scaled_dot_product_attention.\"\"\"\n    return q"],
+        # imported beside what is used, for a comparison in a cell of one's own
+        ["from torch.nn.functional import softmax, scaled_dot_product_attention", "def part(q):\n    return softmax(q, -1)"],
+        ["with torch.no_grad():\n    d = 4\n    r = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    return q * d"],
         ["%matplotlib inline", "def part(q):\n    return q"],
         ["this is no Python", "def part(q):\n    return q"],
     ],

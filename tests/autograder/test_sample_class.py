@@ -119,9 +119,28 @@ def test_feedback_shows_steps_and_the_case_on_which_they_failed(course, rows):
     assert "Read again" in page
 
 
-def test_grading_again_changes_nothing(course, rows):
-    again = grade_class(course, ASSIGNMENT, lambda *_: None)
-    assert {row.student: row for row in again} == rows
+def set_by_hand(course, student, score):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        grade = gradebook.find_grade("check_self_attention", ASSIGNMENT, ASSIGNMENT, student)
+        grade.manual_score = score
+        gradebook.db.commit()
+
+
+def test_grading_again_changes_nothing_but_keeps_a_score_entered_by_hand(course, rows):
+    students = ["key_used_as_value", "right_loops"]
+    set_by_hand(course, "key_used_as_value", 2.5)
+    changed, same = grade_class(course, ASSIGNMENT, lambda *_: None, students)
+    set_by_hand(course, "key_used_as_value", None)
+    assert same == rows["right_loops"]
+    assert changed.parts["self_attention"] == 2.5
+    assert changed.points == rows["key_used_as_value"].points + 2.5
+
+
+def test_an_unknown_student_is_named_with_those_there_are(course, rows, capsys):
+    assert main(["grade", ASSIGNMENT, "--course", str(course), "--student", "nobody"]) == 2
+    said = capsys.readouterr().err
+    assert "no submission of 'nobody'" in said
+    assert "right_loops" in said
 
 
 def nbgrader(course, *arguments):
