@@ -674,7 +674,7 @@ assert torch.allclose(z_twice[0], z_twice[3], atol=1e-6)
 print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[3], atol=1e-6))
 
 # %% [markdown]
-# Word order has to come in from outside. Lecture 6 adds it.
+# Word order has to come in from outside. [Lecture 6](06_positional_encoding.ipynb) adds it.
 
 # %% [markdown]
 # ## 8. What it costs
@@ -757,11 +757,11 @@ plotting.show(
 #
 # | missing | consequence seen here | lecture |
 # |---|---|---|
-# | parameters for query, key, value | nothing can be learned; a word mostly finds itself | 3 |
-# | the scale $1/\sqrt{d_k}$ | scores grow with the width, weights become all or nothing | 3 |
-# | a mask | every word sees the future and the padding | 4 |
-# | several heads | one set of weights per word, one kind of relation | 5 |
-# | positions | word order is invisible | 6 |
+# | parameters for query, key, value | nothing can be learned; a word mostly finds itself | [3](03_scaled_dot_product_attention.ipynb) |
+# | the scale $1/\sqrt{d_k}$ | scores grow with the width, weights become all or nothing | [3](03_scaled_dot_product_attention.ipynb) |
+# | a mask | every word sees the future and the padding | [4](04_masked_attention.ipynb) |
+# | several heads | one set of weights per word, one kind of relation | [5](05_multi_head_attention.ipynb) |
+# | positions | word order is invisible | [6](06_positional_encoding.ipynb) |
 #
 # ## Summary
 #

@@ -32,7 +32,7 @@
 # - find a leak in any model, without training it.
 #
 # **Time** about 75 minutes. **Needs**
-# lecture 3: queries, keys, values, the scale.
+# [lecture 3](03_scaled_dot_product_attention.ipynb): queries, keys, values, the scale.
 
 # %%
 from itertools import pairwise

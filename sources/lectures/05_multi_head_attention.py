@@ -30,7 +30,7 @@
 # - count parameters and operations, and say why many heads cost as much as one;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 75 minutes. **Needs** lecture 3 and
+# **Time** about 75 minutes. **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb) and
 # [lecture 4](04_masked_attention.ipynb).
 
 # %%
@@ -676,7 +676,7 @@ plotting.show(
 #
 # Models with one, two and four heads have the same width, the same number of parameters and the same
 # number of training steps. Each position gets a vector of its own: sixteen clock hands that turn at
-# sixteen speeds. Lecture 6 explains why that is a good choice.
+# sixteen speeds. [Lecture 6](06_positional_encoding.ipynb) explains why that is a good choice.
 
 # %%
 NUM_WORDS, LENGTH, WIDTH = 10, 10, 32  # vocabulary, T, d_model
