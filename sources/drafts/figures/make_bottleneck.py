@@ -1,0 +1,102 @@
+"""Draw translation through one fixed vector above translation with attention."""
+
+from itertools import pairwise
+
+from style import (
+    INK,
+    KEY_TINT,
+    LARGE_TEXT,
+    MUTED,
+    PLAIN_TINT,
+    QUERY,
+    QUERY_TINT,
+    SMALL_TEXT,
+    VALUE_TINT,
+    arrow,
+    box,
+    canvas,
+    label,
+    save,
+)
+
+GERMAN = ["kannst", "du", "mir", "helfen", "?"]
+ENGLISH = ["can", "you", "help", "me", "?"]
+GERMAN_COLUMNS = [0.85 + 1.3 * k for k in range(5)]
+ENGLISH_COLUMNS = [8.35 + 1.3 * k for k in range(5)]
+HALF = 0.34  # half the height of a box
+ASKING = 2  # the step that writes "help"
+SHARES = [0.06, 0.03, 0.22, 0.66, 0.03]  # an illustration, not a measurement
+
+
+def chain(ax, columns, y, both_ways):
+    """Recurrent arrows between neighbouring states."""
+    for here, there in pairwise(columns):
+        shift = 0.15 if both_ways else 0.0
+        arrow(ax, (here + 0.53, y + shift), (there - 0.53, y + shift), MUTED, 1.6)
+        if both_ways:
+            arrow(ax, (there - 0.53, y - shift), (here + 0.53, y - shift), MUTED, 1.6)
+
+
+def networks(ax, y):
+    """The encoder on the left and the decoder on the right, with their words."""
+    for k, (column, word) in enumerate(zip(GERMAN_COLUMNS, GERMAN, strict=True), start=1):
+        box(ax, column, y, 1.02, 2 * HALF, f"$h^{{({k})}}$", KEY_TINT)
+        label(ax, column, y - 0.98, word)
+        arrow(ax, (column, y - 0.78), (column, y - HALF))
+    for k, (column, word) in enumerate(zip(ENGLISH_COLUMNS, ENGLISH, strict=True), start=1):
+        box(ax, column, y, 1.02, 2 * HALF, f"$s^{{({k})}}$", QUERY_TINT)
+        label(ax, column, y - 0.98, word)
+        arrow(ax, (column, y - HALF), (column, y - 0.78))
+    chain(ax, GERMAN_COLUMNS, y, both_ways=True)
+    chain(ax, ENGLISH_COLUMNS, y, both_ways=False)
+
+
+def fixed_vector(ax, y):
+    """The upper panel: one summary feeds every step."""
+    title = "one vector for the whole sentence"
+    label(ax, 0.3, y + 2.5, title, LARGE_TEXT, ha="left", weight="bold")
+    label(ax, GERMAN_COLUMNS[2], y + 2.0, "RNN #1, the encoder, reads", colour=MUTED)
+    label(ax, ENGLISH_COLUMNS[2], y + 2.0, "RNN #2, the decoder, writes", colour=MUTED)
+    networks(ax, y)
+    box(ax, 7.0, y + 1.25, 1.5, 0.76, "summary", VALUE_TINT)
+    # The forward direction ends at the last word, the backward direction at the first.
+    for column in (GERMAN_COLUMNS[0], GERMAN_COLUMNS[-1]):
+        ax.plot([column, column], [y + HALF, y + 1.25], color=INK, linewidth=1.8, zorder=2)
+    arrow(ax, (GERMAN_COLUMNS[0], y + 1.25), (6.24, y + 1.25))
+    ax.plot([7.76, ENGLISH_COLUMNS[-1]], [y + 1.25] * 2, color=INK, linewidth=1.8, zorder=2)
+    for column in ENGLISH_COLUMNS:
+        arrow(ax, (column, y + 1.25), (column, y + HALF))
+    label(ax, 3.4, y + 1.5, "all that was read must fit in here", SMALL_TEXT)
+    label(ax, 10.9, y + 1.5, "the same vector at every step", SMALL_TEXT)
+
+
+def attention(ax, y):
+    """The lower panel: a step weighs all annotations anew."""
+    label(ax, 0.3, y + 3.15, "attention", LARGE_TEXT, ha="left", weight="bold")
+    networks(ax, y)
+    shares_y, top = y + 0.98, y + 2.4
+    box(ax, 7.0, top, 1.5, 0.76, "context", VALUE_TINT)
+    for column, share in zip(GERMAN_COLUMNS, SHARES, strict=True):
+        arrow(ax, (column, y + HALF), (column, shares_y - 0.24), QUERY, 1.0 + 9 * share, head=False)
+        arrow(ax, (column, shares_y + 0.24), (6.3, top), QUERY, 1.0 + 9 * share, head=False)
+        box(ax, column, shares_y, 0.86, 0.48, f"{share:.2f}", PLAIN_TINT, QUERY, SMALL_TEXT)
+    column = ENGLISH_COLUMNS[ASKING]
+    ax.plot([7.75, column], [top, top], color=INK, linewidth=1.8, zorder=2)
+    arrow(ax, (column, top), (column, y + HALF))
+    label(ax, column + 0.2, y + 1.65, "a new mixture", SMALL_TEXT, ha="left")
+    label(ax, column + 0.2, y + 1.3, "for every step", SMALL_TEXT, ha="left")
+    label(ax, column - 0.2, y + 1.65, "here: step 3,", SMALL_TEXT, ha="right")
+    label(ax, column - 0.2, y + 1.3, "which writes help", SMALL_TEXT, ha="right")
+
+
+def draw():
+    """The diagram as a matplotlib Figure."""
+    figure, ax = canvas(14.3, 9.1)
+    fixed_vector(ax, 6.25)
+    ax.plot([0.3, 14.0], [4.85, 4.85], color=MUTED, linewidth=1.2, linestyle=":")
+    attention(ax, 1.25)
+    return figure
+
+
+if __name__ == "__main__":
+    save(draw(), __file__)
