@@ -4,7 +4,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author test test-slow lint build figures sample grade lock
+.PHONY: help setup lab author test lint build figures sample grade lock
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -19,10 +19,7 @@ author: setup  ## write: JupyterLab on the sources (right-click a .py file, Open
 	@python tools/lab.py --author $(LAB_FLAGS)
 
 test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
-	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile -m "not slow" --nbval tests lectures solutions
-
-test-slow: setup  ## the tests that take minutes each
-	@python -m pytest -m slow
+	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile --nbval tests lectures solutions
 
 lint: setup  ## ruff on all code
 	@ruff check . && ruff format --check .
