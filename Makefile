@@ -4,7 +4,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author test lint build figures sample grade lock
+.PHONY: help setup lab author test test-slow bench lint build figures sample grade lock
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -21,6 +21,9 @@ author: setup  ## write: JupyterLab on the sources (right-click a .py file, Open
 test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
 	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile --nbval tests lectures solutions
 
+test-slow: setup  ## what takes longer: lectures with other seeds, every check with 200 seeds
+	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile -m slow tests
+
 lint: setup  ## ruff on all code
 	@ruff check . && ruff format --check .
 
@@ -29,6 +32,9 @@ build: setup figures  ## build lectures/, solutions/, exercises/ and the course 
 
 figures: setup  ## draw figures/*.svg again
 	@for source in figures/make_*.py; do python $$source || exit 1; done
+
+bench: setup  ## how fast the reference code is, in pairs against PyTorch's own
+	@python tools/bench.py
 
 sample: setup  ## grade the sample class and show who got what and why
 	@python -m tests.sample_class

@@ -20,6 +20,17 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
+# Notebooks run in a kernel, and checks are decided outside it.
+c.Autograde.autograde_preprocessors = [
+    "autograder.execute.Execute",
+    "nbgrader.preprocessors.IgnorePattern",
+    "nbconvert.preprocessors.ClearMetadataPreprocessor",
+    "nbgrader.preprocessors.LimitOutput",
+    "nbgrader.preprocessors.SaveAutoGrades",
+    "nbgrader.preprocessors.AssignLatePenalties",
+    "nbgrader.preprocessors.CheckCellMetadata",
+]
+
 # Seconds for one cell. A check gives a call five of them and then names the endless loop itself.
 c.Execute.timeout = 20
 

@@ -125,7 +125,7 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
         part: name of the function or class that is graded.
         barred: library names that would be the answer itself. A function of that name which the
             notebook defines is the student's own, and free.
-        modules: modules of the course that may be imported.
+        modules: modules of the course that may be imported, whole or name by name.
     """
     definitions, barred, modules = Definitions.of(cells), set(barred), set(modules)
     own = {
@@ -163,6 +163,7 @@ def _imports(node: ast.AST, modules: set[str]) -> str:
     else:
         return ""
     for name in names:
-        if name.split(".")[0] in OWN_PACKAGES and name not in modules:
+        allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
+        if name.split(".")[0] in OWN_PACKAGES and not allowed:
             return f"import of {name}"
     return ""

@@ -1,6 +1,6 @@
 """What a check cell runs inside the notebook's own kernel: probe here, verdict here, same words.
 
-Batch grading moves the verdict out of this process; what a student reads stays the same.
+In grading, `autograder.execute` decides outside this process; what a student reads is the same.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from IPython.display import display
 
 from autograder.checks import load
 from autograder.probe import answer
-from autograder.report import as_html, as_text
+from autograder.report import as_bundle
 from autograder.verdict import PartVerdict, decide
-
-VERDICT_MIME = "application/vnd.attention-course.verdict+json"
 
 _decided: dict[tuple[str, str], PartVerdict] = {}
 
@@ -35,12 +33,15 @@ def grade(assignment_name: str, part_name: str) -> float:
     """
     shell = get_ipython()
     assignment = load(assignment_name)
-    part = assignment.part(part_name)
     verdict = decide(
         assignment,
-        part,
+        assignment.part(part_name),
         probe=lambda message: answer(message, shell.user_ns),
-        cells=[cell for cell in shell.user_ns["_ih"] if "autograder.cell" not in cell],
+        cells=[
+            cell
+            for cell in shell.history_manager.input_hist_raw
+            if cell.strip() and "autograder.cell" not in cell
+        ],
         failed_before=[
             name
             for (owner, name), earlier in _decided.items()
@@ -48,12 +49,5 @@ def grade(assignment_name: str, part_name: str) -> float:
         ],
     )
     _decided[assignment_name, part_name] = verdict
-    display(
-        {
-            "text/plain": as_text(verdict),
-            "text/html": as_html(verdict),
-            VERDICT_MIME: verdict.as_dict(),
-        },
-        raw=True,
-    )
+    display(as_bundle(verdict), raw=True)
     return verdict.earned

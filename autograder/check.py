@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -14,20 +14,51 @@ Judge = Callable[[Any, Any], str | None]
 
 
 @dataclass(frozen=True)
+class Build:
+    """How a module is built, loaded and used in one case.
+
+    Attributes:
+        construct, keywords: arguments of the constructor.
+        arguments: arguments of the method.
+        method: the method to call; None looks at what the module holds when it is new.
+        state: weights by name. Weights that stand in the reference and not here are drawn.
+        training: in train mode; otherwise in eval mode.
+        dtype: of the module's parameters.
+        times: how often the method is called; above one, the value is the list of all results.
+    """
+
+    construct: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+    arguments: list[Any] = field(default_factory=list)
+    method: str | None = "forward"
+    state: dict[str, torch.Tensor] = field(default_factory=dict)
+    training: bool = False
+    dtype: torch.dtype = torch.float32
+    times: int = 1
+
+
+@dataclass(frozen=True)
 class Case:
-    """One call of the student's function.
+    """One use of the student's function or class.
 
     Attributes:
         label: what is special about the inputs, for the feedback ("two sentences, T=3, S=5").
-        draw: makes the arguments from a seeded generator, so that every submission gets its own.
+        draw: makes the arguments of a function, or the `Build` of a module, from a seeded
+            generator, so that every submission gets its own.
         strided: hand tensors over with gaps in memory.
-        gradient: also compare the derivatives with respect to the floating arguments.
+        gradient: also compare the derivatives with respect to floating arguments and weights.
+        raises: an error is what is right: the name of its type, then words that its message must
+            hold.
+        random: the result is left to chance, so the judge is given what the reference returns in
+            eval mode, and the case is not used to recognise mistakes.
     """
 
     label: str
-    draw: Callable[[torch.Generator], list[Any]]
+    draw: Callable[[torch.Generator], list[Any] | Build]
     strided: bool = False
     gradient: bool = False
+    raises: tuple[str, ...] = ()
+    random: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,6 +108,7 @@ class Part:
         may_call: earlier parts that this one may build on.
         stand_ins: module that holds the reference of each earlier part.
         reads: where the lecture explains it, as (text, link relative to the assignment).
+        barred: what this part may not use, where that differs from the assignment's other parts.
     """
 
     name: str
@@ -87,6 +119,7 @@ class Part:
     reads: tuple[str, str]
     may_call: tuple[str, ...] = ()
     stand_ins: str = "course_utils.attention"
+    barred: tuple[str, ...] | None = None
 
     @property
     def points(self) -> float:
@@ -100,8 +133,8 @@ class Assignment:
     Attributes:
         name: the assignment's id, such as ``a2_self_attention``.
         parts: in the order of the notebook.
-        barred: names of library functions and classes that would be the answer itself.
-        allowed_modules: modules of the course that the notebook may import.
+        barred: names of functions and classes that would be the answer itself.
+        allowed_modules: modules of the course that the notebook may import, and import from.
     """
 
     name: str

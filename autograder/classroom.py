@@ -23,8 +23,8 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.cell import VERDICT_MIME
 from autograder.checks import load
+from autograder.report import VERDICT_MIME
 
 
 class CourseError(Exception):

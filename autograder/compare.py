@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -65,6 +66,8 @@ def values_agree(expected: Any, got: Any) -> str | None:
         got = torch.from_numpy(got)
     if not isinstance(got, torch.Tensor):
         return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    if isinstance(expected, np.ndarray):
+        expected = torch.from_numpy(expected)
     if got.shape != expected.shape:
         return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
     return _numbers_agree(expected, got)
@@ -97,6 +100,70 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
         f"row [{index}] should be {numbers(wanted[row])} and is {numbers(found[row])} "
         f"(largest difference at {place}: {right:.4g}, yours {wrong:.4g})"
     )
+
+
+def hidden_are_zero(expected: Any, got: Any) -> str | None:
+    """Like `values_agree`, and what is exactly 0 in ``expected`` must be exactly 0."""
+    problem = values_agree(expected, got)
+    if problem:
+        return problem
+    pairs = zip(expected, got, strict=True) if isinstance(expected, tuple) else [(expected, got)]
+    for wanted, found in pairs:
+        left = torch.as_tensor(found)[torch.as_tensor(wanted) == 0]
+        if (left != 0).any():
+            return (
+                f"a hidden weight must be exactly 0, but one is {float(left.abs().max()):.3g}: a "
+                "score of minus infinity before the softmax gives exactly 0, a large negative "
+                "number does not always"
+            )
+    return None
+
+
+def dropped(p: float) -> Callable[[Any, Any], str | None]:
+    """A judge for dropout: every entry is 0 or 1/(1 - p) times the one without dropout.
+
+    About a share of p must be 0, within five standard deviations.
+    """
+
+    def judge(expected: torch.Tensor, got: Any) -> str | None:
+        if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
+            return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        wanted, found = expected.double(), got.double()
+        kept = torch.isclose(found, wanted / (1 - p), rtol=RELATIVE, atol=ABSOLUTE)
+        if not (kept | (found == 0)).all():
+            place = tuple((~(kept | (found == 0))).nonzero()[0].tolist())
+            return (
+                f"in train mode with dropout {p:g}, each entry should be 0 or 1/(1 - {p:g}) times "
+                f"what it is without dropout; the entry {list(place)} is {float(found[place]):.4g}, "
+                f"without dropout {float(wanted[place]):.4g}"
+            )
+        chances = wanted != 0
+        share = float((found[chances] == 0).double().mean())
+        if abs(share - p) > 5 * (p * (1 - p) / int(chances.sum())) ** 0.5:
+            return f"in train mode with dropout {p:g}, a share of {share:.2f} of the entries is 0"
+        return None
+
+    return judge
+
+
+def two_results_differ(expected: Any, got: Any) -> str | None:
+    """A judge for what is left to chance: two calls with the same input give different results."""
+    if not isinstance(got, list) or len(got) != 2:
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    for value in got:
+        problem = None if not isinstance(value, torch.Tensor) else _same_shape(expected, value)
+        if problem:
+            return problem
+    if values_agree(got[0], got[1]) is None:
+        return "two calls in train mode give the same result: nothing is left to chance"
+    return None
+
+
+def _same_shape(expected: Any, got: torch.Tensor) -> str | None:
+    wanted = expected[0] if isinstance(expected, list) else expected
+    if got.shape != wanted.shape:
+        return f"expected shape {tuple(wanted.shape)}, got {tuple(got.shape)}"
+    return None
 
 
 def first_agrees(expected: tuple, got: Any) -> str | None:
@@ -147,6 +214,9 @@ def strict_differences(expected: Any, got: Any) -> str | None:
         if not isinstance(got, bool):
             return f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
         return None
+    if isinstance(expected, np.ndarray):
+        is_array = isinstance(got, np.ndarray)
+        return None if is_array else f"expected a NumPy array, got {kind_of(got)}"
     if not isinstance(got, torch.Tensor):
         return f"expected a torch tensor, got {kind_of(got)}"
     if got.dtype != expected.dtype:

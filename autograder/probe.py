@@ -1,49 +1,56 @@
-"""Call student code on given inputs and report, as plain data, what came back.
+"""Let student code answer requests, within limits, and report as plain data what came back.
 
 The probe knows no right answer and decides nothing. It runs wherever the student's code runs.
 """
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import importlib
 import io
-import linecache
 import signal
 import threading
-import traceback
 import warnings
 from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
-import torch
+from IPython import get_ipython
+from IPython.display import display
 
-from autograder.functions import FUNCTIONS
-from autograder.wire import Function, decode, encode
+from autograder.experiments import Report, Request, describe, perform
+from autograder.wire import decode, encode
 
 SECONDS_PER_CALL = 5.0
-LONGEST_MESSAGE = 400
+ANSWERS_MIME = "application/vnd.attention-course.answers"
 
 
 class TimeLimit(BaseException):
     """A call ran too long. Not an Exception, so that a loop's ``except Exception`` lets it pass."""
 
 
+def serve(message: str) -> None:
+    """Answer base64 text within a running notebook, and publish the answers as base64 text."""
+    answers = answer(base64.b64decode(message), get_ipython().user_ns)
+    display({ANSWERS_MIME: base64.b64encode(answers).decode()}, raw=True)
+
+
 def answer(message: bytes, namespace: dict[str, Any], seconds: float = SECONDS_PER_CALL) -> bytes:
     """Carry out the requests in a message against a namespace of student code.
 
     Args:
-        message: an encoded list of requests: ``call`` (name of the function), ``arguments``,
-            ``strided`` (hand tensors over with gaps in memory), ``gradient`` (also differentiate
-            the result), ``replace`` (name -> module of a stand-in to use for the duration).
+        message: an encoded list of requests, see `autograder.experiments.perform`; beside what
+            stands there, ``subject`` (name of the function or class) and ``replace`` (name ->
+            module of a stand-in to use for the duration).
         namespace: the global names of the student's notebook.
-        seconds: how long one call may take.
+        seconds: how long one request may take.
 
     Returns:
-        an encoded list with one report a request; see :func:`_carry_out`.
+        an encoded list with one report a request. Beside the experiment's own ones there are the
+        statuses "raised" (with ``error``), "missing" and "timeout" (with ``seconds``).
     """
-    reports: list[dict[str, Any]] = []
+    reports: list[Report] = []
     for request in decode(message):
         if reports and reports[-1]["status"] == "timeout":
             reports.append(dict(reports[-1]))
@@ -52,60 +59,20 @@ def answer(message: bytes, namespace: dict[str, Any], seconds: float = SECONDS_P
     return encode(reports)
 
 
-def _carry_out(request: dict, namespace: dict[str, Any], seconds: float) -> dict[str, Any]:
-    """One request, one report.
-
-    ``status`` is ``returned`` (with ``value``, ``arguments`` as they are afterwards and, if asked
-    for, ``gradients``), ``raised`` (with ``error``), ``missing``, or ``timeout``.
-    """
-    function = namespace.get(request["call"])
-    if not callable(function):
-        return {"status": "missing", "seconds": seconds}
-    arguments = [_materialise(value, request) for value in request["arguments"]]
-    with _stand_ins(namespace, request.get("replace", {})):
+def _carry_out(request: Request, namespace: dict[str, Any], seconds: float) -> Report:
+    subject = namespace.get(request["subject"])
+    if not callable(subject):
+        return {"status": "missing"}
+    with _stand_ins(namespace, request["replace"]):
         try:
             with _quiet(), _deadline(seconds):
-                value = function(*arguments)
-                report = {"status": "returned", "value": value, "arguments": arguments}
-                if request.get("gradient"):
-                    report["gradients"] = gradients(value, arguments)
-                return report
+                return perform(subject, request)
         except TimeLimit:
             return {"status": "timeout", "seconds": seconds}
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # noqa: BLE001 (student code may raise SystemExit, too)
-            return {"status": "raised", "error": _describe(error)}
-
-
-def _materialise(value: Any, request: dict) -> Any:
-    """An argument as the student's function receives it."""
-    if isinstance(value, Function):
-        return FUNCTIONS[value.name]
-    if isinstance(value, torch.Tensor):
-        if request.get("strided") and value.dim() > 1:
-            # same values, but every other element of a buffer whose last two axes are swapped
-            buffer = torch.zeros(*value.shape[:-2], value.shape[-1], 2 * value.shape[-2])
-            buffer = buffer.to(value.dtype)
-            view = buffer[..., ::2].transpose(-1, -2)
-            value = view.copy_(value)
-        if request.get("gradient") and value.is_floating_point():
-            value.requires_grad_(True)
-    return value
-
-
-def gradients(value: Any, arguments: list) -> list:
-    """Derivatives of a fixed weighted sum of all floating outputs, one per floating argument."""
-    outputs = value if isinstance(value, tuple | list) else [value]
-    total = 0.0
-    for output in outputs:
-        if isinstance(output, torch.Tensor) and output.is_floating_point():
-            weights = torch.arange(output.numel(), dtype=output.dtype).cos().reshape(output.shape)
-            total = total + (output * weights).sum()
-    inputs = [item for item in arguments if isinstance(item, torch.Tensor) and item.requires_grad]
-    if not (isinstance(total, torch.Tensor) and total.requires_grad):
-        return [None for _ in inputs]
-    return list(torch.autograd.grad(total, inputs, allow_unused=True))
+            return {"status": "raised", "error": describe(error)}
 
 
 @contextlib.contextmanager
@@ -157,17 +124,3 @@ def _deadline(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def _describe(error: BaseException) -> dict[str, str]:
-    """Type, message and the student's own line of an error."""
-    line = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename == __file__ or "site-packages" in frame.filename:
-            continue
-        line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip() or line
-    return {
-        "type": type(error).__name__,
-        "message": str(error)[:LONGEST_MESSAGE],
-        "line": line[:LONGEST_MESSAGE],
-    }

@@ -3,8 +3,20 @@
 from __future__ import annotations
 
 from html import escape
+from typing import Any
 
 from autograder.verdict import PartVerdict
+
+VERDICT_MIME = "application/vnd.attention-course.verdict+json"
+
+
+def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
+    """The verdict in every form in which an output cell holds it, by MIME type."""
+    return {
+        "text/plain": as_text(verdict),
+        "text/html": as_html(verdict),
+        VERDICT_MIME: verdict.as_dict(),
+    }
 
 
 def as_text(verdict: PartVerdict) -> str:

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
 import torch
 from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder import barred
-from autograder.check import Assignment, Case, Part, Step
+from autograder.check import Assignment, Build, Case, Part, Step
 from autograder.compare import strict_differences, values_agree
-from autograder.functions import FUNCTIONS
-from autograder.probe import gradients
-from autograder.wire import Function, WireError, decode, encode
+from autograder.experiments import Report, Request, describe, perform
+from autograder.wire import WireError, decode, encode
 
 Probe = Callable[[bytes], bytes]
 
@@ -64,6 +65,23 @@ class PartVerdict:
         return {**asdict(self), "earned": self.earned, "points": self.points}
 
 
+@dataclass(frozen=True)
+class Try:
+    """A case with what was asked, what is right, and what the student's code did."""
+
+    case: Case
+    request: Request
+    expected: Report
+    report: Report
+
+    def tells(self) -> bool:
+        """Whether it says much: many mistakes share an error, or a bare True."""
+        if self.case.raises or self.report["status"] == "unfit":
+            return True
+        value = self.report.get("value")
+        return self.report["status"] == "returned" and not isinstance(value, bool)
+
+
 def seed_of(assignment: str, cells: Iterable[str]) -> int:
     """A seed that differs by submission and can be computed again from it."""
     digest = hashlib.sha256("\0".join([assignment, *cells]).encode("utf-8", "replace"))
@@ -89,9 +107,10 @@ def decide(
             that one error is not charged twice.
     """
     cells = list(cells)
-    used = barred.find(cells, part.name, assignment.barred, assignment.allowed_modules)
+    names = assignment.barred if part.barred is None else part.barred
+    used = barred.find(cells, part.name, names, assignment.allowed_modules)
     if used:
-        return _nothing(
+        return nothing(
             part,
             f"This part uses `{used}`, which is the answer itself. Write it with the operations of "
             "the lecture instead; everything you have around it can stay.",
@@ -115,7 +134,8 @@ def decide(
     )
 
 
-def _nothing(part: Part, remark: str) -> PartVerdict:
+def nothing(part: Part, remark: str) -> PartVerdict:
+    """The verdict on a part that could not be decided step by step, with the reason."""
     steps = tuple(StepVerdict(step.asks, 0.0, step.points) for step in part.steps)
     return PartVerdict(part.name, part.signature, steps, remark=remark, reads=part.reads)
 
@@ -141,29 +161,27 @@ def _decide_once(
     part: Part, probe: Probe, seed: int, replace: dict[str, str], cells: list[str]
 ) -> PartVerdict:
     plan = [(step, case) for step in part.steps for case in step.cases]
-    drawn = [_draw(case, seed, number) for number, (_, case) in enumerate(plan)]
     requests = [
-        {
-            "call": part.name,
-            "arguments": arguments,
-            "strided": case.strided,
-            "gradient": case.gradient,
-            "replace": replace,
-        }
-        for (_, case), arguments in zip(plan, drawn, strict=True)
+        {**_request(part, case, seed + 7919 * number), "replace": replace}
+        for number, (_, case) in enumerate(plan)
     ]
     try:
         reports = decode(probe(encode(requests)))
     except WireError as error:
-        return _nothing(part, f"The answers of this part could not be read: {error}.")
-    if not isinstance(reports, list) or len(reports) != len(plan):
-        return _nothing(part, "The answers of this part are not those that were asked for.")
-    if all(report.get("status") == "missing" for report in reports):
-        return _nothing(part, _why_missing(part.name, cells))
-    problems = [
-        _problem(part, step, case, arguments, report)
-        for (step, case), arguments, report in zip(plan, drawn, reports, strict=True)
+        return nothing(part, f"The answers of this part could not be read: {error}.")
+    if not _well_formed(reports, len(plan)):
+        return nothing(part, "The answers of this part are not those that were asked for.")
+    if all(report["status"] == "missing" for report in reports):
+        return nothing(part, _why_missing(part.name, cells))
+    expected = [
+        _attempt(part.reference, {**request, "training": False} if case.random else request)
+        for (_, case), request in zip(plan, requests, strict=True)
     ]
+    tries = [
+        Try(case, request, right, report)
+        for (_, case), request, right, report in zip(plan, requests, expected, reports, strict=True)
+    ]
+    problems = [_problem(step, item) for (step, _), item in zip(plan, tries, strict=True)]
     steps = []
     for step in part.steps:
         failures = [
@@ -176,58 +194,105 @@ def _decide_once(
             steps.append(StepVerdict(step.asks, 0.0, step.points, case.label, problem))
         else:
             steps.append(StepVerdict(step.asks, step.points, step.points))
-    mistakes = () if not any(problems) else _named(part, [case for _, case in plan], drawn, reports)
+    mistakes = _named(part, tries) if any(problems) else ()
     return PartVerdict(part.name, part.signature, tuple(steps), mistakes, reads=part.reads)
 
 
-def _draw(case: Case, seed: int, number: int) -> list[Any]:
-    generator = torch.Generator().manual_seed((seed + 7919 * number) % 2**63)
-    return case.draw(generator)
-
-
-def _call(function: Callable[..., Any], arguments: list[Any]) -> Any:
-    """Run an implementation of ours on inputs of its own."""
-    return function(
-        *(
-            FUNCTIONS[item.name]
-            if isinstance(item, Function)
-            else item.clone()
-            if isinstance(item, torch.Tensor)
-            else item
-            for item in arguments
-        )
+def _well_formed(reports: Any, number: int) -> bool:
+    return (
+        isinstance(reports, list)
+        and len(reports) == number
+        and all(isinstance(item, dict) and isinstance(item.get("status"), str) for item in reports)
     )
 
 
-def _reference_gradients(part: Part, arguments: list[Any]) -> list[torch.Tensor | None]:
-    leaves = [
-        item.clone().requires_grad_(True)
-        if isinstance(item, torch.Tensor) and item.is_floating_point()
-        else item
-        for item in arguments
-    ]
-    return gradients(part.reference(*leaves), leaves)
+def _request(part: Part, case: Case, seed: int) -> Request:
+    """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
+    generator = torch.Generator().manual_seed(seed % 2**63)
+    drawn = case.draw(generator)
+    request = {
+        "subject": part.name,
+        "strided": case.strided,
+        "gradient": case.gradient,
+        "seed": seed % 2**31,
+    }
+    if not isinstance(drawn, Build):
+        names = _argument_names(part.reference, len(drawn))
+        return {**request, "experiment": "call", "arguments": drawn, "names": names}
+    method = getattr(part.reference, drawn.method) if drawn.method else part.reference
+    request |= {
+        "experiment": "module",
+        "construct": list(drawn.construct),
+        "keywords": drawn.keywords,
+        "arguments": drawn.arguments,
+        "names": _argument_names(method, len(drawn.arguments)),
+        "method": drawn.method,
+        "state": {},
+        "training": drawn.training,
+        "dtype": str(drawn.dtype).removeprefix("torch."),
+        "times": drawn.times,
+    }
+    if drawn.method is not None and not case.raises:
+        model = part.reference(*drawn.construct, **drawn.keywords)
+        state = _drawn_weights(model, generator) | drawn.state
+        request["state"] = {name: value.to(drawn.dtype) for name, value in state.items()}
+    return request
 
 
-def _problem(part: Part, step: Step, case: Case, arguments: list[Any], report: dict) -> str | None:
+def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
+    """The names of the first arguments, as the text of the assignment calls them."""
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    return names[:number]
+
+
+def _drawn_weights(model: torch.nn.Module, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Weights for every parameter, of a size at which no layer is silent or saturated."""
+    state = {}
+    for name, parameter in model.named_parameters():
+        values = torch.randn(parameter.shape, generator=generator)
+        if parameter.dim() > 1:
+            values *= parameter.shape[-1] ** -0.5
+        elif name.endswith("weight"):
+            values = 1 + 0.4 * values
+        else:
+            values *= 0.5
+        state[name] = values
+    return state
+
+
+def _attempt(subject: Callable[..., Any], request: Request) -> Report:
+    """What an implementation of ours does, in the form in which a student's answer comes back."""
+    try:
+        report = perform(subject, request)
+    except Exception as error:  # noqa: BLE001 (a mistake's own error is what it does)
+        report = {"status": "raised", "error": describe(error)}
+    return decode(encode(report))
+
+
+def _problem(step: Step, item: Try) -> str | None:
     """None if one report is right, else what is wrong with it."""
-    status = report.get("status")
-    if status == "raised":
-        return _error_in_words(report["error"])
+    report, status = item.report, item.report["status"]
     if status == "timeout":
         return (
-            f"no answer within {report['seconds']:g} seconds: is there a loop that never ends? "
-            "It was stopped and not tried again."
+            f"no answer within {report.get('seconds', 0):g} seconds: is there a loop that never "
+            "ends? It was stopped and not tried again."
         )
+    if status == "unfit":
+        return _unfit_in_words(report)
+    if item.case.raises:
+        return _wrong_error(item.case.raises, report)
+    if status == "raised":
+        return _error_in_words(report["error"])
     if status != "returned":
         return "no answer came back"
-    expected, got = _call(part.reference, arguments), report["value"]
-    problem = step.judge(expected, got)
+    expected, value = item.expected["value"], report.get("value")
+    problem = step.judge(expected, value)
     if problem is None and step.strict:
-        problem = strict_differences(expected, got)
-        problem = problem or _changed_inputs(arguments, report.get("arguments"))
-    if problem is None and case.gradient:
-        problem = _wrong_gradients(part, arguments, report.get("gradients"))
+        problem = strict_differences(expected, value) or _changed_inputs(
+            item.request["names"], item.expected["arguments"], report.get("arguments")
+        )
+    if problem is None and item.case.gradient:
+        problem = _wrong_gradients(item.expected["gradients"], report.get("gradients"))
     return problem
 
 
@@ -239,83 +304,108 @@ def _error_in_words(error: dict) -> str:
     return f"it stopped with {error['type']}{message}{line}"
 
 
-def _changed_inputs(before: list[Any], after: Any) -> str | None:
-    for number, (was, now) in enumerate(zip(before, after or [], strict=False)):
-        if isinstance(was, torch.Tensor) and (
-            not isinstance(now, torch.Tensor) or not torch.equal(was, now)
-        ):
+def _wrong_error(raises: tuple[str, ...], report: Report) -> str | None:
+    """None if the error came that was asked for."""
+    kind, *words = raises
+    if report["status"] != "raised":
+        return f"expected a {kind} here, but no error came"
+    error = report["error"]
+    if kind not in error["types"]:
+        return f"expected a {kind} here, but {_error_in_words(error)}"
+    left_out = [word for word in words if word not in error["message"]]
+    if left_out:
+        return (
+            f"the {kind} should name {' and '.join(words)}, so that its reader knows what to mend; "
+            f"its message is '{error['message']}'"
+        )
+    return None
+
+
+def _unfit_in_words(report: Report) -> str:
+    if "kind" in report:
+        return (
+            f"the class does not make an nn.Module but a {report['kind']}: inherit from nn.Module"
+        )
+    if report.get("missing"):
+        missing = ", ".join(f"`{name}`" for name in report["missing"])
+        has = ", ".join(f"`{name}`" for name in report["has"]) or "none"
+        return (
+            f"weights are set by name, and these are not there: {missing}. There are: {has}. Are "
+            "the layers made in `__init__`, as attributes with the names of the text?"
+        )
+    name, asked, found = report["shapes"][0]
+    return f"`{name}` should have the shape {tuple(asked)} and has {tuple(found)}"
+
+
+def _changed_inputs(names: list[str], before: list[Any], after: Any) -> str | None:
+    for name, was, now in zip(names, before, after or [], strict=False):
+        if isinstance(was, torch.Tensor | np.ndarray) and not _identical(was, now):
             return (
-                f"argument {number} (counting from 0) was changed: compute into new tensors, "
-                "without +=, names that end in _ or assignments to x[...]"
+                f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
+                "or assignments to x[...]"
             )
     return None
 
 
-def _wrong_gradients(part: Part, arguments: list[Any], got: Any) -> str | None:
-    expected = _reference_gradients(part, arguments)
-    if not isinstance(got, list) or len(got) != len(expected):
+def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
+    return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
+    if not isinstance(got, dict):
         return "no gradients came back"
-    for number, (wanted, found) in enumerate(zip(expected, got, strict=True)):
+    for name, wanted in expected.items():
+        found = got.get(name)
         if wanted is None:
             continue
         if found is None:
             return (
-                f"no gradient reaches argument {number} (counting from 0): is there a .detach(), "
-                ".data, .item(), .numpy() or no_grad, or a torch.tensor(…) made from old values?"
+                f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy() or "
+                "no_grad, or a torch.tensor(…) made from old values?"
             )
         problem = values_agree(wanted, found)
         if problem:
             return (
-                f"the gradient for argument {number} (counting from 0) is off: {problem}. Is there a "
-                ".detach() or no_grad on one of the ways from it to the result?"
+                f"the gradient for `{name}` is off: {problem}. Is there a .detach() or no_grad on "
+                "one of the ways from it to the result?"
             )
     return None
 
 
-def _named(
-    part: Part, cases: list[Case], drawn: list[list[Any]], reports: list[dict]
-) -> tuple[tuple[str, str], ...]:
+def _named(part: Part, tries: list[Try]) -> tuple[tuple[str, str], ...]:
     """The named mistake that explains what came back, as ((name, sentence),), or nothing.
 
-    Best is a mistake that gives what the student's code gave on every call, right or wrong. Where
-    there is none, one that explains every wrong answer will do, if a tensor is among them: two
+    Best is a mistake that does what the student's code did in every case, right or wrong. Where
+    there is none, one that explains every wrong answer will do, if one of them tells enough: two
     different mistakes rarely give the same numbers.
     """
-    calls, wrong = [], []
-    for case, arguments, report in zip(cases, drawn, reports, strict=True):
-        if case.gradient:
-            continue
-        if report.get("status") not in ("returned", "raised"):
-            return ()
-        calls.append((arguments, report))
-        expected = _call(part.reference, arguments)
-        if report["status"] == "raised" or not _same(expected, report["value"]):
-            wrong.append((arguments, report))
+    if any(item.report["status"] in ("timeout", "missing") for item in tries):
+        return ()
+    tries = [item for item in tries if not item.case.gradient and not item.case.random]
+    wrong = [item for item in tries if not _alike(item.case, item.expected, item.report)]
     if not wrong:
         return ()
-    # errors and bools are too little to tell by: many mistakes share them
-    telling = [
-        (arguments, report)
-        for arguments, report in wrong
-        if report["status"] == "returned" and not isinstance(report["value"], bool)
-    ]
-    for evidence in (calls, wrong) if telling else (calls,):
+    for evidence in (tries, wrong) if any(item.tells() for item in wrong) else (tries,):
         for mistake in part.mistakes:
-            if all(_explains(mistake.answer, *call) for call in evidence):
+            if all(_explains(mistake.answer, item) for item in evidence):
                 return ((mistake.name, mistake.says),)
     return ()
 
 
-def _same(expected: Any, got: Any) -> bool:
-    return values_agree(expected, got) is None and strict_differences(expected, got) is None
+def _explains(answer: Callable[..., Any], item: Try) -> bool:
+    """Whether a wrong implementation of ours does what the student's code did."""
+    return _alike(item.case, _attempt(answer, item.request), item.report)
 
 
-def _explains(answer: Callable[..., Any], arguments: list[Any], report: dict) -> bool:
-    """Whether a wrong implementation of ours fails in the same way as the student's."""
-    try:
-        value = _call(answer, arguments)
-    except (RuntimeError, ValueError, IndexError, TypeError):
-        return report["status"] == "raised"
-    if report["status"] == "raised":
+def _alike(case: Case, one: Report, other: Report) -> bool:
+    if one["status"] != other["status"]:
         return False
-    return _same(value, report["value"])
+    if one["status"] == "unfit":
+        return one.get("missing") == other.get("missing") and one.get("shapes") == other.get(
+            "shapes"
+        )
+    if one["status"] == "raised":
+        # any error is like any other, unless an error is what was asked for
+        return not case.raises or one["error"] == other["error"]
+    value, found = one["value"], other.get("value")
+    return values_agree(value, found) is None and strict_differences(value, found) is None

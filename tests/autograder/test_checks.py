@@ -1,5 +1,6 @@
 """Grade the grader: right answers earn all, wrong ones lose points, named mistakes are named."""
 
+import importlib
 import subprocess
 import sys
 
@@ -14,30 +15,90 @@ from tests.sample_class import SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
-IDS = {"ids": lambda value: getattr(value, "name", value)}
+ANSWERS = [
+    (name, answer)
+    for name in known()
+    for answer in importlib.import_module(f"tests.autograder.banks.{name}").BANK.answers
+]
 
 
-def verdict_on(assignment: str, part: Part, function, cells=("",), **namespace):
-    namespace[part.name] = function
+def shown(value):
+    """What stands for a parameter in a test's id."""
+    code = getattr(value, "code", None)
+    return f"{value.part}-{code.__name__}" if code else getattr(value, "name", value)
+
+
+IDS = {"ids": shown}
+POINTS = {
+    "a1_rnn_attention": 10,
+    "a2_self_attention": 10,
+    "a3_scaled_dot_product_attention": 12,
+    "a4_masks": 8,
+    "a5_multi_head_attention": 15,
+    "a6_positional_encoding": 12,
+    "a7_dropout_and_layer_norm": 11,  # and 2 for a written answer, graded by hand
+    "a8_transformer_layer": 8,
+    "a9_transformer": 12,
+}
+
+
+def verdict_on(assignment: str, part: Part, code, cells=("",), **namespace):
+    namespace[part.name] = code
     return decide(
         load(assignment), part, lambda message: answer(message, namespace), cells=list(cells)
     )
 
 
+def test_points_are_those_of_the_course():
+    found = {name: sum(part.points for part in load(name).parts) for name in known()}
+    assert found == {name: POINTS[name] for name in known()}
+
+
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_the_reference_earns_every_point(assignment, part):
-    for seed in range(20):
+@pytest.mark.parametrize(
+    "seeds", [range(5), pytest.param(range(5, 200), marks=pytest.mark.slow)], ids=["5", "195"]
+)
+def test_the_reference_earns_every_point(assignment, part, seeds):
+    for seed in seeds:
         verdict = verdict_on(assignment, part, part.reference, cells=[str(seed)])
         assert verdict.earned == part.points, [step for step in verdict.steps if step.problem]
         assert verdict.mistakes == ()
 
 
 @pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_a_named_mistake_loses_points_and_is_named(assignment, part, mistake):
-    for seed in range(5):
+def test_a_named_mistake_loses_points_and_is_named(assignment, part, mistake, record_property):
+    for seed in range(2):
         verdict = verdict_on(assignment, part, mistake.answer, cells=[str(seed)])
-        assert verdict.earned < part.points
-        assert [name for name, _ in verdict.mistakes] == [mistake.name]
+        named = [name for name, _ in verdict.mistakes]
+        caught = verdict.earned < part.points
+        record_property("bank", (assignment, part.name, "mistake", caught, bool(named)))
+        assert caught
+        assert named == [mistake.name]
+
+
+@pytest.mark.parametrize(("assignment", "given"), ANSWERS, **IDS)
+def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given, record_property):
+    part = load(assignment).part(given.part)
+    for seed in range(2):
+        verdict = verdict_on(assignment, part, given.code, cells=[str(seed)])
+        named = [name for name, _ in verdict.mistakes]
+        full = verdict.earned == part.points
+        kind = "right" if given.right else "wrong"
+        record_property("bank", (assignment, part.name, kind, not full, bool(named)))
+        problems = [f"{step.case}: {step.problem}" for step in verdict.steps if step.problem]
+        assert full == given.right, problems
+        assert full or problems
+        if given.named:
+            assert named == [given.named]
+
+
+@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
+def test_the_bank_is_large_enough(assignment, part):
+    answers = [given for name, given in ANSWERS if name == assignment and given.part == part.name]
+    assert sum(given.right for given in answers) >= 5
+    assert sum(not given.right for given in answers) >= 8
+    names = [given.code.__name__ for given in answers]
+    assert len(set(names)) == len(names), "two answers of one part have the same name"
 
 
 def constant(*arguments):
@@ -49,7 +110,8 @@ def copied_input(*arguments):
 
 
 def random_array(*arguments):
-    return torch.rand_like(arguments[-1].float())
+    tensors = [item for item in arguments if isinstance(item, torch.Tensor)]
+    return torch.rand_like(tensors[-1].float()) if tensors else torch.rand(3, 3)
 
 
 def a_pair_of_inputs(*arguments):
@@ -68,25 +130,38 @@ def false(*arguments):
     return False
 
 
+def module_that_answers(reference, function):
+    """A class with the layers of the reference whose methods compute nothing."""
+
+    class Empty(torch.nn.Module):
+        def __init__(self, *construct, **keywords):
+            super().__init__()
+            try:
+                model = reference(*construct, **keywords)
+            except ValueError:
+                return
+            for name, child in model.named_children():
+                self.add_module(name, child)
+            for name, parameter in model.named_parameters(recurse=False):
+                self.register_parameter(name, parameter)
+
+        def forward(self, *arguments):
+            return function(*arguments)
+
+        encode = decode = forward
+
+    return Empty
+
+
 EMPTY_ANSWERS = [constant, copied_input, random_array, a_pair_of_inputs, nothing, true, false]
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 @pytest.mark.parametrize("function", EMPTY_ANSWERS, ids=lambda function: function.__name__)
 def test_no_step_is_earned_by_an_answer_that_computes_nothing(assignment, part, function):
-    assert verdict_on(assignment, part, function).earned == 0
-
-
-@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_points_are_those_of_the_course(assignment, part):
-    points = {
-        "attention_weights": 3,
-        "basic_self_attention": 2,
-        "self_attention": 3,
-        "is_permutation_equivariant": 2,
-    }
-    assert part.points == points[part.name]
-    assert sum(part.points for part in load("a2_self_attention").parts) == 10
+    is_module = isinstance(part.reference, type)
+    code = module_that_answers(part.reference, function) if is_module else function
+    assert verdict_on(assignment, part, code).earned == 0
 
 
 def test_seeds_differ_by_submission_and_repeat():

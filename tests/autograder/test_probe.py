@@ -3,9 +3,19 @@ import torch
 from autograder.probe import answer
 from autograder.wire import Function, decode, encode
 
+CALL = {
+    "subject": "f",
+    "experiment": "call",
+    "strided": False,
+    "gradient": False,
+    "seed": 0,
+    "replace": {},
+}
+
 
 def ask(namespace, *arguments, seconds=2.0, **options):
-    request = {"call": "f", "arguments": list(arguments), **options}
+    names = [f"x{number}" for number in range(len(arguments))]
+    request = {**CALL, "arguments": list(arguments), "names": names, **options}
     return decode(answer(encode([request]), namespace, seconds))[0]
 
 
@@ -36,13 +46,13 @@ def test_a_strided_argument_has_the_same_values_and_gaps_in_memory():
 def test_gradients_are_those_of_a_fixed_weighted_sum():
     report = ask({"f": lambda x, y: (x * y, 3 * x)}, torch.ones(2), torch.ones(2), gradient=True)
     weights = torch.arange(2.0).cos()
-    assert torch.allclose(report["gradients"][0], 4 * weights)
-    assert torch.allclose(report["gradients"][1], weights)
+    assert torch.allclose(report["gradients"]["x0"], 4 * weights)
+    assert torch.allclose(report["gradients"]["x1"], weights)
 
 
 def test_a_detached_result_has_no_gradient():
     report = ask({"f": lambda x: x.detach() * 2}, torch.ones(2), gradient=True)
-    assert report["gradients"] == [None]
+    assert report["gradients"] == {"x0": None}
 
 
 def test_an_error_is_described_with_the_students_line():
@@ -74,7 +84,7 @@ def test_an_endless_loop_is_stopped_and_not_tried_again():
             except Exception:  # noqa: BLE001, S112
                 continue
 
-    request = {"call": "f", "arguments": [torch.ones(2)]}
+    request = {**CALL, "arguments": [torch.ones(2)], "names": ["x"]}
     reports = decode(answer(encode([request, request, request]), {"f": f}, 0.3))
     assert [report["status"] for report in reports] == ["timeout"] * 3
     assert len(calls) == 1

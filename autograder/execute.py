@@ -1,0 +1,117 @@
+"""Run a notebook, and decide its checks outside the process that runs it.
+
+The notebook's kernel answers the probe's requests and nothing more: inputs go in, arrays come
+out. What is right is computed here, where no code of the submission has ever run.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+
+from nbclient.exceptions import DeadKernelError
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_output
+from nbgrader.preprocessors import Execute as NbGraderExecute
+
+from autograder.checks import load
+from autograder.probe import ANSWERS_MIME
+from autograder.report import as_bundle
+from autograder.verdict import PartVerdict, decide, nothing
+
+
+class Execute(NbGraderExecute):
+    """nbgrader's `Execute`, except for the cells that earn points: those are not run but decided.
+
+    Such a cell calls `autograder.cell.grade`; `Intake` has restored its text before. Its outputs
+    become what that call would show in the notebook, and the points.
+    """
+
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        self._verdicts: dict[str, PartVerdict] = {}
+        self._cells: list[str] = []
+        self._died = ""
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: ResourcesDict, index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        if cell.cell_type != "code":
+            return cell, resources
+        asked = graded_part(cell.source)
+        if asked:
+            self._decide(cell, *asked, resources, index)
+        elif cell.source.strip():
+            self._cells.append(cell.source)
+            self._run(cell, resources, index)
+        return cell, resources
+
+    def _run(self, cell: NotebookNode, resources: ResourcesDict, index: int) -> None:
+        if self._died:
+            return
+        try:
+            super().preprocess_cell(cell, resources, index)
+        except DeadKernelError:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+            self._died = f"in the cell `{name}`" if name else f"in cell {index + 1}"
+
+    def _decide(
+        self, cell: NotebookNode, name: str, part_name: str, resources: ResourcesDict, index: int
+    ) -> None:
+        assignment = load(name)
+        part = assignment.part(part_name)
+
+        def probe(message: bytes) -> bytes:
+            text = base64.b64encode(message).decode()
+            request = new_code_cell(f"from autograder.probe import serve\nserve({text!r})")
+            self._run(request, resources, index)
+            return _answers(request)
+
+        verdict = decide(
+            assignment,
+            part,
+            probe,
+            self._cells,
+            failed_before=[earlier for earlier, held in self._verdicts.items() if not held.right],
+        )
+        if self._died:
+            verdict = nothing(
+                part,
+                f"The notebook's process ended {self._died}, and nothing after it could run. Is "
+                "there an `exit()`, or does it need more memory than there is?",
+            )
+        self._verdicts[part_name] = verdict
+        self.nb.cells[index] = cell  # where running the request has put the request
+        cell.outputs = [
+            new_output("display_data", as_bundle(verdict)),
+            new_output("execute_result", {"text/plain": repr(verdict.earned)}),
+        ]
+
+
+def graded_part(source: str) -> tuple[str, str] | None:
+    """The (assignment, part) that a cell decides, None for every other cell."""
+    if "autograder.cell" not in source:
+        return None
+    try:
+        last = ast.parse(source).body[-1]
+    except (SyntaxError, ValueError, IndexError):
+        return None
+    match last:
+        case ast.Expr(ast.Call(ast.Name("grade"), [ast.Constant(name), ast.Constant(part)], [])):
+            return name, part
+    return None
+
+
+def _answers(cell: NotebookNode) -> bytes:
+    """What the probe published, or no bytes, which is no message of the probe."""
+    for output in cell.outputs:
+        text = output.get("data", {}).get(ANSWERS_MIME)
+        if isinstance(text, str):
+            try:
+                return base64.b64decode(text, validate=True)
+            except ValueError:
+                return b""
+    return b""

@@ -1,0 +1,156 @@
+"""Use a function or a class as a request says, and report as plain data what could be observed.
+
+The same code runs on the student's answer (by the probe), and on the reference and the named
+mistakes (by the verdict), so that like is compared with like. It knows no right answer.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+from autograder.functions import FUNCTIONS
+from autograder.wire import Function
+
+LONGEST_MESSAGE = 400
+
+Request = dict[str, Any]
+Report = dict[str, Any]
+
+
+def perform(subject: Callable[..., Any], request: Request) -> Report:
+    """Carry out one request; errors of the subject pass through.
+
+    Args:
+        subject: the function or class under test.
+        request: ``experiment`` names one of `EXPERIMENTS`; the rest is described there. Common to
+            all: ``arguments`` and their ``names``, ``strided`` (hand tensors over with gaps in
+            memory), ``gradient`` (also differentiate the result), ``seed`` (of torch's own
+            randomness).
+
+    Returns:
+        a report: ``status`` "returned" with ``value``, ``arguments`` as they are afterwards, and
+        ``gradients`` by name if asked for; or another status that the experiment describes.
+    """
+    torch.manual_seed(request["seed"])
+    return EXPERIMENTS[request["experiment"]](subject, request)
+
+
+def call(subject: Callable[..., Any], request: Request) -> Report:
+    """Call a function with ``arguments``."""
+    arguments = [_materialise(value, request) for value in request["arguments"]]
+    return _observe(subject, arguments, request, {})
+
+
+def module(subject: Callable[..., Any], request: Request) -> Report:
+    """Build a module, give it weights, and use it.
+
+    The request says how to build it (``construct``, ``keywords``, ``dtype``), which weights to
+    load by name (``state``), whether it is ``training``, which ``method`` to call with
+    ``arguments``, and how often (``times``; above one, the value is the list of all results).
+    Without a method the value is what the module holds: its parameters, the names of its buffers
+    and those of its submodules. Status "unfit" means that it is no module, or that weights of
+    ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
+    """
+    made = subject(*request["construct"], **request["keywords"])
+    if not isinstance(made, nn.Module):
+        return {"status": "unfit", "kind": type(made).__name__}
+    made.to(getattr(torch, request["dtype"]))
+    own = made.state_dict()
+    missing = [name for name in request["state"] if name not in own]
+    shapes = [
+        (name, list(value.shape), list(own[name].shape))
+        for name, value in request["state"].items()
+        if name in own and own[name].shape != value.shape
+    ]
+    if missing or shapes:
+        return {"status": "unfit", "missing": missing, "shapes": shapes, "has": list(own)}
+    made.load_state_dict({**own, **request["state"]})
+    made.train(request["training"])
+    if request["method"] is None:
+        value = {
+            "parameters": dict(made.named_parameters()),
+            "buffers": [name for name, _ in made.named_buffers()],
+            "modules": [name for name, _ in made.named_modules() if name],
+        }
+        return {"status": "returned", "value": value, "arguments": []}
+    arguments = [_materialise(value, request) for value in request["arguments"]]
+    parameters = {
+        name: value for name, value in made.named_parameters() if name in request["state"]
+    }
+    return _observe(getattr(made, request["method"]), arguments, request, parameters)
+
+
+EXPERIMENTS: dict[str, Callable[[Callable[..., Any], Request], Report]] = {
+    "call": call,
+    "module": module,
+}
+
+
+def _observe(
+    function: Callable[..., Any], arguments: list, request: Request, parameters: dict
+) -> Report:
+    """Call, and report the value, the arguments afterwards and, if asked for, the gradients."""
+    times = request.get("times", 1)
+    values = [function(*arguments) for _ in range(times)]
+    value = values[0] if times == 1 else values
+    report = {"status": "returned", "value": value, "arguments": arguments}
+    if request["gradient"]:
+        leaves = {
+            name: item
+            for name, item in zip(request["names"], arguments, strict=True)
+            if isinstance(item, torch.Tensor) and item.requires_grad
+        }
+        report["gradients"] = _gradients(value, {**leaves, **parameters})
+    return report
+
+
+def _materialise(value: Any, request: Request) -> Any:
+    """An argument as the subject receives it: always its own copy."""
+    if isinstance(value, Function):
+        return FUNCTIONS[value.name]
+    if not isinstance(value, torch.Tensor):
+        return value.copy() if hasattr(value, "copy") else value
+    value = value.clone()
+    if request["strided"] and value.dim() > 1:
+        # same values, but every other element of a buffer whose last two axes are swapped
+        buffer = torch.zeros(*value.shape[:-2], value.shape[-1], 2 * value.shape[-2])
+        view = buffer.to(value.dtype)[..., ::2].transpose(-1, -2)
+        value = view.copy_(value)
+    if request["gradient"] and value.is_floating_point():
+        value.requires_grad_(True)
+    return value
+
+
+def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
+    """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
+    outputs = value if isinstance(value, tuple | list) else [value]
+    total = 0.0
+    for output in outputs:
+        if isinstance(output, torch.Tensor) and output.is_floating_point():
+            weights = torch.arange(output.numel(), dtype=output.dtype).cos().reshape(output.shape)
+            total = total + (output * weights).sum()
+    if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:
+        return dict.fromkeys(leaves)
+    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
+    return dict(zip(leaves, found, strict=True))
+
+
+def describe(error: BaseException) -> dict[str, Any]:
+    """Type, its bases, message and the subject's own line of an error."""
+    line = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename == __file__ or "site-packages" in frame.filename:
+            continue
+        line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip() or line
+    return {
+        "type": type(error).__name__,
+        "types": [kind.__name__ for kind in type(error).__mro__],
+        "message": str(error)[:LONGEST_MESSAGE],
+        "line": line[:LONGEST_MESSAGE],
+    }

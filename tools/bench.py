@@ -1,0 +1,180 @@
+"""Measure how fast the course's reference code is, beside PyTorch's own and beside itself.
+
+Every comparison is made in pairs: ours, theirs, ours, theirs …, so that a machine whose speed
+drifts slows both. A ratio is the median over the pairs; below 1 means that ours is faster.
+"""
+
+import argparse
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import nn
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from course_utils.attention import MultiHeadAttention
+from course_utils.masks import causal_mask, padding_mask
+from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached
+
+Job = Callable[[], object]
+
+
+def paired(ours: Job, theirs: Job, pairs: int, seconds_each: float = 0.02) -> tuple[float, float]:
+    """Run two jobs in turn; return the median seconds of ours and the median ratio ours / theirs.
+
+    Each turn repeats its job often enough to last about `seconds_each`.
+    """
+    for job in (ours, theirs):
+        job()
+    begin = time.perf_counter()
+    ours()
+    repeats = max(1, round(seconds_each / (time.perf_counter() - begin)))
+    spent, ratios = [], []
+    for number in range(pairs):
+        # who goes first changes from pair to pair, so that going first is no advantage
+        order = (ours, theirs) if number % 2 == 0 else (theirs, ours)
+        seconds = {}
+        for job in order:
+            begin = time.perf_counter()
+            for _ in range(repeats):
+                job()
+            seconds[job] = (time.perf_counter() - begin) / repeats
+        spent.append(seconds[ours])
+        ratios.append(seconds[ours] / seconds[theirs])
+    return statistics.median(spent), statistics.median(ratios)
+
+
+def attention_jobs(batch: int, length: int, width: int, heads: int, mask: bool) -> tuple[Job, Job]:
+    """Forward and backward of self-attention: ours, and nn.MultiheadAttention with weights."""
+    torch.manual_seed(0)
+    ours = MultiHeadAttention(width, heads)
+    theirs = nn.MultiheadAttention(width, heads, batch_first=True)
+    x = torch.randn(batch, length, width, requires_grad=True)
+    allowed = causal_mask(length) if mask else None
+
+    def run_ours():
+        output, _ = ours(x, x, x, allowed)
+        output.sum().backward()
+
+    def run_theirs():
+        # its mask says which keys are hidden; it is asked for every head's weights, as ours gives
+        hidden = None if allowed is None else ~allowed
+        output, _ = theirs(x, x, x, attn_mask=hidden, average_attn_weights=False)
+        output.sum().backward()
+
+    return run_ours, run_theirs
+
+
+class PyTorchTransformer(nn.Module):
+    """nn.Transformer with embeddings and generator, of the same sizes as our model."""
+
+    def __init__(self, model: Transformer, heads: int, layers: int, d_ff: int):
+        super().__init__()
+        width = model.d_model
+        self.model = model  # its embeddings, positions and generator are used
+        self.core = nn.Transformer(width, heads, layers, layers, d_ff, 0.0, batch_first=True)
+
+    def forward(self, src, tgt):
+        future = ~causal_mask(tgt.shape[1])
+        hidden_src, hidden_tgt = src == self.model.pad_id, tgt == self.model.pad_id
+        hidden = self.core(
+            self.model._embed(self.model.src_embedding, src),
+            self.model._embed(self.model.tgt_embedding, tgt),
+            tgt_mask=future,
+            src_key_padding_mask=hidden_src,
+            tgt_key_padding_mask=hidden_tgt,
+            memory_key_padding_mask=hidden_src,
+        )
+        return self.model.generator(hidden)
+
+
+def training_jobs(batch: int, source: int, target: int) -> tuple[Job, Job]:
+    """One training step, with Adam, at lecture 8's size."""
+    torch.manual_seed(0)
+    width, heads, layers, d_ff, words = 64, 4, 2, 256, 200
+    src = torch.randint(3, words, (batch, source))
+    tgt = torch.randint(3, words, (batch, target + 1))
+    src[: batch // 2, -3:] = 0
+    tgt[: batch // 2, -3:] = 0
+    assert not padding_mask(src).all()
+    loss_function = nn.CrossEntropyLoss(ignore_index=0)
+
+    def step_of(model: nn.Module) -> Job:
+        parameters = [p for p in model.parameters() if p.requires_grad]
+        optimizer = torch.optim.Adam(parameters)
+
+        def step():
+            optimizer.zero_grad()
+            logits = model(src, tgt[:, :-1])
+            loss_function(logits.flatten(0, 1), tgt[:, 1:].flatten()).backward()
+            optimizer.step()
+
+        return step
+
+    def new_model() -> Transformer:
+        return Transformer(words, words, width, heads, layers, d_ff, dropout=0.0)
+
+    theirs = PyTorchTransformer(new_model(), heads, layers, d_ff)
+    for layer in (*theirs.model.encoder_layers, *theirs.model.decoder_layers):
+        layer.requires_grad_(False)  # not used: nn.Transformer stands in their place
+    return step_of(new_model()), step_of(theirs)
+
+
+def decoding_jobs(length: int) -> tuple[Job, Job]:
+    """Greedy decoding of `length` words for one sentence, with the key/value cache and without."""
+    torch.manual_seed(0)
+    model = Transformer(200, 200, 64, 4, 2, 256, dropout=0.0, max_len=length + 1)
+    with torch.no_grad():
+        model.generator.bias[2] = -1e9  # never ends, so that the length is what was asked for
+    src = torch.randint(3, 200, (1, 20))
+
+    def run_cached():
+        return greedy_decode_cached(model, src, 1, 2, length)
+
+    def run_plain():
+        return greedy_decode(model, src, 1, 2, length)
+
+    assert torch.equal(run_cached(), run_plain())
+    return run_cached, run_plain
+
+
+def bench_reference(pairs: int) -> None:
+    """Print the table of the reference code."""
+    print(
+        f"reference code, torch {torch.__version__}, {torch.get_num_threads()} thread(s), ", end=""
+    )
+    print(f"median of {pairs} pairs\n")
+    row = "{:<58}{:>10}{:>9}"
+    print(row.format("what", "ours", "ratio"))
+    rows = []
+    for batch, length, width, heads, mask in [
+        (96, 14, 64, 4, False), (96, 14, 64, 4, True), (32, 14, 64, 4, True),
+        (16, 64, 128, 8, False), (16, 64, 128, 8, True), (4, 256, 256, 8, True),
+        (2, 512, 512, 8, True),
+    ]:  # fmt: skip
+        masked = "causal" if mask else "no mask"
+        name = f"attention, B={batch} T={length} d_model={width} H={heads} {masked}"
+        rows.append((f"{name} / nn.Multihead…", attention_jobs(batch, length, width, heads, mask)))
+    for batch, source, target in [(96, 12, 13), (96, 24, 26)]:
+        name = f"training step, B={batch} S={source} T={target} / nn.Transformer"
+        rows.append((name, training_jobs(batch, source, target)))
+    for length in (32, 64, 128, 256, 512):
+        name = f"greedy decoding of {length} words, cached / not cached"
+        rows.append((name, decoding_jobs(length)))
+    for name, (ours, theirs) in rows:
+        seconds, ratio = paired(ours, theirs, pairs)
+        print(row.format(name, f"{1000 * seconds:.2f} ms", f"{ratio:.2f}"), flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=int, default=25, help="pairs a row (default 25)")
+    bench_reference(parser.parse_args().pairs)
+
+
+if __name__ == "__main__":
+    main()
