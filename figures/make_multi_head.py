@@ -7,7 +7,6 @@ from style import (
     MUTED,
     PLAIN_TINT,
     QUERY_TINT,
-    SMALL_TEXT,
     VALUE_TINT,
     arrow,
     box,
@@ -33,10 +32,10 @@ def cards(ax, x, y, width, height, text, fill, copies=3):
 def inside(ax):
     """One head: scaled dot-product attention."""
     label(ax, 2.9, 8.65, "inside one head", LARGE_TEXT, weight="bold")
-    label(ax, 2.9, 8.27, "scaled dot-product attention", SMALL_TEXT, MUTED)
+    label(ax, 2.9, 8.27, "scaled dot-product attention", colour=MUTED)
     for x, (_, letter, _, length, tint) in zip([0.9, 2.5, 4.9], ROLES, strict=True):
         box(ax, x, 7.25, 1.1, 0.7, f"${letter}_h$", tint, size=LARGE_TEXT)
-        label(ax, x, 7.83, f"$({length},\\ d_k)$", SMALL_TEXT, MUTED)
+        label(ax, x, 7.83, f"$({length},\\ d_k)$", colour=MUTED)
     middle = 1.7
     arrow(ax, (0.9, 6.9), (1.35, 6.37), line=2.2)
     arrow(ax, (2.5, 6.9), (2.05, 6.37), line=2.2)
@@ -48,7 +47,7 @@ def inside(ax):
     arrow(ax, (middle, 3.68), (middle, 3.27))
     box(ax, middle, 2.96, 2.4, 0.62, "softmax per row")
     arrow(ax, (middle, 2.65), (2.6, 1.94), line=2.2)
-    label(ax, 0.5, 2.25, "weights $(T,\\ S)$", SMALL_TEXT, MUTED, ha="left")
+    label(ax, 0.2, 2.25, "weights $(T,\\ S)$", colour=MUTED, ha="left")
     arrow(ax, (4.9, 6.9), (3.5, 1.94), line=2.2)
     box(ax, 3.05, 1.63, 2.4, 0.62, "weights $\\times\\ V_h$")
     arrow(ax, (3.05, 1.32), (3.05, 0.83), line=2.2)
@@ -59,20 +58,20 @@ def outside(ax):
     """All heads: project, attend, concatenate, project."""
     middle = 10.1
     label(ax, middle, 8.65, "outside: $H$ heads", LARGE_TEXT, weight="bold")
-    label(ax, middle, 8.27, "project, attend, concatenate, project", SMALL_TEXT, MUTED)
+    label(ax, middle, 8.27, "project, attend, concatenate, project", colour=MUTED)
     for x, (name, letter, small, length, tint) in zip([7.9, 10.1, 12.3], ROLES, strict=True):
         box(ax, x, 7.4, 1.5, 0.62, name, tint)
-        label(ax, x + 0.15, 6.83, f"$({length},\\ d_{{model}})$", SMALL_TEXT, MUTED, ha="left")
+        label(ax, x + 0.15, 6.83, f"$({length},\\ d_{{model}})$", colour=MUTED, ha="left")
         arrow(ax, (x, 7.09), (x, 6.29), line=2.2)
         cards(ax, x, 5.7, 1.5, 0.7, f"$W_{{{small},h}}$", tint)
         arrow(ax, (x, 5.35), (x, 4.62), line=2.2)
-        label(ax, x + 0.15, 4.98, f"${letter}_h$ $({length},\\ d_k)$", SMALL_TEXT, MUTED, ha="left")
+        label(ax, x + 0.15, 4.98, f"${letter}_h$ $({length},\\ d_k)$", colour=MUTED, ha="left")
     cards(ax, middle, 3.95, 5.9, 0.74, "scaled dot-product attention", PLAIN_TINT)
     label(ax, 13.5, 5.85, "$\\times\\ H$", LARGE_TEXT, INK, ha="left")
     label(ax, 13.5, 4.1, "$\\times\\ H$", LARGE_TEXT, INK, ha="left")
     for x in (8.6, 9.6, 10.6, 11.6):
         arrow(ax, (x, 3.58), (x, 2.96))
-    label(ax, 12.0, 3.27, "$H$ contexts $(T,\\ d_k)$", SMALL_TEXT, MUTED, ha="left")
+    label(ax, 12.0, 3.27, "$H$ contexts $(T,\\ d_k)$", colour=MUTED, ha="left")
     box(ax, middle, 2.65, 4.2, 0.62, "concatenate: $(T,\\ H \\cdot d_k)$")
     arrow(ax, (middle, 2.34), (middle, 1.94), line=2.2)
     box(ax, middle, 1.63, 4.2, 0.62, "$W_o$: mix the heads")

@@ -12,7 +12,6 @@ from style import (
     MUTED,
     PLAIN_TINT,
     QUERY_TINT,
-    SMALL_TEXT,
     arrow,
     box,
     canvas,
@@ -36,7 +35,7 @@ def cells(ax, left, top, rows, primed=False):
                 Rectangle((x, y), CELL, CELL, facecolor=tint, edgecolor=INK, linewidth=1.2)
             )
             text = f"{number}′" if primed else str(number)
-            label(ax, x + CELL / 2, y + CELL / 2, text, SMALL_TEXT)
+            label(ax, x + CELL / 2, y + CELL / 2, text)
 
 
 def numbers():
@@ -58,50 +57,48 @@ def draw():
     label(ax, 0.3, 7.9, "split, attend, merge", LARGE_TEXT, weight="bold", ha="left")
     label(ax, 1.15 + 3 * CELL, 7.3, "$(T,\\ d_{model})$")
     for word in range(WORDS):
-        label(
-            ax, 1.05, top - (word + 0.5) * CELL, f"word {word + 1}", SMALL_TEXT, MUTED, ha="right"
-        )
+        label(ax, 1.05, top - (word + 0.5) * CELL, f"word {word + 1}", colour=MUTED, ha="right")
     cells(ax, 1.15, top, x)
 
-    label(ax, 4.85 + 3.2 * CELL, 7.3, "$(T,\\ H,\\ d_k)$")
+    label(ax, 5.0 + 3.2 * CELL, 7.3, "$(T,\\ H,\\ d_k)$")
     for head, grid in enumerate(halves(x)):
-        cells(ax, 4.85 + head * (WIDTH + 0.4) * CELL, top, grid)
-    arrow(ax, (4.0, top - 0.7), (4.75, top - 0.7), line=2.4)
-    label(ax, 4.37, top - 0.38, "reshape", SMALL_TEXT)
+        cells(ax, 5.0 + head * (WIDTH + 0.4) * CELL, top, grid)
+    arrow(ax, (4.0, top - 0.7), (4.9, top - 0.7), line=2.4)
+    label(ax, 4.45, top - 0.38, "reshape")
 
-    label(ax, 9.1 + 1.5 * CELL, 7.3, "$(H,\\ T,\\ d_k)$")
-    arrow(ax, (7.9, top - 0.7), (9.0, top - 0.7), line=2.4)
-    label(ax, 8.45, top - 0.38, "transpose", SMALL_TEXT)
+    label(ax, 9.2 + 1.5 * CELL, 7.3, "$(H,\\ T,\\ d_k)$")
+    arrow(ax, (8.05, top - 0.7), (9.1, top - 0.7), line=2.4)
+    label(ax, 8.57, top - 0.38, "transpose")
     for head, grid in enumerate(halves(x)):
         y = top - head * 1.85
-        cells(ax, 9.1, y, grid)
-        label(ax, 9.1 + 1.5 * CELL, y - 3 * CELL - 0.19, f"head {head + 1}", SMALL_TEXT, MUTED)
-        arrow(ax, (10.55, y - 0.7), (10.85, y - 0.7), line=2.4)
-        box(ax, 11.48, y - 0.7, 1.25, 0.95, "attention", PLAIN_TINT, size=SMALL_TEXT)
-        arrow(ax, (12.1, y - 0.7), (12.5, y - 0.7), line=2.4)
-        cells(ax, 12.6, y, grid, primed=True)
+        cells(ax, 9.2, y, grid)
+        label(ax, 9.2 + 1.5 * CELL, y - 3 * CELL - 0.19, f"head {head + 1}", colour=MUTED)
+        arrow(ax, (10.63, y - 0.7), (10.88, y - 0.7), line=2.4)
+        box(ax, 11.57, y - 0.7, 1.38, 0.95, "attention", PLAIN_TINT)
+        arrow(ax, (12.26, y - 0.7), (12.6, y - 0.7), line=2.4)
+        cells(ax, 12.7, y, grid, primed=True)
 
-    label(ax, 12.6 + 1.5 * CELL, 7.3, "contexts")
+    label(ax, 12.7 + 1.5 * CELL, 7.3, "contexts")
     label(ax, 5.6, 3.6, "$(T,\\ d_{model})$")
     cells(ax, 5.6 - 3 * CELL, 3.3, x, primed=True)
-    ax.plot([13.3, 13.3], [3.2, 2.6], color=INK, linewidth=2.4)
-    arrow(ax, (13.3, 2.6), (7.15, 2.6), line=2.4)
-    label(ax, 9.9, 2.86, "transpose, flatten: put the heads side by side", SMALL_TEXT)
+    ax.plot([13.39, 13.39], [3.2, 2.6], color=INK, linewidth=2.4)
+    arrow(ax, (13.39, 2.6), (7.15, 2.6), line=2.4)
+    label(ax, 10.0, 2.86, "transpose, flatten: put the heads side by side")
     arrow(ax, (4.15, 2.6), (3.2, 2.6), line=2.4)
     box(ax, 2.3, 2.6, 1.7, 0.8, "$W_o$", PLAIN_TINT, size=LARGE_TEXT)
-    label(ax, 2.3, 3.3, "mix the heads", SMALL_TEXT)
+    label(ax, 2.3, 3.3, "mix the heads")
 
     ax.plot([0.3, 14.3], [1.72, 1.72], color=MUTED, linewidth=1.2, linestyle=":")
     label(ax, 0.3, 1.3, "the trap", LARGE_TEXT, KEY, weight="bold", ha="left")
-    label(ax, 0.3, 0.85, "reshape at once to $(H,\\ T,\\ d_k)$", SMALL_TEXT, ha="left")
+    label(ax, 0.3, 0.85, "reshape at once to $(H,\\ T,\\ d_k)$", ha="left")
     flat = [number for row in x for number in row]
     rows = [flat[k : k + WIDTH] for k in range(0, len(flat), WIDTH)]
     cells(ax, 4.6, 1.5, rows[:WORDS])
     cells(ax, 7.7, 1.5, rows[WORDS:])
-    label(ax, 6.1, 0.8, "“head 1”", SMALL_TEXT, ha="left")
-    label(ax, 9.2, 0.8, "“head 2”", SMALL_TEXT, ha="left")
-    label(ax, 10.6, 1.05, "the shape is right, but row 2 of", SMALL_TEXT, ha="left")
-    label(ax, 10.6, 0.7, "“head 1” still belongs to word 1", SMALL_TEXT, ha="left")
+    label(ax, 6.1, 0.8, "“head 1”", ha="left")
+    label(ax, 9.2, 0.8, "“head 2”", ha="left")
+    label(ax, 10.6, 1.05, "the shape is right, but row 2 of", ha="left")
+    label(ax, 10.6, 0.7, "“head 1” still belongs to word 1", ha="left")
     return figure
 
 

@@ -52,7 +52,7 @@ torch.set_num_threads(1)  # matrices this small are faster on one core than shar
 # %% [markdown]
 # ## 1. A soft dictionary
 #
-# Queries, keys and values are words from databases. A Python dictionary compares your query with
+# The words query, key and value come from databases. A Python dictionary compares your query with
 # its keys. One key fits, and you get all of its value.
 #
 # Attention does the same softly. Query and keys are vectors, so *every* key fits to some degree.
@@ -66,15 +66,15 @@ torch.set_num_threads(1)  # matrices this small are faster on one core than shar
 # up.](../figures/soft_lookup.svg)
 #
 # Check the right side by hand: the dot products are 2, 3 and 0. They are divided by $\sqrt{2}$,
-# since the vectors have two entries, and then the softmax is taken. What is soft can be
-# differentiated, and what can be differentiated can be learned.
+# since the vectors have two entries (section 6 tells why), and then the softmax is taken. A soft
+# lookup can be differentiated, so gradient descent can work on it.
 #
-# In lecture 2 a word used the *same* vector for all three jobs. Two things followed:
+# In lecture 2 a word used the *same* vector for all three roles. Two things followed:
 #
-# - a word fits itself best, so that it nearly copied itself;
-# - scores are symmetric: "help" cannot look for "me" without "me" looking for "help" just as much.
+# - as a rule a word fits itself best, so that it nearly copied itself;
+# - scores are symmetric: "me" fits "help" exactly as well as "help" fits "me".
 #
-# So we give each job a vector of its own.
+# So we give each role a vector of its own.
 
 # %% [markdown]
 # ## 2. Three maps
@@ -83,8 +83,9 @@ torch.set_num_threads(1)  # matrices this small are faster on one core than shar
 #
 # $$q^{(i)} = U_q\, x^{(i)} \qquad k^{(i)} = U_k\, x^{(i)} \qquad v^{(i)} = U_v\, x^{(i)}$$
 #
-# The same three matrices serve all words. They are what is learned. The rest is lecture 2, with one
-# step more: scores are divided by $\sqrt{d_k}$.
+# The same three matrices serve all words. They are what is learned; such maps are also called
+# *projections*. The rest is lecture 2, with one step more: the scores are divided by $\sqrt{d_k}$,
+# so that they do not start larger in a wider network (section 6).
 #
 # ![Flow diagram, all matrices drawn to scale. On the left the matrix X with one row for each of the
 # words can, you, help, me; the row of you is framed here and in every other matrix. Three arrows
@@ -95,24 +96,25 @@ torch.set_num_threads(1)  # matrices this small are faster on one core than shar
 # times V gives the context vectors Z, T times d v. The values skip the comparison. Only the three
 # maps are learned.](../figures/qkv_dataflow.svg)
 #
-# | symbol | meaning | shape | below |
+# | symbol | meaning | shape | in the code |
 # |---|---|---|---|
-# | $T$, $d$ | number of words, width of a word vector | | 8, 16 |
+# | $T$, $d$ | number of words, width of a word vector ($D$ in lecture 2) | | 8, 16 |
 # | $d_k$, $d_v$ | width of queries and keys; width of values | | 16, 16 |
 # | $x^{(i)}$ | vector of word $i$, a row of $X$ | $d$ | `x[i - 1]` |
 # | $U_q$, $U_k$, $U_v$ | the learned maps | $d_k \times d$, $d_k \times d$, $d_v \times d$ | `U_query` … |
 # | $q^{(i)}$, $k^{(i)}$, $v^{(i)}$ | query, key, value of word $i$ | $d_k$, $d_k$, $d_v$ | `queries[i - 1]` … |
-# | $\omega_{ij} = q^{(i)} \cdot k^{(j)}$ | score of key $j$ for query $i$ | $T \times T$ | `scores` |
-# | $\alpha_{ij}$ | weight: softmax over $j$ of $\omega_{ij}/\sqrt{d_k}$ | $T \times T$ | `weights` |
-# | $z^{(i)} = \sum_j \alpha_{ij} v^{(j)}$ | context vector of word $i$ | $d_v$ | `z[i - 1]` |
+# | $\omega_{ij} = q^{(i)} \cdot k^{(j)}$ | **score** of key $j$ for query $i$ | $T \times T$ | `scores` |
+# | $\omega_{ij}/\sqrt{d_k}$ | **scaled score** | $T \times T$ | `scaled_scores` |
+# | $\alpha_{ij}$ | weight: softmax over $j$ of the scaled scores | $T \times T$ | `weights` |
+# | $z^{(i)} = \sum_j \alpha_{ij} v^{(j)}$ | context vector of word $i$ | $d_v$ | `z_2` for word 2 |
 #
-# Query and key must have the same width: they are multiplied. The value may have another one.
+# Query and key must have the same width, for their dot product. The value may have another one.
 #
 # ### The running example
 #
-# The sentence and the embedding are those of lecture 2. The three matrices are drawn with
-# `torch.rand`, because the printed example that we reproduce does so. Section 3 tells why you
-# should not.
+# The sentence and the embedding are those of lecture 2. The example is printed elsewhere, and we
+# want the same numbers. So the three matrices are drawn with `torch.rand`, from the same seed, and
+# all widths are 16. Section 3 tells why you should not start with `rand`.
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -121,7 +123,7 @@ sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])  # (T,)
 torch.manual_seed(123)
 x = nn.Embedding(10, 16)(sentence).detach()  # (T, d)
 
-torch.manual_seed(123)
+torch.manual_seed(123)  # once more, as in the printed example
 T, d = x.shape
 U_query = torch.rand(d, d)  # (d_k, d)
 U_key = torch.rand(d, d)  # (d_k, d)
@@ -181,22 +183,27 @@ for word, score in zip(words, omega_2, strict=True):
     print(f"{word:>9}  {score:8.2f}")
 
 # %% [markdown]
-# **Step 2, normalise.** Divide by $\sqrt{d_k} = 4$, then take the softmax.
+# **Step 2, normalise.** Divide by $\sqrt{d_k} = 4$. The softmax of the scaled scores gives the
+# weights.
 
 # %%
 d_k = keys.shape[1]
 weights_2 = F.softmax(omega_2 / math.sqrt(d_k), dim=0)  # (T,)
 
+# fmt: off
 expected = [
-    *[2.2317e-09, 1.2499e-05, 4.3696e-05, 3.7242e-03],
-    *[8.5596e-01, 1.4026e-01, 8.8897e-07, 3.1935e-10],
+    2.2317e-09, 1.2499e-05, 4.3696e-05, 3.7242e-03,
+    8.5596e-01, 1.4026e-01, 8.8897e-07, 3.1935e-10,
 ]
-assert torch.allclose(weights_2, torch.tensor(expected), rtol=2e-3)
+# fmt: on
+assert torch.allclose(weights_2, torch.tensor(expected), rtol=2e-3, atol=0)
 assert torch.allclose(weights_2.sum(), torch.tensor(1.0))
 for word, weight in zip(words, weights_2, strict=True):
     print(f"{word:>9}  {weight:.4f}")
 
 # %% [markdown]
+# "you" no longer copies itself: it looks at "to". Section 3 asks why.
+#
 # **Step 3, weighted sum**, of the *values*:
 
 # %%
@@ -205,24 +212,26 @@ for weight, value in zip(weights_2, values, strict=True):
     z_2 += weight * value
 
 assert torch.allclose(z_2, weights_2 @ values, atol=1e-5)
+# fmt: off
 expected = [
-    *[-1.2226, -3.4387, -4.3928, -5.2125, -1.1249, -3.3041, -1.4316, -3.2765],
-    *[-2.5114, -2.6105, -1.5793, -2.8433, -2.4142, -0.3998, -1.9917, -3.3499],
+    -1.2226, -3.4387, -4.3928, -5.2125, -1.1249, -3.3041, -1.4316, -3.2765,
+    -2.5114, -2.6105, -1.5793, -2.8433, -2.4142, -0.3998, -1.9917, -3.3499,
 ]
+# fmt: on
 assert torch.allclose(z_2, torch.tensor(expected), rtol=1e-3, atol=1e-3)
 print([f"{entry:.3f}" for entry in z_2.tolist()])
 
 # %% [markdown]
-# All numbers are those that are printed with this example elsewhere. (Some copies of it have lost
-# the cell that computes `key_2` and `value_2`; now you have it.)
+# The scores, the weights and the context vector agree with the printed example. (Some copies of it
+# have lost the cell that computes `key_2` and `value_2`; now you have it.)
 #
 # > **You may have read** that self-attention computes "the weighted average of the input
-# > sequence". With $U_v$ it is the weighted average of the **values**. The inputs themselves are
-# > neither compared nor mixed. That makes a difference: $z$ can now leave the region that the
-# > words span, which it could not in lecture 2.
+# > sequence". With $U_v$ it is the weighted average of the **values**, and what is compared are
+# > queries with keys. That makes a difference: $z$ can now leave the region between the words,
+# > which it could not in lecture 2 (the grey triangle there).
 #
 # > **You may have read** that there is "a single learned projection". There are three, and they
-# > differ from the first random draw on.
+# > differ from the first random draw on. (Libraries may store them stacked, as one matrix.)
 
 # %% [markdown]
 # ## 3. Do not start with `rand`
@@ -231,25 +240,27 @@ print([f"{entry:.3f}" for entry in z_2.tolist()])
 
 # %%
 scores = queries @ keys.T  # (T, T)
-weights = F.softmax(scores / math.sqrt(d_k), dim=-1)  # (T, T)
+scaled_scores = scores / math.sqrt(d_k)
+weights = F.softmax(scaled_scores, dim=-1)  # (T, T)
 
-assert abs(scores.std() - 38) < 1
+assert abs(scores.std() - 38) < 1 and abs(scores.max() - 92) < 1
 print(f"standard deviation of the scores: {scores.std():.0f}")
 for word, row in zip(words, weights, strict=True):
     print(f"{word:>9} looks most at {words[row.argmax()]:<9}  weight {row.max():.2f}")
 
 # %% [markdown]
-# A standard deviation of 38, *with* a width of only 16. And the words do not look for different
-# things: they look at "to", at "translate" or at "sentence". Why these?
+# A standard deviation of 38 is a lot: a good start, further down, gives about 4. And the words do
+# not look for different things: they look at "to", at "translate" or at "sentence". Why these?
 #
-# `torch.rand` draws between 0 and 1, with mean ½. So each entry of $U$ is ½ plus a deviation. The ½
-# adds **the same number** to every entry of a query: half the sum of its word vector. Let
-# $s_i = \sum_l x^{(i)}_l$ be that sum. From the ½ alone the score is
+# `torch.rand` draws between 0 and 1, with mean ½. So each entry of $U$ is ½ plus a deviation. Let
+# $s_i = \sum_l x^{(i)}_l$ be the sum of the entries of word $i$. The ½ adds **the same number**,
+# $s_i/2$, to every entry of its query, and of its key too. With the ½ alone the score would be
 #
-# $$\omega_{ij} \approx d_k \cdot \frac{s_i}{2} \cdot \frac{s_j}{2} = 4\, s_i\, s_j \qquad (d_k = 16)$$
+# $$\omega_{ij} = d_k \cdot \frac{s_i}{2} \cdot \frac{s_j}{2} = 4\, s_i\, s_j \qquad (d_k = 16)$$
 #
-# A word with negative sum wants the most negative word there is, a word with positive sum the most
-# positive one. Measure it:
+# By this rule a word with negative sum looks most at the word with the most negative sum, a word
+# with positive sum at the one with the most positive. (Between two close ones the deviations may
+# decide, as they do for "to".) Measure it:
 
 # %%
 sums = x.sum(dim=1)  # (T,)
@@ -266,6 +277,9 @@ assert abs(without_mean.std() - 6.5) < 0.2
 assert words[sums.argmin()] == "to" and words[sums.argmax()] == "sentence"
 
 # %% [markdown]
+# So nearly all of the spread comes from the ½, and the three favourites are the three words with
+# the most extreme sums.
+#
 # The rule for a good start: **mean zero, and variance $1/d$**. Then a query entry, a sum of $d$
 # terms, has about the variance of a word's entry. Glorot and Bengio (2010) give the argument.
 # PyTorch's `nn.Linear` draws evenly between $\pm 1/\sqrt{d}$, which has variance $1/(3d)$: a
@@ -293,6 +307,10 @@ for kind in ["rand", "rand - 0.5", "randn", "randn / √d", "nn.Linear"]:
     spread[kind] = float(np.median(draws))
     print(f"{kind:<11} standard deviation of the scores, median of 200: {spread[kind]:3.0f}")
 
+# %% [markdown]
+# `rand - 0.5` looks good as well, but only at this width: its variance, 1/12, happens to be close
+# to 1/16. Here are the weights for the first recipe and for the last:
+
 # %%
 assert 25 < spread["rand"] < 50 and 45 < spread["randn"] < 95
 assert 3 < spread["randn / √d"] < 6 and 1 < spread["nn.Linear"] < 2
@@ -300,6 +318,7 @@ assert 3 < spread["randn / √d"] < 6 and 1 < spread["nn.Linear"] < 2
 torch.manual_seed(123)
 good_queries, good_keys = x @ start("nn.Linear").T, x @ start("nn.Linear").T  # (T, d_k) each
 good_weights = F.softmax(good_queries @ good_keys.T / math.sqrt(d), dim=-1)  # (T, T)
+assert good_weights.min() > 0.05 and good_weights.max() < 0.3
 
 figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.3))
 plotting.attention_map(weights, words, words, left, limit=1.0)
@@ -310,12 +329,13 @@ plotting.show(
     figure,
     alt="Two maps of attention weights, the eight words as queries in rows and as keys in columns. "
     "Left, with rand: most rows put most of their weight on three columns, to, translate and "
-    "sentence; single weights reach 1.00. Right, with a start like nn.Linear: all weights are "
-    "of similar size, between 0.05 and 0.30, and no column stands out.",
+    "sentence; single weights reach 1.00. Right, with a start like nn.Linear: all weights lie "
+    "between 0.06 and 0.26, and no column collects most of them.",
 )
 
 # %% [markdown]
-# From here on, every projection in this course starts with mean zero and a variance of about $1/d$.
+# From here on, every projection that this course trains starts with mean zero and a variance of the
+# order of $1/d$.
 
 # %% [markdown]
 # ## 4. The function
@@ -335,8 +355,8 @@ def attention_by_loops(query, key, value):
     """Context vectors (T, d_v); query is (T, d_k), key (S, d_k), value (S, d_v)."""
     rows = []
     for q in query:
-        scores = [torch.dot(q, k) / math.sqrt(len(q)) for k in key]
-        exponentials = [torch.exp(score) for score in scores]
+        scaled_scores = [torch.dot(q, k) / math.sqrt(len(q)) for k in key]
+        exponentials = [torch.exp(score) for score in scaled_scores]
         total = sum(exponentials)
         z = torch.zeros(value.shape[1])
         for exponential, v in zip(exponentials, value, strict=True):
@@ -348,15 +368,17 @@ def attention_by_loops(query, key, value):
 def scaled_dot_product_attention(query, key, value):
     """Output (..., T, d_v) and weights (..., T, S), for any leading axes."""
     d_k = query.shape[-1]
-    scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)  # (..., T, S)
-    weights = scores.softmax(dim=-1)  # (..., T, S)
+    scores = query @ key.transpose(-2, -1)  # (..., T, S)
+    scaled_scores = scores / math.sqrt(d_k)
+    weights = scaled_scores.softmax(dim=-1)  # (..., T, S)
     return weights @ value, weights  # (..., T, d_v), (..., T, S)
 
 
 # %% [markdown]
 # `@` treats the last two axes as matrices and everything before them as a stack. So one function
-# serves a sentence, a batch, or a batch of heads. Hold it against three others: our loops, the
-# course's reference, and PyTorch's own, which returns the output only.
+# serves a sentence, a batch, or a batch with one axis more. (Lecture 5 will need that one, $H$ for
+# *heads*: several attentions side by side.) Hold it against three others: our loops, the course's
+# reference, and PyTorch's own, which returns the output only.
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -382,7 +404,8 @@ print("loops, course_utils and PyTorch agree:", tuple(output.shape))
 # %% [markdown]
 # > **You may have read** a version of this function that computes `np.dot(query, key.T)` and then
 # > calls `F.softmax`. It cannot run: one half is NumPy, the other PyTorch. Its `.T` is a second
-# > trap. On a batch it reverses *all* axes. You will repair it in the assignment.
+# > trap: on a batch it reverses *all* axes. `np.dot` is a third: it multiplies every matrix of one
+# > batch with every matrix of the other. You will repair it in the assignment.
 
 # %%
 try:
@@ -393,12 +416,13 @@ except AttributeError as error:
 batch = np.zeros((2, 5, 4))  # (B, S, d_k)
 print(batch.shape, "-> .T ->", batch.T.shape, "   wanted:", np.swapaxes(batch, -2, -1).shape)
 assert batch.T.shape == (4, 5, 2)
+assert np.dot(batch, np.swapaxes(batch, -2, -1)).shape == (2, 5, 2, 5)  # wanted: (2, 5, 5)
 
 # %% [markdown]
 # ### An example that is too kind
 #
 # A common first example has two words, and queries and keys that are both the identity. Its
-# scores are $1/\sqrt{2} \approx 0.71$ on the diagonal and 0 beside it:
+# scaled scores are $1/\sqrt{2} \approx 0.71$ on the diagonal and 0 beside it:
 
 # %%
 identity = torch.eye(2)  # both queries and keys
@@ -449,7 +473,7 @@ def is_caught(mistake, query, key):
 mistakes = [key_not_transposed, query_and_key_swapped, columns_sum_to_one, root_of_the_length]
 mistakes.append(not_scaled)
 
-caught = {"2 × 2 identity": [], "3 queries, 5 keys, width 4": []}
+caught = {"2 × 2 identity": [], "3 queries, 5 keys, width 4": []}  # the second from above
 for mistake in mistakes:
     caught["2 × 2 identity"].append(is_caught(mistake, identity, identity))
     caught["3 queries, 5 keys, width 4"].append(is_caught(mistake, query[0, 0], key[0, 0]))
@@ -459,9 +483,9 @@ for example, found in caught.items():
 assert sum(caught["2 × 2 identity"]) == 1 and all(caught["3 queries, 5 keys, width 4"])
 
 # %% [markdown]
-# One of five. The identity is its own transpose, query and key are equal, the weights are
-# symmetric, and the number of words equals their width. Use random numbers and sizes that all
-# differ.
+# One of five: `not_scaled`. The other four slip through, one reason for each: the identity is its
+# own transpose, query and key are equal, the weights are symmetric, and the number of words equals
+# their width. Use random numbers and sizes that all differ.
 #
 # ### Learnable
 #
@@ -487,25 +511,29 @@ class SelfAttention(nn.Module):
 torch.manual_seed(3)
 layer = SelfAttention(d=16, d_k=5, d_v=7)
 z, weights = layer(x)  # (T, d_v), (T, T)
-z.square().sum().backward()
+z.square().sum().backward()  # any loss will do, to see whom the gradient reaches
 
 for name, parameter in layer.named_parameters():
     assert parameter.grad.abs().max() > 0
     print(f"{name:<15} {tuple(parameter.shape)!s:>8}   reached by the gradient")
 assert z.shape == (8, 7) and sum(p.numel() for p in layer.parameters()) == 16 * (5 + 5 + 7)
-assert not torch.allclose(weights, weights.T, atol=1e-2)  # no longer tied to symmetric scores
+scores = layer.U_query(x) @ layer.U_key(x).T  # (T, T)
+assert not torch.allclose(scores, scores.T, atol=0.1)  # no longer symmetric
 
 # %% [markdown]
 # The number of parameters, $d\,(2 d_k + d_v)$, does not depend on the length of the sentence.
 # That is why one layer can read sentences of any length.
 #
-# ### A mask, in four lines
+# ### A mask, in brief
 #
-# The assignment gives the function a fourth argument, `mask`: bool, True = may attend, the same
-# meaning as in `F.scaled_dot_product_attention`. [Lecture 4](04_masked_attention.ipynb) teaches
-# which masks are needed, and how to put one in. Here is what a correct one *does*: a hidden key
-# gets weight exactly zero, the visible weights still sum to one, and a query that may attend to
-# nothing gets zeros, not NaN.
+# Some keys must not be seen, such as the padding behind a short sentence. So the assignment gives
+# the function a fourth argument, `mask`: bool, True = may attend, the same meaning as in
+# `F.scaled_dot_product_attention`. A hidden key's scaled score becomes $-\infty$ before the
+# softmax, because $\exp(-\infty) = 0$. [Lecture 4](04_masked_attention.ipynb) teaches which masks
+# are needed, and how to put one in.
+#
+# Here is what a correct one *does*: a hidden key gets weight exactly zero, the visible weights
+# still sum to one, and a query that may attend to nothing gets zeros, not NaN.
 
 # %%
 mask = torch.ones(3, 5, dtype=torch.bool)  # (T, S), the same for all sentences and heads
@@ -523,9 +551,13 @@ print(*rounded, sep="\n")
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
-# The exponential grows fast. Beyond about 88.7 in float32, and 709.8 in float64, it is infinite,
-# and infinity divided by infinity is not a number. Scores of that size are no exotic case: `rand`
-# and a few large inputs suffice. So here is the formula, taken literally, in NumPy:
+# The exponential grows fast. Beyond about 88.7 in float32, and 709.8 in float64, it overflows to
+# infinity, and infinity divided by infinity is NaN, not a number. Scores of that size are no exotic
+# case: the largest of section 3 is 92. Dividing by 4 saves it, but word vectors twice as long make
+# the scores four times as large, and then the largest *scaled* score is 92.
+#
+# The softmax does not know whether its row was scaled. In this section, `scores` and $\omega_j$ are
+# whatever goes in. Here is the formula, taken literally, in NumPy:
 
 
 # %%
@@ -550,7 +582,8 @@ with np.errstate(over="ignore", invalid="ignore"):  # the warnings that NumPy wo
 #
 # The factor cancels. Choose $c$ as the **largest score of the row**. Then the largest exponent is
 # 0, no exponential exceeds 1, and the sum is at least 1: neither overflow nor division by zero.
-# What is far below the maximum becomes 0, and that is the right answer to sixteen digits.
+# What lies more than about 745 below the maximum becomes 0 in float64. Its true weight is below
+# $10^{-323}$, and nothing is lost.
 
 
 # %%
@@ -577,21 +610,21 @@ Wq, Wk = rng.standard_normal((2, 3, 4)) / math.sqrt(3)  # (d, d_k) each, not squ
 Wv = rng.standard_normal((3, 5)) / math.sqrt(3)  # (d, d_v)
 
 Q, K, V = X @ Wq, X @ Wk, X @ Wv  # (T, d_k), (T, d_k), (T, d_v)
-scores = Q @ K.T / math.sqrt(K.shape[1])  # (T, T)
-stable = np.stack([softmax_of_row(row) for row in scores])  # (T, T)
+scaled_scores = Q @ K.T / math.sqrt(K.shape[1])  # (T, T)
+stable = np.stack([softmax_of_row(row) for row in scaled_scores])  # (T, T)
 with np.errstate(over="ignore", invalid="ignore"):
-    literal = np.stack([literal_softmax(row) for row in scores])
+    literal = np.stack([literal_softmax(row) for row in scaled_scores])
 
 output, weights = attention.numpy_self_attention(X, Wq, Wk, Wv)
 assert np.allclose(stable, weights) and np.allclose(stable @ V, output)
-assert np.abs(scores).max() > 710 and np.isnan(literal).any()
+assert np.abs(scaled_scores).max() > 710 and np.isnan(literal).any()
 print("rows of weights that are NaN, literal softmax:", int(np.isnan(literal).any(axis=1).sum()))
 print("rows of weights that are NaN, stable softmax: ", int(np.isnan(stable).any(axis=1).sum()))
 
 # %% [markdown]
-# > **You may have read** a NumPy version with `np.exp(scores) / np.sum(np.exp(scores))`, tried on
+# > **You may have read** a NumPy version that divides `np.exp(scores)` by its row sums, tried on
 # > random 3 × 3 maps between 0 and 1. With inputs 100 times as large it gives NaN. Square maps
-# > hide a forgotten transpose, numbers that are never negative hide a wrong sign, and without a
+# > hide a forgotten transpose, numbers that are never negative hide a lost sign, and without a
 # > seed nobody sees the same output twice. What sums to one is each **row** of the weights.
 #
 # In the assignment you write it for arrays of any number of axes. Two hints: which axis does the
@@ -641,22 +674,25 @@ for width in [4, 64, 512]:
 # > **You may have read** that scaling keeps "the Euclidean length of the weight vectors" in the
 # > same range, or that it makes scores "accurate and reliable". Scaling changes no information:
 # > it divides all scores by one number. Queries and keys stay as long as they were, about
-# > $\sqrt{d_k}$. What it keeps steady is the **variance of the scores**, and through it how sharp
-# > the weights are.
+# > $\sqrt{d_k}$, and so do the rows of $U_q$ and $U_k$. What it keeps steady is the **variance of
+# > the scores** (hence also the length of a row of scores, if that is meant), and through it how
+# > sharp the weights are.
 #
 # ### Saturation
 #
-# Why care about large scores? Take only two keys. The softmax then depends on one number, the
+# Why care about large scores? Here again, $\omega_j$ is whatever enters the softmax: with the
+# scale, the scaled score. Take only two keys. The softmax then depends on one number, the
 # difference $\delta = \omega_1 - \omega_2$:
 #
 # $$\alpha_1 = \frac{1}{1 + \exp(-\delta)}, \qquad
 # \frac{\partial \alpha_1}{\partial \delta} = \alpha_1 (1 - \alpha_1)$$
 #
-# The slope is ¼ at $\delta = 0$ and falls off exponentially. A difference of two unscaled scores
-# has standard deviation $\sqrt{2 d_k}$.
+# The slope is ¼ at $\delta = 0$ and falls off exponentially. How large is $\delta$? The variances
+# of the two scores add up to $2 d_k$, so without the scale its standard deviation is
+# $\sqrt{2 d_k}$.
 
 # %%
-delta = torch.linspace(-36, 48, 841)
+delta = torch.linspace(-36, 50, 861)
 alpha = torch.sigmoid(delta)
 typical = {"scaled, any d_k": math.sqrt(2)}
 typical |= {f"not scaled, d_k = {d_k}": math.sqrt(2 * d_k) for d_k in (4, 64, 512)}
@@ -671,7 +707,7 @@ for level, (name, reach) in enumerate(typical.items()):
 ax.text(-35, -0.3, "typical δ, ±\none standard\ndeviation", va="center", fontsize=12)
 ax.set(
     xlabel="difference of two scores δ",
-    xlim=(-36, 48),
+    xlim=(-36, 50),
     ylim=(-0.6, 1.05),
     yticks=[0, 0.25, 0.5, 0.75, 1],
 )
@@ -689,21 +725,26 @@ assert slope_at_11 < 2e-5
 
 # %% [markdown]
 # At $d_k = 64$ a typical difference is 11, and the slope there is about 0.00001. The weight is as
-# good as 0 or 1, and changing the scores a little changes nothing. The softmax is **saturated**.
+# good as 0 or 1, and changing the scores a little changes next to nothing. The softmax is
+# **saturated**.
 #
-# For many keys the same holds. With $g = \partial L / \partial z$, the gradient of the loss $L$
-# at the output, the chain rule gives for a score
+# For many keys the same holds. Let $g = \partial L / \partial z$ be the gradient of the loss $L$ at
+# the output. Since $z = \sum_k \alpha_k v^{(k)}$, the gradient at the weight of key $k$ is
+# $g \cdot v^{(k)}$. When $\omega_j$ changes, its own weight follows with slope
+# $\alpha_j (1 - \alpha_j)$, as above, and the weight of any other key $k$ with slope
+# $-\alpha_j \alpha_k$. The chain rule adds all of this up:
 #
-# $$\frac{\partial L}{\partial \omega_j} = \alpha_j \left( g \cdot v^{(j)} - g \cdot z \right)$$
+# $$\frac{\partial L}{\partial \omega_j}
+# = \alpha_j\, g \cdot v^{(j)} - \alpha_j \sum_k \alpha_k\, g \cdot v^{(k)}
+# = \alpha_j \left( g \cdot v^{(j)} - g \cdot z \right)$$
 #
-# (for scaled scores, $\omega_j$ here is the score after the division). If one weight is 1, then
-# $z = v^{(j)}$ for that key and its bracket vanishes; for all other keys, $\alpha_j$ vanishes. So
-# no score gets any gradient, *whether the choice was right or wrong*.
+# If one weight is 1, then $z = v^{(j)}$ for that key and its bracket vanishes; for all other keys,
+# $\alpha_j$ vanishes. So no score gets any gradient, *whether the choice was right or wrong*.
 #
 # ### Variance, entropy, gradient: measured
 #
 # For each width we draw 100 sentences with 10 queries and 16 keys each, values, and a random
-# gradient at the output, with five seeds. We look at three numbers, for scaled and unscaled
+# gradient $g$ at the output, with five seeds. We look at three numbers, for scaled and unscaled
 # scores:
 #
 # - the **variance** of the scores;
@@ -720,7 +761,8 @@ def measure_scores(scores, value, upstream):
     """Variance, entropy, median and mean gradient length for scores (sentences, T, S)."""
     scores = scores.clone().requires_grad_()
     weights = scores.softmax(dim=-1)  # (sentences, T, S)
-    (gradient,) = torch.autograd.grad(((weights @ value) * upstream).sum(), scores)
+    loss = ((weights @ value) * upstream).sum()  # its gradient at the output is `upstream`
+    (gradient,) = torch.autograd.grad(loss, scores)
     lengths = gradient.norm(dim=-1)  # (sentences, T)
     entropy = -torch.special.xlogy(weights, weights).sum(dim=-1).mean()  # 0 ln 0 = 0
     numbers = [scores.var(), entropy, lengths.median(), lengths.mean()]
@@ -733,7 +775,7 @@ def measure_width(d_k, seed):
     query = torch.randn(100, 10, d_k, generator=generator)
     key = torch.randn(100, num_keys, d_k, generator=generator)
     value = torch.randn(100, num_keys, 6, generator=generator)
-    upstream = torch.randn(100, 10, 6, generator=generator) / math.sqrt(6)
+    upstream = torch.randn(100, 10, 6, generator=generator) / math.sqrt(6)  # length about 1
     scores = query @ key.transpose(-2, -1)  # (100, T, S)
     scaled = scores / math.sqrt(d_k)
     return [measure_scores(variant, value, upstream) for variant in (scores, scaled)]
@@ -759,6 +801,9 @@ assert ((ends[:, 1, 0, 0] > 900) & (ends[:, 1, 0, 0] < 1150)).all()
 assert (ends[:, 0, 0, 1] > 1.6).all() and (ends[:, 1, 0, 1] < 0.15).all()
 assert (ends[:, 1, 0, 2] < 1e-4).all() and (ends[:, 1, 0, 3] > 0.02).all()
 
+drop = unscaled[:, widths.index(64), 3] / unscaled[:, -1, 3]  # mean gradient, d_k = 64 and 1024
+assert ((drop > 2.5) & (drop < 5.5)).all()  # the root of 1024 / 64 is 4
+
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(14, 4.9))
 titles = ["variance of the scores", "entropy of the weights", "gradient at the scores: median"]
@@ -778,23 +823,27 @@ axes[0].legend(loc="upper left")
 axes[2].legend(loc="lower left")
 plotting.show(
     figure,
-    alt="Three panels over the width d_k from 4 to 1024, medians and ranges of five seeds. Variance "
-    "of the scores, logarithmic: constant at 1 when scaled, a straight line from 4 to 1024 when "
-    "not. Entropy of the weights: constant near 2.35 when scaled, not far below the line for "
-    "sixteen equal weights at 2.77; falling from 1.8 to 0.1 when not. Gradient at the scores, "
-    "logarithmic: scaled it stays near 0.25; the unscaled median falls from 0.25 to about "
-    "0.00001, while the unscaled mean falls only to about 0.04.",
+    alt="Three panels over the width d_k from 4 to 1024, medians and ranges of five seeds. "
+    "Variance of the scores, logarithmic: constant at 1 when scaled, a straight line from 4 "
+    "to 1024 when not. Entropy of the weights: constant near 2.35 when scaled, not far below "
+    "the line for sixteen equal weights at 2.77; falling from 1.8 to 0.1 when not. Gradient "
+    "at the scores, logarithmic: scaled it stays near 0.25; the unscaled median falls from "
+    "0.25 to about 0.00001, while the unscaled mean falls only to about 0.04.",
 )
 
 # %% [markdown]
-# With the scale, all three are flat: a network of width 1024 starts like one of width 4. Without
-# it, the weights become all or nothing, and the gradient of a typical query vanishes.
+# With the scale, all three are flat: attention of width 1024 starts like attention of width 4.
+# Without it, the weights become all or nothing, and the gradient of a typical query vanishes.
 #
-# The mean tells the rest of the story. It falls only like $1/\sqrt{d_k}$. In a few rows the two
-# largest scores happen to be close, and these rows still learn; at $d_k = 1024$ they carry
-# practically all of the gradient. The others are blind. (On its way from the scores to the
-# queries the unscaled gradient is multiplied by keys of length $\sqrt{d_k} = 32$. Thirty-two
-# times almost nothing is still almost nothing.)
+# The mean without the scale tells the rest of the story. In wide networks it falls only about like
+# $1/\sqrt{d_k}$. In some rows the two largest scores happen to be close, and these rows still
+# learn; at $d_k = 1024$ they carry practically all of the gradient. The others are blind.
+#
+# And the queries? On its way from the scores to them, the gradient is multiplied by keys, of length
+# $\sqrt{d_k} = 32$. With the scale, the division by 32 cancels that. Without it, the typical row
+# gets thirty-two times almost nothing, which is still almost nothing. The few rows that learn get a
+# lot: they lift the mean to $32 \cdot 0.04$, more than with the scale. So the gradient has not
+# become small everywhere. It has become very uneven.
 #
 # ### Temperature
 #
@@ -802,8 +851,9 @@ plotting.show(
 # **temperature**. Hot means even weights, cold means all or nothing. $\sqrt{d_k}$ is the
 # temperature that fits the width.
 #
-# Try it: one query, eight keys. Find the temperature at which the picture stops changing with
-# $d_k$.
+# Try it: one query, eight keys. Find, for each $d_k$, a temperature at which the entropy is about
+# 1.7. How does it grow with $d_k$? (The dotted line marks eight equal weights. Their entropy is
+# $\ln 8 \approx 2.1$.)
 
 # %%
 generator = torch.Generator().manual_seed(6)
@@ -877,27 +927,34 @@ assert entropies[1024, 0] < 0.3 and entropies[1024, 1] > 2.0
 assert all(1.2 < entropies[d_k, 0.5] < 2.0 for d_k in (4, 1024))
 
 # %% [markdown]
-# Dividing by $d_k$ overshoots: in a wide network, every query then gets nearly the plain average
-# of all values, and the comparison hardly matters.
+# In the middle column the entropy hardly depends on the width: the temperature that you looked for
+# grows like $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start: in a wide network, every query
+# then gets nearly the plain average of all values, and the comparison hardly matters.
 
 # %% [markdown]
 # ## 7. Does it matter for learning? A price list
 #
-# Small gradients at the start are a warning. Whether they spoil the training has to be tried. The
-# task is the dictionary of section 1, with a twist:
+# Queries without a gradient at the start are a warning. Whether they spoil the training has to be
+# tried. The task is the dictionary of section 1, with a twist:
 #
 # - A list names 32 goods in English. Behind each stands a price, one of eight, **drawn anew for
 #   every list**. So prices cannot be learned by heart.
 # - A customer asks for every good in German, and wants its price.
-# - The vectors of the English and of the German names are random and unrelated. Which query
-#   belongs to which key has to be learned: it is the only thing that stays the same.
+# - The German names become the queries, the English names the keys, the prices the values. The
+#   vectors of the English and of the German names are random and unrelated. Which query belongs to
+#   which key has to be learned: it is the only thing that stays the same.
 #
 # Guessing is right in one of eight cases, 0.125.
 #
 # Everything is learned by plain gradient descent: $U_q$, $U_k$, $U_v$, and a map $U_o$ from the
-# context vector to eight scores for the price. All start with variance $1/d$. Five independent
-# runs stand side by side on a leading axis: one call trains all five. To take the scale out
-# again, we multiply the queries by $\sqrt{d_k}$ before the function divides by it.
+# context vector to eight logits, one for each price. All start with variance $1/d$. Five runs, each
+# with its own start and its own prices, stand side by side on a leading axis: one call trains all
+# five. To take the scale out again, we multiply the queries by $\sqrt{d_k}$ before the function
+# divides by it.
+#
+# Reading the code: `.mT` transposes the last two axes, short for `transpose(-2, -1)`. Two settings
+# are for later questions, so pass over them now: `lists` other than `"full"`, and `shrink` other
+# than 1.
 
 # %%
 num_goods, num_prices, width, num_runs, num_lists = 32, 8, 32, 5, 16
@@ -921,10 +978,12 @@ def start_maps(d_k, shrink):
 
 
 # %%
-def draw_lists(generator, own_lists):
+def draw_lists(generator, lists):
     """Goods on the lists (lists or 1, goods), prices (runs, lists, goods)."""
     goods = torch.arange(num_goods).unsqueeze(0)  # (1, goods): the same for all lists
-    if own_lists:  # a random half of the goods for each list
+    if lists == "same half":
+        goods = goods[:, : num_goods // 2]  # (1, goods / 2)
+    if lists == "own halves":  # a random half of the goods for each list
         order = torch.rand(num_lists, num_goods, generator=generator).argsort(dim=-1)
         goods = order[:, : num_goods // 2]  # (lists, goods / 2)
     shape = (num_runs, num_lists, goods.shape[1])
@@ -932,7 +991,7 @@ def draw_lists(generator, own_lists):
 
 
 def guess_prices(maps, goods, prices, scaled):
-    """Scores for the price of each good (runs, lists, goods, prices), and attention weights."""
+    """Logits of the prices (runs, lists, goods, prices), and attention weights."""
     U_query, U_key, U_value, U_out = maps
     query = german[goods] @ U_query.mT  # (runs, lists or 1, goods, d_k)
     key = english[goods] @ U_key.mT  # (runs, lists or 1, goods, d_k)
@@ -944,11 +1003,13 @@ def guess_prices(maps, goods, prices, scaled):
 
 
 # %% [markdown]
-# (`.mT` transposes the last two axes: short for `transpose(-2, -1)`.)
+# The lists of each step have never been seen before, so the accuracy *during* training is honest:
+# it is measured before the step learns from them. The result of a run will be the mean over its
+# last 30 steps.
 
 
 # %%
-def train(d_k, scaled, step, num_steps=300, own_lists=False, shrink=1.0, optimizer=torch.optim.SGD):
+def train(d_k, scaled, step, num_steps=300, lists="full", shrink=1.0, optimizer=torch.optim.SGD):
     """Returns accuracy (runs, steps) and the last weights (runs, lists or 1, goods, goods)."""
     generator = torch.Generator().manual_seed(11)
     maps = start_maps(d_k, shrink)
@@ -956,8 +1017,9 @@ def train(d_k, scaled, step, num_steps=300, own_lists=False, shrink=1.0, optimiz
     optimizer = optimizer([to_query_and_key, {"params": maps[2:]}], lr=step)
     accuracy = []
     for _ in range(num_steps):
-        goods, prices = draw_lists(generator, own_lists)
+        goods, prices = draw_lists(generator, lists)
         guess, weights = guess_prices(maps, goods, prices, scaled)
+        # cross_entropy averages over the runs too; times their number, each learns as if alone
         loss = num_runs * F.cross_entropy(guess.flatten(0, 2), prices.flatten())
         optimizer.zero_grad()
         loss.backward()
@@ -967,12 +1029,8 @@ def train(d_k, scaled, step, num_steps=300, own_lists=False, shrink=1.0, optimiz
 
 
 # %% [markdown]
-# The lists of each step have never been seen before, so the accuracy *during* training is honest:
-# it is measured before the step learns from them. The result of a run is the mean over its last
-# 30 steps.
-#
 # To be fair, each variant may choose its best step size out of four, at every width. The cell
-# takes about half a minute.
+# may take a minute.
 
 # %%
 steps = [0.03, 0.1, 0.3, 1.0]
@@ -995,11 +1053,15 @@ def best_step(d_k, is_scaled):
 
 
 # %% tags=["nbval-ignore-output"]
-print("accuracy, mean of five runs          unscaled                       scaled")
-print(" d_k   step size   " + "   ".join(f"{step:4}" for step in steps + steps))
+print("accuracy, mean of five runs; a row for each d_k, a column for each step size")
+print("            not scaled                     scaled")
+print(" d_k  " + "  |".join("".join(f"{step:7}" for step in steps) for _ in range(2)))
 for d_k in key_widths:
-    cells = [result(curves[d_k, flag, step]).mean() for flag in (False, True) for step in steps]
-    print(f"{d_k:4d}               " + "   ".join(f"{cell:4.2f}" for cell in cells))
+    halves = []
+    for flag in (False, True):
+        cells = [result(curves[d_k, flag, step]).mean() for step in steps]
+        halves.append("".join(f"{cell:7.2f}" for cell in cells))
+    print(f"{d_k:4d}  " + "  |".join(halves))
 
 # %%
 best = {
@@ -1013,8 +1075,9 @@ for d_k in (16, 64, 256, 1024):  # with the scale: every run, and not only at on
 assert best[4, False].mean() > 0.7 and best[4, True].mean() > 0.85  # narrow: little difference
 assert best[16, False].mean() > 0.85
 assert best[64, False].mean() < 0.7
-for d_k in (256, 1024):  # wide, without the scale: near 0.125 whatever the step size
+for d_k in (256, 1024):  # wide, without the scale: little better than 0.125 at every step size
     assert max(result(curves[d_k, False, step]).mean() for step in steps) < 0.35
+    assert curves[d_k, True, 0.3][:, 200:].mean(dim=1).min() > 0.98
 
 # %%
 figure, (left, right) = plt.subplots(1, 2, figsize=(13, 5))
@@ -1038,17 +1101,17 @@ plotting.show(
     figure,
     alt="Accuracy on the price lists, medians and ranges of five runs. Left, over 300 training "
     "steps at d_k = 256: with the scale it rises to 1 within about 120 steps; without it, it "
-    "stays just above guessing, 0.125. Right, at the end, each variant at its best step size, "
-    "over d_k from 4 to 1024: with the scale 1 at every width, in the median; without it nearly "
-    "1 at 4 and 16, around 0.5 at 64, and near guessing at 256 and 1024.",
+    "stays near 0.2, a little above guessing, 0.125. Right, at the end, each variant at its "
+    "best step size, over d_k from 4 to 1024: with the scale 1 at every width, in the median; "
+    "without it nearly 1 at 4 and 16, around 0.5 at 64, and near guessing at 256 and 1024.",
 )
 
 # %% [markdown]
-# - **Narrow** ($d_k = 4$ and 16): little difference. Both learn, the unscaled one at fewer step
-#   sizes.
-# - **Wide** ($d_k \ge 256$): with the scale every run learns all prices within about 150 steps.
-#   Without it, no step size helps.
-# - With the scale, the *same* step sizes work at every width from 16 to 1024.
+# - **Narrow** ($d_k = 4$ and 16): little difference. Both learn; at 16 the unscaled one does so at
+#   fewer step sizes.
+# - **Wide** ($d_k \ge 256$): with the scale and a step size of 0.3, every run has learned all
+#   prices after about 150 steps. Without it, none of the four step sizes helps.
+# - With the scale, the *same* step sizes, 0.3 and 1, work at every width from 16 to 1024.
 #
 # Would patience help? Four times as many steps:
 
@@ -1058,7 +1121,8 @@ assert result(patient).mean() < 0.35
 print("unscaled, d_k = 256, 1200 steps: still below 0.35")
 
 # %% [markdown]
-# Where do the two look after training? The right answer is the diagonal.
+# Where do the two look after training? The right answer is the diagonal. (Section 8 will need the
+# last two numbers.)
 
 # %%
 _, weights_scaled = train(256, True, 0.3)
@@ -1067,10 +1131,16 @@ maps = [weights_scaled[0, 0], weights_unscaled[0, 0]]  # run 1, (goods, goods) e
 
 on_diagonal = [(weights.argmax(dim=-1) == torch.arange(num_goods)).sum().item() for weights in maps]
 sharp = [(weights.max(dim=-1).values > 0.99).float().mean().item() for weights in maps]
+right_weight = weights_scaled.diagonal(dim1=-2, dim2=-1).mean()
+log_weights = weights_scaled.log()  # in each row: the scaled scores, up to a constant
+spread_of_scores = log_weights.var(dim=-1).mean()
+assert 0.7 < right_weight < 0.87 and 2 < spread_of_scores < 5
 assert on_diagonal[0] == num_goods and on_diagonal[1] < num_goods / 3
 assert sharp[1] > 0.5
 print("scaled: goods found:", on_diagonal[0], "of", num_goods)
 print("unscaled: fewer than a third of the goods are found:", on_diagonal[1] < num_goods / 3)
+print(f"scaled: mean weight on the right good: about {right_weight:.1f}")
+print(f"scaled: variance of the scaled scores within a row: about {spread_of_scores:.0f}")
 
 # %%
 names = [str(k + 1) if k % 5 == 4 else "" for k in range(num_goods)]
@@ -1090,8 +1160,8 @@ plotting.show(
     figure,
     alt="Attention weights after training, 32 goods asked for in rows, 32 goods on the list in "
     "columns. Left, scaled: a clean dark diagonal, every good finds its own price. Right, not "
-    "scaled: nearly every row has a single dark cell too, but scattered at random; hardly any "
-    "lies on the diagonal.",
+    "scaled: nearly every row has a single, even darker cell, but they are scattered, several in "
+    "one column; hardly any lies on the diagonal.",
 )
 
 # %% [markdown]
@@ -1107,65 +1177,96 @@ at_end = weights_unscaled[:, 0]
 
 sharp_at_start = (at_start.amax(dim=-1) > 0.99).float().mean().item()
 sharp_at_end = (at_end.amax(dim=-1) > 0.99).float().mean().item()
-kept = (at_start.argmax(dim=-1) == at_end.argmax(dim=-1)).float().mean().item()
+first, last = at_start.argmax(dim=-1), at_end.argmax(dim=-1)  # (runs, goods)
+kept = (first == last).float().mean().item()
+still_wrong = (last != torch.arange(num_goods))[first != last].float().mean().item()
 on_right_good = at_start.diagonal(dim1=-2, dim2=-1).median()
-assert 0.35 < sharp_at_start < 0.7 < sharp_at_end and 0.25 < kept < 0.75
+assert 0.4 < sharp_at_start < 0.65 and sharp_at_end > 0.75
+assert 0.25 < kept < 0.6 and still_wrong > 0.7
 assert on_right_good < 1e-8
-print(f"goods with one weight above 0.99 before training: about {round(sharp_at_start, 1)}")
-print("goods with one weight above 0.99 after training:  more than 0.7")
+print("goods with one weight above 0.99 before training: about half")
+print("goods with one weight above 0.99 after training:  more than 0.75")
 print("median weight of the right good before training: below 1e-8")
 
 # %% [markdown]
 # Before training, about half of the goods stare at a single, random good. On the right one lies, in
-# the median, less than a hundred-millionth of the weight, and no gradient says that it should be
-# more. After training about half of the goods still look where they looked at the start. The others
-# moved, most of them from one wrong good to another, and now nearly all stare.
+# the median, less than a hundred-millionth of the weight. The gradient at its score is proportional
+# to that weight, so practically nothing says that it should be more. After training about four in
+# ten goods still look where they looked at the start. Of the others, most ended at a wrong good
+# again, and now nearly nine in ten stare.
 #
 # ### Is the optimiser to blame?
 #
-# Adam divides each gradient by its usual size, so tiny gradients should not hurt it. They do here:
+# Adam divides each gradient by its usual size. If the gradient of $U_q$ were merely tiny, Adam
+# would cure that. So first measure that gradient, then train with Adam:
+
 
 # %%
+def gradient_length(scaled):
+    """Length of the gradient of U_q before the first step, at d_k = 256: (runs,)."""
+    maps = start_maps(256, shrink=1.0)
+    goods, prices = draw_lists(torch.Generator().manual_seed(11), "full")
+    guess, _ = guess_prices(maps, goods, prices, scaled)
+    loss = num_runs * F.cross_entropy(guess.flatten(0, 2), prices.flatten())
+    (gradient,) = torch.autograd.grad(loss, maps[:1])
+    return gradient.flatten(1).norm(dim=1)
+
+
+assert (gradient_length(False) / gradient_length(True)).min() > 4
+print("gradient of U_q, unscaled against scaled: more than four times as long in every run")
+
 with_adam = {
     flag: [result(train(256, flag, step, optimizer=torch.optim.Adam)[0]) for step in (0.001, 0.003)]
     for flag in (True, False)
 }
 assert min(runs.min() for runs in with_adam[True]) > 0.95
 assert max(runs.mean() for runs in with_adam[False]) < 0.35
-print("Adam, scaled: all runs above 0.95;  unscaled: all step sizes below 0.35 on average")
+print("Adam, scaled: all runs above 0.95;  unscaled: both step sizes below 0.35 on average")
 
 # %% [markdown]
-# Adam makes steps large again, but it cannot know a direction that the gradient does not contain.
+# The gradient is not too short: it comes from the few keys that already have weight, and it speaks
+# of them only. Adam can make a step longer, but it cannot know a direction that the gradient does
+# not contain.
 #
 # ### Is it always so bad?
 #
 # No. Let every list name only **half** of the goods, a random half for each. Then the good at
-# which a query stares is missing from every second list, and the query has to look elsewhere.
-# More of the keys get a gradient.
+# which a query stares is missing from about every second list, and the query has to look elsewhere.
+# More of the keys get a gradient. Half a list is also a shorter list, so to compare, another model
+# gets lists of 16 goods too, but always the *same* half.
 
 # %%
-own_unscaled = [result(train(256, False, step, own_lists=True)[0]) for step in (0.3, 1.0)]
-own_scaled = result(train(256, True, 0.3, own_lists=True)[0])
+own_unscaled = [result(train(256, False, step, lists="own halves")[0]) for step in (0.3, 1.0)]
+same_unscaled = [result(train(256, False, step, lists="same half")[0]) for step in (0.3, 1.0)]
+own_scaled = result(train(256, True, 0.3, lists="own halves")[0])
 
 assert own_scaled.min() > 0.97
 assert 0.45 < max(runs.mean() for runs in own_unscaled) < 0.9  # with full lists below 0.35
+assert max(runs.mean() for runs in same_unscaled) < 0.35
 print("half lists, scaled: all runs above 0.97")
 print("half lists, unscaled, the better step size: between 0.45 and 0.9")
+print("the same half every time, unscaled, the better step size: below 0.35")
 
 # %% [markdown]
-# Now the unscaled model learns about six prices of ten in the same 300 steps, against two of ten
-# with full lists. The scaled one learns all of them. So remember the result with its conditions:
+# With changing halves the unscaled model gets about six prices of ten right after the same 300
+# steps, against two of ten with full lists, or with short ones that never change. The scaled one
+# learns all of them. So remember the result with its conditions:
 # wide queries, a start of variance $1/d$, and little variety in what competes for attention.
 # PyTorch's `nn.Linear` starts with a third of the variance in queries and in keys. Its scores
-# have standard deviation $\sqrt{d_k}/3$, which is ours at one ninth of the width.
+# have standard deviation $\sqrt{d_k}/3$, which is ours at one ninth of the width. So there the
+# weights become all or nothing only in wider layers.
 
 # %% [markdown]
 # ## 8. What the scale is not
 #
-# **It is no new ability.** An unscaled model with $U_q$ and $U_k$ divided by $d_k^{1/4}$ each has
-# the same scores at the start. Its gradients for $U_q$ and $U_k$ are $d_k^{1/4}$ times as large,
-# while its steps should be $d_k^{1/4}$ times as small; so give these two a step size divided by
-# $\sqrt{d_k}$. Then the two models stay equal for ever. Test it:
+# **It is no new ability.** Take an unscaled model and let $U_q$ and $U_k$ start $d_k^{1/4}$ times
+# as small. That divides the scores by $\sqrt{d_k}$, so at the start the softmax gets the same
+# numbers as in the scaled model.
+#
+# To keep it so, each step of $U_q$ and $U_k$ must be $d_k^{1/4}$ times as small too. But their
+# gradients are $d_k^{1/4}$ times as large, since the same change counts for more in a smaller
+# matrix. So divide the step size of these two by $\sqrt{d_k}$. Then the two models stay equal for
+# ever, but for rounding. Test it, with `shrink` $= d_k^{1/4}$:
 
 # %%
 accuracy_scaled, weights_scaled = train(256, True, 0.1)
@@ -1177,20 +1278,21 @@ print("scaled, and unscaled with a smaller start and smaller steps: the same mod
 
 # %% [markdown]
 # So $1/\sqrt{d_k}$ chooses a good start and a good step size, for every width, without your
-# thinking about it. That is much for one division. It is no more than that. (The equality holds
-# for plain gradient descent. Adam rescales steps by itself.)
+# thinking about it. That is much for one division. It is no more than that. (The rule for the step
+# size holds for plain gradient descent. Adam's steps do not grow with the gradient, so there
+# $d_k^{1/4}$ takes the place of $\sqrt{d_k}$.)
 #
 # **It is no cure for self-copying.** Lecture 2 measured how much weight a word gives itself among
-# eight random words. Without projections, query and key are the same vector. Its score with
-# itself is about $D$, and divided by $\sqrt{D}$ still $\sqrt{D}$, against ±1 for the others: the
-# self-weight is 0.77 at $D = 16$ and 1.00 at $D = 256$. The scale only delays the copying. What
-# ends it is *separate maps* for query and key: 0.12 to 0.15. The derivation in section 6 says
-# why: it needs $q$ and $k$ to be **independent**.
+# eight random words. Without projections, query and key are the same vector. Its score with itself
+# is about $d$, and divided by $\sqrt{d}$ still $\sqrt{d}$, against ±1 for the others: the
+# self-weight is 0.77 at $d = 16$ and 1.00 at $d = 256$. The scale only delays the copying. What
+# ends it is *separate maps* for query and key: about 1/8, one share of eight. The derivation in
+# section 6 says why: it needs $q$ and $k$ to be **independent**.
 #
-# **It is no promise for later.** Training makes queries and keys *dependent*: that is its
-# purpose. The trained model above puts about four fifths of each row's weight on the diagonal:
-# its scores have long left variance 1. The scale ensures that it could get there. For very wide
-# networks, Yang et al. (2022) argue for $1/d_k$ for this very reason.
+# **It is no promise for later.** Training makes queries and keys *dependent*: that is its purpose.
+# The trained model above puts about four fifths of each row's weight on the diagonal: within a row
+# its scaled scores have variance 3, no longer 1. The scale ensures that it could get there. For
+# very wide networks, Yang et al. (2022) argue for $1/d_k$ for this very reason.
 #
 # ## Summary
 #
@@ -1200,8 +1302,8 @@ print("scaled, and unscaled with a smaller start and smaller steps: the same mod
 #   Query and key share the width $d_k$, key and value share the length $S$.
 # - Start with mean zero and variance about $1/d$. `rand` makes all words look at the same few.
 # - Subtract the largest score before the exponential.
-# - A dot product of independent entries has variance $d_k$. Without the scale, weights become all
-#   or nothing and the gradient of a typical query vanishes.
+# - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$. Without the
+#   scale, weights become all or nothing and the gradient of a typical query vanishes.
 # - On the price lists: little difference at $d_k = 4$; learned or not learned at $d_k = 256$.
 #
 # **Now you:**
@@ -1233,8 +1335,9 @@ print("scaled, and unscaled with a smaller start and smaller steps: the same mod
 #
 # <details><summary>Answer</summary>
 #
-# Adding changes nothing: the factor $\exp(5)$ cancels, as in section 5. Multiplying changes all
-# differences by 5, so that the weights get sharper. It is a temperature of 1/5.
+# Adding changes nothing: the factor $\exp(5)$ cancels, as in section 5. Multiplying multiplies all
+# differences by 5 too, so that the weights get sharper, unless the scores were all equal. It is a
+# temperature of 1/5.
 #
 # </details>
 #
