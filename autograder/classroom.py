@@ -128,7 +128,7 @@ def _submitted(course: Path, assignment: str) -> list[str]:
 def _grade_one(api: NbGraderAPI, course: Path, assignment: str, student: str) -> Row:
     points = sum(part.points for part in load(assignment).parts)
     path = course / "submitted" / student / assignment / f"{assignment}.ipynb"
-    problem = _unreadable(path)
+    problem = unreadable(path)
     if not problem:
         result = api.autograde(assignment, student, force=True, create=True)
         if not result["success"]:
@@ -146,7 +146,7 @@ def _grade_one(api: NbGraderAPI, course: Path, assignment: str, student: str) ->
     return Row(student, total, most, parts, tuple(_reasons(graded, parts)))
 
 
-def _unreadable(path: Path) -> str:
+def unreadable(path: Path) -> str:
     """Why a submitted file cannot be graded, in words; empty if it can."""
     if not path.is_file():
         others = sorted(item.name for item in path.parent.glob("*.ipynb"))

@@ -26,12 +26,15 @@ class Execute(NbGraderExecute):
 
     Such a cell calls `autograder.cell.grade`; `Intake` has restored its text before. Its outputs
     become what that call would show in the notebook, and the points.
+
+    Attributes:
+        verdicts: after a run, the verdict on each part.
     """
 
     def preprocess(
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
-        self._verdicts: dict[str, PartVerdict] = {}
+        self.verdicts: dict[str, PartVerdict] = {}
         self._cells: list[str] = []
         self._died = ""
         return super().preprocess(nb, resources)
@@ -75,7 +78,7 @@ class Execute(NbGraderExecute):
             part,
             probe,
             self._cells,
-            failed_before=[earlier for earlier, held in self._verdicts.items() if not held.right],
+            failed_before=[earlier for earlier, held in self.verdicts.items() if not held.right],
         )
         if self._died:
             verdict = nothing(
@@ -83,7 +86,7 @@ class Execute(NbGraderExecute):
                 f"The notebook's process ended {self._died}, and nothing after it could run. Is "
                 "there an `exit()`, or does it need more memory than there is?",
             )
-        self._verdicts[part_name] = verdict
+        self.verdicts[part_name] = verdict
         self.nb.cells[index] = cell  # where running the request has put the request
         cell.outputs = [
             new_output("display_data", as_bundle(verdict)),

@@ -173,6 +173,8 @@ def _decide_once(
         return nothing(part, "The answers of this part are not those that were asked for.")
     if all(report["status"] == "missing" for report in reports):
         return nothing(part, _why_missing(part.name, cells))
+    if all(_unanswered(report) for report in reports):
+        return nothing(part, "This part is not answered yet.")
     expected = [
         _attempt(part.reference, {**request, "training": False} if case.random else request)
         for (_, case), request in zip(plan, requests, strict=True)
@@ -296,6 +298,10 @@ def _problem(step: Step, item: Try) -> str | None:
     return problem
 
 
+def _unanswered(report: Report) -> bool:
+    return report["status"] == "raised" and report["error"]["type"] == "NotImplementedError"
+
+
 def _error_in_words(error: dict) -> str:
     if error["type"] == "NotImplementedError":
         return "not answered yet (NotImplementedError)"
@@ -339,6 +345,13 @@ def _unfit_in_words(report: Report) -> str:
 
 def _changed_inputs(names: list[str], before: list[Any], after: Any) -> str | None:
     for name, was, now in zip(names, before, after or [], strict=False):
+        # compared as text, since what came back may be anything
+        if isinstance(was, dict) and "training" in was and str(was) != str(now):
+            return (
+                f"parts of `{name}` were left in another mode than they were found in. Each part "
+                "has a mode of its own: note them all before you change any, and give each back "
+                "at the end"
+            )
         if isinstance(was, torch.Tensor | np.ndarray) and not _identical(was, now):
             return (
                 f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
