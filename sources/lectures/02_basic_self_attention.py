@@ -17,7 +17,7 @@
 # %% [markdown]
 # # Lecture 2: Basic self-attention
 #
-# In lecture 1 a decoder looked back at the words of another sentence. In this lecture the words of
+# In [lecture 1](01_rnn_attention.ipynb) a decoder looked back at the words of another sentence. In this lecture the words of
 # one sentence look at each other, and nothing else is left: no recurrence, and for now not a
 # single parameter.
 #
@@ -29,7 +29,7 @@
 # - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
 # - say what it costs when a sentence gets longer, and what is still missing.
 #
-# **Time** about 60 minutes. **Needs** lecture 1, dot products, softmax.
+# **Time** about 60 minutes. **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
 import ipywidgets as widgets
@@ -718,6 +718,11 @@ for length in [8, 64, 512, 4096, 32768]:
 # attention's rows are computed side by side. Because every pair is compared directly, any two
 # words are one step apart, however far apart they stand; in a recurrent network a message between
 # them passes through every word in between.
+#
+# A convolution stands between the two. Of width $k$, it sees $k$ neighbours in each layer, and two
+# words that are $T$ apart meet only after about $T/k$ layers, or $\log_k T$ if the gaps grow from
+# layer to layer. It costs about $2kTD^2$ operations and waits for nothing (Vaswani et al., 2017,
+# table 1, compares all three).
 
 # %%
 lengths = [2**k for k in range(3, 14)]

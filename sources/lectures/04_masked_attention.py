@@ -839,7 +839,7 @@ print("one query, five keys, is_causal=True:", last_query[0, 0].tolist())
 #
 # We need a model to ask. Here is a small language model: word vectors, learned position vectors
 # (lecture 6), two layers of attention with one head, each followed by a small network that works on
-# each word by itself (lecture 7). For now one thing matters: attention is the only place where words
+# each word by itself ([lecture 7](07_layer_normalization.ipynb)). For now one thing matters: attention is the only place where words
 # meet, and what may be seen there is decided by a function that we pass in.
 
 

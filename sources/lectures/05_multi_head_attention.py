@@ -552,6 +552,10 @@ print(f"T = S: no error, but an output is wrong by {difference:.1f}")
 # %% [markdown]
 # With equal lengths nothing complains: the source asks, and the values come from the target. Two
 # remedies: test with $T \ne S$, and pass the arguments by name, `course(query=…, key=…, value=…)`.
+#
+# > **You may have read** copies of such a class in which lines have come apart: a name stands alone,
+# > and the next line begins with `=`. Or a comment goes on in the next line without its `#`. Both
+# > are a `SyntaxError`. Such faults are the harmless ones, because Python names the line.
 
 # %% [markdown]
 # ## 6. What it costs
@@ -1072,7 +1076,7 @@ print("  words too:     ", [f"{share:.2f}" for share in moving[:3, 3].tolist()])
 # What holds is this: one head returns one average. To keep two things apart it must *encode* them,
 # here in the sizes of its weights, and something behind it must decode that. Two heads can keep
 # them apart from the start. In a transformer, a feed-forward network with a hidden layer does stand
-# behind the heads (lecture 7).
+# behind the heads ([lecture 7](07_layer_normalization.ipynb)).
 
 # %% [markdown]
 # ## 8. What heads do in large models

@@ -738,7 +738,7 @@ print("the score is the sum of its four terms:", torch.allclose(whole, sum(terms
 #
 # In code it is one line, `x + pe[:T]`, and the table is computed in advance for `max_len`
 # positions. The module keeps it as a *buffer*: it moves to the GPU with the model, and the
-# optimizer leaves it alone. Dropout (random zeros in training, lecture 7) acts on the sum.
+# optimizer leaves it alone. Dropout (random zeros in training, [lecture 7](07_layer_normalization.ipynb)) acts on the sum.
 #
 # Two traps: with batches $(B, T, D)$ the length is `x.shape[1]`, not `x.shape[0]`; and a text
 # longer than the table needs an error that says so. (The class that crashes for odd widths,

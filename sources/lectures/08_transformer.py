@@ -30,7 +30,7 @@
 # - judge a trained model: by length, by its mistakes, by where it looks, and by what it cannot do;
 # - say what BERT and GPT kept of it.
 #
-# **Time** about 100 minutes, of which training takes two. **Needs** lectures
+# **Time** about 100 minutes, of which the computer trains for one and a half. **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb),
 # [5](05_multi_head_attention.ipynb), [6](06_positional_encoding.ipynb) and
 # [7](07_layer_normalization.ipynb); from [lecture 1](01_rnn_attention.ipynb) the task.
@@ -38,9 +38,11 @@
 # %%
 import copy
 import math
+import re
 
 import ipywidgets as widgets
 import matplotlib.pyplot as plt
+import nbformat
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -52,6 +54,7 @@ from course_utils.positional import positional_encoding
 from course_utils.transformer import Transformer
 
 plotting.use_course_style()
+torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine
 
 # %% [markdown]
 # ## 1. The whole machine
@@ -130,10 +133,11 @@ for name, row, words in [
 
 # %% [markdown]
 # The model is `course_utils.transformer.Transformer`. It holds the parts; we will go through them by
-# hand and see whether we get its numbers. All sizes are choices.
+# hand and see whether we get its numbers. All sizes are choices. The paper makes the feed-forward network
+# four times as wide as the model; we make it twice as wide, which saves a quarter of the time.
 
 # %%
-d_model, num_heads, num_layers, d_ff = 64, 4, 2, 256
+d_model, num_heads, num_layers, d_ff = 64, 4, 2, 128
 
 
 def new_model(seed, dropout=0.0):
@@ -423,8 +427,8 @@ print(f"{'layers + one shared table':<28}{'':>10}{with_one_table:>14,}")
 assert 62e6 < with_one_table < 65e6 and 200_000 < count(model) < 300_000
 
 # %% [markdown]
-# The paper shares *one* table of about 37 000 word pieces between source, target and generator (its
-# sections 3.4 and 5.1). That gives 63 million; its table 3 says 65. Ours is about 250 times smaller,
+# The paper shares *one* table of about 37 000 pieces of words between source, target and generator (its
+# sections 3.4 and 5.1). That gives 63 million; its table 3 says 65. Ours is about 300 times smaller,
 # and has a language of a few hundred words to learn.
 
 # %% [markdown]
@@ -497,7 +501,7 @@ plotting.show(
 # cosine (Loshchilov & Hutter, 2017).
 
 # %%
-STEPS, WARM_UP, PEAK = 1300, 200, 5e-3
+STEPS, WARM_UP, PEAK = 1200, 100, 5e-3
 
 
 def rate_of_the_paper(step, d_model=512, warm_up=4000):
@@ -522,21 +526,21 @@ left.plot(steps, [rate_of_the_paper(step) for step in steps], marker="")
 left.set(title="paper: 4000 steps up, then 1/√step", xlabel="step", ylabel="learning rate")
 steps = range(1, STEPS + 1)
 right.plot(steps, [rate(step) for step in steps], marker="")
-right.set(title="here: 200 steps up, then a cosine", xlabel="step")
+right.set(title="here: 100 steps up, then a cosine", xlabel="step")
 for ax in (left, right):
     ax.set_ylim(bottom=0)
 plotting.show(
     figure,
     alt="Learning rate against step, two panels. Left, the paper's: a straight rise to 0.0007 at step "
     "4000, then a slow fall to 0.0003 at step 20000. Right, ours: a straight rise to 0.005 at step "
-    "200, then a fall along a cosine to zero at step 1300.",
+    "100, then a fall along a cosine to zero at step 1200.",
 )
 
 # %% [markdown]
 # ### Is warm-up needed? Measured
 #
 # Twelve short trainings: two rates, each from the first step on or with 100 steps of warm-up, three
-# seeds. (150 steps with small batches; this takes less than half a minute.) Afterwards we ask each
+# seeds. (120 steps with small batches; all together this takes less than half a minute.) Afterwards we ask each
 # model two questions about held-out sentences: how large is your loss, and how large is it when you
 # are given *somebody else's* German sentence?
 
@@ -552,7 +556,7 @@ def loss_of(model, batch, given=None):
     return ignore_padding(logits.flatten(0, 1), batch.target[:, 1:].flatten())
 
 
-def short_training(peak, warm_up, seed, steps=150):
+def short_training(peak, warm_up, seed, steps=120):
     """Loss on held-out sentences, with their own German sentence and with another one."""
     model = new_model(seed)
     optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
@@ -568,7 +572,7 @@ def short_training(peak, warm_up, seed, steps=150):
 
 
 # %%
-rates = [0.003, 0.01]
+rates = [0.003, 0.015]
 short = torch.tensor(
     [
         [[short_training(peak, warm_up, seed) for seed in range(3)] for warm_up in (1, 100)]
@@ -586,11 +590,12 @@ for peak, per_rate in zip(rates, short.tolist(), strict=True):
 
 # %%
 own, other = short.unbind(dim=-1)  # (rates, warm-up, seeds) each
-assert (own[0] < 1.3).all()  # the small rate works either way
-assert (own[1, 1] < 1.3).all()  # the large rate works with warm-up
-assert (own[1, 0] > 1.5).all()  # and not without
-assert (other[1, 0] - own[1, 0] < 0.2).all()  # this model does not read German
-assert (other[1, 1] - own[1, 1] > 1.0).all() and (other[0] - own[0] > 0.8).all()
+assert (own[0] < 2.0).all()  # the small rate works either way
+assert (other[0] - own[0] > 0.6).all()
+assert (own[0, 0] < own[0, 1]).all()  # and faster without warm-up
+assert (own[1, 0] > own[1, 1] + 0.3).all()  # the large rate works with warm-up only
+assert (other[1, 0] - own[1, 0] < 0.1).all()  # without, the model does not read German
+assert (other[1, 1] - own[1, 1] > 1.0).all()
 print("as stated, for all seeds")
 
 # %%
@@ -604,24 +609,25 @@ for ax, peak, own_by_start, other_by_start in zip(axes, rates, own, other, stric
                color=["#0072B2", "#FCE8D8"][k], hatch=["", "//"][k])  # fmt: skip
         ax.plot(places.repeat_interleave(3), values.flatten(), "o", color="black", markersize=5)
     ax.set_xticks([0, 1], ["no warm-up", "100 steps of warm-up"])
-    ax.set(title=f"learning rate {peak}", ylim=(0, 6))
+    ax.set(title=f"learning rate {peak}", ylim=(0, 5.6))
     ax.grid(axis="x", visible=False)
-axes[0].set_ylabel("loss after 150 steps")
+axes[0].set_ylabel("loss after 120 steps")
 axes[0].legend(loc="upper right", title="the German sentence given is")
 plotting.show(
     figure,
-    alt="Two panels of bars, median of three seeds with a dot each: loss after 150 steps, given the "
-    "own German sentence or somebody else's. At rate 0.003, with and without warm-up, the own "
-    "sentence gives a low loss, at most 1.3, and somebody else's a far higher one. At rate 0.01 "
-    "with warm-up it is the same. At rate 0.01 without warm-up both losses are equal, about 1.8.",
+    alt="Two panels of bars, median of three seeds with a dot each: loss after 120 steps, given the "
+    "own German sentence or somebody else's. At rate 0.003, without and with warm-up, the own "
+    "sentence gives a lower loss, about 0.6 and 1.4, than somebody else's, about 3. At rate 0.015 "
+    "with warm-up it is the same, about 1 against more than 3. At rate 0.015 without warm-up both "
+    "bars are equally high, the seeds lie between 2 and 3.5.",
 )
 
 # %% [markdown]
 # - At the **small** rate, warm-up is not needed here, and costs time: two layers on an easy corpus.
 # - At the **large** rate, only the models with warm-up learn to translate. The others stop at a loss
-#   of about 1.8, and it makes no difference which German sentence they are given. They have become
-#   **language models of English**: the decoder learned what English looks like, and the encoder died in
-#   the first large steps.
+#   of 2 or more, and it makes no difference which German sentence they are given. At best they are
+#   **language models of English**: the decoder learned something of what English looks like, but in
+#   the first large steps the way from the German sentence to the decoder was lost.
 #
 # The second question costs two lines and finds what a falling loss hides. Warm-up is an insurance: it
 # makes larger rates usable. How much you need it depends on rate, depth and where the norms stand.
@@ -629,9 +635,10 @@ plotting.show(
 # %% [markdown]
 # ### The real training
 #
-# 1300 steps with 96 sentences each: every sentence is seen two or three times. It takes about a minute
-# on two processor cores. Dropout stays at 0: at so few repetitions there is little to overfit. On the
-# way we keep copies of the model, to watch it learn.
+# 1200 steps with 96 sentences each: every sentence is seen two or three times. It takes about a minute.
+# Dropout stays at 0: at so few repetitions there is little to overfit. The optimiser is AdamW (Loshchilov
+# & Hutter, 2019), Adam that also shrinks every weight a little at each step; in our trials it left
+# somewhat fewer mistakes on new sentences. On the way we keep copies of the model, to watch it learn.
 
 # %%
 SEED = 1  # try another one
@@ -642,7 +649,7 @@ def train(seed, label_smoothing=0.0):
     """Teacher forcing for STEPS steps: the losses, and copies of the model after the steps KEEP."""
     model = new_model(seed)
     loss_function = nn.CrossEntropyLoss(ignore_index=data.PAD_ID, label_smoothing=label_smoothing)
-    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.98), eps=1e-9)
+    optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1)
     stream = data.batches(splits.train, source_words, target_words, batch_size=96, seed=seed)
     losses, kept = [], {}
     for step, batch in zip(range(1, STEPS + 1), stream, strict=False):
@@ -807,8 +814,37 @@ print(f"held-out sentences:       {accuracy:.4f} of {len(results)} exactly right
 print(f"sentences from training:  {accuracy_in_training:.4f} of 1000")
 
 # %% [markdown]
-# Lecture 1 drew exact match against source length, and the recurrent network without attention broke
-# down on long sentences. Here is the same picture for the transformer.
+# ### Beside lecture 1
+#
+# Lecture 1 drew exact match against source length. Its two curves stand as a table in the notebook of
+# lecture 1, which lies beside this one, so we read them from there.
+
+
+# %%
+def curves_of_lecture_1(path="01_rnn_attention.ipynb"):
+    """The shares right by length, for its two models, from the table that its notebook shows."""
+    cells = nbformat.read(path, as_version=4).cells
+    outputs = [output for cell in cells for output in cell.get("outputs", [])]
+    printed = "\n".join(output.get("text", "") for output in outputs)
+    rows = re.findall(r"^(with attention|one vector)((?: +\d\.\d+){5})$", printed, re.MULTILINE)
+    return {name: [float(share) for share in shares.split()] for name, shares in rows}
+
+
+# %% tags=["nbval-ignore-output"]
+try:
+    lecture_1 = curves_of_lecture_1()
+except FileNotFoundError:
+    lecture_1 = {}
+
+for name, row in lecture_1.items():
+    print(f"{name:<15}", row)
+if len(lecture_1) < 2:
+    print("01_rnn_attention.ipynb is missing here, or was saved without its table. Run lecture 1,")
+    print("save it, and run this cell again. Until then the picture has only the transformer.")
+
+# %% [markdown]
+# Lecture 1 gave each of its models about half a minute, the transformer here got about a minute. So
+# this is no race at equal cost; it shows how far each comes with a short training on one computer.
 
 # %%
 by_length = {bucket: [] for bucket in data.LENGTH_BUCKETS}
@@ -823,25 +859,34 @@ def wilson(right, total, z=1.96):
     return centre - half, centre + half
 
 
-# %% tags=["nbval-ignore-output"]
-figure, ax = plt.subplots(figsize=(8.5, 4.8))
-labels = [f"{low}–{high}" for low, high in by_length]
+# %%
 shares = [sum(row) / len(row) for row in by_length.values()]
-ax.plot(labels, shares, label="transformer")
-for label, row in zip(labels, by_length.values(), strict=True):
+assert min(shares) > 0.92 and min(shares[:3]) > 0.98
+for row in lecture_1.values():
+    assert shares[3] > row[3] and shares[4] > row[4]  # ahead where sentences are longest
+
+# %% tags=["nbval-ignore-output"]
+figure, ax = plt.subplots(figsize=(9.5, 5.2))
+counts = [f"{low}–{high}\n{len(row)}" for (low, high), row in by_length.items()]
+ax.plot(counts, shares, label="transformer")
+for label, row in zip(counts, by_length.values(), strict=True):
     ax.vlines(label, *wilson(sum(row), len(row)), color="#0072B2", linewidth=1.8)
-    ax.annotate(f"{sum(row)} of {len(row)}", (label, 0.86), ha="center", fontsize=12)
-ax.set(ylim=(0, 1.05), xlabel="German tokens in the sentence", ylabel="exactly right")
-ax.set_title("exact match against source length")
+for name, row in lecture_1.items():
+    ax.plot(counts, row, label=f"lecture 1, {name}")
+ax.set(ylim=(-0.03, 1.05), ylabel="exactly right")
+ax.set_xlabel("German tokens in the sentence, and number of test sentences here")
 ax.legend(loc="lower left")
 plotting.show(
     figure,
-    alt="Share of exactly right translations against source length in five groups, with 95 % "
-    "intervals: "
-    + ", ".join(f"{share:.3f} at {label}" for label, share in zip(labels, shares, strict=True))
-    + ". An almost flat line at the top of the picture.",
+    alt="Share of exactly right translations against source length in five groups, "
+    + ", ".join(f"{low} to {high}" for low, high in by_length)
+    + " tokens. "
+    + " ".join(
+        f"{name.capitalize()}: {', '.join(f'{share:.2f}' for share in row)}."
+        for name, row in {"transformer": shares, **lecture_1}.items()
+    )
+    + " The transformer's line is almost flat, with its 95 % intervals.",
 )
-assert min(shares) > 0.92 and min(shares[:3]) > 0.98
 
 # %% [markdown]
 # ### How it got there
@@ -958,7 +1003,6 @@ def joined(parts):
 joining = {"und", "aber", "weil"}
 statements = [pair for pair, text in results if text == pair.target and pair.source[-1] == "."]
 statements = [pair for pair in statements if not joining & set(pair.source.split())]
-statements = sorted(statements, key=data.part_of)  # a stable order; shuffled next
 order = torch.randperm(len(statements), generator=torch.Generator().manual_seed(8)).tolist()
 
 joined_right = {}
@@ -1200,8 +1244,8 @@ plotting.show(
 )
 
 # %% [markdown]
-# Alignment was nowhere in the loss. It came about because it is useful. It is also not perfect while the
-# translations are: the memory's vector for a word already holds its neighbours, so the model may find
+# Alignment was nowhere in the loss. It came with learning to say the next word. Nor is it perfect where
+# the translations are: the memory's vector for a word already holds its neighbours, so the model may find
 # what it needs one token further. **A map shows where a head looked, not why the model said what it
 # said.**
 
@@ -1229,6 +1273,7 @@ def story_of(sentence):
     return [*tokens.split(), "<eos>"], written, logits.softmax(dim=-1), cross[0].mean(dim=0)
 
 
+# %%
 def draw_steps(story, steps):
     """One row per step: the likeliest next words, and the attention to the German tokens."""
     german, written, probabilities, weights = story
@@ -1377,16 +1422,16 @@ plotting.show(
 #   value from the memory), FFN. Generator and softmax, once on top, make the probabilities.
 # - Embeddings × $\sqrt{d_{model}}$ plus positions, once at the bottom of each side. $N = 6$ is a choice.
 # - Training is one pass over shifted targets: the causal mask makes it equal to writing word by word.
-# - Warm-up makes larger learning rates usable; without it, at the large rate, the encoder died here and
-#   only the loss with somebody else's sentence showed it. Smoothed targets are for uncertain targets.
+# - Warm-up makes larger learning rates usable; without it, at the large rate, the model here lost the
+#   German sentence, and the loss with somebody else's sentence showed it. Smoothed targets are for uncertain targets.
 # - Writing: encode once, then greedy or beam, in eval mode, with a cache for keys and values.
-# - At least 99 % of 2500 new sentences exactly right, long ones hardly worse. And not one word about
-#   sentences with three clauses: those fail.
+# - At least 99 % of 2500 new sentences exactly right, long ones a little less often. That
+#   says nothing about sentences with three clauses: those fail.
 # - Cross-attention found the word alignment without being told.
 # - BERT is the encoder, GPT the decoder without cross-attention.
 #
-# **Now you:** [assignment a9, the transformer](../exercises/a9_transformer/a9_transformer.ipynb), after
-# [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb).
+# **Now you:** assignment a9, the transformer, after
+# assignment a8, the transformer layer.
 
 # %% [markdown]
 # ## Check yourself
@@ -1400,8 +1445,8 @@ plotting.show(
 #
 # </details>
 #
-# **2.** Somebody takes key and value in cross-attention from the decoder too. No error is raised. What
-# does the model become, and which measurement of this lecture would find it?
+# **2.** Somebody feeds cross-attention with the key, value and mask of the decoder's self-attention. No
+# error is raised. What does the model become, and which measurement of this lecture would find it?
 #
 # <details><summary>Answer</summary>
 #
@@ -1481,6 +1526,8 @@ plotting.show(
 #   the Inception Architecture for Computer Vision.* CVPR. Section 7: label smoothing.
 # - Ilya Loshchilov, Frank Hutter (2017). *SGDR: Stochastic Gradient Descent with Warm Restarts.* ICLR.
 #   Eq. 5: the cosine.
+# - Ilya Loshchilov, Frank Hutter (2019). *Decoupled Weight Decay Regularization.* ICLR. Algorithm 2:
+#   AdamW.
 # - Ruibin Xiong, Yunchang Yang, Di He, Kai Zheng, Shuxin Zheng, Chen Xing, Huishuai Zhang, Yanyan Lan,
 #   Liwei Wang, Tie-Yan Liu (2020). *On Layer Normalization in the Transformer Architecture.* ICML.
 #   Section 3: why post-LN needs warm-up.
