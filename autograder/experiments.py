@@ -15,7 +15,8 @@ import torch
 from torch import nn
 
 from autograder.functions import FUNCTIONS
-from autograder.wire import Function
+from autograder.scripted import MAKERS
+from autograder.wire import Function, Instance
 
 LONGEST_MESSAGE = 400
 
@@ -34,8 +35,9 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
             randomness).
 
     Returns:
-        a report: ``status`` "returned" with ``value``, ``arguments`` as they are afterwards, and
-        ``gradients`` by name if asked for; or another status that the experiment describes.
+        a report: ``status`` "returned" with ``value``, ``arguments`` as they are afterwards (of a
+        module, the modes of its parts), and ``gradients`` by name if asked for; or another status
+        that the experiment describes.
     """
     torch.manual_seed(request["seed"])
     return EXPERIMENTS[request["experiment"]](subject, request)
@@ -86,9 +88,22 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     return _observe(getattr(made, request["method"]), arguments, request, parameters)
 
 
+def drawing(subject: Callable[..., Any], request: Request) -> Report:
+    """Let a function draw with ``arguments`` and ``keywords``; the value is a `drawing.Picture`.
+
+    With ``on_axes`` it is also given matplotlib Axes to draw on, as ``ax``.
+    """
+    from autograder.drawing import observe  # here, because few checks need a drawing library
+
+    arguments = [_materialise(value, request) for value in request["arguments"]]
+    value = observe(subject, arguments, request["keywords"], request["on_axes"])
+    return {"status": "returned", "value": value, "arguments": arguments}
+
+
 EXPERIMENTS: dict[str, Callable[[Callable[..., Any], Request], Report]] = {
     "call": call,
     "module": module,
+    "drawing": drawing,
 }
 
 
@@ -99,7 +114,8 @@ def _observe(
     times = request.get("times", 1)
     values = [function(*arguments) for _ in range(times)]
     value = values[0] if times == 1 else values
-    report = {"status": "returned", "value": value, "arguments": arguments}
+    afterwards = [_modes(item) if isinstance(item, nn.Module) else item for item in arguments]
+    report = {"status": "returned", "value": value, "arguments": afterwards}
     if request["gradient"]:
         leaves = {
             name: item
@@ -114,6 +130,8 @@ def _materialise(value: Any, request: Request) -> Any:
     """An argument as the subject receives it: always its own copy."""
     if isinstance(value, Function):
         return FUNCTIONS[value.name]
+    if isinstance(value, Instance):
+        return MAKERS[value.name](**value.arguments)
     if not isinstance(value, torch.Tensor):
         return value.copy() if hasattr(value, "copy") else value
     value = value.clone()
@@ -125,6 +143,11 @@ def _materialise(value: Any, request: Request) -> Any:
     if request["gradient"] and value.is_floating_point():
         value.requires_grad_(True)
     return value
+
+
+def _modes(model: nn.Module) -> dict[str, dict[str, bool]]:
+    """Which parts of a module are in train mode, by name; the module itself has the name ""."""
+    return {"training": {name: part.training for name, part in model.named_modules()}}
 
 
 def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:

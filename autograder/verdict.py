@@ -15,7 +15,7 @@ import torch
 from IPython.core.inputtransformer2 import TransformerManager
 
 from autograder import barred
-from autograder.check import Assignment, Build, Case, Part, Step
+from autograder.check import Assignment, Build, Case, Drawing, Part, Step
 from autograder.compare import strict_differences, values_agree
 from autograder.experiments import Report, Request, describe, perform
 from autograder.wire import WireError, decode, encode
@@ -218,6 +218,9 @@ def _request(part: Part, case: Case, seed: int) -> Request:
         "gradient": case.gradient,
         "seed": seed % 2**31,
     }
+    if isinstance(drawn, Drawing):
+        names = _argument_names(part.reference, len(drawn.arguments))
+        return {**request, "experiment": "drawing", "names": names, **vars(drawn)}
     if not isinstance(drawn, Build):
         names = _argument_names(part.reference, len(drawn))
         return {**request, "experiment": "call", "arguments": drawn, "names": names}

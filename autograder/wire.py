@@ -31,6 +31,14 @@ class Function:
 
 
 @dataclass(frozen=True)
+class Instance:
+    """An object that the probe makes by name from plain arguments (``autograder.scripted``)."""
+
+    name: str
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True)
 class Opaque:
     """A value that has no plain form, by the name of its type."""
 
@@ -57,6 +65,8 @@ def _pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {"dict": {str(key): _pack(item, arrays) for key, item in value.items()}}
     if isinstance(value, Function):
         return {"function": value.name}
+    if isinstance(value, Instance):
+        return {"instance": value.name, "arguments": _pack(value.arguments, arrays)}
     if isinstance(value, Opaque):
         return {"opaque": value.type_name}
     return {"opaque": type(value).__name__}
@@ -76,6 +86,8 @@ def _unpack(node: Any, arrays: dict[str, np.ndarray]) -> Any:
         return {key: _unpack(item, arrays) for key, item in node["dict"].items()}
     if "function" in node:
         return Function(node["function"])
+    if "instance" in node:
+        return Instance(node["instance"], _unpack(node["arguments"], arrays))
     return Opaque(str(node["opaque"]))
 
 

@@ -1,0 +1,242 @@
+"""Let a function draw a table of numbers, and report as plain data what there is to see.
+
+Nothing is rendered and nothing is judged: numbers are read off the cells, with the place at
+which the axes show them. Values can so be compared however the cells were drawn (`imshow`,
+`matshow`, `pcolormesh`, `pcolor`, seaborn's `heatmap`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from matplotlib import get_backend, rc_context
+from matplotlib.axes import Axes
+from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.collections import PolyQuadMesh, QuadMesh
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage, NonUniformImage, PcolorImage
+
+# how images show one cell as one patch; all others blur cells into each other
+CRISP = {"none", "nearest", "auto", "antialiased"}
+
+
+class Picture(NamedTuple):
+    """What a drawing shows. Read from the axes' numbers: row y, column x is what stands at (x, y).
+
+    Attributes:
+        values: the numbers shown, (rows, columns) float32, by rising y and x; (0, 0) if there are
+            no cells, or if they make no grid.
+        counted_from_zero: row y stands at y or between y and y + 1, and columns likewise.
+        complete: the limits of the axes cut off no more than half of any cell.
+        crisp: each cell is a patch of one colour, not blurred into its neighbours.
+        zero_on_top: the y axis runs downwards.
+        x_labelled, y_labelled: the axis has a label that can be seen.
+        colour_bar: the figure has one.
+        on_given_axes: the cells are on the Axes that the function was given, if it was given one.
+        axes_returned: what came back is an Axes.
+        right_axes_returned: it is the one given, or where none was given, the one with the cells.
+        other_figures: more figures were opened than the one that holds the cells.
+        shown: a figure was shown.
+    """
+
+    values: torch.Tensor
+    counted_from_zero: bool
+    complete: bool
+    crisp: bool
+    zero_on_top: bool
+    x_labelled: bool
+    y_labelled: bool
+    colour_bar: bool
+    on_given_axes: bool
+    axes_returned: bool
+    right_axes_returned: bool
+    other_figures: bool
+    shown: bool
+
+
+class Cells(NamedTuple):
+    """Cells as they were drawn: numbers (H, W), centres (H, W, 2), corners (n, 2)."""
+
+    artist: Any
+    numbers: np.ndarray
+    centres: np.ndarray
+    corners: np.ndarray
+    crisp: bool
+
+
+def observe(
+    function: Callable[..., Any], arguments: list[Any], keywords: dict[str, Any], on_axes: bool
+) -> Picture:
+    """Call a function that draws, without a screen; afterwards no figure is open.
+
+    Args:
+        function: draws one grid of cells.
+        arguments, keywords: what it is called with.
+        on_axes: also give it ``ax``, the left of two Axes in a figure whose right one is current,
+            so that drawing on the current Axes is not the same.
+    """
+    with _no_screen() as shows:
+        given = None
+        if on_axes:
+            _, (given, current) = plt.subplots(1, 2)
+            plt.sca(current)
+            keywords = {**keywords, "ax": given}
+        returned = function(*arguments, **keywords)
+        return _look(returned, given, bool(shows))
+
+
+@contextmanager
+def _no_screen() -> Iterator[list]:
+    """Draw into memory, with a list of the figures that are shown, and leave no trace."""
+    shows: list = []
+    backend = get_backend()
+    plt.close("all")
+    try:
+        with (
+            rc_context(),
+            patch.object(FigureManagerBase, "show", lambda manager: shows.append(manager)),
+        ):
+            plt.switch_backend("agg")
+            yield shows
+    finally:
+        plt.close("all")
+        plt.switch_backend(backend)
+
+
+def _look(returned: Any, given: Axes | None, shown: bool) -> Picture:
+    ax, cells = _find_cells(returned, given)
+    home = _figure_of(ax)
+    open_figures = [plt.figure(number) for number in plt.get_fignums()]
+    values, counted_from_zero = _as_table(cells)
+    return Picture(
+        values=torch.from_numpy(values.astype(np.float32)),
+        counted_from_zero=counted_from_zero,
+        complete=_is_complete(ax, cells),
+        crisp=cells is not None and cells.crisp,
+        zero_on_top=ax is not None and bool(ax.yaxis_inverted()),
+        x_labelled=ax is not None and _is_labelled(ax, ax.xaxis),
+        y_labelled=ax is not None and _is_labelled(ax, ax.yaxis),
+        colour_bar=_has_colour_bar(home, cells),
+        on_given_axes=ax is not None and given in (None, ax),
+        axes_returned=isinstance(returned, Axes),
+        right_axes_returned=isinstance(returned, Axes) and returned is (given or ax),
+        other_figures=any(figure is not _figure_of(given or ax) for figure in open_figures),
+        shown=shown,
+    )
+
+
+def _find_cells(returned: Any, given: Axes | None) -> tuple[Axes | None, Cells | None]:
+    """The Axes with the cells: the one given if it has any, else wherever they were drawn."""
+    likely = [ax for ax in (given, returned) if isinstance(ax, Axes)]
+    for ax in likely + [ax for number in plt.get_fignums() for ax in plt.figure(number).axes]:
+        # a colour bar is itself a mesh of cells
+        found = None if hasattr(ax, "_colorbar") else _cells_on(ax)
+        if found:
+            return ax, found
+    return None, None
+
+
+def _cells_on(ax: Axes) -> Cells | None:
+    """The cells on top, if there are any and they show numbers (and not colours)."""
+    # among equals, what was drawn last is on top
+    last_first = reversed(ax.get_children())
+    for artist in sorted(last_first, key=lambda item: item.get_zorder(), reverse=True):
+        if not artist.get_visible():
+            continue
+        if isinstance(artist, AxesImage) and not isinstance(artist, NonUniformImage | PcolorImage):
+            cells = _of_image(artist)
+        elif isinstance(artist, QuadMesh | PolyQuadMesh):
+            cells = _of_mesh(artist)
+        else:
+            continue
+        if cells:
+            return cells
+    return None
+
+
+def _of_image(image: AxesImage) -> Cells | None:
+    numbers = _numbers(image)
+    if numbers is None or numbers.ndim != 2:
+        return None
+    height, width = numbers.shape
+    left, right, bottom, top = image.get_extent()
+    first, last = (top, bottom) if image.origin == "upper" else (bottom, top)
+    x = left + (np.arange(width) + 0.5) * (right - left) / width
+    y = first + (np.arange(height) + 0.5) * (last - first) / height
+    corners = np.array([(left, bottom), (right, top)])
+    centres = np.stack(np.meshgrid(x, y), axis=-1)
+    return Cells(image, numbers, centres, corners, image.get_interpolation() in CRISP)
+
+
+def _of_mesh(mesh: QuadMesh | PolyQuadMesh) -> Cells | None:
+    numbers, corners = _numbers(mesh), np.asarray(mesh.get_coordinates(), dtype=float)
+    height, width = corners.shape[0] - 1, corners.shape[1] - 1
+    if numbers is not None and numbers.size == height * width:
+        middle = corners[:-1, :-1] + corners[1:, :-1] + corners[:-1, 1:] + corners[1:, 1:]
+        crisp, centres = True, middle / 4
+    elif numbers is not None and numbers.size == (height + 1) * (width + 1):
+        crisp, centres = False, corners  # colours run from corner to corner
+    else:
+        return None
+    return Cells(mesh, numbers.reshape(centres.shape[:2]), centres, corners.reshape(-1, 2), crisp)
+
+
+def _numbers(artist: Any) -> np.ndarray | None:
+    array = artist.get_array()
+    if array is None or not np.issubdtype(array.dtype, np.number):
+        return None
+    return np.ma.filled(np.ma.asarray(array, dtype=float), np.nan)
+
+
+def _as_table(cells: Cells | None) -> tuple[np.ndarray, bool]:
+    """Numbers by rising y and x, and whether these coordinates count rows and columns from 0."""
+    nothing = np.zeros((0, 0)), False
+    if cells is None or not np.isfinite(cells.centres).all():
+        return nothing
+    spread = np.ptp(cells.corners, axis=0)
+    steps = np.where(spread > 0, spread, 1) * 1e-9  # two centres this close are the same
+    places = np.round(cells.centres.reshape(-1, 2) / steps) * steps
+    xs, columns = np.unique(places[:, 0], return_inverse=True)
+    ys, rows = np.unique(places[:, 1], return_inverse=True)
+    if len(xs) * len(ys) != cells.numbers.size:
+        return nothing
+    table = np.full((len(ys), len(xs)), np.nan)
+    table[rows, columns] = cells.numbers.ravel()
+    # a centre at 3 or at 3.5 says 3
+    offsets = np.concatenate([xs - np.arange(len(xs)), ys - np.arange(len(ys))])
+    return table, bool(((offsets > -0.05) & (offsets < 0.55)).all())
+
+
+def _is_complete(ax: Axes | None, cells: Cells | None) -> bool:
+    """Whether the centre of every cell lies within the limits, or on them."""
+    if ax is None or cells is None:
+        return False
+    for axis, limits in enumerate((ax.get_xlim(), ax.get_ylim())):
+        centres = cells.centres[..., axis]
+        room = 1e-6 * max(float(np.ptp(cells.corners[:, axis])), 1e-6)
+        if centres.min() < min(limits) - room or centres.max() > max(limits) + room:
+            return False
+    return True
+
+
+def _is_labelled(ax: Axes, axis: Any) -> bool:
+    visible = ax.axison and axis.get_visible() and axis.label.get_visible()
+    return bool(visible and axis.label.get_text().strip())
+
+
+def _has_colour_bar(home: Figure | None, cells: Cells | None) -> bool:
+    if home is None or cells is None:
+        return False
+    bars = [cells.artist.colorbar, *(getattr(ax, "_colorbar", None) for ax in home.axes)]
+    return any(bar is not None and _figure_of(bar.ax) is home for bar in bars)
+
+
+def _figure_of(ax: Axes | None) -> Figure | None:
+    """The whole figure, also where the Axes is in a part of one."""
+    return None if ax is None else ax.figure.canvas.figure
