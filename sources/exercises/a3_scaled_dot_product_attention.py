@@ -1,0 +1,442 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 03_scaled_dot_product_attention
+#     minutes: 80
+#     summary: a softmax that cannot overflow, self-attention in NumPy, and scaled attention with a mask
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 3: scaled dot-product attention
+#
+# You write the attention of [lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb): first its
+# softmax, so that no score is too large for it, then self-attention of one sentence in NumPy. Last you find
+# out why a printed PyTorch function does not work, and write one that works for any batch and any mask.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `stable_softmax` | 3 | 15 min | ●●○ |
+# | 2 | `numpy_self_attention` | 3 | 15 min | ●○○ |
+# | 3 | `scaled_dot_product_attention` | 6 | 50 min | ●●● |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other lengths and widths, more axes, large scores, masks, gradients.
+# - Any code that does what the text says is right: loops, `einsum`, helper functions in cells of your own,
+#   further arguments that have default values.
+# - What would be the answer itself is barred. In all parts these are `F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In
+#   part 1 it is also every softmax, log-softmax or logsumexp of a library. In part 3 PyTorch's softmax is
+#   welcome.
+# - A function never changes its inputs.
+# - Part 2 may call `stable_softmax`. If that one is not right, part 2 is decided with our version of it: no
+#   error is charged twice.
+# - The score of two words is their dot product $q \cdot k$. **Here it is always divided by $\sqrt{d_k}$**, the
+#   root of the width of queries and keys.
+
+# %%
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+# %% [markdown]
+# ## 1. A softmax that cannot overflow
+#
+# The weights of a row of $S$ scores $\omega_1, \dots, \omega_S$ are
+#
+# $$\alpha_j = \frac{\exp(\omega_j)}{\sum_{k=1}^{S} \exp(\omega_k)}$$
+#
+# Taken literally, this formula fails when a score is large: in float64, $\exp(710)$ is infinite, and infinity
+# divided by infinity is NaN.
+# [Lecture 3, section 5](../../lectures/03_scaled_dot_product_attention.ipynb#5.-A-softmax-that-cannot-overflow)
+# shows what may be subtracted from a whole row without changing its weights, and does so for one row. Here
+# the rows may lie along any axis of any array.
+#
+# **Write** `stable_softmax(scores, axis=-1)`, in NumPy:
+#
+# | | what | shape |
+# |---|---|---|
+# | `scores` | array of floats, any number of axes from one on | any |
+# | `axis` | one whole number, the axis that the rows lie along; negative ones count from the end | |
+# | result | array of weights; along `axis` they sum to one | that of `scores` |
+#
+# - Every finite score is allowed, and rows may lie far apart: one near $-1000$ and one near $1000$ in the
+#   same array.
+# - A score of $-\infty$ gets weight $0$. Along `axis` there is always at least one finite score.
+# - Values count here, not the dtype: the result for a float32 array may be float32 or float64.
+#
+# **By hand:** for the scores $1002, 1001, 1000$ subtract $1002$. What remains is $0, -1, -2$; its
+# exponentials are $1, 0.368, 0.135$, with sum $1.503$, so the weights are $0.665, 0.245, 0.090$.
+#
+# <details><summary>Hint</summary>
+#
+# Each row needs its own maximum, and each row is divided by its own sum. For `scores` of shape `(3, 5)` and
+# `axis=1` there are three of them. Which shape must these three numbers have so that NumPy spreads them along
+# the rows? `max` and `sum` have an argument that keeps the axis they run along.
+#
+# </details>
+
+
+# %% solution="stable_softmax"
+def stable_softmax(scores, axis=-1):
+    """Softmax of a NumPy array along one axis, for scores of any size; same shape as scores."""
+    ### BEGIN SOLUTION
+    exponentials = np.exp(scores - scores.max(axis=axis, keepdims=True))  # none above 1
+    return exponentials / exponentials.sum(axis=axis, keepdims=True)
+    ### END SOLUTION
+
+
+# %% test="stable_softmax"
+def test_stable_softmax():
+    weights = stable_softmax(np.array([2.0, 1.0, 0.0]))
+    assert isinstance(weights, np.ndarray), f"expected an array, got {type(weights).__name__}"
+    expected = np.array([0.6652, 0.2447, 0.0900])
+    assert np.allclose(weights, expected, atol=1e-3), (
+        f"for the scores 2, 1, 0, expected {expected}, got {weights}"
+    )
+    with np.errstate(all="ignore"):
+        large = stable_softmax(np.array([1002.0, 1001.0, 1000.0]))
+    assert np.allclose(large, expected, atol=1e-3), (
+        f"for the scores 1002, 1001, 1000, expected {expected} as for 2, 1, 0, got {large}. "
+        "What may be subtracted from all three, and before what?"
+    )
+    scores = np.array([[1.0, 2.0, 3.0], [-1000.0, -1002.0, -999.0]])
+    before = scores.copy()
+    with np.errstate(all="ignore"):
+        rows = stable_softmax(scores, axis=1).sum(axis=1)
+        columns = stable_softmax(scores, axis=0).sum(axis=0)
+    assert rows.shape == (2,), f"the result should have the shape of the scores, {scores.shape}"
+    assert np.allclose(rows, 1), (
+        f"with axis=1 each row should sum to one, yours sum to {rows}. Does each row use a maximum "
+        "and a sum of its own?"
+    )
+    assert np.allclose(columns, 1), (
+        f"with axis=0 each column should sum to one, yours sum to {columns}. Is `axis` used?"
+    )
+    assert np.array_equal(scores, before), "the scores were changed; compute into new arrays"
+
+
+test_stable_softmax()
+print("✓ stable_softmax")
+
+# %% check="stable_softmax"
+
+# %% [markdown]
+# ## 2. Self-attention of one sentence, in NumPy
+#
+# One sentence is a matrix $X$ with one word a row. Three matrices project each word to its query, its key and
+# its value; what comes out are weighted averages of the values:
+#
+# $$Q = X W_q, \quad K = X W_k, \quad V = X W_v, \qquad
+# A = \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right), \qquad \text{output} = A\,V$$
+#
+# where the softmax runs along each row, and $d_k$ is the width of a key.
+#
+# **Write** `numpy_self_attention(X, Wq, Wk, Wv)`, which returns the pair `(output, weights)` in this order:
+#
+# | array | shape | rows are |
+# |---|---|---|
+# | `X` | `(T, D)` | the $T$ words |
+# | `Wq`, `Wk` | `(D, d_k)` | |
+# | `Wv` | `(D, d_v)` | |
+# | `output` | `(T, d_v)` | one context vector a word |
+# | `weights` | `(T, T)` | row $i$: how word $i$ shares out its attention; sums to one |
+#
+# All are arrays of floats, and again values count, not the dtype. With an `X` a hundred times as large the
+# result holds no NaN either.
+#
+# **By hand:** let $X$ be the $2 \times 2$ identity, so that $Q = W_q$, $K = W_k$ and $V = W_v$. Let the queries
+# be $(2, 0, 0, 0)$ and $(0, 2, 0, 0)$, the keys $(1, 1, 0, 0)$ and $(0, 2, 0, 0)$, the values $(10)$ and $(20)$.
+# The scores are $\begin{pmatrix}2 & 0\\ 2 & 4\end{pmatrix}$, and divided by $\sqrt{4}$ they are
+# $\begin{pmatrix}1 & 0\\ 1 & 2\end{pmatrix}$. So the weights are
+# $\begin{pmatrix}0.731 & 0.269\\ 0.269 & 0.731\end{pmatrix}$ and the output is $12.69$ and $17.31$.
+#
+# <details><summary>Hint</summary>
+#
+# Write down the shape after each step. Four numbers could be under the root: $T$, $D$, $d_k$ and $d_v$. The one
+# that counts is the number of terms that a single dot product adds up.
+#
+# </details>
+
+
+# %% solution="numpy_self_attention"
+def numpy_self_attention(X, Wq, Wk, Wv):
+    """Scaled self-attention of X (T, D): (output (T, d_v), weights (T, T))."""
+    ### BEGIN SOLUTION
+    query, key, value = X @ Wq, X @ Wk, X @ Wv  # (T, d_k), (T, d_k), (T, d_v)
+    weights = stable_softmax(query @ key.T / math.sqrt(Wk.shape[1]))  # (T, T)
+    return weights @ value, weights
+    ### END SOLUTION
+
+
+# %% test="numpy_self_attention"
+def test_numpy_self_attention():
+    X = np.eye(2)
+    Wq = np.array([[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+    Wk = np.array([[1.0, 1.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+    Wv = np.array([[10.0], [20.0]])
+    result = numpy_self_attention(X, Wq, Wk, Wv)
+    assert isinstance(result, tuple | list) and len(result) == 2, (
+        f"expected the pair (output, weights), got {type(result).__name__}"
+    )
+    output, weights = result
+    assert output.shape == (2, 1) and weights.shape == (2, 2), (
+        f"expected shapes (2, 1) and (2, 2), got {output.shape} and {weights.shape}"
+    )
+    assert np.allclose(weights.sum(axis=1), 1), (
+        f"each row of the weights should sum to one; yours sum to {weights.sum(axis=1)}"
+    )
+    expected = np.array([[0.7311, 0.2689], [0.2689, 0.7311]])
+    assert np.allclose(weights, expected, atol=1e-3), (
+        f"for the example above, expected the weights\n{expected}\ngot\n{weights}\n"
+        "Queries against keys, in this order? What are the scores divided by, and when?"
+    )
+    assert np.allclose(output, [[12.689], [17.311]], atol=1e-2), (
+        f"for the example above, expected the output 12.69 and 17.31, got {output.ravel()}. "
+        "What do the weights average?"
+    )
+    rng = np.random.default_rng(3)
+    X = 100 * rng.standard_normal((5, 3))
+    Wq, Wk, Wv = (rng.standard_normal((3, width)) for width in (4, 4, 6))
+    with np.errstate(all="ignore"):
+        output, weights = numpy_self_attention(X, Wq, Wk, Wv)
+    assert output.shape == (5, 6) and weights.shape == (5, 5), (
+        f"5 words, d_v = 6: expected shapes (5, 6) and (5, 5), got {output.shape}, {weights.shape}"
+    )
+    assert np.isfinite(weights).all(), "large scores give NaN. Which softmax could bear them?"
+
+
+test_numpy_self_attention()
+print("✓ numpy_self_attention")
+
+# %% check="numpy_self_attention"
+
+# %% [markdown]
+# ## 3. A function to repair
+#
+# Here is a function of a kind that has been printed and copied many times. It is meant to be attention for
+# PyTorch. It does not run. Read it, and do not mend it yet.
+
+
+# %% editable=false deletable=false
+def printed_attention(query, key, value):
+    similarity = np.dot(query, key.T)
+    similarity = similarity / np.sqrt(key.shape[-1])
+    shares = F.softmax(similarity, dim=-1)
+    mixed = np.dot(shares, value)
+    return mixed, shares
+
+
+# %% [markdown]
+# And this is how the same pages call it, a few lines further on:
+#
+# ```python
+# mixed, shares = printed_attention(query, key, value, mask)
+# ```
+#
+# Find out what is wrong before you write your own. The cell below is for trying; change it as you like.
+#
+# 1. Which line stops, and what does the error say? What is the type of `similarity`, and which type does
+#    that line want? Try it with tensors too: `torch.ones(3, 4)` and so on.
+# 2. Suppose that line were mended. Give `key` the shape `(2, 5, 4)`: two sentences. What is the shape of
+#    `key.T`? Which shape would you need? And what would be the shape of `np.dot` of a `(2, 3, 4)` array with a
+#    `(2, 4, 5)` array?
+# 3. The second line divides. By the root of what? Is that right?
+# 4. Suppose somebody mended it by `.detach().numpy()` on the three inputs and `torch.from_numpy` at the end. All
+#    values would be right. What would be lost, and when would you notice?
+# 5. The call has four arguments. What happens? And if the function simply accepted a fourth one, what would
+#    still be missing?
+
+# %%
+three_words, five_words = np.ones((3, 4)), np.ones((5, 4))  # (T, d_k), (S, d_k)
+try:
+    printed_attention(three_words, five_words, np.ones((5, 6)))
+except (AttributeError, RuntimeError, TypeError, ValueError) as error:
+    print(f"{type(error).__name__}: {error}")
+
+# %% [markdown]
+# <details><summary>What there is to find</summary>
+#
+# 1. `F.softmax` stops: it asks its argument for a method that only tensors have, and `np.dot` has made a NumPy
+#    array, even of tensors. Half of the function is NumPy and half is PyTorch.
+# 2. `.T` reverses *all* axes and gives `(4, 5, 2)`; the last two should change places, `(2, 4, 5)`. `np.dot`
+#    would multiply every sentence with every other one and give `(2, 3, 2, 5)`.
+# 3. By the root of the width of a key. This line is right.
+# 4. The gradient: NumPy knows of none. Nothing could be trained through this function, and you would notice
+#    when the loss does not fall.
+# 5. A TypeError. And a mask that is only accepted hides nothing: it must act on the scores.
+#
+# </details>
+
+# %% [markdown]
+# ### Now yours
+#
+# $$\text{Attention}(Q, K, V) = \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right) V$$
+#
+# **Write** `scaled_dot_product_attention(query, key, value, mask=None)` in PyTorch. It returns the pair
+# `(output, weights)`, in this order:
+#
+# | tensor | shape | what it is |
+# |---|---|---|
+# | `query` | `(..., T, d_k)` | what the $T$ words ask |
+# | `key` | `(..., S, d_k)` | what the $S$ words are compared by |
+# | `value` | `(..., S, d_v)` | what is averaged |
+# | `mask` | broadcasts to `(..., T, S)` | `bool`, **True = may attend**; `None` hides nothing |
+# | `output` | `(..., T, d_v)` | weighted averages of the values |
+# | `weights` | `(..., T, S)` | each row sums to one over the $S$ keys |
+#
+# - **Axes.** The dots stand for any leading axes, none included: `(T, d_k)` for a sentence, `(B, T, d_k)` for
+#   a batch, `(B, H, T, d_k)` and more. Query, key and value have the same ones. $T$ and $S$ may differ, and so
+#   may $d_k$ and $d_v$.
+# - **Mask.** It may have fewer axes than the scores, or axes of length 1: a mask `(S,)` hides the same keys
+#   from everyone, a mask `(B, 1, S)` has its own for each sentence. Hidden weights are exactly $0$, the visible
+#   ones still sum to one, and what is hidden has no effect at all, whatever finite numbers hidden keys and
+#   values hold. ([Lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows it;
+#   lecture 4 builds masks.)
+# - **Nothing to attend to.** Where a row of the mask is all False, the weights and the output of that query
+#   are $0$, not NaN, and the gradients stay finite.
+# - **Large scores.** Scaled scores between $-100\,000$ and $100\,000$ give no NaN.
+# - **Tensors.** The inputs are all float32 or all float64, and may lie in memory in any order. The results have
+#   the dtype and device of `query`. Gradients flow back to `query`, `key` and `value`.
+# - You need not check what you are given: no wrong shapes and no other kinds of mask will come.
+#
+# **By hand:** $d_k = 4$, one query $(1, 1, 1, 1)$, and three keys $(2, 0, 0, 0)$, $(1, -1, 0, 0)$ and
+# $(9, 9, 9, 9)$ with the values $10$, $20$ and $1000$. The mask hides the third key. The scores of the other
+# two are $2$ and $0$, divided by $\sqrt{4}$ they are $1$ and $0$; the weights are $0.731$, $0.269$ and $0$,
+# and the output is $12.69$.
+#
+# <details><summary>Hint 1: axes</summary>
+#
+# `@` takes the last two axes as matrices and everything before them as a stack. Name the axes of the transpose
+# and of the softmax from the end, as $-1$ and $-2$, so that it does not matter how many come before.
+#
+# </details>
+#
+# <details><summary>Hint 2: mask</summary>
+#
+# Hide a key *before* the softmax, so that the others share out all of the weight. Which score has the
+# exponential $0$? Two functions put a number wherever a bool tensor says so, and broadcast: `masked_fill`
+# and `torch.where`. What does each fill, the True places or the False ones?
+#
+# </details>
+#
+# <details><summary>Hint 3: a query with nothing to attend to</summary>
+#
+# If all scores of a row are $-\infty$, its softmax is $0/0$. Such rows need a second look after the softmax:
+# the mask knows where a weight must be $0$. Multiplying does not help, since $0$ times NaN is NaN; filling
+# does. Fill the $-\infty$ in, too, rather than adding it to the scores: what was filled in has no gradient that
+# could carry a NaN back.
+#
+# </details>
+
+
+# %% solution="scaled_dot_product_attention"
+def scaled_dot_product_attention(query, key, value, mask=None):
+    """Attention with 1/√d_k: (output (..., T, d_v), weights (..., T, S)); True in mask = may attend."""
+    ### BEGIN SOLUTION
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])  # (..., T, S)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=-1)  # (..., T, S), NaN where nothing is visible
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights  # (..., T, d_v), (..., T, S)
+    ### END SOLUTION
+
+
+# %% test="scaled_dot_product_attention"
+def test_scaled_dot_product_attention():
+    query = torch.ones(1, 4)  # (T, d_k)
+    key = torch.tensor([[2.0, 0, 0, 0], [1, -1, 0, 0], [9, 9, 9, 9]])  # (S, d_k)
+    value = torch.tensor([[10.0], [20.0], [1000.0]])  # (S, d_v)
+    result = scaled_dot_product_attention(query, key[:2], value[:2])
+    assert isinstance(result, tuple | list) and len(result) == 2, (
+        f"expected the pair (output, weights), got {type(result).__name__}"
+    )
+    output, weights = result
+    assert isinstance(output, torch.Tensor) and isinstance(weights, torch.Tensor), (
+        f"expected two tensors, got {type(output).__name__} and {type(weights).__name__}"
+    )
+    assert output.shape == (1, 1) and weights.shape == (1, 2), (
+        f"expected shapes (1, 1) and (1, 2), got {tuple(output.shape)} and {tuple(weights.shape)}"
+    )
+    assert torch.allclose(weights, torch.tensor([[0.7311, 0.2689]]), atol=1e-3), (
+        f"scores 2 and 0, d_k = 4: expected the weights 0.731 and 0.269, got {weights.tolist()}. "
+        "What are the scores divided by, and when?"
+    )
+    assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
+        f"expected the output 12.69, got {output.item():.2f}"
+    )
+    mask = torch.tensor([True, True, False])  # (S,)
+    output, weights = scaled_dot_product_attention(query, key, value, mask)
+    assert weights[0, 2] == 0, (
+        f"the third key is hidden (False), but its weight is {weights[0, 2].item():.3f}"
+    )
+    assert torch.allclose(weights.sum(), torch.tensor(1.0)), (
+        f"the visible weights should sum to one, yours sum to {weights.sum().item():.3f}. "
+        "Was the key hidden before the softmax?"
+    )
+    assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
+        f"with the third key hidden, expected the output 12.69, got {output.item():.2f}"
+    )
+    generator = torch.Generator().manual_seed(3)
+    for leading in ((2,), (2, 7)):
+        query = torch.randn(*leading, 3, 4, generator=generator)
+        key = torch.randn(*leading, 5, 4, generator=generator)
+        value = torch.randn(*leading, 5, 6, generator=generator)
+        output, weights = scaled_dot_product_attention(query, key, value)
+        assert output.shape == (*leading, 3, 6) and weights.shape == (*leading, 3, 5), (
+            f"leading axes {leading}, T=3, S=5, d_v=6: expected shapes {(*leading, 3, 6)} and "
+            f"{(*leading, 3, 5)}, got {tuple(output.shape)} and {tuple(weights.shape)}"
+        )
+        alone, _ = scaled_dot_product_attention(query[1], key[1], value[1])
+        assert torch.allclose(output[1], alone, atol=1e-5), (
+            "the second sentence gets another output alone than in the batch. Are the axes counted "
+            "from the end, and does the softmax run over the keys?"
+        )
+    mask = torch.ones(3, 5, dtype=torch.bool)
+    mask[1] = False  # the second query may attend to nothing
+    query.requires_grad_(True)
+    output, weights = scaled_dot_product_attention(query, key, value, mask)
+    assert not weights.isnan().any(), (
+        "a query that may attend to nothing has NaN weights; see hint 3"
+    )
+    assert (weights[..., 1, :] == 0).all() and (output[..., 1, :] == 0).all(), (
+        "a query that may attend to nothing should have weights 0 and output 0"
+    )
+    assert output.requires_grad, "no gradient flows from the output back to the query"
+    (gradient,) = torch.autograd.grad(output.square().sum(), query)
+    assert gradient.isfinite().all(), "the gradient for the query holds NaN; see hint 3"
+
+
+test_scaled_dot_product_attention()
+print("✓ scaled_dot_product_attention")
+
+# %% check="scaled_dot_product_attention"
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a3_scaled_dot_product_attention.ipynb`; it
+# lies in `workspace/exercises/a3_scaled_dot_product_attention/` of the course folder. The last cell notes when
+# and with which versions it ran; it names neither you nor your machine.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

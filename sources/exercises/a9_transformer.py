@@ -1,0 +1,519 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 08_transformer
+#     minutes: 110
+#     summary: the decoder layer, the whole transformer, and a loop that lets it write
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 9: the transformer
+#
+# You built all its parts. Now you put them together as in [lecture 8](../../lectures/08_transformer.ipynb):
+# first the one layer that is still missing, then the whole model, and last the loop in which it writes.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `DecoderLayer` | 4 | 25 min | ●●○ |
+# | 2 | `Transformer` | 5 | 50 min | ●●● |
+# | 3 | `greedy_decode` | 3 | 30 min | ●●○ |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other sizes, padding, `float64`, train mode, gradients.
+# - Any code that does what the text says is right.
+# - Nothing is trained here. Grading sets the weights **by name**, so the layers must be attributes with the
+#   names of the text, with the shapes that PyTorch gives them. How they start, and what your module holds
+#   besides them, is free.
+# - You may import from `course_utils` what you need: attention, masks, positions and layers are there as
+#   you wrote them in assignments 4 to 8. Import it by module, `from course_utils.masks import …`.
+# - What would be the answer itself is barred: `course_utils.transformer`, every class of PyTorch whose name
+#   begins with `nn.Transformer`, and in part 1 also `course_utils.layers.DecoderLayer`.
+# - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results of parts 1 and 2 have
+#   the dtype of the weights (`float32` or `float64`), and gradients flow to every weight and every input
+#   that is not a whole number.
+# - Part 2 does not fail because part 1 did: it is then decided with our version of `DecoderLayer`. Part 3
+#   gets a model of ours in any case.
+#
+# In the tables, $B$ is the batch, $S$ the source length, $T$ the target length, $D$ is `d_model` and $V$ the
+# number of target words.
+
+# %%
+import torch
+from torch import nn
+
+from course_utils.attention import MultiHeadAttention
+from course_utils.layers import PositionwiseFeedForward, TransformerLayer
+from course_utils.masks import decoder_mask, padding_mask
+from course_utils.positional import PositionalEncoding
+
+# %% [markdown]
+# ## 1. The decoder layer
+#
+# A layer of the encoder knows one sentence. A layer of the decoder has to bring two together: what has been
+# written so far, $x$, and what the encoder read, the *memory* $m$. So it has three sublayers instead of two:
+#
+# $$\begin{aligned}
+# x &\leftarrow \mathrm{LayerNorm}_1\big(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\big) \\
+# x &\leftarrow \mathrm{LayerNorm}_2\big(x + \mathrm{dropout}(\mathrm{CrossAttention}(x, m))\big) \\
+# x &\leftarrow \mathrm{LayerNorm}_3\big(x + \mathrm{dropout}(\mathrm{FFN}(x))\big)
+# \end{aligned}$$
+#
+# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and the memory is
+# looked at and collected.
+#
+# **Write** the module `DecoderLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
+#
+# | attribute | what it is |
+# |---|---|
+# | `self_attn`, `cross_attn` | multi-head attention with the layers `w_q`, `w_k`, `w_v`, `w_o` |
+# | `feed_forward` | the position-wise network with the layers `w_1` and `w_2` |
+# | `layer_norm1`, `layer_norm2`, `layer_norm3` | one norm for each sublayer, in this order |
+#
+# and `forward(x, memory, self_mask=None, memory_mask=None)`:
+#
+# | tensor | shape | |
+# |---|---|---|
+# | `x` | `(B, T, D)` | the target so far |
+# | `memory` | `(B, S, D)` | what the encoder read; $S$ and $T$ may differ |
+# | `self_mask` | broadcasts to `(B, H, T, T)` | for self-attention |
+# | `memory_mask` | broadcasts to `(B, H, T, S)` | for cross-attention |
+# | result | `(B, T, D)` | x alone, no weights beside it |
+#
+# - `None` hides nothing, **not even the future**: the causal mask is made by the model, in part 2.
+# - `dropout` is the probability in the three equations, and inside the feed-forward network, in train mode.
+#   On the attention weights it is up to you.
+# - Where a mask hides everything from a word, that attention gives the bias of `w_o`, as
+#   `course_utils.attention.MultiHeadAttention` does.
+#
+# **By hand:** let $D = 2$, and let all linear layers hold zeros, except for the bias of `cross_attn.w_o`,
+# $(-\tfrac12, \tfrac12)$, and that of `feed_forward.w_2`, $(-3, 0)$. The norms are new. Take $x = (1, 0)$.
+# A norm over two numbers gives $+1$ to the larger and $-1$ to the smaller one.
+#
+# 1. self-attention gives $(0, 0)$: the sum is $(1, 0)$, its norm $(1, -1)$
+# 2. cross-attention gives $(-\tfrac12, \tfrac12)$: the sum is $(\tfrac12, -\tfrac12)$, its norm $(1, -1)$
+# 3. the feed-forward network gives $(-3, 0)$: the sum is $(-2, -1)$, its norm $(-1, 1)$
+#
+# <details><summary>Hint</summary>
+#
+# Write one line for each equation. `MultiHeadAttention` is called with query, key, value, mask and returns
+# the pair (output, weights). Ask yourself of each of the three inputs of cross-attention: how many rows
+# does it have, $T$ or $S$, and how many must it have?
+#
+# </details>
+
+
+# %% solution="DecoderLayer"
+class DecoderLayer(nn.Module):
+    """Self-attention, cross-attention, feed-forward network; post-LN."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.cross_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff, dropout)
+        self.layer_norm1 = nn.LayerNorm(d_model)
+        self.layer_norm2 = nn.LayerNorm(d_model)
+        self.layer_norm3 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        ### END SOLUTION
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        """x (B, T, D), memory (B, S, D) -> (B, T, D)."""
+        ### BEGIN SOLUTION
+        attended, _ = self.self_attn(x, x, x, self_mask)  # (B, T, D)
+        x = self.layer_norm1(x + self.dropout(attended))
+        attended, _ = self.cross_attn(x, memory, memory, memory_mask)  # (B, T, D)
+        x = self.layer_norm2(x + self.dropout(attended))
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+        ### END SOLUTION
+
+
+# %% test="DecoderLayer"
+def test_decoder_layer_by_hand():
+    layer = DecoderLayer(d_model=2, num_heads=1, d_ff=3).eval()
+    for name in ("self_attn", "cross_attn", "feed_forward"):
+        for parameter in getattr(layer, name).parameters():
+            nn.init.zeros_(parameter)
+    with torch.no_grad():
+        layer.cross_attn.w_o.bias.copy_(torch.tensor([-0.5, 0.5]))
+        layer.feed_forward.w_2.bias.copy_(torch.tensor([-3.0, 0.0]))
+        result = layer(torch.tensor([[[1.0, 0.0]]]), torch.zeros(1, 3, 2))
+    assert isinstance(result, torch.Tensor), f"expected x alone, got {type(result).__name__}"
+    assert result.shape == (1, 1, 2), f"expected shape (1, 1, 2), got {tuple(result.shape)}"
+    assert torch.allclose(result, torch.tensor([-1.0, 1.0]), atol=1e-3), (
+        f"expected (-1, 1) for the example above, got {result.flatten().tolist()}. Does every "
+        "sublayer add what entered it, and does its own norm follow?"
+    )
+
+
+def test_decoder_layer_masks():
+    generator = torch.Generator().manual_seed(9)
+    layer = DecoderLayer(d_model=4, num_heads=2, d_ff=6).eval()
+    x = torch.randn(2, 3, 4, generator=generator)
+    memory = torch.randn(2, 5, 4, generator=generator)
+    other_x, other_memory = x.clone(), memory.clone()
+    other_x[:, -1] += 1.0  # another last target word
+    other_memory[:, -1] += 1.0  # another last source word
+    causal = torch.ones(3, 3, dtype=torch.bool).tril()
+    padding = torch.tensor([True, True, True, True, False])
+    with torch.no_grad():
+        result = layer(x, memory)
+        assert result.shape == (2, 3, 4), (
+            f"x (2, 3, 4) and memory (2, 5, 4): expected (2, 3, 4), got {tuple(result.shape)}"
+        )
+        assert not torch.allclose(result, layer(x, other_memory)), (
+            "another memory gives the same result: does the layer look at it?"
+        )
+        assert torch.allclose(
+            layer(x, memory, None, padding), layer(x, other_memory, None, padding), atol=1e-5
+        ), "a source word that memory_mask hides still has an effect"
+        before, after = layer(x, memory, causal), layer(other_x, memory, causal)
+        assert torch.allclose(before[:, :2], after[:, :2], atol=1e-5), (
+            "with a causal self_mask, the last word still has an effect on earlier ones"
+        )
+        assert not torch.allclose(layer(x, memory)[:, 0], layer(other_x, memory)[:, 0]), (
+            "without self_mask the first word should see the last: the layer makes no mask itself"
+        )
+
+
+test_decoder_layer_by_hand()
+test_decoder_layer_masks()
+print("✓ DecoderLayer")
+
+# %% check="DecoderLayer"
+
+# %% [markdown]
+# ## 2. The transformer
+#
+# Both sides begin alike. A word is looked up in a table $E$, made louder by $\sqrt{D}$ and told its place
+# by the sinusoids $PE$ of lecture 6:
+#
+# $$x_t = \mathrm{dropout}\big(\sqrt{D}\; E[\text{word}_t] + PE_t\big)$$
+#
+# The encoder's layers turn the source into the memory. The decoder's layers read the target **and** the
+# memory, and the *generator*, a linear layer, gives a score (a *logit*) to each word that may come next.
+#
+# **Write** the module
+# `Transformer(src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff, dropout=0.1, max_len=128, pad_id=0)`
+# with these attributes:
+#
+# | attribute | what it is |
+# |---|---|
+# | `src_embedding`, `tgt_embedding` | `nn.Embedding`, one row for each of `src_vocab` and `tgt_vocab` words |
+# | `positional_encoding` | sinusoids and dropout on the sum, for both sides; up to `max_len` positions |
+# | `encoder_layers` | `nn.ModuleList` of `num_layers` layers as in assignment 8, with `self_attn`, `feed_forward`, `layer_norm1`, `layer_norm2` |
+# | `decoder_layers` | `nn.ModuleList` of `num_layers` of your `DecoderLayer` |
+# | `generator` | `nn.Linear` with bias, from `d_model` to `tgt_vocab` |
+# | `pad_id` | the id of padding, in both languages |
+#
+# and three methods:
+#
+# | method | gives | |
+# |---|---|---|
+# | `encode(src)` | memory `(B, S, D)` | `src` `(B, S)`, whole numbers (int64) |
+# | `decode(tgt, memory, src)` | logits `(B, T, V)` | `tgt` `(B, T)`, int64, begins with the start symbol |
+# | `forward(src, tgt)` | logits `(B, T, V)` | `decode(tgt, encode(src), src)` |
+#
+# - `tgt` is **already shifted**: the logits in row $t$ are for the word *after* `tgt[:, t]`. They may know
+#   `tgt[:, 0]` to `tgt[:, t]` and nothing later.
+# - Nobody attends to padding of the source, neither in the encoder nor in the decoder. In `src` and `tgt`,
+#   padding stands at the end of a row, and is whatever `pad_id` says.
+# - Logits are raw: no softmax. There is no further norm above the last layer.
+# - A source or target longer than `max_len` raises a `ValueError`.
+# - Your results are compared at real words only; what stands at padding is up to you.
+# - `num_layers` may be 0. Sinusoids may be rounded to `float32`.
+#
+# **By hand:** a model with `d_model=4` and `num_layers=0`. If the first source word has the row
+# $(\tfrac12, -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times it is $(1, -1, 2, 0)$. Position 0 is
+# $(0, 1, 0, 1)$. So the first row of the memory is $(1, 0, 2, 1)$.
+#
+# <details><summary>Hint: which mask goes where</summary>
+#
+# Three attentions need a mask. Say for each of them who asks, who is asked, and who must not be seen. The
+# functions that you imported above make both kinds of mask that you need, in shapes that suit
+# `MultiHeadAttention`. `decode` gets `src` for one of them.
+#
+# </details>
+#
+# <details><summary>Hint: several layers</summary>
+#
+# `[layer] * n` holds one layer n times, with the same weights. `nn.ModuleList(… for _ in range(n))` makes a
+# new one each time, and a list of PyTorch's own kind is needed for the weights to be found.
+#
+# </details>
+
+
+# %% solution="Transformer"
+class Transformer(nn.Module):
+    """Encoder and decoder for translation; post-LN, sinusoidal positions."""
+
+    def __init__(
+        self,
+        src_vocab,
+        tgt_vocab,
+        d_model,
+        num_heads,
+        num_layers,
+        d_ff,
+        dropout=0.1,
+        max_len=128,
+        pad_id=0,
+    ):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.d_model = d_model
+        self.pad_id = pad_id
+        self.src_embedding = nn.Embedding(src_vocab, d_model)
+        self.tgt_embedding = nn.Embedding(tgt_vocab, d_model)
+        self.positional_encoding = PositionalEncoding(d_model, dropout, max_len)
+        self.encoder_layers = nn.ModuleList(
+            TransformerLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
+        self.decoder_layers = nn.ModuleList(
+            DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
+        self.generator = nn.Linear(d_model, tgt_vocab)
+        ### END SOLUTION
+
+    def encode(self, src):
+        """src (B, S) -> memory (B, S, D)."""
+        ### BEGIN SOLUTION
+        mask = padding_mask(src, self.pad_id)  # (B, 1, 1, S)
+        x = self.positional_encoding(self.src_embedding(src) * self.d_model**0.5)  # (B, S, D)
+        for layer in self.encoder_layers:
+            x = layer(x, mask)
+        return x
+        ### END SOLUTION
+
+    def decode(self, tgt, memory, src):
+        """tgt (B, T), memory (B, S, D), src (B, S) -> logits (B, T, tgt_vocab)."""
+        ### BEGIN SOLUTION
+        self_mask = decoder_mask(tgt, self.pad_id)  # (B, 1, T, T)
+        memory_mask = padding_mask(src, self.pad_id)  # (B, 1, 1, S)
+        x = self.positional_encoding(self.tgt_embedding(tgt) * self.d_model**0.5)  # (B, T, D)
+        for layer in self.decoder_layers:
+            x = layer(x, memory, self_mask, memory_mask)
+        return self.generator(x)  # (B, T, V)
+        ### END SOLUTION
+
+    def forward(self, src, tgt):
+        """src (B, S), tgt (B, T) -> logits (B, T, tgt_vocab)."""
+        ### BEGIN SOLUTION
+        return self.decode(tgt, self.encode(src), src)
+        ### END SOLUTION
+
+
+# %% test="Transformer"
+def test_transformer_by_hand():
+    model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=0, d_ff=5).eval()
+    with torch.no_grad():
+        model.src_embedding.weight[3] = torch.tensor([0.5, -0.5, 1.0, 0.0])
+        memory = model.encode(torch.tensor([[3, 2]]))
+        logits = model(torch.tensor([[3, 2]]), torch.tensor([[1, 5, 4]]))
+    assert memory.shape == (1, 2, 4), f"memory: expected (1, 2, 4), got {tuple(memory.shape)}"
+    assert torch.allclose(memory[0, 0], torch.tensor([1.0, 0.0, 2.0, 1.0]), atol=1e-4), (
+        f"expected (1, 0, 2, 1) for the example above, got {memory[0, 0].tolist()}. "
+        "Does √d_model multiply the word, and only the word?"
+    )
+    assert logits.shape == (1, 3, 6), f"logits: expected (1, 3, 6), got {tuple(logits.shape)}"
+    assert not torch.allclose(logits.exp().sum(dim=-1), torch.ones(3), atol=1e-3) and (
+        not torch.allclose(logits.sum(dim=-1), torch.ones(3), atol=1e-3)
+    ), "these look like (log-)probabilities; the loss takes the softmax itself"
+
+
+def test_transformer_sees_what_it_may():
+    torch.manual_seed(9)
+    model = Transformer(11, 13, d_model=8, num_heads=2, num_layers=2, d_ff=12, pad_id=2).eval()
+    src = torch.tensor([[3, 4, 5, 6, 7], [8, 9, 10, 2, 2]])  # the second is padded
+    tgt = torch.tensor([[1, 4, 5, 6], [1, 7, 8, 9]])
+    other = torch.tensor([[1, 4, 5, 12], [1, 7, 8, 12]])  # another last word
+    with torch.no_grad():
+        logits = model(src, tgt)
+        assert logits.shape == (2, 4, 13), f"expected (2, 4, 13), got {tuple(logits.shape)}"
+        changed = model(src, other)
+        assert torch.allclose(logits[:, :3], changed[:, :3], atol=1e-5), (
+            "another last target word changes the logits before it: the future leaks"
+        )
+        assert not torch.allclose(logits[:, 3], changed[:, 3]), (
+            "position t may see tgt[:, t] itself, but the last word has no effect at all"
+        )
+        memory, alone = model.encode(src), model.encode(src[1:, :3])
+        assert torch.allclose(memory[1, :3], alone[0], atol=1e-5), (
+            "a sentence gets another memory when it is padded. Who attends to padding?"
+        )
+        logits_alone = model.decode(tgt[1:], alone, src[1:, :3])
+        assert torch.allclose(logits[1], logits_alone[0], atol=1e-5), (
+            "a sentence gets other logits when its source is padded. Who attends to padding?"
+        )
+
+
+def test_transformer_max_len():
+    model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=1, d_ff=5, max_len=3).eval()
+    short, long = torch.ones(1, 3, dtype=torch.long), torch.ones(1, 4, dtype=torch.long)
+    model(short, short)
+    for src, tgt, name in [(long, short, "source"), (short, long, "target")]:
+        try:
+            model(src, tgt)
+        except ValueError:
+            continue
+        raise AssertionError(f"a {name} of length 4 with max_len=3 should raise a ValueError")
+
+
+test_transformer_by_hand()
+test_transformer_sees_what_it_may()
+test_transformer_max_len()
+print("✓ Transformer")
+
+# %% check="Transformer"
+
+# %% [markdown]
+# ## 3. Greedy decoding
+#
+# When the model writes, no translation is known: its own words come back as its input. Greedy decoding takes
+# the most likely word each time. With $y_0$ the start symbol:
+#
+# $$y_t = \operatorname*{argmax}_{v}\; \text{logit}(v \mid y_0, \dots, y_{t-1}, \text{source})$$
+#
+# Two things are easy to overlook. Sentences of a batch end at different times. And a model in train mode
+# drops a part of what it knows at each step, so it must write in eval mode.
+#
+# **Write** `greedy_decode(model, src, bos_id, eos_id, max_len)`:
+#
+# | argument | what it is |
+# |---|---|
+# | `model` | any `nn.Module` with `encode`, `decode` and `pad_id` as in part 2; no other method is sure to be there |
+# | `src` | `(B, S)`, int64 |
+# | `bos_id`, `eos_id` | the ids that begin and end a sentence |
+# | `max_len` | the most columns of the result, at least 1; column 0 counts |
+# | result | ids `(B, L)`, int64, $L \le$ `max_len` |
+#
+# - Column 0 is `bos_id`. After it stand the words; `eos_id` ends a row and is **kept**.
+# - A row that has ended gets `model.pad_id` from there on, while others go on. A row is ended by `eos_id`
+#   alone.
+# - When every row has ended, the result is finished, and the model is not asked again. So $L$ is the length
+#   of the longest row, unless `max_len` comes first.
+# - Every part of the model is in eval mode while it encodes and decodes. Afterwards **each** of them is in
+#   the mode in which you found it. Somebody may train a model whose encoder stays in eval mode.
+#
+# **By hand:** let padding be 0, `bos_id` 1, `eos_id` 2, and take a model that counts from 3 up to the number
+# that the source says. For the sources $(5)$ and $(4)$ the result is
+#
+# $$\begin{pmatrix} 1 & 3 & 4 & 5 & 2 \\ 1 & 3 & 4 & 2 & 0 \end{pmatrix}$$
+#
+# and with `max_len=3` only its first three columns.
+#
+# <details><summary>Hint: the loop</summary>
+#
+# Encode once. Keep two things: the ids so far, `(B, t)`, and for each row whether it has ended, `(B,)`. Of
+# the logits `(B, t, V)` you need one position. `torch.cat` adds a column.
+#
+# </details>
+#
+# <details><summary>Hint: the modes</summary>
+#
+# `model.eval()` sets `training = False` on every module in `model.modules()`, and `model.train()` sets all of
+# them to True, also those that were in eval mode before. What would you have to write down first?
+#
+# </details>
+
+
+# %% solution="greedy_decode"
+def greedy_decode(model, src, bos_id, eos_id, max_len):
+    """The most likely next word, again and again: src (B, S) -> ids (B, L)."""
+    ### BEGIN SOLUTION
+    modes = {module: module.training for module in model.modules()}
+    model.eval()
+    with torch.no_grad():
+        memory = model.encode(src)  # (B, S, D)
+        ids = src.new_full((src.shape[0], 1), bos_id)  # (B, 1)
+        ended = src.new_zeros(src.shape[0], dtype=torch.bool)  # (B,)
+        while ids.shape[1] < max_len and not ended.all():
+            words = model.decode(ids, memory, src)[:, -1].argmax(dim=-1)  # (B,)
+            words = words.masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, words.unsqueeze(1)], dim=1)  # (B, t + 1)
+            ended = ended | (words == eos_id)
+    for module, training in modes.items():
+        module.training = training
+    return ids
+    ### END SOLUTION
+
+
+# %% test="greedy_decode"
+class Counter(nn.Module):
+    """Counts from 3 up to the number in the source, then says 2. In train mode it only says 6."""
+
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = nn.Identity(), nn.Identity()
+        self.pad_id = 0
+
+    def encode(self, src):
+        return self.encoder(src.unsqueeze(-1).float())  # (B, S, 1)
+
+    def decode(self, tgt, memory, src):
+        following = torch.where(tgt == 1, 3, tgt + 1)
+        following = torch.where(tgt >= memory[:, :1, 0], 2, following)  # (B, T)
+        if self.encoder.training or self.decoder.training:
+            following = torch.full_like(following, 6)
+        return nn.functional.one_hot(following, 9).float()  # (B, T, 9)
+
+
+def test_greedy_decode():
+    model, src = Counter().eval(), torch.tensor([[5], [4]])
+    ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=9)
+    assert isinstance(ids, torch.Tensor) and ids.dtype == torch.int64, (
+        f"expected an int64 tensor, got {getattr(ids, 'dtype', type(ids).__name__)}"
+    )
+    expected = torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 0]])
+    assert ids.shape == expected.shape and torch.equal(ids, expected), (
+        f"for the counting model above, expected\n{expected}\ngot\n{ids}\n"
+        "Does every row begin with bos_id, keep its eos_id, and hold only padding after it?"
+    )
+    ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=3)
+    assert ids.shape == (2, 3), f"max_len=3: expected shape (2, 3), got {tuple(ids.shape)}"
+
+
+def test_greedy_decode_modes():
+    model, src = Counter().train(), torch.tensor([[5], [4]])
+    model.encoder.eval()
+    ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=9)
+    assert not (ids == 6).any(), "the model was asked in train mode"
+    modes = [module.training for module in (model, model.encoder, model.decoder)]
+    assert modes == [True, False, True], (
+        "the model was in train mode and its encoder in eval mode. Afterwards, training is "
+        f"{modes[0]} for the model, {modes[1]} for its encoder and {modes[2]} for its decoder"
+    )
+
+
+test_greedy_decode()
+test_greedy_decode_modes()
+print("✓ greedy_decode")
+
+# %% check="greedy_decode"
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a9_transformer.ipynb`; it lies in
+# `workspace/exercises/a9_transformer/` of the course folder. The last cell notes when and with which versions it ran; it names neither you
+# nor your machine.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

@@ -1,0 +1,530 @@
+"""Answers to assignment 3."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+
+from tests.autograder.banks import Bank
+
+BANK = Bank("a3_scaled_dot_product_attention")
+
+
+# ---------------------------------------------------------------------------- stable_softmax
+
+
+@BANK.right("stable_softmax")
+def softmax_in_two_lines(scores, axis=-1):
+    e = np.exp(scores - np.max(scores, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+@BANK.right("stable_softmax")
+def softmax_along_slices(scores, axis=-1):
+    def one_row(row):
+        e = np.exp(row - row.max())
+        return e / e.sum()
+
+    return np.apply_along_axis(one_row, axis, scores)
+
+
+@BANK.right("stable_softmax")
+def softmax_with_the_axis_moved(scores, axis=-1, dtype=float):
+    rows = np.moveaxis(np.array(scores, dtype=dtype), axis, -1)
+    rows = rows - rows.max(axis=-1)[..., None]
+    e = np.exp(rows)
+    return np.moveaxis(e / e.sum(axis=-1)[..., None], -1, axis)
+
+
+@BANK.right("stable_softmax")
+def softmax_by_logarithms(scores, axis=-1):
+    return np.exp(scores - np.expand_dims(np.logaddexp.reduce(scores, axis=axis), axis))
+
+
+@BANK.right("stable_softmax")
+def softmax_by_a_loop_over_rows(scores, axis=-1):
+    moved = np.swapaxes(scores, axis, -1)
+    flat = moved.reshape(-1, moved.shape[-1])
+    weights = np.empty_like(flat)
+    for i, row in enumerate(flat):
+        largest = max(row)
+        e = np.array([math.exp(score - largest) for score in row])
+        weights[i] = e / e.sum()
+    return np.swapaxes(weights.reshape(moved.shape), axis, -1)
+
+
+@BANK.right("stable_softmax")
+def softmax_in_place_on_a_copy(scores, axis=-1):
+    weights = scores.copy()
+    weights -= weights.max(axis=axis, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(axis=axis, keepdims=True)
+    return weights
+
+
+@BANK.wrong("stable_softmax", named="overflow")
+def softmax_taken_literally(scores, axis=-1):
+    return np.exp(scores) / np.exp(scores).sum(axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_in_place_on_the_input(scores, axis=-1):
+    scores -= scores.max(axis=axis, keepdims=True)
+    e = np.exp(scores)
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_of_clipped_scores(scores, axis=-1):
+    return softmax_taken_literally(np.clip(scores, -700, 700), axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_with_the_mean_subtracted(scores, axis=-1):
+    return softmax_taken_literally(scores - scores.mean(axis=axis, keepdims=True), axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_with_the_largest_size_subtracted(scores, axis=-1):
+    return softmax_taken_literally(scores - np.abs(scores).max(axis=axis, keepdims=True), axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_of_matrices_only(scores, axis=-1):
+    rows, columns = scores.shape
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return (e / e.sum(axis=axis, keepdims=True)).reshape(rows, columns)
+
+
+@BANK.wrong("stable_softmax", named="the maximum loses its axis")
+def softmax_without_keepdims(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis))
+    return e / e.sum(axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_without_exp(scores, axis=-1):
+    shifted = scores - scores.min(axis=axis, keepdims=True)
+    return shifted / shifted.sum(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_to_base_two(scores, axis=-1):
+    e = np.exp2(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.sum(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_without_infinities(scores, axis=-1):
+    scores = np.where(np.isfinite(scores), scores, 0.0)
+    return softmax_in_two_lines(scores, axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_in_long_double(scores, axis=-1):
+    return softmax_taken_literally(scores.astype(np.longdouble), axis).astype(float)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_with_a_little_in_the_denominator(scores, axis=-1):
+    e = np.exp(scores)
+    return e / (e.sum(axis=axis, keepdims=True) + 1e-9)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_as_a_tensor(scores, axis=-1):
+    return torch.from_numpy(softmax_in_two_lines(scores, axis))
+
+
+@BANK.wrong("stable_softmax")
+def softmax_of_the_example_only(scores, axis=-1):
+    return np.array([0.6652, 0.2447, 0.0900])
+
+
+# ---------------------------------------------------------------------- numpy_self_attention
+
+
+def rows_softmax(scores):
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return e / e.sum(axis=1, keepdims=True)
+
+
+@BANK.right("numpy_self_attention")
+def sentence_by_matrices(X, Wq, Wk, Wv):
+    Q, K, V = X @ Wq, X @ Wk, X @ Wv
+    weights = rows_softmax(Q @ K.T / np.sqrt(K.shape[-1]))
+    return weights @ V, weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_by_loops(X, Wq, Wk, Wv):
+    length, d_k = len(X), Wk.shape[1]
+    weights, output = np.zeros((length, length)), np.zeros((length, Wv.shape[1]))
+    for i in range(length):
+        scores = [np.dot(X[i] @ Wq, X[j] @ Wk) / math.sqrt(d_k) for j in range(length)]
+        e = [math.exp(score - max(scores)) for score in scores]
+        for j in range(length):
+            weights[i, j] = e[j] / sum(e)
+            output[i] += weights[i, j] * (X[j] @ Wv)
+    return output, weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_by_einsum(X, Wq, Wk, Wv):
+    query = np.einsum("td,dk->tk", X, Wq) * Wq.shape[1] ** -0.5
+    weights = rows_softmax(np.einsum("tk,sk->ts", query, np.einsum("sd,dk->sk", X, Wk)))
+    return np.einsum("ts,sv->tv", weights, np.dot(X, Wv)), weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_with_the_maps_joined(X, Wq, Wk, Wv, temperature=1.0):
+    scores = X @ (Wq @ Wk.T) @ X.T / (temperature * math.sqrt(Wk.shape[1]))
+    weights = rows_softmax(scores)
+    return [(weights @ X) @ Wv, weights]
+
+
+@BANK.right("numpy_self_attention")
+def sentence_with_roots_shared(X, Wq, Wk, Wv):
+    root = Wk.shape[1] ** 0.25
+    scores = np.inner(X.dot(Wq) / root, X.dot(Wk) / root)
+    weights = np.exp(scores - np.logaddexp.reduce(scores, axis=1)[:, None])
+    return weights.dot(X.dot(Wv)), weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_on_columns(X, Wq, Wk, Wv):
+    Q, K, V = (Wq.T @ X.T), (Wk.T @ X.T), (Wv.T @ X.T)
+    scores = K.T @ Q / np.sqrt(len(K))
+    weights = rows_softmax(scores.T)
+    return (V @ weights.T).T, weights
+
+
+@BANK.wrong("numpy_self_attention", named="overflow")
+def sentence_as_printed(X, Wq, Wk, Wv):
+    Q, K, V = X @ Wq, X @ Wk, X @ Wv
+    e = np.exp(Q @ K.T / np.sqrt(K.shape[1]))
+    weights = e / e.sum(axis=1, keepdims=True)
+    return weights @ V, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_one_maximum(X, Wq, Wk, Wv):
+    Q, K, V = X @ Wq, X @ Wk, X @ Wv
+    scores = Q @ K.T / np.sqrt(K.shape[1])
+    e = np.exp(scores - scores.max())
+    weights = e / e.sum(axis=1, keepdims=True)
+    return weights @ V, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_transposed_maps(X, Wq, Wk, Wv):
+    return sentence_by_matrices(X, Wq.T, Wk.T, Wv.T)
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_that_scales_its_input(X, Wq, Wk, Wv):
+    X /= np.sqrt(Wk.shape[1])
+    output, weights = sentence_by_matrices(X * Wk.shape[1] ** 0.25, Wq, Wk, Wv)
+    return output * Wk.shape[1] ** 0.25, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_weights_transposed(X, Wq, Wk, Wv):
+    _, weights = sentence_by_matrices(X, Wq, Wk, Wv)
+    return weights.T @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_plus_the_values(X, Wq, Wk, Wv):
+    output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
+    return output + X @ Wv, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_that_sees_the_past_only(X, Wq, Wk, Wv):
+    scores = (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
+    scores = np.where(np.tri(len(X), dtype=bool), scores, -1e9)
+    weights = rows_softmax(scores)
+    return weights @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_by_cosine(X, Wq, Wk, Wv):
+    Q, K = X @ Wq, X @ Wk
+    Q, K = (item / np.linalg.norm(item, axis=1, keepdims=True) for item in (Q, K))
+    weights = rows_softmax(Q @ K.T)
+    return weights @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_width_four(X, Wq, Wk, Wv):
+    weights = rows_softmax((X @ Wq) @ (X @ Wk).T / 2.0)
+    return weights @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_scores_beside_it(X, Wq, Wk, Wv):
+    output, _ = sentence_by_matrices(X, Wq, Wk, Wv)
+    return output, (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_of_equal_weights(X, Wq, Wk, Wv):
+    weights = np.full((len(X), len(X)), 1 / len(X))
+    return weights @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_of_the_example_only(X, Wq, Wk, Wv):
+    return np.array([[12.69], [17.31]]), np.array([[0.731, 0.269], [0.269, 0.731]])
+
+
+# -------------------------------------------------------------- scaled_dot_product_attention
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_filled_twice(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    weights = F.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return torch.matmul(weights, value), weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_without_nan(query, key, value, mask=None):
+    scores = torch.einsum("...td,...sd->...ts", query, key) / key.shape[-1] ** 0.5
+    if mask is not None:
+        scores = torch.where(mask, scores, -torch.inf)
+    weights = torch.nan_to_num(scores.softmax(-1), nan=0.0)
+    return torch.einsum("...ts,...sv->...tv", weights, value), weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_a_billion(query, key, value, mask=None, dropout=0.0):
+    scores = (query * key.shape[-1] ** -0.5) @ key.mT
+    if mask is None:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool)
+    weights = scores.masked_fill(mask == 0, -1e9).softmax(dim=-1)
+    weights = weights * mask
+    return weights @ value, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_its_own_softmax(query, key, value, mask=None):
+    root = key.shape[-1] ** 0.25
+    scores = (query / root) @ (key / root).transpose(-1, -2)
+    if mask is None:
+        mask = scores.new_ones((), dtype=torch.bool)
+    lowest = torch.finfo(scores.dtype).min
+    largest = scores.masked_fill(~mask, lowest).amax(dim=-1, keepdim=True)
+    e = torch.exp((scores - largest).masked_fill(~mask, -math.inf))
+    weights = e / e.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(scores.dtype).tiny)
+    return weights @ value, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_by_recursion(query, key, value, mask=None):
+    if query.dim() > 2:
+        if mask is not None:
+            mask = mask.expand(*query.shape[:-1], key.shape[-2])
+        parts = [
+            attention_by_recursion(query[i], key[i], value[i], None if mask is None else mask[i])
+            for i in range(len(query))
+        ]
+        outputs, weights = zip(*parts, strict=True)
+        return torch.stack(outputs), torch.stack(weights)
+    scores = torch.mm(query, key.t()) / math.sqrt(key.shape[1])
+    if mask is not None:
+        mask = mask.expand(scores.shape)
+        scores = scores.masked_fill(mask.logical_not(), -math.inf)
+    weights = torch.softmax(scores, dim=1)
+    if mask is not None:
+        weights = torch.where(mask.any(dim=1, keepdim=True), weights, torch.zeros_like(weights))
+    return torch.mm(weights, value), weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_flattened_for_bmm(query, key, value, mask=None):
+    leading, (queries, width), keys = query.shape[:-2], query.shape[-2:], key.shape[-2]
+    q, k, v = (item.reshape(-1, *item.shape[-2:]) for item in (query, key, value))
+    scores = torch.bmm(q, k.transpose(1, 2)).reshape(*leading, queries, keys)
+    scores = scores / torch.sqrt(torch.tensor(width))
+    if mask is not None:
+        visible = torch.broadcast_to(mask, scores.shape)
+        scores[~visible] = -torch.inf
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.where(visible, 0)
+    output = torch.bmm(weights.reshape(-1, queries, keys), v)
+    return output.reshape(*leading, queries, value.shape[-1]), weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_by_logarithms(query, key, value, mask=None):
+    scores = torch.matmul(query, key.swapaxes(-1, -2)) / math.sqrt(key.size(-1))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.exp(scores - scores.logsumexp(dim=-1, keepdim=True))
+    if mask is not None:
+        weights = torch.where(mask, weights, 0.0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_nan_rows(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=-1)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_to_all_where_nothing_is_visible(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(dim=-1)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_nan_in_the_gradient(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
+    if mask is not None:
+        scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=-1).nan_to_num()
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_hidden_by_ten_thousand(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+    else:
+        weights = scores.masked_fill(~mask, -1e4).softmax(dim=-1) * mask
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_shared_out_again_after_hiding(query, key, value, mask=None):
+    weights = (query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])).softmax(dim=-1)
+    if mask is not None:
+        weights = weights * mask
+        weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_to_values_cut_to_the_keys_width(query, key, value, mask=None):
+    output, weights = attention_filled_twice(query, key, value, mask)
+    return output[..., : key.shape[-1]], weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="three axes only")
+def attention_in_three_axes(query, key, value, mask=None):
+    batch, queries, width = query.shape
+    if mask is not None:
+        mask = mask.expand(batch, queries, key.shape[1])
+    scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(width)
+    scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=2).nan_to_num()
+    return torch.bmm(weights, value), weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_in_float32(query, key, value, mask=None):
+    return attention_filled_twice(query.float(), key.float(), value.float(), mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_repaired_in_numpy(query, key, value, mask=None):
+    q, k, v = (item.detach().numpy() for item in (query, key, value))
+    scores = torch.from_numpy(q @ np.swapaxes(k, -2, -1) / math.sqrt(k.shape[-1]))
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=-1).nan_to_num()
+    return weights @ torch.from_numpy(v), weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_detached_weights(query, key, value, mask=None):
+    _, weights = attention_filled_twice(query, key, value, mask)
+    weights = weights.detach()
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_that_scales_the_query_itself(query, key, value, mask=None):
+    with torch.no_grad():
+        query /= key.shape[-1] ** 0.5
+    return attention_filled_twice(query * key.shape[-1] ** 0.5, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_that_changes_the_mask(query, key, value, mask=None):
+    if mask is not None:
+        mask.logical_not_()
+        mask = ~mask
+        output, weights = attention_filled_twice(query, key, value, mask)
+        return output, weights
+    return attention_filled_twice(query, key, value)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_on_contiguous_inputs(query, key, value, mask=None):
+    flat = [item.view(-1) for item in (query, key, value)]
+    q, k, v = (a.view(b.shape) for a, b in zip(flat, (query, key, value), strict=True))
+    return attention_filled_twice(q, k, v, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_a_mask_per_head(query, key, value, mask=None):
+    if mask is not None and mask.dim() == 3:
+        mask = mask.unsqueeze(1)
+    return attention_filled_twice(query, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_that_must_have_a_mask(query, key, value, mask):
+    return attention_filled_twice(query, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_without_a_mask(query, key, value):
+    return attention_filled_twice(query, key, value)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_whose_empty_rows_look_at_the_first_key(query, key, value, mask=None):
+    if mask is not None:
+        mask = mask.expand(*query.shape[:-1], key.shape[-2]).clone()
+        mask[..., 0] |= ~mask.any(dim=-1)
+    return attention_filled_twice(query, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_the_hidden_values_kept(query, key, value, mask=None):
+    _, weights = attention_filled_twice(query, key, value, mask)
+    output, _ = attention_filled_twice(query, key, value)
+    return output, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_over_the_first_axis(query, key, value, mask=None):
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(dim=0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_of_the_example_only(query, key, value, mask=None):
+    weights = torch.tensor([[0.731, 0.269, 0.0]])
+    return torch.tensor([[12.69]]), weights
