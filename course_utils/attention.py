@@ -173,7 +173,12 @@ def masked_softmax(scores, mask=None):
     sees_something = mask.any(dim=-1, keepdim=True)  # (..., 1)
     penalty = torch.zeros_like(mask, dtype=scores.dtype)  # the mask's shape, often far smaller
     penalty = penalty.masked_fill(sees_something & ~mask, -math.inf)
-    return (scores + penalty).softmax(dim=-1) * sees_something  # (..., S)
+    weights = (scores + penalty).softmax(dim=-1)  # (..., S)
+    if mask.is_cpu and sees_something.all():
+        # It nearly always does, and this spares a pass over all weights. (On a GPU, asking would
+        # mean waiting for it, which costs more than the pass.)
+        return weights
+    return weights * sees_something
 
 
 def scaled_dot_product_attention(query, key, value, mask=None):

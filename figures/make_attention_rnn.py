@@ -9,7 +9,6 @@ from style import (
     PLAIN_TINT,
     QUERY,
     QUERY_TINT,
-    SMALL_TEXT,
     VALUE,
     VALUE_TINT,
     arrow,
@@ -24,7 +23,7 @@ COLUMNS = [3.6 + 1.75 * k for k in range(4)]
 WORD_Y, FORWARD_Y, BACKWARD_Y, ANNOTATION_Y = 0.4, 1.45, 2.4, 3.55
 BUS_Y = 4.85  # the line on which the decoder's old state reaches the scores
 SCORE_Y, SOFTMAX_Y, WEIGHT_Y, CONTEXT_Y = 5.5, 6.35, 7.15, 8.45
-STATES_X = [12.15, 14.45]
+STATES_X = [11.4, 13.7]
 STATE_Y = 6.8
 HALF = 0.3  # half the height of a box
 
@@ -33,7 +32,7 @@ def encoder(ax):
     """RNN #1: two chains of states and the annotations made from them."""
     label(ax, 0.2, 4.32, "RNN #1", LARGE_TEXT, ha="left", weight="bold")
     label(ax, 0.2, ANNOTATION_Y + 0.17, "annotations", ha="left")
-    label(ax, 0.2, ANNOTATION_Y - 0.2, "two halves, side by side", SMALL_TEXT, MUTED, ha="left")
+    label(ax, 0.2, ANNOTATION_Y - 0.2, "both, side by side", colour=MUTED, ha="left")
     label(ax, 0.2, BACKWARD_Y, "reads backward", ha="left")
     label(ax, 0.2, FORWARD_Y, "reads forward", ha="left")
     for j, (column, word) in enumerate(zip(COLUMNS, WORDS, strict=True), start=1):
@@ -63,16 +62,16 @@ def attention(ax):
         arrow(ax, (column, SOFTMAX_Y + 0.22), (column, WEIGHT_Y - HALF))
         box(ax, column, WEIGHT_Y, 0.98, 2 * HALF, rf"$\alpha_{{2{j}}}$", VALUE_TINT, VALUE)
         arrow(ax, (column, WEIGHT_Y + HALF), (column, CONTEXT_Y - HALF))
-        label(ax, column + 0.14, 7.78, rf"$\times\,h^{{({j})}}$", SMALL_TEXT, ha="left")
+        label(ax, column + 0.14, 7.78, rf"$\times\,h^{{({j})}}$", ha="left")
     middle, width = (COLUMNS[0] + COLUMNS[-1]) / 2, COLUMNS[-1] - COLUMNS[0] + 1.3
-    box(ax, middle, SOFTMAX_Y, width, 0.44, "softmax over the source words", size=SMALL_TEXT)
+    box(ax, middle, SOFTMAX_Y, width, 0.44, "softmax over the source words")
     box(ax, middle, CONTEXT_Y, width, 2 * HALF, "add up", VALUE_TINT)
 
 
 def decoder(ax):
     """RNN #2: two states, and what the second one is made from."""
     first, second = STATES_X
-    label(ax, 11.3, 9.1, "RNN #2", LARGE_TEXT, ha="left", weight="bold")
+    label(ax, 10.8, 9.1, "RNN #2", LARGE_TEXT, ha="left", weight="bold")
     for i, x in enumerate(STATES_X, start=1):
         box(ax, x, STATE_Y, 1.2, 0.8, f"$s^{{({i})}}$", QUERY_TINT, QUERY, line=2.2)
     arrow(ax, (first + 0.6, STATE_Y), (second - 0.6, STATE_Y), MUTED)
@@ -87,22 +86,22 @@ def decoder(ax):
     ax.plot(*corner, color=QUERY, linewidth=2.4, zorder=2)
     for column in COLUMNS:
         arrow(ax, (column + 0.3, BUS_Y), (column + 0.3, SCORE_Y - HALF), QUERY, 2.4)
-    label(ax, 10.75, BUS_Y - 0.3, "the old state asks", SMALL_TEXT, QUERY)
+    label(ax, 10.25, BUS_Y - 0.3, "the old state asks", colour=QUERY)
 
     for x, text, word in ((first, "$y^{(1)}$", "can"), (second, "$o^{(2)}$", "you")):
         box(ax, x, 3.55, 1.2, 2 * HALF, text, PLAIN_TINT)
         label(ax, x, 3.0, word, weight="bold")
     arrow(ax, (second, STATE_Y - 0.4), (second, 3.85))
-    label(ax, second + 0.12, 5.35, "a score for", SMALL_TEXT, MUTED, ha="left")
-    label(ax, second + 0.12, 5.05, "every word", SMALL_TEXT, MUTED, ha="left")
+    label(ax, second + 0.12, 5.35, "a score for", colour=MUTED, ha="left")
+    label(ax, second + 0.12, 5.02, "every word", colour=MUTED, ha="left")
     arrow(ax, (first + 0.6, 3.75), (second - 0.4, STATE_Y - 0.42))
-    label(ax, first, 2.55, "the word before", SMALL_TEXT, MUTED)
-    label(ax, second, 2.55, "the word written", SMALL_TEXT, MUTED)
+    label(ax, first, 2.55, "the word before", colour=MUTED)
+    label(ax, second, 2.55, "the word written", colour=MUTED)
 
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(16.2, 9.5)
+    figure, ax = canvas(15.3, 9.5)
     encoder(ax)
     attention(ax)
     decoder(ax)

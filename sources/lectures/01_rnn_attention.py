@@ -21,8 +21,9 @@
 # German sentences into English ones. Every part of it you will also have written yourself, in the
 # assignments, tested and understood.
 #
-# We start where attention started, in recurrent networks. This lecture's translators are a network
-# that tries to keep a whole sentence in one vector, and one that may look back.
+# We start where attention started, in recurrent networks. In this lecture you train two
+# translators. One has to keep the whole sentence in one vector. The other may look back at every
+# word.
 #
 # **Afterwards you will be able to**
 #
@@ -35,14 +36,14 @@
 #   care.
 #
 # **Time** about 75 minutes, of which the computer trains for about one. **Needs** recurrent
-# networks (GRU), softmax, first steps in PyTorch.
+# networks (GRU), embeddings, softmax, a training loop in PyTorch; no German.
 
 # %% [markdown]
 # ## 1. What this course builds
 #
 # | lecture | what it adds to the translator |
 # |---|---|
-# | 1 (here) | looking back: a decoder weighs the words of another sentence |
+# | 1 (here) | looking back: before it writes a word, it weighs the words of the German sentence |
 # | [2](02_basic_self_attention.ipynb) | the words of one sentence look at each other |
 # | [3](03_scaled_dot_product_attention.ipynb) | learned queries, keys and values, and the right scale |
 # | [4](04_masked_attention.ipynb) | masks: hide the future and the padding |
@@ -50,6 +51,8 @@
 # | [6](06_positional_encoding.ipynb) | word order |
 # | [7](07_layer_normalization.ipynb) | what makes deep stacks trainable |
 # | [8](08_transformer.ipynb) | the whole transformer, trained on the sentences of this lecture |
+#
+# The table is a map; the lectures explain its words.
 #
 # Every lecture runs from top to bottom, without a network connection and without a GPU. You will
 # see many `assert` lines. Each is a claim of the text, checked on *your* computer: if the cell
@@ -79,8 +82,8 @@ torch.set_num_threads(1)
 # ## 2. Why not translate word by word?
 #
 # Our sentences come from a small grammar in `course_utils.data`. It writes German–English pairs of
-# 3 to 28 tokens, and it knows which word translates which. No German sentence of the test part
-# occurs in the training part.
+# 3 to 28 tokens: words and punctuation marks. No German sentence of the test part occurs in the
+# training part.
 
 # %%
 train, _, test = data.splits(train=50_000, validation=0, test=2_000)
@@ -94,7 +97,8 @@ assert not {pair.source for pair in train} & {pair.source for pair in test}
 
 # %% [markdown]
 # The simplest translator is a dictionary: for each German word, the English word that most often
-# translates it. The grammar's alignment gives us this dictionary for nothing.
+# translates it. Our grammar knows which word comes from which, the **alignment**: for each English
+# word, `pair.alignment` holds the places of its German origins. We count the words with one origin.
 
 # %%
 translations = defaultdict(Counter)
@@ -149,7 +153,8 @@ plotting.show(
 )
 
 # %% [markdown]
-# Is that a rare accident?
+# Is that a rare accident? We look at all test sentences. How many of the true words does the
+# dictionary find, how many sentences does it get right, and in how many do the lines cross?
 
 
 # %%
@@ -180,13 +185,13 @@ assert right_words > 0.75 and right < 0.05 and crossing > 0.9
 # depend on others are the second: "does" has no German word of its own, "to" often has none, and
 # "sie" is *she*, *they*, *it* or *them*.
 #
-# How far ahead must a translator read? If English word $i$ comes from German word $j > i$, then it
-# has to be $j - i$ words ahead.
+# How far ahead must a translator read? If English word $i$ comes from German word $j > i$, then the
+# reading has to be $j - i$ words ahead of the writing. We take the largest such lead in each
+# sentence.
 
 # %%
 ahead = [max(max(o) - i for i, o in enumerate(pair.alignment)) for pair in test]
-print("words ahead, at the place of each sentence where it is most:")
-print(f"on average {sum(ahead) / len(ahead):.1f}, at most {max(ahead)}")
+print(f"words to read ahead: {sum(ahead) / len(ahead):.1f} on average, {max(ahead)} at most")
 assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 
 # %% [markdown]
@@ -201,8 +206,9 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # **decoder**, writes one word per step. What passes between them?
 #
 # In early models, one vector: the encoder's state when it had read everything (Sutskever et
-# al., 2014; Cho et al., 2014). Ours reads in both directions, so the two last states together are
-# the **summary**.
+# al., 2014; Cho et al., 2014). Ours reads in both directions: forward it ends at the last word,
+# backward at the first. These two end states, side by side, are the **summary**. In the picture,
+# $h^{(j)}$ are the states of the encoder and $s^{(i)}$ those of the decoder.
 #
 # ![Two panels for the question kannst du mir helfen ?, in English can you help me ?. Upper panel,
 # one vector for the whole sentence: the encoder states h1 to h5 are chained in both directions; the
@@ -217,22 +223,26 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 #
 # Do gates help? Gates, as in LSTM (Hochreiter and Schmidhuber, 1997) and GRU (Cho et al., 2014), slow
 # the forgetting: an entry can pass many words nearly unchanged. They do not make the vector larger.
-# Our networks are GRUs, so they have gates, and in section 7 the one without attention hits the wall
-# all the same.
+# Our networks are GRUs, so they have gates, and in section 7 the one without attention fails on long
+# sentences all the same.
 #
 # The lower panel is the way out, due to Bahdanau, Cho and Bengio (2015). Keep *all* states of the
 # encoder. Before each word, give every state a weight, and hand the weighted average to the
-# decoder. Weights, because the decoder should not have to digest everything at once: for "help" in
-# the sentence of section 2, the words "mir", "helfen" and "zu" may matter more than "kannst", "du"
-# and "satz". (That is a guess, and the numbers in the picture are an illustration; section 8
-# measures.)
+# decoder. This average is the **context**.
+#
+# Why weights? Because not every word matters at every step. Take "help" in the long question of
+# section 2: "mir", "helfen" and "zu" may matter more than "kannst", "du" and "satz". (That is a
+# guess, and the numbers in the picture are an illustration; section 8 measures.)
 #
 # > **You may have read** that the network must remember the sentence in "one single hidden unit".
-# > A unit is one number. The bottleneck is one hidden *state*: a vector of many units, whose
-# > number stays the same however long the sentence is.
+# > A unit is one number. The bottleneck is one hidden *state*: a vector of many units, and always
+# > of equally many, however long the sentence is.
 
 # %% [markdown]
 # ## 4. RNN #1: annotations
+#
+# Here is the whole mechanism at the moment when the decoder writes its second word. We build it
+# from the bottom to the top: RNN #1 in this section, attention and RNN #2 in the next.
 #
 # ![Diagram of one decoder step with the German words kannst, du, mir, helfen. At the bottom RNN #1:
 # a chain of forward states h_F from left to right, a chain of backward states h_B from right to
@@ -244,24 +254,25 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # gives o2, a score for every word, and the word written is
 # you.](../figures/attention_rnn.svg)
 #
-# This is the whole mechanism at the moment when it writes its second word. We build it from the
-# bottom to the top.
-#
 # | symbol | meaning | in this section |
 # |---|---|---|
-# | $S$ | number of source words | 5 |
+# | $S$ | number of source words | 5, with "?" |
 # | $x^{(j)}$ | embedding of source word $j$ | width 4 |
 # | $h_F^{(j)}$, $h_B^{(j)}$ | states at word $j$ of the forward and the backward direction | width 3 each |
 # | $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$ | annotation of word $j$: the two states, concatenated | width 6 |
-#
-# Formulas count from 1, Python from 0: $h^{(1)}$ is `h[0]`. Comments in the code give shapes: `S`
-# German words, `E` the width of an embedding, `h` the width of one direction's state, and later `B`
-# sentences in a batch, `T` English words, `V` entries in the English vocabulary.
 #
 # Why two directions? A forward state at word $j$ has read words 1 to $j$ and knows nothing of what
 # follows. "sie ist" is *she is*, "sie sind" is *they are*: what comes later can decide what a word
 # means. The backward state has read words $S$ down to $j$. Together they have read everything, with
 # word $j$ most recently.
+#
+# Formulas count from 1, Python from 0: $h^{(1)}$ is `h[0]`. Comments in the code give shapes. There
+# `S` stands for the German words, `E` for the width of an embedding, and `h` for the width of one
+# direction's state, so an annotation has the shape `(2h,)`. Later come `B` sentences in a batch,
+# `T` English words and `V` entries in the English vocabulary.
+#
+# We read the words one by one, once from the left and once from the right. The weights are those of
+# an `nn.GRU`, so that we can compare our loops with it.
 
 # %%
 words = ["kannst", "du", "mir", "helfen", "?"]
@@ -273,6 +284,7 @@ rnn = nn.GRU(4, 3, bidirectional=True, batch_first=True)
 def cell(suffix):
     """A GRU cell, which makes one step, with the weights of one direction of `rnn`."""
     one_step = nn.GRUCell(4, 3)
+    # nn.GRU calls its weights weight_ih_l0 (forward), weight_ih_l0_reverse (backward), and so on.
     names = ["weight_ih", "weight_hh", "bias_ih", "bias_hh"]
     one_step.load_state_dict({name: getattr(rnn, f"{name}_l0{suffix}") for name in names})
     return one_step
@@ -293,7 +305,8 @@ print(forward_states.shape, backward_states.shape)
 
 # %% [markdown]
 # Now comes the step that is easily forgotten. The backward direction produces its states with the
-# **last word first**. Before the two are joined, its list has to be turned around.
+# **last word first**. Before the two are joined, its list has to be turned around. `nn.GRU` does so
+# itself, and `annotations` from `course_utils` does it for two given lists of states.
 
 # %%
 h = torch.stack(
@@ -322,9 +335,9 @@ for word, row in zip(words, difference, strict=True):
 assert (difference[:-1, :3] == 0).all() and (difference[:, 3:].max(dim=1).values > 0).all()
 
 # %% [markdown]
-# The forward states of the first four words cannot know it; all backward states do. Had we not
-# turned the list around, the annotation of "kannst" would hold a backward state that has read
-# nothing but "?".
+# The forward states of the first four words cannot know the last one; all backward states do. Had
+# we not turned the list around, the annotation of "kannst" would hold a backward state that has
+# read nothing but "?".
 #
 # The widths add up. Two directions of 128 give annotations of 256:
 
@@ -342,8 +355,9 @@ assert wide(x.unsqueeze(0))[0].shape == (1, 5, 128 + 128)
 # %% [markdown]
 # ## 5. Attention: scores, weights, context
 #
-# The decoder is about to write word $i$. Its state $s^{(i-1)}$ has read every word so far but
-# the last, which was chosen from it. It asks each annotation: how well do you match what I need now?
+# The decoder is about to write word $i$. What it knows so far is in its state $s^{(i-1)}$. (Only
+# the word just written is not in there: it was chosen from this state, and goes into the next one.)
+# The state asks each annotation: how well do you match what I need now?
 #
 # | symbol | meaning | shape here |
 # |---|---|---|
@@ -353,11 +367,17 @@ assert wide(x.unsqueeze(0))[0].shape == (1, 5, 128 + 128)
 # | $\alpha_{ij}$ | weight of source word $j$ at step $i$ | one number |
 # | $c^{(i)}$ | context vector of step $i$ | (6,) |
 #
+# An annotation has width 6. The widths 7 and 8 are free to choose.
+#
 # **1. Score.** A small network with one hidden layer compares the state with one annotation:
 #
 # $$e_{ij} = v^\top \tanh\!\left(W s^{(i-1)} + U h^{(j)}\right)$$
 #
-# **2. Weights.** A softmax over the source words makes them positive, with sum one:
+# $W$ and $U$ bring the two to one width, so that they can be added; $v$ makes one number of the
+# result. Why the tanh? Without it, the state would add the same number $v^\top W s^{(i-1)}$ to
+# every score, and a softmax does not notice that: the state could ask nothing.
+#
+# **2. Weights.** A softmax over the source words turns scores into positive numbers with sum one:
 #
 # $$\alpha_{ij} = \frac{\exp(e_{ij})}{\sum_{k=1}^{S} \exp(e_{ik})}$$
 #
@@ -365,10 +385,11 @@ assert wide(x.unsqueeze(0))[0].shape == (1, 5, 128 + 128)
 #
 # $$c^{(i)} = \sum_{j=1}^{S} \alpha_{ij}\, h^{(j)}$$
 #
-# First as it stands there, for one step of the decoder, with loops over the source words.
+# First just as the formulas say, for one step of the decoder, with loops over the source words.
 
 # %%
 s = torch.randn(7)  # (decoder_dim,)
+# Divided by the root of the width, the random matrices keep the sums moderate.
 W = torch.randn(8, 7) / math.sqrt(7)
 U = torch.randn(8, 6) / math.sqrt(6)
 v = torch.randn(8)
@@ -391,8 +412,8 @@ assert torch.allclose(alpha.sum(), torch.tensor(1.0))
 
 # %% [markdown]
 # Nothing is trained, so these weights mean nothing yet. But the arithmetic is complete. In
-# matrices, all annotations are scored at once: the rows of $H$ are the $h^{(j)}$, and $W s$ is
-# added to every row of $H U^\top$.
+# matrices, all annotations are scored at once: the rows of $H$ (in the code `h`) are the $h^{(j)}$,
+# and $W s$ is added to every row of $H U^\top$.
 
 # %%
 scores = torch.tanh(W @ s + h @ U.T) @ v  # (8,) + (S, 8) -> (S, 8) -> (S,)
@@ -408,7 +429,8 @@ print("matrix form equals loops:", torch.allclose(matrix_context, context, atol=
 # `course_utils.attention.BahdanauAttention` does this for a batch of sentences. $W$, $U$ and $v$
 # are linear layers without bias, and a mask says which words may be attended to. Sentences of
 # different lengths need it: the short ones are filled up with padding, and padding deserves no
-# weight. `True` means *may attend*; lecture 4 is all about masks.
+# weight. So its scores become $-\infty$ *before* the softmax, and $\exp(-\infty) = 0$. `True` means
+# *may attend*; lecture 4 is all about masks.
 
 # %%
 attend = BahdanauAttention(decoder_dim=7, encoder_dim=6, attention_dim=8)
@@ -416,7 +438,7 @@ attend.load_state_dict({"W.weight": W, "U.weight": U, "v.weight": v.unsqueeze(0)
 
 states = torch.stack([s, s])  # (B, decoder_dim)
 batch = torch.stack([h, h])  # (B, S, 2h): the same sentence twice
-mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])  # (B, S): twice padded in row 2
+mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])  # (B, S): row 2 ends in padding
 
 with torch.no_grad():
     contexts, batch_weights = attend(states, batch, mask)  # (B, 2h), (B, S)
@@ -426,17 +448,17 @@ with torch.no_grad():
 print("hidden words get the weights", batch_weights[1, 3:].tolist())
 
 # %% [markdown]
-# > **You may have read** three things about these formulas that go wrong.
+# > **You may have read** these formulas in a form that goes wrong.
 # >
 # > - "$c_i = \sum_{i} \alpha_{ij} h^{(j)}$." The sum runs over the **source** words $j$. The index
 # >   $i$ names the step of the decoder, an *output*, and stays the same in the whole sum.
 # > - "The normalisation is similar to the softmax." It **is** the softmax. Its denominator has an
 # >   index of its own, $k$, because $j$ is already taken.
-# > - Texts that never say what $e_{ij}$ is. Without the score there is nothing to normalise, and
+# > - Some texts never say what $e_{ij}$ is. Without the score there is nothing to normalise, and
 # >   nothing that could learn: $W$, $U$ and $v$ are all the parameters that attention has here.
 #
 # $U h^{(j)}$ does not depend on $i$, so a program computes it once per sentence. $W s^{(i-1)}$
-# changes with every step. A batch of steps at once is impossible here: step $i$ needs the state
+# changes with every step. And the steps cannot be computed all at once: step $i$ needs the state
 # that step $i-1$ produced. Lecture 2 removes this chain.
 #
 # ### RNN #2: one step
@@ -448,7 +470,7 @@ print("hidden words get the weights", batch_weights[1, 3:].tolist())
 # In our model $f$ is a GRU cell. The word's embedding and the context, side by side, are its input.
 # A last linear map turns $s^{(i)}$ and $c^{(i)}$ into $o^{(i)}$, one score for every English word.
 # (The picture of section 4 leaves out the line from $c^{(2)}$ to $o^{(2)}$. Bahdanau et al. also
-# use $y^{(i-1)}$ here, and a maxout layer.)
+# use $y^{(i-1)}$ here, and one more layer.)
 #
 # Where does the chain begin? $s^{(0)}$ is a learned linear map of the summary, followed by tanh. So
 # the model with attention gets the summary too, but only there.
@@ -468,6 +490,7 @@ assert s_new.shape == s.shape and o.shape == (11,)
 # ## 6. Teacher forcing and inference
 #
 # Which word is "the word before", $y^{(i-1)}$? There are two answers, and they make two programs.
+# Two special tokens help: `<bos>` marks the beginning of a sentence, `<eos>` its end.
 #
 # | | training: **teacher forcing** | use: **inference** |
 # |---|---|---|
@@ -476,18 +499,23 @@ assert s_new.shape == s.shape and o.shape == (11,)
 # | ends | with the true translation | when the model writes `<eos>`, or at a limit |
 # | a wrong word | costs loss once | is read at the next step; one mistake may lead to the next |
 #
+# Why the true word in training? At first the model writes nonsense, and there is no right next word
+# after nonsense.
+#
 # `<bos>` stands before the first word, so the decoder reads the translation shifted by one place.
 # What it reads is always a *word*: $o^{(i)}$ is a list of scores, and inference feeds back the word
 # chosen from it.
 #
-# The class `Seq2Seq` holds everything from sections 4 and 5; its `forward` is teacher forcing. With
-# `attention_dim=None` the context is the summary at every step: that is the model with the
-# bottleneck. Otherwise the two are the same.
+# The class `Seq2Seq` holds everything from sections 4 and 5: `encode` makes the annotations,
+# `start` the state $s^{(0)}$, `step` the scores $o^{(i)}$ and the new state. Its `forward` takes
+# all steps with teacher forcing; the cell checks that against a loop. With `attention_dim=None` the
+# context is the summary at every step: that is the model with the bottleneck. Otherwise the two are
+# the same.
 
 # %%
 torch.manual_seed(0)
 tiny = Seq2Seq(len(german), len(english), embedding_dim=5, hidden_dim=3, attention_dim=7)
-pairs = data.collate(test[:3], german, english)  # three sentences, padded
+pairs = data.collate(test[:3], german, english)  # ids of three sentences, padded
 reads, says = pairs.target[:, :-1], pairs.target[:, 1:]  # (B, T): shifted by one
 
 print("decoder reads:", [english.words[k] for k in reads[0, :5]])
@@ -549,8 +577,8 @@ print("the loop agrees with course_utils.rnn.translate")
 # - **equal cost**: a step with attention took about 1.7 times as long where we measured. So the
 #   model without it gets 2000 steps of 64 sentences and the model with it only 1200.
 #
-# The hidden states are small on purpose. A wider summary moves the wall to longer sentences, as we
-# will see.
+# The hidden states are small on purpose. A wider summary moves the wall, the length at which
+# translations fail, to longer sentences, as we will see.
 
 
 # %%
@@ -559,6 +587,7 @@ def train_model(attention_dim, steps, seed):
     torch.manual_seed(seed)
     model = Seq2Seq(len(german), len(english), 128, 28, attention_dim)
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01, betas=(0.9, 0.98))
+    # The learning rate rises during the first tenth of the steps, then falls towards zero.
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.01, steps, pct_start=0.1)
     stream = data.batches(train, german, english, batch_size=64, seed=seed)
     for step, (source, target) in zip(range(1, steps + 1), stream, strict=False):
@@ -568,7 +597,7 @@ def train_model(attention_dim, steps, seed):
         )
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # no single batch may pull too hard
         optimizer.step()
         schedule.step()
         if step % 400 == 0:
@@ -583,13 +612,18 @@ def train_model(attention_dim, steps, seed):
 SEED = 0  # try another one
 
 # %% [markdown]
-# Each of the next two cells takes about half a minute.
+# Each of the next two cells takes about half a minute. The loss printed is that of one batch. A
+# batch holds sentences of similar length, short ones or long ones, so expect the loss to jump.
 
 # %% tags=["nbval-ignore-output"]
 without = train_model(attention_dim=None, steps=2000, seed=SEED)
 
 # %% tags=["nbval-ignore-output"]
 with_attention = train_model(attention_dim=64, steps=1200, seed=SEED)
+
+# %% [markdown]
+# Now both translate the test sentences, by inference. We count exact matches in five groups of
+# sentence length, and let the dictionary of section 2 take part.
 
 
 # %%
@@ -680,8 +714,8 @@ plotting.show(
 # | one vector | 0.99 | 0.95 | 0.74 | 0.29 | 0.04 |
 #
 # The wall moves, it does not go away. Or was the training too short to tell? Here are the models
-# with one vector after six and five times as many steps, on the 3000 test sentences and on 3000 of
-# the sentences that they were trained on:
+# with one vector after more steps: six times as many with 28 units, five times with 128. We measure
+# on the 3000 test sentences and on 3000 of the sentences that they were trained on:
 #
 # | share right, one vector | | 3–7 | 8–11 | 12–15 | 16–19 | 20–28 |
 # |---|---|---|---|---|---|---|
@@ -690,9 +724,10 @@ plotting.show(
 # | 128 units, 4500 steps | test | 0.99 | 0.99 | 0.94 | 0.74 | 0.44 |
 # | | training | 1.00 | 1.00 | 1.00 | 0.99 | 0.86 |
 #
-# Training moves the wall too. But with 28 units, the longest sentences fail even when they have been
-# seen in training. With 128, most of those that were seen come out right, and more than half of the
-# new ones do not. The model with attention got 98 of 100 new ones right after 600 steps.
+# Training moves the wall too. But look at the longest sentences. With 28 units they fail even when
+# they have been seen in training. With 128 units most of them come out right if they were seen, and
+# fewer than half if they are new. The model with attention got 98 of 100 new ones right after 600
+# steps.
 #
 # What does a full vector forget? Here are three long sentences that only attention got right. (What
 # is too long for one line is cut.)
@@ -709,9 +744,9 @@ for pair, good, bad in zip(
 
 # %% [markdown]
 # Phrase by phrase, the model with one vector still writes good English: grammar is the same in all
-# sentences, and the decoder has learned it. What gets lost is what *this* sentence says. A clause is
-# dropped, two clauses melt into one, or one is said again, in about a third of the wrong
-# translations of this length until the limit of 31 words.
+# sentences, and the decoder has learned it. What gets lost is what *this* sentence says. A clause
+# is dropped, two clauses melt into one, or one is said again. About a third of the wrong
+# translations of this length repeat themselves until the limit of 31 words.
 
 # %% [markdown]
 # ## 8. Reading the alignment
@@ -776,8 +811,8 @@ plotting.show(
 
 # %% [markdown]
 # The same weights as lines between the two sentences: the thicker a line, the larger the weight.
-# Solid lines lead to the true origin, dashed ones to other words. Where solid lines cross, the two
-# languages order their words differently.
+# Solid lines lead to the true origin, dashed ones to other words; weights below 0.05 are left out.
+# Where solid lines cross, the two languages order their words differently.
 
 
 # %%
@@ -811,6 +846,9 @@ plotting.show(
     "helfen, and crosses the one from help to helfen. Weights of at least 0.2: "
     + in_words(example_weights, english_words, german_words),
 )
+
+# %% [markdown]
+# In both pictures the decoder was given the true words. What does it write by itself?
 
 # %% tags=["nbval-ignore-output"]
 print(" ".join(write(with_attention, example.source)[0]))
@@ -847,8 +885,8 @@ assert first_group > second_group
 
 # %% [markdown]
 # How good is the alignment in general? For each English word of 1000 test sentences we ask whether
-# its largest weight lies on a true German origin. As a comparison: always guess the German word at
-# the same position.
+# its largest weight lies on a true German origin, and if not, how many places beside it. As a
+# comparison: always guess the German word at the same position.
 
 # %%
 chunks = [test[start : start + 250] for start in range(0, 1000, 250)]
@@ -891,10 +929,11 @@ def found_blind(pairs):
     mean = (shares.unsqueeze(1) @ source.annotations).squeeze(1)  # (B, 2h)
     found = []
     for read, said in zip(target[:, :-1].unbind(1), target[:, 1:].unbind(1), strict=True):
+        # One blind step, asked for its word and then forgotten.
         blind = model.decoder(torch.cat([model.tgt_embedding(read), mean], dim=-1), state)
         logits = model.generator(torch.cat([blind, mean], dim=-1))  # (B, V)
         found.append(logits.argmax(dim=-1) == said)
-        _, state, _ = model.step(read, state, source)
+        _, state, _ = model.step(read, state, source)  # on, with sight
     return torch.stack(found, dim=1)
 
 
@@ -902,6 +941,7 @@ def found_blind(pairs):
 by_look, by_word = defaultdict(list), defaultdict(list)
 blind_rows = [row.tolist() for chunk in chunks for row in found_blind(chunk)]
 for pair, looked, found in zip(test[:1000], looks, blind_rows, strict=True):
+    # `found` is longer than the sentence: it goes on with <eos> and padding.
     for word, at_origin, right in zip(pair.target.split(), looked, found, strict=False):
         by_look[at_origin].append(right)
         by_word[word].append((at_origin, right))
@@ -936,8 +976,8 @@ for word in ["to", ",", "for", "day", "his", "buy", "translate"]:
 # %% [markdown]
 # ## 9. Step through the decoder
 #
-# Choose a sentence and move the slider: before each word, watch the weights move. The line above
-# shows what has been written so far. This time the decoder reads its own words.
+# Choose a sentence and move the slider, and watch the weights move from word to word. The line
+# above the bars shows what has been written so far. This time the decoder reads its own words.
 
 # %%
 sentences = [example.source, *[pair.source for pair in test if len(pair.source.split()) == 9][:3]]
@@ -1006,10 +1046,10 @@ plotting.show(
 # chain: any two words are one step apart. So why keep the chain? (One part of it will stay: at
 # inference, a word must be written before it can be read.)
 #
-# [Lecture 2](02_basic_self_attention.ipynb) drops it. The words of *one* sentence compare each other
-# and mix each other, all at once. Attention between two sentences returns in
-# [lecture 8](08_transformer.ipynb) under the name *cross-attention*, and its curve will be drawn
-# beside the two of section 7.
+# [Lecture 2](02_basic_self_attention.ipynb) drops it. The words of *one* sentence compare each
+# other and mix each other, all at once. Attention between two sentences returns in
+# [lecture 8](08_transformer.ipynb) under the name *cross-attention*. The transformer's curve will be
+# drawn there, beside the two of section 7.
 #
 # ## Summary
 #
@@ -1051,12 +1091,14 @@ plotting.show(
 #
 # </details>
 #
-# **3.** Of what are the columns of the weights $\alpha$ sums, and must they be one?
+# **3.** In the map of section 8, each row of weights sums to one. Must each column, too? What does
+# the sum of a column tell you?
 #
 # <details><summary>Answer</summary>
 #
-# Of the weights that one source word gets over all target words. Nothing normalises them. A word
-# that is looked at several times has a larger sum, and one that is never looked at a sum near zero.
+# No: nothing normalises a column. Its sum is the weight that one source word gets over all target
+# words. A word that is looked at several times has a large sum, one that is never looked at a sum
+# near zero.
 #
 # </details>
 #

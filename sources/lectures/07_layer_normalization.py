@@ -17,9 +17,9 @@
 # %% [markdown]
 # # Lecture 7: Layer norm, residuals, dropout and the feed-forward network
 #
-# Attention mixes the words of a sentence. Stack a few fresh attentions on top of each other, and
-# all words of a sentence end up as nearly the same vector: section 5 measures it. This lecture adds
-# the four plain parts that turn attention into a layer that can be stacked.
+# Attention mixes the words of a sentence. Stack a few untrained attentions on top of each other,
+# and all words of a sentence end up as nearly the same vector: section 5 measures it. This lecture
+# adds the four plain parts that turn attention into a layer that can be stacked.
 #
 # **Afterwards you will be able to**
 #
@@ -69,14 +69,22 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | dropout | sets random entries to zero in training | 6 |
 # | feed-forward network | transforms each token by itself | 7 |
 #
-# The two halves of the picture hold the same parts in a different order. Sections 8 to 10
-# measure what the order decides.
+# Self-attention is the multi-head attention of lecture 5. It and the feed-forward network are the
+# two **sublayers**. The thick blue line that leads past them is the **stream**. Lecture 8 builds an
+# encoder from such layers, hence the name *encoder layer*.
+#
+# LN is short for layer norm. Post-LN has it after each plus, pre-LN before each sublayer; the parts
+# are the same. Sections 8 to 10 measure what the order decides.
 
 # %% [markdown]
 # ## 2. Layer norm, one token at a time
 #
-# A token is a vector $x$ of $D$ numbers. Layer norm subtracts their mean, divides by their spread,
-# and then lets the model choose a new scale and a new centre for each feature:
+# How large are the numbers that one sublayer hands to the next? That depends on its weights, and
+# they change with every training step. Layer norm brings each token to a known size.
+#
+# A token is a vector $x$ of $D$ numbers. Layer norm subtracts their mean, divides by their spread
+# (the standard deviation σ), and then lets the model choose a new scale and a new centre for each
+# feature:
 #
 # $$\mu = \frac{1}{D} \sum_{k=1}^{D} x_k \qquad
 # \sigma^2 = \frac{1}{D} \sum_{k=1}^{D} (x_k - \mu)^2 \qquad
@@ -89,7 +97,8 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | $\gamma$, $\beta$ | learned scale and shift per feature, same for all tokens | `gamma`, `beta` |
 # | $\varepsilon$ | a small constant that keeps the root away from zero | $10^{-5}$ |
 #
-# Slowly first: a loop over sentences, tokens and features.
+# Slowly first: a loop over sentences, tokens and features. γ and β are random here, as if training
+# had chosen them, so the token does not come out with mean 0.
 
 # %%
 torch.manual_seed(7)
@@ -146,8 +155,12 @@ for width in (5, 512):
 
 # %% [markdown]
 # **ε stands inside the root.** $\sqrt{\sigma^2 + \varepsilon}$ and $\sigma + \varepsilon$ look
-# alike. They differ where a token's features hardly vary. And where they do not vary at all, the
-# slope of the root at zero is infinite: the output is still fine, but the *gradient* is NaN.
+# alike. They differ for a faint token, one whose features hardly vary. With $\sigma = 0.001$ the
+# variance is $10^{-6}$, ten times *less* than ε: inside the root, ε keeps the token faint; outside,
+# the token is blown up to nearly full size.
+#
+# And if the features do not vary at all, the form with ε outside takes the slope of $\sqrt{\ }$ at
+# zero, which is infinite. Its output is still fine, but its *gradient* is NaN.
 
 
 # %%
@@ -158,26 +171,27 @@ def with_eps_outside(token):
 
 
 flat = torch.full((D,), 3.0)  # all features equal
-gradients, faint = {}, {}
+faint = 1e-3 * x[0, 0] / x[0, 0].std(correction=0)  # σ = 0.001
+gradients, spreads = {}, {}
 for place, norm in [("inside", layers.LayerNorm(D)), ("outside", with_eps_outside)]:
     token = flat.clone().requires_grad_()
     norm(token)[0].backward()
     gradients[place] = token.grad
-    faint[place] = norm(1e-3 * x[0, 0] / x[0, 0].std(correction=0)).std(correction=0).item()
-    print(f"ε {place:>7}: spread of a faint token {faint[place]:.2f}, gradient", end=" ")
-    print("finite" if token.grad.isfinite().all() else "NaN")
+    spreads[place] = norm(faint).std(correction=0).item()
+    gradient = "finite" if token.grad.isfinite().all() else "NaN"
+    print(f"ε {place:>7}: the faint token's spread {spreads[place]:.2f}", end=", ")
+    print(f"the flat token's gradient {gradient}")
 assert gradients["inside"].isfinite().all()
 assert gradients["outside"].isnan().any()
-assert faint["inside"] < 0.5 and faint["outside"] > 0.9
+assert spreads["inside"] < 0.5 and spreads["outside"] > 0.9
 
 # %% [markdown]
 # **γ and β belong to it.** After the division every token has mean 0 and, up to ε, length
-# $\sqrt{D}$: two numbers of each token, its centre and its size, are gone for good. That is also
-# the strength of the method: whatever the sublayer before did to scale and offset, the next one
-# gets inputs of a known size.
+# $\sqrt{D}$. Two numbers of each token, its centre and its size, are gone for good. That is what we
+# wanted: $10 x - 4$ gives the same as $x$.
 #
 # γ and β do not bring these two numbers back, since they are the same for all tokens. They let
-# training choose a size and a centre for each *feature*. They start at one and zero. In a module
+# training choose a size and a centre for each *feature*, and start at one and zero. In a module
 # they must be an `nn.Parameter` each: an optimiser never sees a plain tensor, and
 # `model.to(device)` leaves it behind. (Whether a model needs them is another question: Xu et al.,
 # 2019, found that several models do as well or better without.)
@@ -195,8 +209,9 @@ print("the same for 10 x - 4:", torch.allclose(plain(10 * x - 4), normed, atol=1
 # %% [markdown]
 # ## 3. Which axes?
 #
-# Batch norm (Ioffe and Szegedy, 2015) has the same formula and other axes. A batch of sentences has
-# three axes, $(B, T, D)$, and the question is always: **which entries share one mean?**
+# Before layer norm there was batch norm (Ioffe and Szegedy, 2015), first shown on image networks. It
+# has the same formula and other axes. A batch of sentences has three axes, $(B, T, D)$, and the
+# question is always: **which entries share one mean?**
 #
 # ![Three panels, each with the same two sentences as grids, one row per token and one column per
 # feature: can you help me, and i read followed by two hatched pads. Filled cells share one mean.
@@ -235,7 +250,7 @@ print("loop equals nn.BatchNorm1d:", torch.allclose(by_module, batch_by_loop, at
 # > `nn.LayerNorm((T, D))` would be the version per sentence, and then a word's output would depend
 # > on the words around it.
 #
-# The test is simple: change one token, and see which outputs change.
+# A simple test tells the three apart: change one token, and see which outputs change.
 
 
 # %%
@@ -258,6 +273,8 @@ assert torch.allclose(normalise(x, (1, 2)), nn.LayerNorm((T, D))(x), atol=1e-5)
 assert torch.allclose(normalise(x, (0, 1)), by_module, atol=1e-5)
 
 # %% [markdown]
+# Only under layer norm is each token on its own. Under batch norm the whole batch moves.
+#
 # Choose the axes yourself. The picture marks, for the framed entry (feature 3 of "you"), every
 # entry of the batch that takes part in its mean. The name of your choice stands above it.
 
@@ -281,11 +298,12 @@ SENTENCES = [["can", "you", "help", "me"], ["i", "read", "‹pad›", "‹pad›
 
 def draw_choice(chosen, axes_of_figure):
     """Mark the entries that share a mean with feature 3 of token 2 of sentence 1."""
-    mask = torch.zeros(2, 4, 6)  # (B, T, D)
+    cells = torch.zeros(2, 4, 6)  # (B, T, D)
     entry = {"B": 0, "T": 1, "D": 2}  # where the framed entry is on each axis
-    mask[tuple(slice(None) if axis in chosen else place for axis, place in entry.items())] = 1.0
+    # A chosen axis is taken whole, any other only at the framed entry's place.
+    cells[tuple(slice(None) if axis in chosen else place for axis, place in entry.items())] = 1.0
     for sentence, ax in enumerate(axes_of_figure):
-        ax.pcolormesh(mask[sentence], cmap="Blues", vmin=0, vmax=1.3, edgecolors="#5F5F5F", lw=1.2)
+        ax.pcolormesh(cells[sentence], cmap="Blues", vmin=0, vmax=1.3, edgecolors="#5F5F5F", lw=1.2)
         ax.set_yticks([0.5, 1.5, 2.5, 3.5], SENTENCES[sentence])
         ax.set_xticks([])
         ax.set(ylim=(4, 0), aspect="equal")
@@ -316,7 +334,8 @@ _ = widgets.interact(
 )
 
 # %% [markdown]
-# Four of the eight choices, side by side:
+# Four of the eight choices, side by side. (Instance norm is another one from image networks. We
+# shall not need it.)
 
 # %%
 figure, grid = plt.subplots(2, 4, figsize=(14, 5.2))
@@ -358,9 +377,10 @@ print(f"under batch norm by {leak_batch:.2f}")
 print(f"under layer norm by {leak_layer:.2f}")
 
 # %% [markdown]
-# **2. One entry has no spread.** Decoding produces one word at a time, so one sentence may bring
-# one entry per feature. Batch norm in training mode refuses it: there is no spread to divide by. It
-# needs a second mode that takes mean and variance from elsewhere. Layer norm does not even notice.
+# **2. One entry has no spread.** A decoder writes one word at a time. With a single sentence, each
+# feature then has one entry, and there is no spread to divide by: batch norm as used in training
+# refuses. It needs a second mode that takes mean and variance from elsewhere. Layer norm does not
+# even notice.
 
 # %%
 one_word = torch.randn(1, 16)
@@ -374,14 +394,14 @@ print("layer norm:", nn.LayerNorm(16)(one_word).shape)
 
 # %% [markdown]
 # **3. Two modes that disagree.** In training, batch norm uses mean and variance of the batch at
-# hand. In evaluation it uses averages that it collected, because one sentence must not depend on
-# which others happen to be translated with it. So the same words come out differently in the two
-# modes, the more so the smaller the batch.
+# hand. In evaluation a sentence must not depend on which others happen to be translated with it, so
+# batch norm uses averages that it collected in training, the *running statistics*. The same words
+# come out differently in the two modes, the more so the smaller the batch.
 #
 # **4. Pads count.** How many pads a sentence gets depends on its longest neighbour. If they are
 # zeros, they pull the mean towards zero and, unless the mean was large, shrink the variance.
 #
-# We take German sentences from lecture 1's corpus and random word vectors. For the modes, the
+# We measure 3 and 4 on German sentences from lecture 1's corpus, with random word vectors. The
 # running statistics are a plain average (`momentum=None`) over 100 batches without pads. That is a
 # mild case: in real training the vectors move, and an average over old batches is out of date.
 
@@ -398,7 +418,8 @@ def some_words(batch_size):
 
 
 # %% [markdown]
-# The two measurements: training against evaluation mode, and with pads against without.
+# The two measurements: training against evaluation mode, and with pads against without. Both
+# differences are relative to the size of the output.
 
 
 # %%
@@ -406,14 +427,15 @@ def mode_gap(batch_size, seed):
     """Difference between training and evaluation mode, relative to the output."""
     torch.manual_seed(seed)
     embedding = nn.Embedding(len(german), 16)
-    norm = nn.BatchNorm1d(16, momentum=None, affine=False)
+    norm = nn.BatchNorm1d(16, momentum=None, affine=False)  # no γ, no β
     for _ in range(100):
         norm(embedding(some_words(batch_size)))
-    norm.eval()
+    norm.eval()  # from here on it uses the running statistics
     difference, size = 0.0, 0.0
     for _ in range(20):
         entries = embedding(some_words(batch_size))  # (words, 16)
-        difference += (F.batch_norm(entries, None, None, training=True) - norm(entries)).norm() ** 2
+        in_training = F.batch_norm(entries, None, None, training=True)  # this batch's own
+        difference += (in_training - norm(entries)).norm() ** 2
         size += norm(entries).norm() ** 2
     return (difference / size).sqrt().item()
 
@@ -469,20 +491,22 @@ assert ((at_1 / at_64 > 5) & (at_1 / at_64 < 12)).all()  # one over the root of 
 assert ((pad_gaps[:, -1] > 0.5) & (pad_gaps[:, -1] < 0.7)).all()
 
 # %% [markdown]
+# (Here and below, a line is the median over the seeds, and the band around it their range.)
+#
 # The gap between the modes falls like one over the root of the batch size: a mean of few words is a
 # rough estimate. Shen et al. (2020) looked into transformers in training, and found that the
 # statistics of a batch fluctuate much more there than in a network for images. Wang et al. (2022)
 # found that the gap between the two modes is the main reason why batch norm does worse on text.
 #
 # Awkward is not impossible. A mask keeps pads out of the statistics, and large batches make them
-# steadier. (The leak stays, wherever the future must be hidden.) Layer norm needs none of this: each
-# token is on its own, in training as in evaluation. (It normalises pads too. They do no harm there,
-# but attention still needs its mask.)
+# steadier. (The leak stays, wherever the future must be hidden.) Layer norm needs none of this:
+# each token is on its own, in training as in evaluation. (It normalises pads too. They do no harm
+# there, but attention still needs its mask.)
 #
 # > **You may have read** that the original transformer has no inputs of varying length, because
 # > sentences are padded. Padding makes the tensor rectangular, not the sentences equally long; mask
 # > and layer norm together see to it that a sentence does not notice how many pads follow it. (The
-# > last test in section 8's first cell checks this for a whole layer.)
+# > last `assert` in section 8's first cell checks this for a whole layer.)
 #
 # > **You may have read** that transformers avoid batch norm because large text corpora need
 # > parallel computation. We found nothing that supports this. Networks with batch norm have been
@@ -498,14 +522,16 @@ assert ((pad_gaps[:, -1] > 0.5) & (pad_gaps[:, -1] < 0.7)).all()
 # $$y = x + f(x) \qquad\Longrightarrow\qquad
 # \frac{\partial y}{\partial x} = I + \frac{\partial f}{\partial x}$$
 #
-# The gradient that reaches the bottom of a stack is a product of one such matrix per sublayer.
-# Without the $I$, each factor shrinks it, at least with PyTorch's initial weights. With the $I$,
-# there is always one way down on which nothing is multiplied at all. (A norm that stands on this
-# way, as in post-LN, multiplies again. Section 8 comes back to it.)
+# On its way from the top of a stack to the bottom, the gradient is multiplied by one such matrix
+# per sublayer. Without the $I$, each of them shrinks it, at least with PyTorch's initial weights.
+# With the $I$, multiply out $(I + J_1)(I + J_2) \cdots$, where $J_k$ is the second summand
+# for sublayer $k$: one term is $I$ alone. There is always one way down on which nothing is
+# multiplied at all. (A norm that stands on this way, as in post-LN, multiplies again. Section 8
+# comes back to it.)
 #
-# We send a random gradient down a stack of feed-forward networks, and see how much of it
-# reaches the input. Four variants: with and without residual, with and without a layer norm after
-# each.
+# We send a random gradient down a stack of feed-forward networks (two linear maps with a ReLU
+# between them, section 7), and see how much of it reaches the input. Four variants: with and
+# without residual, with and without a layer norm after each.
 
 
 # %%
@@ -520,7 +546,7 @@ def surviving_gradient(depth, residual, norm, seed):
         if norm:
             stream = F.layer_norm(stream, (32,))
     from_above = torch.randn_like(stream)
-    stream.backward(from_above)
+    stream.backward(from_above)  # as if a loss further up had sent this gradient
     return (x.grad.norm() / from_above.norm()).item()
 
 
@@ -563,7 +589,8 @@ plotting.show(
 # shrinking. So vanishing gradients are not the whole reason for the plus.
 #
 # The other reason is what the stream *carries*. Attention averages, and averaging makes words
-# alike. We stack attention with layer norm, and measure how similar different words of a sentence
+# alike: before training, every word looks at all words about equally, so all get nearly the same
+# average. We stack attention with layer norm, and measure how similar different words of a sentence
 # are, as the average cosine between their vectors.
 
 
@@ -596,24 +623,27 @@ with torch.no_grad():
             assert (alike[:, 2] > 0.95).all()
 
 # %% [markdown]
-# Each column is one attention further up. Without the plus, all words of a sentence are nearly the
-# same vector after two untrained attentions, in spite of the layer norms: hardly anything is left
-# to tell them apart. Dong et al. (2021) prove that stacks of attention alone, with neither
-# residuals nor feed-forward networks, lose the differences between words doubly exponentially fast
-# in the depth. With the plus, each word keeps itself and adds what it heard.
+# The first column is the input, each further one is one attention higher. Without the plus, all
+# words of a sentence are nearly the same vector after two untrained attentions, in spite of the
+# layer norms: hardly anything is left to tell them apart. With the plus, each word keeps itself and
+# adds what it heard from the others.
+#
+# Dong et al. (2021) prove that stacks of attention alone, with neither residuals nor feed-forward
+# networks, lose the differences between words doubly exponentially fast in the depth: each layer
+# shrinks them by a larger factor than the one before.
 
 # %% [markdown]
 # ## 6. Dropout
 #
-# In training, dropout sets each entry to zero with probability $p$ and divides the others by $1 -
-# p$:
+# A network can come to rely on single telling entries that mean nothing outside its training data.
+# Dropout is meant to prevent that: any entry may be missing. In training it sets each entry to zero
+# with probability $p$ and divides the others by $1 - p$:
 #
 # $$\tilde{x}_k = \frac{m_k}{1 - p}\, x_k, \qquad m_k = 0 \text{ with probability } p
 # \text{, else } 1$$
 #
 # The division keeps the *expectation*: $\mathbb{E}[\tilde{x}_k] = \frac{1-p}{1-p}\,x_k = x_k$. So
-# in evaluation there is nothing to correct, and dropout does nothing at all. The idea behind it: a
-# network cannot rely on any single entry, because the entry may be missing.
+# in evaluation there is nothing to correct, and dropout does nothing at all.
 #
 # First by hand. (Which entries PyTorch's own dropout picks, with the same seed, depends on the
 # processor. The numbers here should be the same on yours.)
@@ -647,8 +677,8 @@ assert torch.equal(dropout(ones), ones)
 #
 # ### What happens to rows that summed to one
 #
-# Many models also drop attention weights. Lecture 2 was proud of rows that sum to one. Here are
-# four of them with $p = 0.5$.
+# In section 1's picture dropout stands behind each sublayer. Many models drop attention weights,
+# too. Lecture 2 was proud of rows that sum to one. Here are four of them with $p = 0.5$.
 
 # %%
 torch.manual_seed(13)
@@ -682,13 +712,15 @@ plotting.show(
 # Here "me" has lost every weight and hears nothing at all.
 #
 # Averaged over many draws each sum is still one. How far a single sum strays depends on how the row
-# spreads its weight. With $\alpha_{ij}$ for the weight of word $j$ in row $i$, and with a mask that
-# is independent for each weight, the variances add up:
+# spreads its weight. Let $\alpha_{ij}$ be the weight of word $j$ in row $i$. After dropout it is 0
+# or $\alpha_{ij}/(1-p)$, which has the variance $\frac{p}{1-p}\,\alpha_{ij}^2$. Each weight is
+# dropped independently of the others, so the variances add up:
 #
 # $$\operatorname{Var}\Bigl[\sum_j \tilde{\alpha}_{ij}\Bigr] = \frac{p}{1-p} \sum_j \alpha_{ij}^2$$
 #
 # A row that looks at one word only has $\sum_j \alpha_{ij}^2 = 1$: at $p = 0.5$ its sum is 0 or 2.
-# A row that spreads evenly over $S$ words has $\sum_j \alpha_{ij}^2 = 1/S$.
+# A row that spreads evenly over $S$ words has $\sum_j \alpha_{ij}^2 = 1/S$. The spread in the table
+# is the root of the variance.
 
 # %%
 torch.manual_seed(3)
@@ -709,6 +741,7 @@ for name, row in rows.items():
 # %%
 figure, axes = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True)
 for ax, (name, totals) in zip(axes, sums.items(), strict=True):
+    # Rounded, so that equal sums count as equal.
     values, counts = totals.mul(1000).round().div(1000).unique(return_counts=True)
     ax.bar(values, counts / len(totals), width=0.09, color="#0072B2")
     ax.axvline(1, color="#D55E00", linestyle="--", linewidth=2)
@@ -795,7 +828,7 @@ for name, f in [("feed-forward", ffn), ("attention", lambda x: attend(x, x, x)[0
 
 # %%
 without_relu = ffn.w_2(ffn.w_1(x))
-one_map = x @ (ffn.w_2.weight @ ffn.w_1.weight).T + ffn.w_2(ffn.w_1.bias)
+one_map = x @ (ffn.w_2.weight @ ffn.w_1.weight).T + ffn.w_2(ffn.w_1.bias)  # W₂ b₁ + b₂
 assert torch.allclose(without_relu, one_map, atol=1e-5)
 assert (ffn(x) < 0).any()
 assert not (torch.relu(ffn(x)) < 0).any()
@@ -855,6 +888,7 @@ print("random labels known by heart: linear map below 60 %, feed-forward network
 #
 # We put both together from the parts of `course_utils.layers.TransformerLayer` and compare. The
 # last word of the second sentence is a pad, so there is a mask; `True` means "may be attended to".
+# In eval mode dropout does nothing, so we can leave it out.
 
 # %%
 torch.manual_seed(5)
@@ -885,15 +919,17 @@ for norm_first in (False, True):
 # not on the sum: otherwise the stream itself would be full of holes.
 #
 # What does the order do to the stream? In post-LN, each sum is scaled back to spread 1, and with it
-# the input's part in it. In pre-LN nothing is scaled back, and from the bottom of a fresh stack to
-# its top the stream grows. So a pre-LN stack needs **one more norm at its end**.
+# the input's part in it. In pre-LN nothing is scaled back, and from the bottom of an untrained
+# stack to its top the stream grows. So a pre-LN stack needs **one more norm at its end**.
 #
 # For this and for the next two sections we need a small model, six layers deep, and a task. The
 # task is to **reverse** a sequence of eight digits: each output position must find its partner with
-# attention. The initialisation is a choice, too. PyTorch's `nn.Linear` starts with small weights.
-# `nn.Transformer` uses larger ones, named after Xavier Glorot (Glorot and Bengio, 2010), with which
-# input and output of a linear map of about equal widths have about the same variance. We shall need
-# both.
+# attention.
+#
+# The initial weights are a choice, too. PyTorch's `nn.Linear` starts with small ones: the variance
+# of its output is about a third of its input's. `nn.Transformer` uses larger ones, named after
+# Xavier Glorot (Glorot and Bengio, 2010): between equal widths they about keep the variance. We
+# shall need both.
 
 
 # %%
@@ -935,15 +971,15 @@ seeds = range(5)
 def at_start(norm_first, xavier, seed):
     """Spread and similarity of the tokens after each layer of an untrained model."""
     torch.manual_seed(seed)
-    with evaluating(Reverser(norm_first, xavier)) as model:
+    with evaluating(Reverser(norm_first, xavier)) as model:  # eval mode, no gradients
         found = model.streams(torch.randint(0, 10, (64, 8)))
         return [[x.std().item(), similarity(x)] for x in found]
 
 
-start = {}
+top = {}
 for (init, xavier), (order, norm_first) in itertools.product(INITS.items(), ORDERS.items()):
     found = torch.tensor([at_start(norm_first, xavier, seed) for seed in seeds])
-    spread, alike = start[init, order] = found.unbind(dim=-1)  # (seeds, 1 + layers) each
+    spread, alike = found.unbind(dim=-1)  # (seeds, 1 + layers) each
     print(f"{init:<18} {order:<8} spread", "".join(f"{v:6.2f}" for v in spread.median(0).values))
     print(" " * 27, "alike ", "".join(f"{v:6.2f}" for v in alike.median(0).values))
 
@@ -951,13 +987,16 @@ for (init, xavier), (order, norm_first) in itertools.product(INITS.items(), ORDE
         assert torch.allclose(spread[:, 1:], torch.ones(len(seeds), 6), atol=1e-3)
     else:
         assert (spread[:, -1] > spread[:, 0]).all()
-assert (start["Xavier", "post-LN"][1][:, -1] > 0.9).all()
-assert (start["Xavier", "pre-LN"][1][:, -1] < 0.85).all()
+    top[init, order] = alike[:, -1]  # (seeds,)
+assert (top["Xavier", "post-LN"] > 0.9).all()
+assert (top["Xavier", "pre-LN"] < 0.85).all()
 
 # %% [markdown]
-# Each column is one layer further up. Two things to keep in mind for the experiments:
+# The first column is the input, each further one is one layer higher; "alike" is section 5's
+# similarity. Two things to keep in mind for the experiments:
 #
-# - Post-LN holds the spread at 1. Pre-LN lets it grow, to about 1.4 or 2.8 after six layers.
+# - Post-LN holds the spread at 1. Pre-LN lets it grow in six layers, to about 1.4 with PyTorch's
+#   weights and to about 2.8 with Xavier's.
 # - With Xavier's larger weights, the words of a sentence are **almost the same vector** at the top
 #   of a post-LN stack: similarity about 0.97. Section 5 shows why. An untrained attention adds
 #   much the same vector to every word (0.94 alike in section 5, with PyTorch's smaller weights).
@@ -966,11 +1005,14 @@ assert (start["Xavier", "pre-LN"][1][:, -1] < 0.85).all()
 #
 # ## 9. Gradients at the start
 #
-# Xiong et al. (2020) computed how large the gradients are at the very start of training. Their
-# theorem 1 bounds the gradient for the feed-forward network of the *last* layer. In post-LN the
-# bound does not depend on the number of layers $L$, in pre-LN it falls like $1/\sqrt{L}$. The
-# reason is the stream we just saw growing: the last norm divides by its spread. The theorem is
-# about weights of Xavier's size. A bound is not yet a size, so we measure ten random models each.
+# Does the order matter for training? One suspect is the size of the first gradients: where they are
+# large, the first steps may be too large. Xiong et al. (2020) computed it. Their theorem 1 is an
+# upper bound for the gradient in the feed-forward network of the *last* layer, with weights of
+# Xavier's size. In post-LN the bound does not depend on the number of layers $L$, in pre-LN it
+# falls like $1/\sqrt{L}$: the last norm divides by the spread of the stream, which we just saw
+# growing.
+#
+# A bound is not yet a size, so we measure ten random models each.
 
 
 # %%
@@ -979,7 +1021,7 @@ def gradient_by_layer(norm_first, xavier, num_layers, seed):
     torch.manual_seed(seed)
     model = Reverser(norm_first, xavier, num_layers)
     ids = torch.randint(0, 10, (64, 8))
-    F.cross_entropy(model(ids).flatten(0, 1), ids.flip(1).flatten()).backward()
+    F.cross_entropy(model(ids).flatten(0, 1), ids.flip(1).flatten()).backward()  # reversed digits
     return [layer.feed_forward.w_2.weight.grad.norm().item() for layer in model.layers]
 
 
@@ -1000,7 +1042,7 @@ figure, axes = plt.subplots(1, 3, figsize=(14, 4.8), sharey=True)
 for ax, init in zip(axes, INITS, strict=False):
     for order in ORDERS:
         plotting.seed_curves(range(1, 7), by_layer[init, order], order, ax)
-    ax.set(xlabel="layer, the output is above 6", title=f"six layers, {init}")
+    ax.set(xlabel="layer, counted from the input", title=f"six layers, {init}")
 for order in ORDERS:
     plotting.seed_curves(stack_sizes, of_last[order], order, axes[2])
 axes[2].set(xlabel="number of layers", title="the last layer, Xavier", xscale="log")
@@ -1035,7 +1077,8 @@ print("Xavier, last of 2, 4, 8, 16 layers: ", "".join(f"{ratio:5.1f}" for ratio 
 # falls by less than 2. From bottom to top, pre-LN's gradients fall and post-LN's stay level.
 #
 # These are medians. Single models scatter widely. Only at the top of Xavier stacks of six layers or
-# more do the bands part; elsewhere they overlap, and a single seed proves nothing.
+# more do the bands part, and at eight only just; elsewhere they overlap, and a single seed proves
+# nothing.
 #
 # And it depends on the initialisation. With PyTorch's smaller weights the branches are faint, each
 # layer changes little, and the two orders differ less: at the top 1.5-fold instead of 2.5-fold.
@@ -1055,9 +1098,11 @@ print("Xavier, last of 2, 4, 8, 16 layers: ", "".join(f"{ratio:5.1f}" for ratio 
 # - Xavier's initialisation, without warm-up.
 #
 # Both orders together, that is 90 models. Five of the same shape train *side by side*:
-# `stack_module_state` gives each parameter a new first axis with one slice per model, and `vmap`
-# runs the same forward pass for every slice. No model sees another, and Adam treats each number by
-# itself. So this is training them one by one, only faster.
+# `stack_module_state` gives each parameter a new first axis with one slice per model,
+# `functional_call` runs a model with parameters that are handed to it, and `vmap` does so for every
+# slice. No model sees another, and Adam treats each number by itself. So this is training them one
+# by one, only faster. (`randomness="different"` matters in section 11: each model draws its own
+# dropout.)
 
 
 # %%
@@ -1082,6 +1127,7 @@ def train_together(models, draw, num_steps, learning_rate, warmup=1):
     return all_models
 
 
+# Without a step of training: side by side gives the same logits as one by one.
 pair = [Reverser(norm_first=False), Reverser(norm_first=False)]
 ids = torch.randint(0, 10, (2, 16, 8))  # (N, B, T)
 together = train_together(pair, draw=None, num_steps=0, learning_rate=0.0)(ids)
@@ -1128,12 +1174,13 @@ for (setting, options), (order, norm_first) in itertools.product(settings.items(
     print(f"{setting:<30}{order:<9}", "".join(f"{value:7.2f}" for value in medians))
 
 # %% [markdown]
-# How good is a model that knows *which* digits occur, but not where? Its best guess is the most
-# frequent digit, everywhere.
+# Some of these numbers are low. For comparison: how good is a model that knows *which* digits
+# occur, but not where? Its best guess is the most frequent digit, everywhere.
 
 # %%
 torch.manual_seed(0)
-most_frequent = F.one_hot(torch.randint(0, 10, (10_000, 8)), 10).sum(dim=1).amax(dim=1)
+counts = F.one_hot(torch.randint(0, 10, (10_000, 8)), 10).sum(dim=1)  # (sequences, digits)
+most_frequent = counts.amax(dim=1)  # how often it occurs, (sequences,)
 which_not_where = most_frequent.float().mean().item() / 8
 assert 0.27 < which_not_where < 0.33
 print(f"knows which, not where: {which_not_where:.2f}     knows nothing: 0.10")
@@ -1200,13 +1247,16 @@ assert pre[1] > 0.8
 # %% [markdown]
 # ## 11. Dropout on a task that is easy to overfit
 #
-# > **You may have read** that you should try several dropout rates and observe what happens to the
-# > performance, and nothing else. That needs a model, data, a measure, and more than one seed.
+# > **You may have read** the advice to try several dropout rates and see what happens to the
+# > performance. That needs a model, data, a measure, and more than one seed. Here they are.
 #
-# Our data: sequences of eleven letters of twenty; the label says whether most of them are from the
-# first ten letters. There are only 200 sequences to train on, for a model of two layers. In the
-# first version, about 15 % of all labels are wrong, in training and in validation, so that on
-# average nobody can be right more than 85 % of the time. In the second, all labels are right.
+# Our data: sequences of eleven letters from an alphabet of twenty; the label says whether most of
+# them are among the first ten of the alphabet. There are only 200 sequences to train on, for a
+# model of two layers.
+#
+# In the first version, about 15 % of all labels are wrong, in training and in validation. A wrong
+# label follows no rule, it can only be learned by heart, and on average nobody can be right more
+# than 85 % of the time. In the second version, all labels are right.
 
 
 # %%
@@ -1236,10 +1286,10 @@ class Voter(nn.Module):
 
 
 # %% [markdown]
-# We measure two things on both parts: the *accuracy*, and the *loss* (cross-entropy), which also
-# asks how sure the model is of its wrong answers. Three rates, two versions, five seeds side by
-# side: 30 models, about half a minute. The rate is the same everywhere: on the input, on each
-# sublayer's output and after the ReLU.
+# We measure two things, on training and on validation data: the *accuracy*, and the *loss*
+# (cross-entropy), which also asks how sure the model is of its wrong answers. Three rates, two
+# versions, five seeds side by side: 30 models, about half a minute. The rate is the same
+# everywhere: on the input, on each sublayer's output and after the ReLU.
 
 
 # %%
@@ -1252,7 +1302,7 @@ def overfit(dropout, noise):
         models.append(Voter(dropout))
     N = len(models)  # each model has training and validation data of its own
     training, validation = (voting_task((N, size), noise, generator) for size in (200, 1000))
-    row = torch.arange(N)[:, None]
+    row = torch.arange(N)[:, None]  # model n picks from row n, its own data
 
     def draw():
         picked = torch.randint(0, 200, (N, 32), generator=generator)
@@ -1263,6 +1313,7 @@ def overfit(dropout, noise):
     with evaluating(models[0]):  # its mode decides for all of them
         for ids, labels in (training, validation):
             logits = trained(ids)  # (N, sequences, 2)
+            # `cross_entropy` wants the classes on axis 1.
             loss = F.cross_entropy(logits.mT, labels, reduction="none").mean(dim=1)
             measured += [loss, (logits.argmax(dim=-1) == labels).float().mean(dim=1)]
     return torch.stack(measured, dim=-1)
@@ -1332,12 +1383,15 @@ for middle in (middle_noisy, middle_clean):
 # > **You may have read** that layer norm helps by "reducing internal covariate shift": each layer's
 # > inputs would keep changing their distribution while the layers below learn, and the norm would
 # > hold them still. That was the motivation of batch norm (Ioffe and Szegedy, 2015). As an
-# > explanation it has not held up. Santurkar et al. (2018) added random noise *after* batch norm,
-# > so that the distributions shifted more than without any norm, and the networks trained about as
-# > well as with batch norm alone. What they found instead: the loss and its gradients change more
-# > smoothly, so a step can be larger. Their experiments are about batch norm in image networks. For
-# > layer norm, Xu et al. (2019) found that the gradients through the mean and the variance matter
-# > more than the normalised outputs themselves.
+# > explanation it has not held up.
+#
+# Santurkar et al. (2018) added random noise *after* batch norm, so that the distributions shifted
+# more than without any norm, and the networks trained about as well as with batch norm alone. What
+# they found instead: the loss and its gradients change more smoothly, so a step can be larger.
+#
+# Their experiments are about batch norm in image networks. For layer norm, Xu et al. (2019) found
+# that the gradients through the mean and the variance matter more than the normalised outputs
+# themselves.
 #
 # What you have *seen* in this lecture is more modest, and enough to build with: the size of a
 # sublayer's input no longer depends on what came before (section 2), gradients survive depth
@@ -1378,12 +1432,12 @@ for middle in (middle_noisy, middle_clean):
 #
 # </details>
 #
-# **2.** You multiply weights and bias of a sublayer's last linear map by 10. What does a layer norm
-# directly after it change about that?
+# **2.** You multiply weights and bias of a sublayer's last linear map by 10. A layer norm follows
+# directly. How does its output change?
 #
 # <details><summary>Answer</summary>
 #
-# It undoes it, up to ε: the output is 10 times as large, and layer norm does not see a common
+# Not at all, up to ε: the map's output is 10 times as large, and layer norm does not see a common
 # factor. With a residual in between it does not cancel: in $\mathrm{LN}(x + 10 f(x))$ the branch
 # drowns the stream.
 #
