@@ -123,15 +123,15 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
     Args:
         cells: source of the notebook's code cells.
         part: name of the function or class that is graded.
-        barred: library names that would be the answer itself. A function of that name which the
-            notebook defines is the student's own, and free.
+        barred: library names that would be the answer itself. What the notebook itself defines
+            under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
     """
     definitions, barred, modules = Definitions.of(cells), set(barred), set(modules)
     own = {
         name
         for name, statements in definitions.statements.items()
-        if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node, _ in statements)
+        if any(not isinstance(node, ast.Import | ast.ImportFrom) for node, _ in statements)
     }
     for statement in definitions.reached_from(part):
         for node in ast.walk(statement):
@@ -145,7 +145,7 @@ def _uses(node: ast.AST, barred: set[str], own: set[str]) -> str:
     if isinstance(node, ast.Attribute) and node.attr in barred:
         mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
         return "" if mine else ast.unparse(node)
-    if isinstance(node, ast.Name) and node.id in barred - own:
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in barred - own:
         return node.id
     if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:
         return node.name
@@ -165,5 +165,5 @@ def _imports(node: ast.AST, modules: set[str]) -> str:
     for name in names:
         allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
         if name.split(".")[0] in OWN_PACKAGES and not allowed:
-            return f"import of {name}"
+            return f"import {name}"
     return ""

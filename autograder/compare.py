@@ -13,6 +13,7 @@ from autograder.wire import Opaque
 # float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
 TOLERANCES = {torch.float64: (1e-8, 1e-10)}
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
+LONGEST_LIST = 4  # of which a sentence names every entry
 
 
 def kind_of(value: Any) -> str:
@@ -23,6 +24,8 @@ def kind_of(value: Any) -> str:
         return f"a NumPy {value.dtype} array of shape {value.shape}"
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
+        if len(value) > LONGEST_LIST or any(isinstance(item, tuple | list) for item in value):
+            return f"a {kind} of length {len(value)}"
         return f"a {kind} of {len(value)} ({', '.join(kind_of(item) for item in value)})"
     if isinstance(value, dict):
         return f"a dict of {len(value)}"
@@ -81,6 +84,8 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
     relative, absolute = TOLERANCES.get(
         expected.dtype if got.dtype == expected.dtype else None, (RELATIVE, ABSOLUTE)
     )
+    if not expected.is_floating_point():
+        relative = absolute = 0.0  # ids and truth values are right or wrong
     if torch.allclose(wanted, found, rtol=relative, atol=absolute):
         return None
     apart = (wanted - found).abs()
@@ -220,5 +225,6 @@ def strict_differences(expected: Any, got: Any) -> str | None:
     if not isinstance(got, torch.Tensor):
         return f"expected a torch tensor, got {kind_of(got)}"
     if got.dtype != expected.dtype:
-        return f"expected dtype {expected.dtype}, the dtype of the input, got {got.dtype}"
+        origin = ", the dtype of the input" if expected.is_floating_point() else ""
+        return f"expected dtype {expected.dtype}{origin}, got {got.dtype}"
     return None

@@ -109,6 +109,13 @@ def decide(
     cells = list(cells)
     names = assignment.barred if part.barred is None else part.barred
     used = barred.find(cells, part.name, names, assignment.allowed_modules)
+    if used.startswith("import "):
+        free = " and ".join(f"`{module}`" for module in assignment.allowed_modules)
+        return nothing(
+            part,
+            f"This part has `{used}`. Of the course's own modules, {free} may be imported here; "
+            "write this part yourself, and all you have around it can stay.",
+        )
     if used:
         return nothing(
             part,

@@ -226,7 +226,7 @@ def add_nbgrader_metadata(notebook: NotebookNode, source: Source) -> None:
             points = parts[name].points
             cell.source = check_cell_text(source.name, name, points)
         elif kind == "written":
-            points = float(cell.metadata.pop("points"))
+            points = written_points(cell, where)
         cell.metadata["nbgrader"] = NotebookNode(
             grade=kind != "solution",
             grade_id=grade_id,
@@ -259,6 +259,17 @@ def check_solution_cell(cell: NotebookNode, name: str, where: str) -> None:
             f"{where}: the solution of '{name}' has no '### BEGIN SOLUTION' … '### END SOLUTION' "
             "lines, so the release would lose the signature and the docstring with it."
         )
+
+
+def written_points(cell: NotebookNode, where: str) -> float:
+    points = cell.metadata.pop("points", None)
+    if cell.cell_type != "markdown" or not isinstance(points, int | float) or points <= 0:
+        raise BuildError(
+            f"{where}: a written answer is a markdown cell that says its points, "
+            '# %% [markdown] written="name" points=2. All its text is taken out of the release: ask '
+            "the question in a cell above, and let this one hold an answer and what earns points."
+        )
+    return float(points)
 
 
 def build_solution(source: Source) -> NotebookNode:

@@ -433,8 +433,18 @@ print("✓ scaled_dot_product_attention")
 #
 # Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
 # ran on the way. Then save, and hand in this file under this name, `a3_scaled_dot_product_attention.ipynb`; it
-# lies in `workspace/exercises/a3_scaled_dot_product_attention/` of the course folder. The last cell notes when
-# and with which versions it ran; it names neither you nor your machine.
+# lies in `workspace/exercises/a3_scaled_dot_product_attention/` of the course folder.
+#
+# **No instructor?** Type this in a terminal, in the folder of this notebook:
+#
+# ```
+# python -m autograder check a3_scaled_dot_product_attention.ipynb
+# ```
+#
+# It decides every part as it would be decided in a class, and says the same about it.
+#
+# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
+# machine's addresses are personal data, and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

@@ -28,6 +28,7 @@ def used(*cells):
         ["with torch.no_grad() as m:\n    helper = F.scaled_dot_product_attention", "def part(q):\n    return helper(q)"],
         ["for helper in [F.scaled_dot_product_attention]:\n    pass", "def part(q):\n    return helper(q)"],
         ["if True:\n    part = F.scaled_dot_product_attention"],
+        ["MultiheadAttention = nn.MultiheadAttention", "def part(q):\n    return MultiheadAttention(q)"],
     ],
 )  # fmt: skip
 def test_the_answer_itself_is_found(cells):
@@ -43,6 +44,8 @@ def test_the_answer_itself_is_found(cells):
         # one's own function of the same name
         ["def scaled_dot_product_attention(q):\n    return q", "def part(q):\n    return scaled_dot_product_attention(q)"],
         ["class part:\n    def scaled_dot_product_attention(self, q):\n        return q\n    def forward(self, q):\n        return self.scaled_dot_product_attention(q)"],
+        # the same by another name, given at the end
+        ["class Mine:\n    pass\nMultiheadAttention = Mine", "def part(q):\n    return MultiheadAttention(q)"],
         # a local name that a scratch cell uses otherwise
         ["weights = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    weights = q\n    return weights"],
         ["from course_utils.signoff import signoff", "def part(q):\n    return q", "signoff()"],

@@ -67,13 +67,14 @@ def test_an_assignment_is_its_source_byte_for_byte(path, tmp_path):
 @pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
 def test_the_release_shows_no_answer_and_no_check(path):
     text = (ROOT / "exercises" / path.stem / f"{path.stem}.ipynb").read_text(encoding="utf-8")
-    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "autograder"):
+    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "autograder.", "autograder import"):
         assert secret not in text
     for cell in jupytext.read(path, fmt="py:percent").cells:
+        body = cell.source if "written" in cell.metadata else ""
         if "solution" in cell.metadata:
             body = cell.source.split("### BEGIN SOLUTION")[1].split("### END SOLUTION")[0]
-            for line in body.strip().splitlines():
-                assert json.dumps(line.strip())[1:-1] not in text
+        for line in filter(str.strip, body.splitlines()):
+            assert json.dumps(line.strip(), ensure_ascii=False)[1:-1] not in text
 
 
 def test_the_course_map_and_the_readme_are_up_to_date():
@@ -107,6 +108,12 @@ def {0}(x):
 """
 TEST = '# %% test="{0}"\nassert {0}(1) == 1\n\n'
 CHECK = '# %% check="{0}"\n\n'
+WRITTEN = """# %% [markdown] written="in_words" points=2
+# A model answer, α before β.
+#
+# For the grader: two points.
+
+"""
 NAMES = (
     "attention_weights",
     "basic_self_attention",
@@ -127,6 +134,9 @@ WHOLE = "".join((SOLUTION + TEST + CHECK).format(name) for name in NAMES)
         (WHOLE.replace("def attention_weights", "def weights", 1), "does not define"),
         (WHOLE.replace("### BEGIN SOLUTION", "# begin", 1), "no '### BEGIN SOLUTION'"),
         ('# %% solution="a" test="a"\n1\n\n' + WHOLE, "one tag a cell"),
+        (WHOLE + WRITTEN.replace(" points=2", ""), "a markdown cell that says its points"),
+        (WHOLE + WRITTEN.replace("[markdown] ", ""), "a markdown cell that says its points"),
+        (WHOLE + WRITTEN + WRITTEN, "grade_id 'in_words' stands already"),
     ],
 )  # fmt: skip
 def test_a_source_that_cannot_work_is_refused_in_words(tmp_path, body, message):
@@ -134,6 +144,29 @@ def test_a_source_that_cannot_work_is_refused_in_words(tmp_path, body, message):
     path.write_text(HEADER + body, encoding="utf-8")
     with pytest.raises(build.BuildError, match=message):
         build.build_solution(build.read_source(path))
+
+
+def test_a_written_answer_is_graded_by_hand_and_not_given_away(tmp_path):
+    name = "a2_self_attention"
+    path = tmp_path / f"{name}.py"
+    path.write_text(HEADER + WHOLE + WRITTEN, encoding="utf-8")
+    source = build.read_source(path)
+    build.write_notebook(build.build_solution(source), tmp_path / "s" / name / f"{name}.ipynb")
+    build.release(name, tmp_path / "s", tmp_path / "e")
+    cells = {
+        folder: nbformat.read(tmp_path / folder / name / f"{name}.ipynb", as_version=4).cells[-1]
+        for folder in ("s", "e")
+    }
+    for cell in cells.values():
+        assert cell.cell_type == "markdown"
+        marks = cell.metadata.nbgrader
+        assert (marks.grade_id, marks.points) == ("in_words", 2)
+        assert marks.grade and marks.solution and not marks.locked
+    assert "A model answer, α before β." in cells["s"].source
+    assert "For the grader" in cells["s"].source
+    assert cells["e"].source == "YOUR ANSWER HERE"
+    _, rows = build.course_rows([], [source])
+    assert rows[-1].split("|")[3].strip() == "12"  # ten of the checks, two by hand
 
 
 def test_a_source_without_title_or_header_is_refused_in_words(tmp_path):

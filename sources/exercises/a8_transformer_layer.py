@@ -1,0 +1,385 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 08_transformer
+#     minutes: 45
+#     summary: the position-wise feed-forward network and one whole layer of the encoder
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 8: a transformer layer
+#
+# You have attention, norms and dropout. Two things are missing for a layer of the encoder in
+# [lecture 8](../../lectures/08_transformer.ipynb): the small network that works on each word by itself, and the
+# order in which everything stands. You write both.
+# [Lecture 7](../../lectures/07_layer_normalization.ipynb#7.-The-position-wise-feed-forward-network) explains
+# the parts.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `PositionwiseFeedForward` | 3 | 15 min | ●○○ |
+# | 2 | `TransformerLayer` | 5 | 30 min | ●●○ |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other sizes, masks, train mode, `float64`, gradients.
+# - Any code that does what the text says is right.
+# - Nothing is trained here. Grading sets the weights **by name**, so the layers must be attributes with the
+#   names of the text, with the shapes that PyTorch gives them. How they start, and what your module holds
+#   besides them, is free.
+# - You may import `course_utils.attention`, which has `MultiHeadAttention` as you wrote it in assignment 5, and
+#   use everything of PyTorch that is not named in the next line: `nn.Linear`, `nn.Dropout`, `nn.LayerNorm`.
+# - What would be the answer itself is barred in both parts: every class of PyTorch whose name begins with
+#   `nn.Transformer`, and all of `course_utils` except `attention` and `signoff`.
+# - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results have the dtype (`float32`
+#   or `float64`) and device of input and weights. Inputs may lie in memory in any layout. Gradients flow from
+#   the result back to `x` and to every weight, so no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
+# - Part 2 may use your class of part 1. It does not fail because part 1 did: it is then decided with our
+#   version of it.
+#
+# | letter | meaning |
+# |---|---|
+# | $B$ | number of sentences in the batch |
+# | $T$ | number of words in a sentence |
+# | $D$, `d_model` | width of the model: features of each word |
+# | $d_{ff}$, `d_ff` | width inside the feed-forward network |
+# | $H$, `num_heads` | number of heads; it divides $D$ |
+
+# %%
+import torch
+from torch import nn
+
+from course_utils.attention import MultiHeadAttention
+
+# %% [markdown]
+# ## 1. The feed-forward network
+#
+# Attention brings words together, but what a word collects is only a weighted sum. The feed-forward network
+# works on what was collected, and it does so for each word (each *position*) by itself:
+#
+# $$\mathrm{FFN}(x_t) = W_2\,\mathrm{dropout}\big(\mathrm{ReLU}(W_1 x_t + b_1)\big) + b_2,
+# \qquad \mathrm{ReLU}(a) = \max(0, a) \text{ for each number } a$$
+#
+# Here $x_t$ is the vector of one word, $W_1$ and $b_1$ are weight and bias of a linear layer from $D$ to $d_{ff}$
+# features, $W_2$ and $b_2$ those of a second one, back from $d_{ff}$ to $D$. All words of all sentences pass
+# through the same two layers, and none of them sees another.
+#
+# **Write** the module `PositionwiseFeedForward(d_model, d_ff, dropout=0.1)` with these attributes:
+#
+# | attribute | what it is |
+# |---|---|
+# | `w_1` | `nn.Linear` with bias, from `d_model` to `d_ff` |
+# | `w_2` | `nn.Linear` with bias, from `d_ff` to `d_model` |
+#
+# and `forward(x)`:
+#
+# | tensor | shape |
+# |---|---|
+# | `x` | `(B, T, d_model)` |
+# | result | `(B, T, d_model)` |
+#
+# - `dropout` is the probability with which each of the $d_{ff}$ numbers inside becomes 0 in train mode; the
+#   others are divided by 1 − `dropout`, as `nn.Dropout` does. In eval mode nothing is dropped.
+# - It makes no difference whether you drop just before or just after the ReLU. (Why?)
+# - Residual connection and norm are not part of this module. They come in part 2.
+#
+# **By hand:** $D = 2$ and $d_{ff} = 3$, in eval mode, with
+#
+# $$W_1 = \begin{pmatrix}1 & 0\\ 0 & 1\\ 1 & 1\end{pmatrix},\quad b_1 = \begin{pmatrix}0\\ 0\\ 0\end{pmatrix},\quad
+# W_2 = \begin{pmatrix}1 & 1 & 0\\ -2 & 0 & 1\end{pmatrix},\quad b_2 = \begin{pmatrix}0\\ 1\end{pmatrix}$$
+#
+# | word | after `w_1` | after the ReLU | after `w_2` |
+# |---|---|---|---|
+# | $(1, -2)$ | $(1, -2, -1)$ | $(1, 0, 0)$ | $(1, -1)$ |
+# | $(0, 3)$ | $(0, 3, 3)$ | $(0, 3, 3)$ | $(3, 4)$ |
+#
+# A result may be negative: it will be added to the word, and can so take something away from it, too.
+#
+# <details><summary>Hint</summary>
+#
+# `nn.Linear` works on the last axis and leaves all others alone. So nothing needs to be reshaped, and no loop
+# over words is needed. Count the ReLUs in the formula, and look where the dropout stands.
+#
+# </details>
+
+
+# %% solution="PositionwiseFeedForward"
+class PositionwiseFeedForward(nn.Module):
+    """The same two linear layers for each word by itself, with a ReLU between them."""
+
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+        ### END SOLUTION
+
+    def forward(self, x):
+        """x (B, T, d_model) -> (B, T, d_model)."""
+        ### BEGIN SOLUTION
+        hidden = torch.relu(self.w_1(x))  # (B, T, d_ff)
+        return self.w_2(self.dropout(hidden))  # (B, T, d_model)
+        ### END SOLUTION
+
+
+# %% test="PositionwiseFeedForward"
+def test_feed_forward_by_hand():
+    network = PositionwiseFeedForward(d_model=2, d_ff=3)
+    assert isinstance(network, nn.Module), "the class should inherit from nn.Module"
+    network.eval()
+    for name, shape in (("w_1", (3, 2)), ("w_2", (2, 3))):
+        layer = getattr(network, name, None)
+        assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
+        assert layer.weight.shape == shape, (
+            f"d_model=2 and d_ff=3: the weight of {name} should have the shape {shape}, but it has "
+            f"{tuple(layer.weight.shape)}"
+        )
+        assert layer.bias is not None, f"{name} should have a bias, as nn.Linear makes it"
+    with torch.no_grad():
+        network.w_1.weight.copy_(torch.tensor([[1.0, 0], [0, 1], [1, 1]]))
+        network.w_1.bias.zero_()
+        network.w_2.weight.copy_(torch.tensor([[1.0, 1, 0], [-2, 0, 1]]))
+        network.w_2.bias.copy_(torch.tensor([0.0, 1.0]))
+        result = network(torch.tensor([[[1.0, -2.0], [0.0, 3.0]]]))  # from (1, 2, 2)
+    assert isinstance(result, torch.Tensor), f"expected a tensor, got {type(result).__name__}"
+    assert result.shape == (1, 2, 2), f"expected shape (1, 2, 2), got {tuple(result.shape)}"
+    assert torch.allclose(result[0, 1], torch.tensor([3.0, 4.0])), (
+        f"for the word (0, 3) of the example above, expected (3, 4), got {result[0, 1].tolist()}"
+    )
+    assert torch.allclose(result[0, 0], torch.tensor([1.0, -1.0])), (
+        f"for the word (1, -2) of the example above, expected (1, -1), got {result[0, 0].tolist()}. "
+        "How many ReLUs are there, and where?"
+    )
+
+
+def test_feed_forward_word_by_word():
+    torch.manual_seed(8)
+    network = PositionwiseFeedForward(d_model=5, d_ff=7).eval()
+    x = torch.randn(2, 3, 5)
+    other = x.clone()
+    other[:, 1] += 1.0  # another second word
+    with torch.no_grad():
+        result, changed = network(x), network(other)
+    assert result.shape == (2, 3, 5), f"x (2, 3, 5): expected (2, 3, 5), got {tuple(result.shape)}"
+    moved = [not torch.allclose(result[:, t], changed[:, t], atol=1e-5) for t in range(3)]
+    assert moved == [False, True, False], (
+        "the second word was changed, so only the second result should change; but the words "
+        f"whose results changed (counting from 0) are {[t for t in range(3) if moved[t]]}"
+    )
+
+
+def test_feed_forward_dropout():
+    torch.manual_seed(8)
+    network = PositionwiseFeedForward(d_model=5, d_ff=7, dropout=0.5)
+    x = torch.randn(2, 3, 5)
+    with torch.no_grad():
+        network.train()
+        assert not torch.allclose(network(x), network(x)), (
+            "in train mode, two calls give the same result: is anything dropped?"
+        )
+        network.eval()
+        assert torch.allclose(network(x), network(x)), (
+            "in eval mode, two calls give different results: nothing should be dropped there"
+        )
+
+
+test_feed_forward_by_hand()
+test_feed_forward_word_by_word()
+test_feed_forward_dropout()
+print("✓ PositionwiseFeedForward")
+
+# %% check="PositionwiseFeedForward"
+
+# %% [markdown]
+# ## 2. The layer
+#
+# A layer of the encoder has two *sublayers*. In the first, words attend to each other; in the second, each word
+# goes through the feed-forward network. Neither replaces the word. Its output is **added** to what came in, so
+# that the word is not lost and gradients find a straight way down. Then the sum is normalised, so that numbers
+# stay of one size however many layers there are. The original paper does it in this order, which is called
+# *post-LN*:
+#
+# $$\begin{aligned}
+# x &\leftarrow \mathrm{LayerNorm}_1\big(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\big) \\
+# x &\leftarrow \mathrm{LayerNorm}_2\big(x + \mathrm{dropout}(\mathrm{FFN}(x))\big)
+# \end{aligned}$$
+#
+# The second line takes the $x$ of the first. $\mathrm{SelfAttention}(x)$ is multi-head attention in which query,
+# key and value are all $x$, under the mask. The two norms have weights of their own.
+#
+# **Write** the module `TransformerLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
+#
+# | attribute | what it is |
+# |---|---|
+# | `self_attn` | multi-head attention with the linear layers `w_q`, `w_k`, `w_v`, `w_o` |
+# | `feed_forward` | the network of part 1, with `w_1` and `w_2` |
+# | `layer_norm1` | the norm of the first line, as `nn.LayerNorm(d_model)` makes it ($\varepsilon = 10^{-5}$) |
+# | `layer_norm2` | the norm of the second line, likewise |
+#
+# and `forward(x, mask=None)`:
+#
+# | tensor | shape | |
+# |---|---|---|
+# | `x` | `(B, T, D)` | |
+# | `mask` | broadcasts to `(B, H, T, T)` | `bool`, True = may attend; `None` hides nothing |
+# | result | `(B, T, D)` | the last $x$ alone, no weights beside it, so that layers can be stacked |
+#
+# - **The mask** comes ready to broadcast: `(T, T)`, `(B, 1, 1, T)`, `(B, 1, T, T)` or `(B, H, T, T)`. The layer makes
+#   none of its own; with `None` every word sees every other.
+# - Where the mask hides everything from a word, attention gives the bias of `w_o` there, as
+#   `course_utils.attention.MultiHeadAttention` does. No NaN, in results or gradients.
+# - **Dropout** acts in train mode only, with the probability `dropout`, in three places: the two of the
+#   equations, and inside the feed-forward network. On the attention weights it is up to you.
+#
+# **By hand:** let $D = 4$, and let all linear layers hold zeros, except for the bias of `self_attn.w_o`,
+# $(0, 0, 4, 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases of 0.
+# Take a sentence of one word, $x = (4, 0, 0, 0)$.
+#
+# | | sublayer gives | sum | its mean, standard deviation | norm |
+# |---|---|---|---|---|
+# | attention | $(0, 0, 4, 0)$ | $(4, 0, 4, 0)$ | 2, 2 | $(1, -1, 1, -1)$ |
+# | feed-forward | $(-2, 2, 0, 0)$ | $(-1, 1, 1, -1)$ | 0, 1 | $(-1, 1, 1, -1)$ |
+#
+# <details><summary>Hint</summary>
+#
+# Write one line of code for each equation. `MultiHeadAttention` is called with query, key, value, mask and returns
+# the pair (output, weights). Ask of every name on a line: is it the $x$ that entered the layer, or the one that
+# came out of the line before?
+#
+# </details>
+#
+# <details><summary>Hint: the dropout</summary>
+#
+# The dropout in the equations stands around the sublayer's output, inside the sum. What comes in is never dropped:
+# with a dropout of nearly 1, each line would give the norm of its $x$. One `nn.Dropout` may serve in several places,
+# since it draws anew each time. The one inside the feed-forward network is made by that network; who tells it how
+# large it shall be?
+#
+# </details>
+
+
+# %% solution="TransformerLayer"
+class TransformerLayer(nn.Module):
+    """Self-attention, then the feed-forward network, each with residual and norm (post-LN)."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff, dropout)
+        self.layer_norm1 = nn.LayerNorm(d_model)
+        self.layer_norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        ### END SOLUTION
+
+    def forward(self, x, mask=None):
+        """x (B, T, d_model), mask broadcasting to (B, H, T, T) -> (B, T, d_model)."""
+        ### BEGIN SOLUTION
+        attended, _ = self.self_attn(x, x, x, mask)  # (B, T, d_model)
+        x = self.layer_norm1(x + self.dropout(attended))
+        return self.layer_norm2(x + self.dropout(self.feed_forward(x)))
+        ### END SOLUTION
+
+
+# %% test="TransformerLayer"
+def test_layer_by_hand():
+    layer = TransformerLayer(d_model=4, num_heads=2, d_ff=3)
+    assert isinstance(layer, nn.Module), "the class should inherit from nn.Module"
+    layer.eval()
+    for name in ("self_attn", "feed_forward", "layer_norm1", "layer_norm2"):
+        assert isinstance(getattr(layer, name, None), nn.Module), f"expected a module as {name}"
+    with torch.no_grad():
+        for part in (layer.self_attn, layer.feed_forward):
+            for parameter in part.parameters():
+                parameter.zero_()
+        layer.self_attn.w_o.bias.copy_(torch.tensor([0.0, 0.0, 4.0, 0.0]))
+        layer.feed_forward.w_2.bias.copy_(torch.tensor([-2.0, 2.0, 0.0, 0.0]))
+        result = layer(torch.tensor([[[4.0, 0.0, 0.0, 0.0]]]))  # from (1, 1, 4)
+    assert isinstance(result, torch.Tensor), f"expected x alone, got {type(result).__name__}"
+    assert result.shape == (1, 1, 4), f"expected shape (1, 1, 4), got {tuple(result.shape)}"
+    assert torch.allclose(result, torch.tensor([-1.0, 1.0, 1.0, -1.0]), atol=1e-3), (
+        f"expected (-1, 1, 1, -1) for the example above, got {result.flatten().tolist()}. Compare "
+        "with the table, line by line: what is added to what, and when does which norm follow?"
+    )
+
+
+def test_layer_mask():
+    torch.manual_seed(8)
+    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7).eval()
+    x = torch.randn(2, 5, 6)
+    other = x.clone()
+    other[:, -1] += torch.randn(6)  # another last word
+    padding = torch.tensor([True, True, True, True, False])[None, None, None]  # (1, 1, 1, T)
+    causal = torch.ones(5, 5, dtype=torch.bool).tril()  # (T, T)
+    with torch.no_grad():
+        result = layer(x)
+        assert result.shape == (2, 5, 6), (
+            f"x (2, 5, 6): expected (2, 5, 6), got {tuple(result.shape)}"
+        )
+        assert not torch.allclose(result[:, 0], layer(other)[:, 0]), (
+            "without a mask the first word should see the last, but it makes no difference to it"
+        )
+        for name, mask in (("(1, 1, 1, T)", padding), ("(T, T), causal", causal)):
+            before, after = layer(x, mask)[:, :-1], layer(other, mask)[:, :-1]
+            assert torch.allclose(before, after, atol=1e-5), (
+                f"a mask {name} hides the last word from the others, but it still changes them"
+            )
+
+
+def test_layer_dropout():
+    torch.manual_seed(8)
+    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7, dropout=0.5)
+    x = torch.randn(2, 5, 6)
+    with torch.no_grad():
+        layer.train()
+        assert not torch.allclose(layer(x), layer(x)), (
+            "in train mode, two calls give the same result: is anything dropped?"
+        )
+        layer.eval()
+        assert torch.allclose(layer(x), layer(x)), (
+            "in eval mode, two calls give different results: nothing should be dropped there"
+        )
+
+
+test_layer_by_hand()
+test_layer_mask()
+test_layer_dropout()
+print("✓ TransformerLayer")
+
+# %% check="TransformerLayer"
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a8_transformer_layer.ipynb`; it
+# lies in `workspace/exercises/a8_transformer_layer/` of the course folder.
+#
+# **No instructor?** Type this in a terminal, in the folder of this notebook:
+#
+# ```
+# python -m autograder check a8_transformer_layer.ipynb
+# ```
+#
+# It decides every part as it would be decided in a class, and says the same about it.
+#
+# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
+# machine's addresses are personal data, and prove nothing about who did the work.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

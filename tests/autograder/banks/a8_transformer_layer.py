@@ -1,0 +1,802 @@
+"""Answers to assignment 8."""
+
+import copy
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils import layers
+from course_utils.attention import MultiHeadAttention
+from tests.autograder.banks import Bank
+
+BANK = Bank("a8_transformer_layer")
+
+
+# ------------------------------------------------------------------- PositionwiseFeedForward
+
+
+class Maps(nn.Module):
+    """The two maps that the text names."""
+
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.w_2 = nn.Linear(d_ff, d_model)
+        self.p = dropout
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkInOneLine(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(F.relu(self.w_1(x)), self.p, self.training))
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkDroppingBeforeTheReLU(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(self.w_1(x), self.p, self.training).clamp(min=0))
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkWithAModuleForEachStep(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1, activation=None):
+        super(NetworkWithAModuleForEachStep, self).__init__()  # noqa: UP008 (as many write it)
+        self.w_1 = nn.Linear(d_model, d_ff)
+        self.activation = activation or nn.ReLU(inplace=True)
+        self.drop = nn.Dropout(dropout, inplace=True)
+        self.w_2 = nn.Linear(d_ff, d_model)
+
+    def forward(self, x):
+        for step in (self.w_1, self.activation, self.drop, self.w_2):
+            x = step(x)
+        return x
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkAsASequential(Maps):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__(d_model, d_ff, dropout)
+        self.all = nn.Sequential(self.w_1, nn.ReLU(), nn.Dropout(dropout), self.w_2)
+
+    def forward(self, x):
+        return self.all(x)
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkByEinsum(Maps):
+    def forward(self, x):
+        hidden = torch.einsum("btd,fd->btf", x, self.w_1.weight) + self.w_1.bias
+        hidden = torch.maximum(hidden, hidden.new_zeros(()))
+        if self.training:
+            keep = torch.empty_like(hidden).bernoulli_(1 - self.p)
+            hidden = hidden * keep / (1 - self.p)
+        return torch.einsum("btf,df->btd", hidden, self.w_2.weight) + self.w_2.bias
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkWordByWord(Maps):
+    def forward(self, x):
+        rows = []
+        for sentence in x:
+            words = []
+            for word in sentence:
+                hidden = self.w_1.weight @ word + self.w_1.bias
+                hidden = F.dropout(hidden * (hidden > 0), self.p, self.training)
+                words.append(self.w_2.weight @ hidden + self.w_2.bias)
+            rows.append(torch.stack(words))
+        return torch.stack(rows)
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkOnAFlatList(Maps):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__(d_model, d_ff, dropout)
+        self.dropout = nn.Dropout(p=dropout)
+        for layer in (self.w_1, self.w_2):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        self.register_buffer("unused", torch.zeros(3))
+
+    def forward(self, x):
+        b, t, d = x.shape
+        words = x.reshape(b * t, d)
+        return self.w_2(self.dropout(torch.relu(self.w_1(words)))).view(b, t, d)
+
+
+@BANK.right("PositionwiseFeedForward")
+class NetworkWithHandWrittenDropout(Maps):
+    def forward(self, x):
+        hidden = torch.relu(self.w_1(x))
+        if self.training and self.p > 0:
+            hidden = hidden * (torch.rand_like(hidden) >= self.p).to(x.dtype) / (1 - self.p)
+        return self.w_2(hidden)
+
+
+@BANK.wrong("PositionwiseFeedForward", named="trailing ReLU")
+class NetworkWithAReLUEach(Maps):
+    def forward(self, x):
+        hidden = F.dropout(F.relu(self.w_1(x)), self.p, self.training)
+        return F.relu(self.w_2(hidden))
+
+
+@BANK.wrong("PositionwiseFeedForward", named="no ReLU")
+class NetworkThatForgotTheReLU(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(self.w_1(x), self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward", named="dropout on the result")
+class NetworkDroppingTwice(Maps):
+    def forward(self, x):
+        hidden = F.dropout(F.relu(self.w_1(x)), self.p, self.training)
+        return F.dropout(self.w_2(hidden), self.p, self.training)
+
+
+@BANK.wrong("PositionwiseFeedForward", named="dropout in eval mode")
+class NetworkThatForgetsTheMode(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(F.relu(self.w_1(x)), self.p))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithAConstantDropout(NetworkInOneLine):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__(d_model, d_ff)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithItsOwnDefault(NetworkInOneLine):
+    def __init__(self, d_model, d_ff, dropout=0.5):
+        super().__init__(d_model, d_ff, dropout)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatDropsOthers(Maps):
+    def forward(self, x):
+        return self.w_2(F.dropout(F.relu(self.w_1(x)), 1 - self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatDoesNotScaleWhatIsLeft(Maps):
+    def forward(self, x):
+        hidden = F.relu(self.w_1(x))
+        if self.training:
+            hidden = hidden * (torch.rand_like(hidden) >= self.p)
+        return self.w_2(hidden)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatDropsWholeWords(Maps):
+    def forward(self, x):
+        hidden = F.relu(self.w_1(x))
+        keep = F.dropout(torch.ones_like(hidden[..., :1]), self.p, self.training)
+        return self.w_2(hidden * keep)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatDropsTheSameOfAllWords(Maps):
+    def forward(self, x):
+        hidden = F.relu(self.w_1(x))
+        return self.w_2(hidden * F.dropout(torch.ones_like(hidden[:1, :1]), self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatDropsTheSameEachTime(Maps):
+    def forward(self, x):
+        hidden = F.relu(self.w_1(x))
+        if not self.training:
+            return self.w_2(hidden)
+        generator = torch.Generator().manual_seed(0)
+        keep = torch.rand(hidden.shape, generator=generator) >= self.p
+        return self.w_2(hidden * keep / (1 - self.p))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithASoftmaxOverTheSentence(Maps):
+    def forward(self, x):
+        return self.w_2(self.w_1(x).softmax(dim=1))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatMixesTheBatch(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x - x.mean(dim=0, keepdim=True))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkForOneSentence(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x[0]).expand_as(x)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkOnTheWrongAxisOfSquares(NetworkInOneLine):
+    def forward(self, x):
+        if x.shape[1] == x.shape[2]:
+            return super().forward(x.transpose(1, 2)).transpose(1, 2)
+        return super().forward(x)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkFourTimesAsWide(Maps):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__(d_model, 4 * d_model, dropout)
+
+    forward = NetworkInOneLine.forward
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithoutBias(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.w_1 = nn.Linear(d_model, d_ff, bias=False)
+        self.w_2 = nn.Linear(d_ff, d_model, bias=False)
+        self.p = dropout
+
+    forward = NetworkInOneLine.forward
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithMapsOfOtherNames(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.p = dropout
+
+    def forward(self, x):
+        return self.linear2(F.dropout(F.relu(self.linear1(x)), self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithMapsMadeInForward(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.sizes, self.p = (d_model, d_ff), dropout
+
+    def forward(self, x):
+        d_model, d_ff = self.sizes
+        w_1, w_2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        return w_2(F.dropout(F.relu(w_1(x)), self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithMapsInAList(nn.Module):
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        super().__init__()
+        self.maps = [nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)]
+        self.p = dropout
+
+    def forward(self, x):
+        return self.maps[1](F.dropout(F.relu(self.maps[0](x)), self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatIsNoModule:
+    def __init__(self, d_model, d_ff, dropout=0.1):
+        self.inner = layers.PositionwiseFeedForward(d_model, d_ff, dropout)
+
+    def __call__(self, x):
+        return self.inner(x)
+
+    forward = __call__
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatDetaches(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x.detach())
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkWithDetachedWeights(Maps):
+    def forward(self, x):
+        hidden = F.relu(x @ self.w_1.weight.data.T + self.w_1.bias)
+        return self.w_2(F.dropout(hidden, self.p, self.training))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatIsAlwaysFloat32(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x).float()
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkForFloat32Input(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x @ torch.eye(x.shape[-1]))
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatNeedsContiguousInput(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x.view(-1, x.shape[-1])).view(x.shape)
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatChangesItsInput(NetworkInOneLine):
+    def forward(self, x):
+        result = super().forward(x)
+        x.data.mul_(0)
+        return result
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkForTheExampleByHand(NetworkInOneLine):
+    def forward(self, x):
+        return x.new_tensor([[[1.0, -1.0], [3.0, 4.0]]])
+
+
+@BANK.wrong("PositionwiseFeedForward")
+class NetworkThatReturnsAPair(NetworkInOneLine):
+    def forward(self, x):
+        return super().forward(x), None
+
+
+# -------------------------------------------------------------------------- TransformerLayer
+
+
+class Modules(nn.Module):
+    """The attributes that the text asks for."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = NetworkInOneLine(d_model, d_ff, dropout)
+        self.layer_norm1 = nn.LayerNorm(d_model)
+        self.layer_norm2 = nn.LayerNorm(d_model)
+        self.p = dropout
+
+    def drop(self, x):
+        return F.dropout(x, self.p, self.training)
+
+
+@BANK.right("TransformerLayer")
+class LayerInTwoLines(Modules):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+class OwnNorm(nn.Module):
+    """Layer norm by hand, with the variance as a difference of means."""
+
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.bias = nn.Parameter(torch.zeros(features))
+        self.eps = eps
+
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        return (x - mean) * torch.rsqrt(variance + self.eps) * self.weight + self.bias
+
+
+@BANK.right("TransformerLayer")
+class LayerOfTwoDropoutsAndOwnNorms(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1, eps=1e-5):
+        super().__init__()
+        self.layer_norm2, self.layer_norm1 = OwnNorm(d_model, eps), OwnNorm(d_model, eps)
+        self.feed_forward = NetworkWordByWord(d_model, d_ff, dropout)
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
+
+    def forward(self, x, mask=None):
+        attended, _weights = self.self_attn(query=x, key=x, value=x, mask=mask)
+        first = self.layer_norm1(self.dropout1(attended) + x)
+        return self.layer_norm2(self.dropout2(self.feed_forward(first)) + first)
+
+
+class OwnAttention(nn.Module):
+    """Attention by einsum, with dropout on the weights."""
+
+    def __init__(self, d_model, num_heads, dropout):
+        super().__init__()
+        self.heads, self.p = num_heads, dropout
+        self.w_q, self.w_k, self.w_v, self.w_o = (nn.Linear(d_model, d_model) for _ in range(4))
+
+    def forward(self, x, mask):
+        b, t, d = x.shape
+        q, k, v = (w(x).reshape(b, t, self.heads, -1) for w in (self.w_q, self.w_k, self.w_v))
+        scores = torch.einsum("bthk,bshk->bhts", q, k) / math.sqrt(d // self.heads)
+        if mask is None:
+            mask = torch.ones(t, t, dtype=torch.bool)
+        hidden = ~mask.expand(scores.shape)
+        weights = scores.masked_fill(hidden, torch.finfo(scores.dtype).min).softmax(-1)
+        weights = F.dropout(weights.masked_fill(hidden, 0.0), self.p, self.training)
+        return self.w_o(torch.einsum("bhts,bshk->bthk", weights, v).reshape(b, t, d))
+
+
+@BANK.right("TransformerLayer")
+class LayerByEinsum(nn.Module):
+    """All in one class; the network is a bare module that holds two maps."""
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = OwnAttention(d_model, num_heads, dropout)
+        self.feed_forward = nn.ModuleDict(
+            {"w_1": nn.Linear(d_model, d_ff), "w_2": nn.Linear(d_ff, d_model)}
+        )
+        for number in (1, 2):
+            setattr(self, f"layer_norm{number}", nn.LayerNorm(d_model))
+        self.p = dropout
+
+    def drop(self, x):
+        return F.dropout(x, self.p, self.training)
+
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, mask)))
+        hidden = self.drop(self.feed_forward["w_1"](x)).clamp(min=0)  # dropped before the ReLU
+        return self.layer_norm2(x + self.drop(self.feed_forward["w_2"](hidden)))
+
+
+class LibraryAttention(MultiHeadAttention):
+    """The heads by PyTorch's function; what it makes of empty rows is put right afterwards."""
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            linear(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+            for linear, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+        )
+        if mask is None:
+            heads = F.scaled_dot_product_attention(q, k, v)
+        else:
+            mask = mask.expand(*q.shape[:3], k.shape[2])
+            seen = mask.any(-1, keepdim=True)
+            heads = F.scaled_dot_product_attention(q, k, v, mask | ~seen) * seen
+        return self.w_o(heads.transpose(1, 2).flatten(2)), None
+
+
+@BANK.right("TransformerLayer")
+class LayerByTheLibrarysFunction(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.self_attn = LibraryAttention(d_model, num_heads)
+
+
+@BANK.right("TransformerLayer")
+class LayerWithASublayerHelper(Modules):
+    def sublayer(self, norm, x, f):
+        return norm(torch.add(x, self.drop(f(x))))
+
+    def forward(self, x, mask=None):
+        x = self.sublayer(self.layer_norm1, x, lambda y: self.self_attn(y, y, y, mask)[0])
+        return self.sublayer(self.layer_norm2, x, self.feed_forward)
+
+
+@BANK.right("TransformerLayer")
+class LayerWithHandWrittenDropout(LayerInTwoLines):
+    def drop(self, x):
+        if not self.training or self.p == 0:
+            return x
+        return x * (torch.rand_like(x) >= self.p).to(x.dtype) / (1 - self.p)
+
+
+@BANK.right("TransformerLayer")
+class LayerOneSentenceAtATime(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        def row(b):
+            per_sentence = mask is not None and mask.dim() == 4 and len(mask) > 1
+            return mask[b : b + 1] if per_sentence else mask
+
+        one = super().forward
+        return torch.cat([one(x[b : b + 1], row(b)) for b in range(len(x))])
+
+
+@BANK.right("TransformerLayer")
+class LayerWithAFullMask(LayerInTwoLines):
+    """Makes a mask of ones where there is none; a copy of x takes all changes."""
+
+    def forward(self, x, mask=None):
+        if mask is None:
+            mask = x.new_ones(x.shape[1], x.shape[1], dtype=torch.bool)
+        stream = x.clone()
+        stream += self.drop(self.self_attn(x, x, x, mask)[0])
+        return self.layer_norm2((x := self.layer_norm1(stream)) + self.drop(self.feed_forward(x)))
+
+
+class Taken(layers.TransformerLayer):
+    """The right layer, to be spoilt."""
+
+
+@BANK.wrong("TransformerLayer", named="mask dropped")
+class LayerThatForgetsTheMask(LayerByEinsum):
+    def forward(self, x, mask=None):
+        return super().forward(x)
+
+
+@BANK.wrong("TransformerLayer", named="norm first (pre-LN)")
+class LayerWithTheNormFirst(LayerByEinsum):
+    def forward(self, x, mask=None):
+        x = x + self.drop(self.self_attn(self.layer_norm1(x), mask))
+        hidden = self.drop(self.feed_forward["w_1"](self.layer_norm2(x))).relu()
+        return x + self.drop(self.feed_forward["w_2"](hidden))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithTheNormFirstAndOneOnTop(Taken):
+    def forward(self, x, mask=None):
+        normed = self.layer_norm1(x)
+        x = x + self.dropout(self.self_attn(normed, normed, normed, mask)[0])
+        x = x + self.dropout(self.feed_forward(self.layer_norm2(x)))
+        return F.layer_norm(x, x.shape[-1:])
+
+
+@BANK.wrong("TransformerLayer", named="only one norm made")
+class LayerOfOneNorm(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = NetworkInOneLine(d_model, d_ff, dropout)
+        self.layer_norm1 = nn.LayerNorm(d_model)
+        self.p = dropout
+
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.self_attn(x, x, x, mask)[0])
+        return self.layer_norm1(x + self.feed_forward(x))
+
+
+@BANK.wrong("TransformerLayer", named="one norm under both names")
+class LayerOfOneNormTwice(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.layer_norm1, self.layer_norm2 = [nn.LayerNorm(d_model)] * 2
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithDefaultDropoutInside(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = NetworkInOneLine(d_model, d_ff)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithNoDropoutInside(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = NetworkInOneLine(d_model, d_ff, 0.0)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithItsOwnDefault(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.5):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithConstantDropout(LayerInTwoLines):
+    def drop(self, x):
+        return F.dropout(x, 0.1, self.training)
+
+
+@BANK.wrong("TransformerLayer", named="dropout in eval mode")
+class LayerThatDropsInEvalMode(LayerInTwoLines):
+    def drop(self, x):
+        return F.dropout(x, self.p)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithATrailingReLU(Taken):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + self.dropout(torch.relu(self.feed_forward(x))))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithAResidualTooMany(Taken):
+    def forward(self, x, mask=None):
+        return x + super().forward(x, mask)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithNormsOverTheWords(Taken):
+    def forward(self, x, mask=None):
+        result = super().forward(x, mask)
+        return F.layer_norm(result, result.shape[1:])
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithBatchNorms(Modules):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.layer_norm1, self.layer_norm2 = nn.BatchNorm1d(d_model), nn.BatchNorm1d(d_model)
+
+    def forward(self, x, mask=None):
+        x = x + self.drop(self.self_attn(x, x, x, mask)[0])
+        x = self.layer_norm1(x.mT).mT
+        return self.layer_norm2((x + self.drop(self.feed_forward(x))).mT).mT
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithUnbiasedNorms(LayerInTwoLines):
+    class Norm(OwnNorm):
+        def forward(self, x):
+            mean, deviation = x.mean(-1, keepdim=True), x.std(-1, keepdim=True)
+            return (x - mean) / (deviation + self.eps) * self.weight + self.bias
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.layer_norm1, self.layer_norm2 = self.Norm(d_model), self.Norm(d_model)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithOneHead(LayerInTwoLines):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, 1, d_ff, dropout)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerForOneSentence(Taken):
+    def forward(self, x, mask=None):
+        return super().forward(x[:1]).expand_as(x)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatAttendsAcrossTheBatch(Taken):
+    def forward(self, x, mask=None):
+        return super().forward(x.transpose(0, 1)).transpose(0, 1)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerForMasksOfOneSentence(Taken):
+    def forward(self, x, mask=None):
+        if mask is not None and mask.dim() == 4:
+            mask = mask[0, 0]
+        return super().forward(x, mask)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerForMasksOfThreeAxes(Taken):
+    def forward(self, x, mask=None):
+        return super().forward(x, None if mask is None else mask.unsqueeze(1))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatMustHaveAMask(Taken):
+    def forward(self, x, mask):
+        return super().forward(x, mask)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatMasksAfterTheSoftmax(LayerByEinsum):
+    class Attention(OwnAttention):
+        def forward(self, x, mask):
+            b, t, d = x.shape
+            q, k, v = (w(x).reshape(b, t, self.heads, -1) for w in (self.w_q, self.w_k, self.w_v))
+            scores = torch.einsum("bthk,bshk->bhts", q, k) / math.sqrt(d // self.heads)
+            weights = scores.softmax(-1)
+            weights = weights if mask is None else weights * mask
+            return self.w_o(torch.einsum("bhts,bshk->bthk", weights, v).reshape(b, t, d))
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.self_attn = self.Attention(d_model, num_heads, dropout)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatLooksEvenlyWhereAllIsHidden(Taken):
+    def forward(self, x, mask=None):
+        if mask is not None:
+            mask = mask | ~mask.any(-1, keepdim=True)
+        return super().forward(x, mask)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerOfNaNs(LayerInTwoLines):
+    class Attention(LibraryAttention):
+        def forward(self, query, key, value, mask=None):
+            output, _ = super().forward(query, key, value, mask)
+            if mask is None:
+                return output, None
+            empty = ~mask.expand(len(query), self.num_heads, -1, -1).any(-1).any(1)  # (B, T)
+            return output.masked_fill(empty.unsqueeze(-1), math.nan), None
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.self_attn = self.Attention(d_model, num_heads)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatChangesTheMask(Taken):
+    def forward(self, x, mask=None):
+        result = super().forward(x, mask)
+        if mask is not None:
+            mask.fill_(True)
+        return result
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatChangesItsInput(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        with torch.no_grad():
+            attended = self.self_attn(x, x, x, mask)[0]
+            x += self.drop(attended)
+        x = self.layer_norm1(x)
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithADetachedResidual(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        first = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(first.detach() + self.drop(self.feed_forward(first)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithoutGradientsForAttention(LayerInTwoLines):
+    def forward(self, x, mask=None):
+        with torch.no_grad():
+            attended = self.self_attn(x, x, x, mask)[0]
+        x = self.layer_norm1(x + self.drop(attended))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatIsAlwaysFloat32(Taken):
+    def forward(self, x, mask=None):
+        return super().forward(x, mask).float()
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatComputesInFloat32(Taken):
+    def forward(self, x, mask=None):
+        single = copy.deepcopy(self).float()
+        return layers.TransformerLayer.forward(single, x.float(), mask).to(x.dtype)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatNeedsContiguousInput(Taken):
+    def forward(self, x, mask=None):
+        return super().forward(x.view(-1).view(x.shape), mask)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithNormsMadeInForward(Taken):
+    def forward(self, x, mask=None):
+        norm = nn.LayerNorm(x.shape[-1], dtype=x.dtype)
+        x = norm(x + self.dropout(self.self_attn(x, x, x, mask)[0]))
+        return norm(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerWithEverythingInAList(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.parts = [Taken(d_model, num_heads, d_ff, dropout)]
+
+    def forward(self, x, mask=None):
+        return self.parts[0](x, mask)
+
+
+@BANK.wrong("TransformerLayer", named="attention whose layers have other names")
+class LayerOfTheLibrarysAttention(Modules):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x)[0]))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatAddsThePair(Modules):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, mask)))
+        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerThatIsNoModule:
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        self.inner = layers.TransformerLayer(d_model, num_heads, d_ff, dropout)
+
+    def forward(self, *arguments):
+        return self.inner(*arguments)
+
+
+@BANK.wrong("TransformerLayer")
+class LayerForTheExampleByHand(Taken):
+    def forward(self, x, mask=None):
+        return x.new_tensor([-1.0, 1.0, 1.0, -1.0]).repeat(*x.shape[:2], x.shape[2] // 4)
