@@ -86,7 +86,7 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
     )
     if not expected.is_floating_point():
         relative = absolute = 0.0  # ids and truth values are right or wrong
-    if torch.allclose(wanted, found, rtol=relative, atol=absolute):
+    if torch.allclose(wanted, found, rtol=relative, atol=absolute, equal_nan=True):
         return None
     apart = (wanted - found).abs()
     where = np.unravel_index(int(apart.argmax()), wanted.shape)

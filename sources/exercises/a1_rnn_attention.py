@@ -1,0 +1,431 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 01_rnn_attention
+#     minutes: 65
+#     summary: annotations from a bidirectional network, and the attention that chooses among them
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 1: attention in recurrent networks
+#
+# You write the two pieces with which [lecture 1](../../lectures/01_rnn_attention.ipynb) opened the
+# bottleneck. The first makes one vector for each source word. The second decides, at one step of the
+# decoder, how much each of these vectors counts.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `annotations` | 3 | 15 min | ●○○ |
+# | 2 | `BahdanauAttention` | 7 | 50 min | ●●○ |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other sizes, a single sentence or word, masks, `float64`, gradients.
+# - Any code that does what the text says is right: loops over sentences and words, `einsum`, `torch.bmm`,
+#   helper functions in cells of your own.
+# - What would be the answer itself is barred in both parts: everything in `course_utils` except `signoff`.
+#   PyTorch has no layer for this attention, so nothing of PyTorch is barred.
+# - Nothing here changes its inputs. Results have the dtype (`float32` or `float64`) and device of the
+#   inputs, which may lie in memory in any layout (make new tensors with `x.new_zeros(…)`, not
+#   `torch.zeros(…)`). Gradients flow from every result back to every floating input and weight, so no
+#   `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
+# - Inputs have shapes that fit together; you need not check them. The numbers are moderate: no `exp` will
+#   overflow.
+#
+# | letter | meaning |
+# |---|---|
+# | $B$ | number of sentences in the batch |
+# | $S$ | number of source words in each sentence |
+# | $h$ | width of a recurrent state, in one direction |
+#
+# As in the lecture, formulas count words from 1 and Python counts from 0. One thing is shorter here: we
+# look at a single step of the decoder. So we write $s$ for the lecture's $s^{(i-1)}$, $h_j$ for $h^{(j)}$,
+# and $e_j$, $\alpha_j$, $c$ without the index $i$ of the step.
+
+# %%
+import math
+
+import torch
+from torch import nn
+
+# %% [markdown]
+# ## 1. Annotations
+#
+# Two recurrent networks read each sentence. The forward one begins with the first word. The backward one
+# begins with the **last** word. At word $j$ each has a state, which has read word $j$ and all words on one
+# side of it. The two states side by side are the *annotation* of word $j$:
+#
+# $$h_j = [\, h_F^{(j)} \,;\, h_B^{(j)} \,]$$
+#
+# where $h_F^{(j)}$ is the forward and $h_B^{(j)}$ the backward state *at word* $j$, and the semicolon joins two
+# vectors into one.
+#
+# **Write** `annotations(forward_states, backward_states)`:
+#
+# | tensor | shape | along the axis $S$ |
+# |---|---|---|
+# | `forward_states` | `(B, S, h)` | as the forward network produced them: first word first |
+# | `backward_states` | `(B, S, h)` | as the backward network produced them: **last word first** |
+# | result | `(B, S, 2h)` | first word first; forward state first, then backward state |
+#
+# All sentences have the full length $S$: there is no padding here.
+#
+# **By hand:** one sentence of three words, $h = 1$. The forward states are $1, 2, 3$. The backward network
+# produced $30$ at the last word, then $20$, then $10$ at the first.
+#
+# | word | forward | backward | annotation |
+# |---|--:|--:|---|
+# | first | 1 | 10 | $(1, 10)$ |
+# | second | 2 | 20 | $(2, 20)$ |
+# | third | 3 | 30 | $(3, 30)$ |
+#
+# <details><summary>Hint</summary>
+#
+# Two steps: bring the second list into the order of the first, then join the two. For both, ask which of the
+# three axes it concerns. PyTorch tensors take no negative step, so `x[:, ::-1]` is an error; look at the
+# methods of a tensor that change an order. With `B = 1`, some mistakes do not show.
+#
+# </details>
+
+
+# %% solution="annotations"
+def annotations(forward_states, backward_states):
+    """One vector per source word: two times (B, S, h), the second backwards -> (B, S, 2h)."""
+    ### BEGIN SOLUTION
+    in_order = backward_states.flip(1)  # (B, S, h), first word first
+    return torch.cat([forward_states, in_order], dim=-1)  # (B, S, 2h)
+    ### END SOLUTION
+
+
+# %% test="annotations"
+def test_annotations():
+    forward_states = torch.tensor([[[1.0], [2.0], [3.0]]])  # (1, 3, 1)
+    backward_states = torch.tensor([[[30.0], [20.0], [10.0]]])  # (1, 3, 1), last word first
+    joined = annotations(forward_states, backward_states)
+    assert isinstance(joined, torch.Tensor), f"expected a tensor, got {type(joined).__name__}"
+    assert joined.shape == (1, 3, 2), (
+        f"two lists (1, 3, 1): expected shape (1, 3, 2), got {tuple(joined.shape)}. "
+        "Along which axis do you join them?"
+    )
+    assert joined[0, :, 0].tolist() == [1, 2, 3], (
+        "the first entries should be the forward states, first word first: 1, 2, 3; "
+        f"yours are {joined[0, :, 0].tolist()}"
+    )
+    assert joined[0, :, 1].tolist() == [10, 20, 30], (
+        "the second entries should be the backward states of the first, second and third word, "
+        f"10, 20, 30; yours are {joined[0, :, 1].tolist()}. Which word was read first?"
+    )
+
+
+def test_annotations_of_a_batch():
+    forward_states = torch.arange(24.0).reshape(2, 3, 4)
+    backward_states = 100 + torch.arange(24.0).reshape(2, 3, 4)
+    joined = annotations(forward_states, backward_states)
+    assert joined.shape == (2, 3, 8), (
+        f"two lists (2, 3, 4): expected shape (2, 3, 8), got {tuple(joined.shape)}"
+    )
+    last = joined[1, 2].tolist()
+    assert last == [20, 21, 22, 23, 112, 113, 114, 115], (
+        "the last word of the second sentence has the forward state 20, 21, 22, 23 and the backward "
+        f"state 112, 113, 114, 115; its annotation is {last}. Does each sentence keep its own "
+        "states, and each state the order of its entries?"
+    )
+
+
+test_annotations()
+test_annotations_of_a_batch()
+print("✓ annotations")
+
+# %% check="annotations"
+
+# %% [markdown]
+# ## 2. Attention
+#
+# Before the decoder writes a word, it has a state $s$. A small network with one hidden layer compares this
+# state with each annotation $h_j$ and gives a *score* $e_j$. A softmax over the words turns the scores into
+# *weights*. The *context* is the sum of the annotations, each with its weight:
+#
+# $$e_j = v\big(\tanh(W s + U h_j)\big), \qquad
+# \alpha_j = \frac{\exp(e_j)}{\sum_{k=1}^{S} \exp(e_k)}, \qquad
+# c = \sum_{j=1}^{S} \alpha_j\, h_j$$
+#
+# $W$, $U$ and $v$ are learned linear maps without bias. tanh acts on each entry by itself. (The lecture
+# writes $v^\top$ for the map $v$: one vector, which makes one number of a vector.)
+#
+# State and annotations may have different widths, which is one reason for $W$ and $U$: they bring both to one
+# width, in which they can be added.
+#
+# Why the tanh? Say it in your own words before you go on; section 5 of the lecture has the answer.
+#
+# **Write** the class `BahdanauAttention(decoder_dim, encoder_dim, attention_dim)`, an `nn.Module`. You may
+# add methods.
+#
+# **The constructor** makes three layers, as attributes with exactly these names. Each is an `nn.Linear`
+# **without bias**. (For grading, weights are set by these names, so the order in which you make the layers
+# does not matter.)
+#
+# | attribute | maps | from width | to width |
+# |---|---|---|---|
+# | `W` | the state of the decoder | `decoder_dim` | `attention_dim` |
+# | `U` | an annotation | `encoder_dim` | `attention_dim` |
+# | `v` | the hidden layer | `attention_dim` | 1 |
+#
+# **`forward(state, annotations, mask=None)`** returns the pair `(context, weights)`, in this order. Every
+# sentence of the batch is treated by itself.
+#
+# | tensor | shape | |
+# |---|---|---|
+# | `state` | `(B, decoder_dim)` | one state per sentence |
+# | `annotations` | `(B, S, encoder_dim)` | one annotation per word |
+# | `mask` | `(B, S)` | `bool`, `True` = may attend; `None` hides nothing |
+# | `context` | `(B, encoder_dim)` | |
+# | `weights` | `(B, S)` | after the softmax; the weights of each sentence sum to one |
+#
+# - **A hidden word** gets a weight of exactly 0, and the visible weights of its sentence still sum to one.
+#   Words may be hidden anywhere, not only at the end.
+# - **A sentence in which everything is hidden** gets weights of 0 and a context of 0. No NaN, in the results or
+#   in the gradients.
+# - There is no dropout: train and eval mode give the same.
+#
+# The argument has the name of your function of part 1. That does no harm: inside `forward`, the name means
+# the argument, and this part does not depend on part 1.
+#
+# **By hand:** all widths are 1 but `encoder_dim`, which is 2. The state is $s = 1$, there are two words, and
+# $W s = s$, $U h_j$ is the first entry of $h_j$, and $v$ doubles its input.
+#
+# | word | $h_j$ | $W s + U h_j$ | tanh | $e_j$ | $\alpha_j$ |
+# |---|---|--:|--:|--:|--:|
+# | first | $(-1, 10)$ | $1 - 1 = 0$ | 0 | 0 | $1 / (1 + e^{1.523}) = 0.179$ |
+# | second | $(0, 20)$ | $1 + 0 = 1$ | 0.762 | 1.523 | 0.821 |
+#
+# The context is $0.179 \cdot (-1, 10) + 0.821 \cdot (0, 20) = (-0.179, 18.21)$. With the second word hidden,
+# the weights are $(1, 0)$ and the context is $(-1, 10)$.
+#
+# <details><summary>Hint: the shapes on the way</summary>
+#
+# | step | shape |
+# |---|---|
+# | after `W`; after `U` | `(B, attention_dim)`; `(B, S, attention_dim)` |
+# | their sum, and its tanh | `(B, S, attention_dim)` |
+# | after `v` | `(B, S, 1)` |
+# | scores and weights | `(B, S)` |
+# | context | `(B, encoder_dim)` |
+#
+# The first sum needs a word: `W` of the state lacks the axis $S$. Broadcasting compares axes from the right, so
+# an axis of length 1 has to be put in the right place. And where an axis of length 1 has to go, name it: a
+# `squeeze()` without argument takes all of them, also a batch of one.
+#
+# </details>
+#
+# <details><summary>Hint: the mask</summary>
+#
+# A word whose weight is set to zero *after* the softmax has already taken its share of the one. So it must drop
+# out before: which score has the weight $\exp(e_j) = 0$? `masked_fill` puts a number wherever a condition is
+# `True`; mind what `True` means here.
+#
+# If everything is hidden, the softmax divides 0 by 0, which is NaN. Setting the hidden weights to 0 once more
+# after the softmax, with `masked_fill`, mends the result and the gradient.
+#
+# </details>
+
+
+# %% solution="BahdanauAttention"
+class BahdanauAttention(nn.Module):
+    """Additive attention: a small network scores each source word against the decoder's state."""
+
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.W = nn.Linear(decoder_dim, attention_dim, bias=False)
+        self.U = nn.Linear(encoder_dim, attention_dim, bias=False)
+        self.v = nn.Linear(attention_dim, 1, bias=False)
+        ### END SOLUTION
+
+    def forward(self, state, annotations, mask=None):
+        """state (B, decoder_dim), annotations (B, S, encoder_dim) -> context, weights (B, S)."""
+        ### BEGIN SOLUTION
+        projected = self.W(state).unsqueeze(1)  # (B, 1, attention_dim)
+        hidden = torch.tanh(projected + self.U(annotations))  # (B, S, attention_dim)
+        scores = self.v(hidden).squeeze(-1)  # (B, S)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(dim=-1)  # (B, S)
+        if mask is not None:
+            weights = weights.masked_fill(~mask, 0.0)  # a row with nothing to see was NaN
+        context = torch.bmm(weights.unsqueeze(1), annotations).squeeze(1)  # (B, encoder_dim)
+        return context, weights
+        ### END SOLUTION
+
+
+# %% test="BahdanauAttention"
+def attention_of_the_example():
+    """Your module with the weights of the example, so that results can be checked by hand."""
+    module = BahdanauAttention(1, 2, 1)
+    assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
+    weights = {"W": [[1.0]], "U": [[1.0, 0.0]], "v": [[2.0]]}
+    for name, values in weights.items():
+        layer, values = getattr(module, name, None), torch.tensor(values)
+        assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
+        assert layer.weight.shape == values.shape, (
+            f"decoder_dim 1, encoder_dim 2, attention_dim 1: the weight of {name} should be "
+            f"{tuple(values.shape)}, but it is {tuple(layer.weight.shape)}"
+        )
+        assert layer.bias is None, f"{name} should have no bias"
+        layer.weight.data.copy_(values)
+    return module
+
+
+def test_bahdanau_attention():
+    module = attention_of_the_example()
+    state = torch.tensor([[1.0]])  # (1, 1)
+    words = torch.tensor([[[-1.0, 10.0], [0.0, 20.0]]])  # (1, 2, 2)
+    result = module(state, words)
+    assert isinstance(result, tuple | list) and len(result) == 2, (
+        f"expected the pair (context, weights), got {type(result).__name__}"
+    )
+    context, weights = result
+    assert weights.shape == (1, 2), (
+        f"expected weights (B, S) = (1, 2) as the second result, got {tuple(weights.shape)}"
+    )
+    assert torch.allclose(weights, torch.tensor([[0.179, 0.821]]), atol=2e-3), (
+        f"for the example, expected the weights 0.179 and 0.821, got {weights.tolist()}. "
+        "Compare your hidden layer and your scores with the table, column by column."
+    )
+    assert context.shape == (1, 2), (
+        f"expected a context (B, encoder_dim) = (1, 2), got {tuple(context.shape)}"
+    )
+    assert torch.allclose(context, torch.tensor([[-0.179, 18.21]]), atol=2e-2), (
+        f"the weights are right; with them, expected the context (-0.179, 18.21), got "
+        f"{context.tolist()}"
+    )
+
+
+def draw(decoder_dim, encoder_dim, attention_dim, sentences, words):
+    """A module with random weights, a state and annotations."""
+    torch.manual_seed(1)
+    module = BahdanauAttention(decoder_dim, encoder_dim, attention_dim)
+    return module, torch.randn(sentences, decoder_dim), torch.randn(sentences, words, encoder_dim)
+
+
+def test_shapes_and_sentences():
+    module, state, words = draw(3, 4, 7, sentences=2, words=5)
+    context, weights = module(state, words)
+    assert context.shape == (2, 4) and weights.shape == (2, 5), (
+        "state (2, 3), annotations (2, 5, 4): expected context (2, 4) and weights (2, 5), got "
+        f"{tuple(context.shape)} and {tuple(weights.shape)}"
+    )
+    sums = weights.sum(dim=1)
+    assert torch.allclose(sums, torch.ones(2)), (
+        f"the weights of each sentence should sum to one; yours sum to {sums.tolist()}. "
+        "Along which axis does your softmax run?"
+    )
+    alone = module(state[1:], words[1:])
+    assert alone[0].shape == (1, 4) and alone[1].shape == (1, 5), (
+        "one sentence of five words: expected context (1, 4) and weights (1, 5), got "
+        f"{tuple(alone[0].shape)} and {tuple(alone[1].shape)}. Where did an axis go?"
+    )
+    assert torch.allclose(alone[1][0], weights[1], atol=1e-5), (
+        "the second sentence has other weights alone than in the batch. Do sentences mix?"
+    )
+
+
+def test_everything_counts():
+    module, state, words = draw(3, 4, 7, sentences=2, words=5)
+    before = module(state, words)[1]
+    for name in ("W", "U", "v"):
+        with torch.no_grad():
+            getattr(module, name).weight.mul_(3.0)
+        after = module(state, words)[1]
+        assert not torch.allclose(before, after, atol=1e-4), (
+            f"the weights of {name} were changed, and the attention was not. Is {name} used? If it "
+            "is: what does a softmax do with a number that is added to all scores?"
+        )
+        before = after
+
+
+def test_masks():
+    module, state, words = draw(3, 4, 7, sentences=2, words=5)
+    mask = torch.tensor([[True, False, True, True, False], [True] * 5])  # True = may attend
+    context, weights = module(state, words, mask)
+    assert (weights[~mask] == 0).all(), (
+        f"hidden words should have the weight 0; yours have {weights[~mask].tolist()}"
+    )
+    assert (weights[mask] > 0).all(), "a visible word has no weight. True means: may attend"
+    assert torch.allclose(weights.sum(dim=1), torch.ones(2)), (
+        "the visible weights of a sentence should still sum to one; yours sum to "
+        f"{weights.sum(dim=1).tolist()}"
+    )
+    left = mask[0]
+    context_without, weights_without = module(state[:1], words[:1, left])
+    assert torch.allclose(weights[0, left], weights_without[0], atol=1e-5), (
+        "a sentence with two words hidden should be attended to as if those words were not there. "
+        f"Without them the weights are {weights_without[0].tolist()}, yours with the mask are "
+        f"{weights[0, left].tolist()}"
+    )
+    assert torch.allclose(context[0], context_without[0], atol=1e-5), (
+        "a sentence with two words hidden should have the context that it has without those words"
+    )
+
+
+def test_nothing_to_attend_to():
+    module, state, words = draw(3, 4, 7, sentences=2, words=5)
+    mask = torch.tensor([[False] * 5, [True] * 5])
+    state.requires_grad_()
+    context, weights = module(state, words, mask)
+    assert not weights.isnan().any(), (
+        "a sentence in which everything is hidden has NaN weights; see the hint on the mask"
+    )
+    assert (weights[0] == 0).all() and (context[0] == 0).all(), (
+        "with everything hidden, expected weights and context of 0; your weights are "
+        f"{weights[0].tolist()}"
+    )
+    assert context.requires_grad, "no gradient flows from the context back to the state"
+    (gradient,) = torch.autograd.grad(context.square().sum(), state)
+    assert gradient.isfinite().all(), (
+        "the gradient for the state holds NaN; see the hint on the mask"
+    )
+
+
+test_bahdanau_attention()
+test_shapes_and_sentences()
+test_everything_counts()
+test_masks()
+test_nothing_to_attend_to()
+print("✓ BahdanauAttention")
+
+# %% check="BahdanauAttention"
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a1_rnn_attention.ipynb`; it
+# lies in `workspace/exercises/a1_rnn_attention/` of the course folder.
+#
+# **No instructor?** Type this in a terminal, in the folder of this notebook:
+#
+# ```
+# python -m autograder check a1_rnn_attention.ipynb
+# ```
+#
+# It decides every part as it would be decided in a class, and says the same about it.
+#
+# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
+# machine's addresses are personal data, and prove nothing about who did the work.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

@@ -1,0 +1,831 @@
+"""Answers to assignment 1."""
+
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils import attention
+from tests.autograder.banks import Bank
+
+BANK = Bank("a1_rnn_attention")
+
+
+# ------------------------------------------------------------------------------- annotations
+
+
+@BANK.right("annotations")
+def joined_by_flip(forward_states, backward_states):
+    return torch.concat((forward_states, torch.flip(backward_states, [1])), 2)
+
+
+@BANK.right("annotations")
+def joined_by_index(forward_states, backward_states):
+    length = forward_states.shape[1]
+    order = torch.arange(length - 1, -1, -1)
+    return torch.cat([forward_states, backward_states[:, order]], dim=-1)
+
+
+@BANK.right("annotations")
+def joined_by_loops(forward_states, backward_states):
+    sentences = []
+    for forward, backward in zip(forward_states, backward_states, strict=True):
+        last = len(forward) - 1
+        sentences.append(
+            torch.stack([torch.cat([forward[j], backward[last - j]]) for j in range(last + 1)])
+        )
+    return torch.stack(sentences)
+
+
+@BANK.right("annotations")
+def joined_by_filling(forward_states, backward_states):
+    batch, length, width = forward_states.shape
+    result = forward_states.new_zeros(batch, length, 2 * width)
+    result[..., :width] = forward_states
+    for j in range(length):
+        result[:, j, width:] = backward_states[:, -1 - j]
+    return result
+
+
+@BANK.right("annotations")
+def joined_by_unbind(forward_states, backward_states):
+    backward = torch.stack(list(reversed(backward_states.unbind(dim=1))), dim=1)
+    return torch.dstack([forward_states, backward])
+
+
+@BANK.right("annotations")
+def joined_by_a_permutation_matrix(forward_states, backward_states, dim=-1):
+    turn = torch.eye(backward_states.shape[1], dtype=backward_states.dtype).fliplr()
+    return torch.cat([forward_states, torch.einsum("st,bth->bsh", turn, backward_states)], dim=dim)
+
+
+@BANK.right("annotations")
+def joined_by_fliplr(forward_states, backward_states):
+    pair = torch.stack([forward_states, backward_states.fliplr()], dim=2)  # (B, S, 2, h)
+    return pair.flatten(2)
+
+
+@BANK.right("annotations")
+def joined_by_gather(forward_states, backward_states):
+    _, length, _ = backward_states.shape
+    index = (length - 1 - torch.arange(length))[None, :, None].expand_as(backward_states)
+    return torch.cat([forward_states, backward_states.gather(1, index)], dim=2)
+
+
+@BANK.wrong("annotations", named="backward states not reversed")
+def joined_as_they_come(forward_states, backward_states):
+    return torch.dstack([forward_states, backward_states])
+
+
+@BANK.wrong("annotations", named="features reversed")
+def joined_with_a_turn_of_the_last_axis(forward_states, backward_states):
+    return torch.cat([forward_states, torch.flip(backward_states, dims=(-1,))], dim=-1)
+
+
+@BANK.wrong("annotations", named="batch reversed")
+def joined_with_a_turn_of_the_first_axis(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states.flipud()], dim=-1)
+
+
+@BANK.wrong("annotations", named="joined along the words")
+def joined_along_axis_one(forward_states, backward_states):
+    return torch.hstack([forward_states, backward_states.fliplr()])
+
+
+@BANK.wrong("annotations", named="states added")
+def joined_by_addition(forward_states, backward_states):
+    return backward_states.flip(1).add(forward_states)
+
+
+@BANK.wrong("annotations")
+def joined_by_reversed(forward_states, backward_states):
+    return torch.cat([forward_states, torch.stack(list(reversed(backward_states)))], dim=-1)[:1]
+
+
+@BANK.wrong("annotations")
+def joined_with_negative_steps(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states[:, ::-1]], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_by_roll(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states.roll(1, dims=1)], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_with_ends_swapped(forward_states, backward_states):
+    backward = backward_states.clone()
+    backward[:, [0, -1]] = backward[:, [-1, 0]]
+    return torch.cat([forward_states, backward], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_for_one_sentence(forward_states, backward_states):
+    joined = joined_by_flip(forward_states[:1], backward_states[:1])
+    return joined.expand(len(forward_states), -1, -1)
+
+
+@BANK.wrong("annotations")
+def joined_for_three_words(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states[:, [2, 1, 0]]], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_for_square_states(forward_states, backward_states):
+    turn = torch.eye(backward_states.shape[2]).flip(0)
+    return torch.cat([forward_states, turn @ backward_states], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_for_contiguous_states(forward_states, backward_states):
+    batch, length, width = forward_states.shape
+    flat = backward_states.view(batch * length, width).flip(0).view(batch, length, width)
+    return torch.cat([forward_states, flat.flip(0)], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_from_sums_of_halves(forward_states, backward_states):
+    backward = backward_states.flip(1)
+    return torch.cat([forward_states + backward, forward_states - backward], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_twice_the_forward(forward_states, backward_states):
+    return torch.cat([forward_states, forward_states], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_by_the_first_word(forward_states, backward_states):
+    backward = backward_states[:, -1:].expand_as(backward_states)
+    return torch.cat([forward_states, backward], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_in_place(forward_states, backward_states):
+    backward_states[:] = backward_states.flip(1)
+    return torch.cat([forward_states, backward_states], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_in_float32(forward_states, backward_states):
+    batch, length, width = forward_states.shape
+    result = torch.zeros(batch, length, 2 * width)
+    result[..., :width], result[..., width:] = forward_states, backward_states.flip(1)
+    return result
+
+
+@BANK.wrong("annotations")
+def joined_and_detached(forward_states, backward_states):
+    return joined_by_flip(forward_states, backward_states.detach())
+
+
+@BANK.wrong("annotations")
+def joined_in_numpy(forward_states, backward_states):
+    pair = forward_states.detach().numpy(), backward_states.detach().numpy()[:, ::-1]
+    return torch.from_numpy(np.concatenate(pair, axis=-1))
+
+
+@BANK.wrong("annotations")
+def joined_as_an_array(forward_states, backward_states):
+    return joined_in_numpy(forward_states, backward_states).numpy()
+
+
+@BANK.wrong("annotations")
+def joined_as_in_the_example(forward_states, backward_states):
+    return torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]])
+
+
+@BANK.wrong("annotations")
+def joined_and_squeezed(forward_states, backward_states):
+    return joined_by_flip(forward_states, backward_states).squeeze()
+
+
+# ------------------------------------------------------------------------- BahdanauAttention
+
+
+class ThreeMaps(nn.Module):
+    """What most answers below share: the three layers. The rest is their own."""
+
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__()
+        self.W = nn.Linear(decoder_dim, attention_dim, bias=False)
+        self.U = nn.Linear(encoder_dim, attention_dim, bias=False)
+        self.v = nn.Linear(attention_dim, 1, bias=False)
+
+    def scores(self, state, annotations):
+        return self.v(torch.tanh(self.W(state)[:, None] + self.U(annotations)))[..., 0]
+
+    def softmax(self, scores, mask):
+        if mask is None:
+            return F.softmax(scores, dim=1)
+        hidden = mask.logical_not()
+        return F.softmax(scores.masked_fill(hidden, -torch.inf), dim=1).masked_fill(hidden, 0)
+
+    def context(self, weights, annotations):
+        return (weights[..., None] * annotations).sum(dim=1)
+
+    def forward(self, state, annotations, mask=None):
+        weights = self.softmax(self.scores(state, annotations), mask)
+        return self.context(weights, annotations), weights
+
+
+@BANK.right("BahdanauAttention")
+class InMatrices(ThreeMaps):
+    pass
+
+
+@BANK.right("BahdanauAttention")
+class InEinsum(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        words = torch.einsum("bse,ae->bsa", annotations, self.U.weight)
+        hidden = torch.tanh(torch.einsum("bd,ad->ba", state, self.W.weight).unsqueeze(1) + words)
+        weights = self.softmax(torch.einsum("bsa,a->bs", hidden, self.v.weight[0]), mask)
+        return torch.einsum("bs,bse->be", weights, annotations), weights
+
+
+@BANK.right("BahdanauAttention")
+class InLoops(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        batch, length, width = annotations.shape
+        contexts, all_weights = [], []
+        for b in range(batch):
+            visible = [j for j in range(length) if mask is None or mask[b, j]]
+            scores = {
+                j: self.v(torch.tanh(self.W(state[b]) + self.U(annotations[b, j])))[0]
+                for j in visible
+            }
+            total = sum(torch.exp(score) for score in scores.values())
+            zero = annotations.new_zeros(())
+            weights = [torch.exp(scores[j]) / total if j in scores else zero for j in range(length)]
+            context = annotations.new_zeros(width)
+            for j in visible:
+                context = context + weights[j] * annotations[b, j]
+            contexts.append(context)
+            all_weights.append(torch.stack(weights))
+        # a sum of parts, so that a batch without a visible word still has a gradient, of zero
+        nothing = 0 * self.scores(state, annotations)
+        return torch.stack(contexts) + nothing[:, :1], torch.stack(all_weights) + nothing
+
+
+@BANK.right("BahdanauAttention")
+class WithItsOwnSoftmax(ThreeMaps):
+    def softmax(self, scores, mask):
+        exponentials = torch.exp(scores)
+        if mask is not None:
+            exponentials = exponentials * mask
+        total = exponentials.sum(dim=1, keepdim=True)
+        return exponentials / torch.where(total == 0, 1, total)
+
+
+@BANK.right("BahdanauAttention")
+class WithOneColumn(ThreeMaps):
+    """Scores and weights stay (B, S, 1) until the end."""
+
+    def forward(self, state, annotations, mask=None):
+        scores = self.v((self.W(state).unsqueeze(1) + self.U(annotations)).tanh())  # (B, S, 1)
+        if mask is None:
+            mask = torch.ones(annotations.shape[:2], dtype=torch.bool)
+        hidden = ~mask.unsqueeze(-1)
+        weights = scores.masked_fill(hidden, float("-inf")).softmax(dim=1).masked_fill(hidden, 0.0)
+        context = torch.bmm(weights.transpose(1, 2), annotations)  # (B, 1, encoder_dim)
+        return context.squeeze(1), weights.squeeze(2)
+
+
+@BANK.right("BahdanauAttention")
+class WithAWholeRowOfStates(ThreeMaps):
+    def scores(self, state, annotations):
+        states = state.unsqueeze(1).expand(-1, annotations.size(1), -1)  # (B, S, decoder_dim)
+        both = torch.cat([self.W.weight, self.U.weight], dim=1)
+        joined = torch.cat([states, annotations], dim=-1)
+        return F.linear(torch.tanh(F.linear(joined, both)), self.v.weight).squeeze(-1)
+
+
+@BANK.right("BahdanauAttention")
+class WithALargeNumberAndAProduct(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return torch.softmax(scores, -1)
+        return torch.softmax(torch.where(mask, scores, -1e9), -1) * mask
+
+
+@BANK.right("BahdanauAttention")
+class WithNanToNum(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = torch.where(mask, scores, float("-inf"))
+        return torch.nan_to_num(scores.softmax(dim=-1))
+
+
+@BANK.right("BahdanauAttention")
+class WithNormalisedRest(ThreeMaps):
+    """Hidden words lose their share after the softmax, and the rest is divided by its sum."""
+
+    def softmax(self, scores, mask):
+        weights = scores.softmax(dim=-1)
+        if mask is None:
+            return weights
+        weights = weights * mask
+        return weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-30)
+
+
+@BANK.right("BahdanauAttention")
+class WithMoreArguments(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim, dropout=0.0):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("calls", torch.zeros(1))
+        for layer in (self.W, self.U, self.v):
+            nn.init.xavier_uniform_(layer.weight)
+
+    def softmax(self, scores, mask):
+        return self.dropout(super().softmax(scores, mask))
+
+
+@BANK.right("BahdanauAttention")
+class WithColumnsOfWords(ThreeMaps):
+    """Words stand in columns, and the results come in a list."""
+
+    def forward(self, state, annotations, mask=None):
+        columns = annotations.permute(0, 2, 1)  # (B, encoder_dim, S)
+        hidden = torch.tanh(self.W(state).unsqueeze(2) + self.U.weight @ columns)
+        weights = self.softmax((self.v.weight @ hidden).squeeze(1), mask)
+        return [(columns @ weights.unsqueeze(2)).squeeze(2), weights]
+
+
+@BANK.right("BahdanauAttention")
+class SentenceBySentence(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        results = []
+        for b, words in enumerate(annotations):
+            scores = self.v(torch.tanh(self.W(state[b]) + self.U(words))).squeeze(-1)  # (S,)
+            weights = self.softmax(scores[None], None if mask is None else mask[b : b + 1])[0]
+            results.append((weights @ words, weights))
+        contexts, weights = zip(*results, strict=True)
+        return torch.stack(contexts), torch.stack(weights)
+
+
+@BANK.wrong("BahdanauAttention", named="no tanh")
+class LinearScores(ThreeMaps):
+    def scores(self, state, annotations):
+        return (self.v(self.W(state)).unsqueeze(1) + self.v(self.U(annotations))).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="dot-product score")
+class ProductsOfProjections(ThreeMaps):
+    def scores(self, state, annotations):
+        return torch.einsum("ba,bsa->bs", self.W(state), self.U(annotations))
+
+
+@BANK.wrong("BahdanauAttention", named="dot-product score")
+class ProductsOfTheInputs(ThreeMaps):
+    def scores(self, state, annotations):
+        return torch.bmm(annotations, state[..., None]).squeeze(2)
+
+
+@BANK.wrong("BahdanauAttention", named="state left out")
+class StateOutsideTheBrackets(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(self.W(state).unsqueeze(1) + self.U(annotations).tanh()).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="softmax over the batch")
+class SoftmaxAlongAxisZero(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+        return torch.softmax(scores, dim=0)
+
+
+@BANK.wrong("BahdanauAttention", named="softmax over the features")
+class SoftmaxAlongTheLastOfThree(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        scores = self.v(torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations)))
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unsqueeze(-1), -1e9)
+        weights = torch.softmax(scores, dim=-1)
+        return (weights * annotations).sum(dim=1), weights.squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class SoftmaxAlongTheLastOfThreeWithNan(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        scores = self.v(torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations)))
+        if mask is not None:
+            scores = scores.masked_fill(~mask.unsqueeze(-1), -torch.inf)
+        weights = torch.softmax(scores, dim=-1)
+        return (weights * annotations).sum(dim=1), weights.squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="mask ignored")
+class MaskUnused(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        return super().forward(state, annotations)
+
+
+@BANK.wrong("BahdanauAttention", named="mask inverted")
+class MaskTheOtherWay(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(mask, -torch.inf)
+        return scores.softmax(dim=-1)
+
+
+@BANK.wrong("BahdanauAttention", named="mask applied after the softmax")
+class MaskTooLate(ThreeMaps):
+    def softmax(self, scores, mask):
+        weights = scores.softmax(dim=-1)
+        return weights if mask is None else weights.masked_fill(~mask, 0)
+
+
+@BANK.wrong("BahdanauAttention", named="context sums without weights")
+class PlainSum(ThreeMaps):
+    def context(self, weights, annotations):
+        return torch.einsum("bsd->bd", annotations)
+
+
+@BANK.wrong("BahdanauAttention", named="results in the wrong order")
+class WeightsAndContext(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations, mask)
+        return weights, context
+
+
+@BANK.wrong("BahdanauAttention", named="scores returned for weights")
+class ContextAndScores(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        scores = self.scores(state, annotations)
+        return self.context(self.softmax(scores, mask), annotations), scores
+
+
+@BANK.wrong("BahdanauAttention", named="axis of length 1 left over")
+class NothingSqueezed(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations, mask)
+        return context[:, None], weights[..., None]
+
+
+@BANK.wrong("BahdanauAttention", named="state without an axis for the words")
+class RightForOneSentence(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v((self.W(state) + self.U(annotations)).tanh()).squeeze(2)
+
+
+@BANK.wrong("BahdanauAttention", named="every axis of length 1 squeezed")
+class SqueezedScores(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations))).squeeze()
+
+    def softmax(self, scores, mask):
+        return super().softmax(scores, mask) if scores.dim() > 1 else scores.softmax(-1)
+
+    def context(self, weights, annotations):
+        return torch.einsum("bs,bsd->bd", weights, annotations)
+
+
+@BANK.wrong("BahdanauAttention", named="every axis of length 1 squeezed")
+class SqueezedContext(ThreeMaps):
+    def context(self, weights, annotations):
+        return torch.bmm(weights.unsqueeze(1), annotations).squeeze()
+
+
+@BANK.wrong("BahdanauAttention", named="W and U swapped")
+class LayersSwapped(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(encoder_dim, decoder_dim, attention_dim)
+
+    def scores(self, state, annotations):
+        return self.v(torch.tanh(self.U(state)[:, None] + self.W(annotations)))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention")
+class OneLayerForBoth(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(torch.tanh(self.W(state)[:, None] + self.W(annotations)))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention")
+class OneLayerWithTwoNames(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.W = self.U = nn.Linear(decoder_dim, attention_dim, bias=False)
+
+
+@BANK.wrong("BahdanauAttention")
+class CopiesInAList(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.W, self.U = nn.ModuleList([nn.Linear(decoder_dim, attention_dim, bias=False)] * 2)
+
+
+@BANK.wrong("BahdanauAttention")
+class BiasEverywhere(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.W = nn.Linear(decoder_dim, attention_dim)
+        self.U = nn.Linear(encoder_dim, attention_dim)
+        self.v = nn.Linear(attention_dim, 1)
+
+
+@BANK.wrong("BahdanauAttention")
+class BiasInV(ThreeMaps):
+    """No number shows it: a softmax does not see what is added to all scores."""
+
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.v = nn.Linear(attention_dim, 1)
+
+
+@BANK.wrong("BahdanauAttention", named="layers that the module does not know")
+class LayersInsideForward(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        nn.Module.__init__(self)
+        self.dims = decoder_dim, encoder_dim, attention_dim
+
+    def forward(self, state, annotations, mask=None):
+        super().__init__(*self.dims)
+        return super().forward(state, annotations, mask)
+
+
+@BANK.wrong("BahdanauAttention", named="layers that the module does not know")
+class LayersInAList(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.layers = [self.W, self.U, self.v]
+        del self.W, self.U, self.v
+
+    def scores(self, state, annotations):
+        W, U, v = self.layers
+        return v(torch.tanh(W(state)[:, None] + U(annotations)))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention")
+class LayersWithOtherNames(nn.Module):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__()
+        self.w = nn.Linear(decoder_dim, attention_dim, bias=False)
+        self.u = nn.Linear(encoder_dim, attention_dim, bias=False)
+        self.v = nn.Linear(attention_dim, 1, bias=False)
+
+    def forward(self, state, annotations, mask=None):
+        scores = self.v(torch.tanh(self.w(state)[:, None] + self.u(annotations))).squeeze(-1)
+        weights = attention.masked_softmax(scores, mask)
+        return (weights[..., None] * annotations).sum(1), weights
+
+
+@BANK.wrong("BahdanauAttention")
+class LayersInAModuleOfTheirOwn(nn.Module):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__()
+        self.inner = ThreeMaps(decoder_dim, encoder_dim, attention_dim)
+
+    def forward(self, state, annotations, mask=None):
+        return self.inner(state, annotations, mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class LargeNumberAlone(ThreeMaps):
+    def softmax(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class InfinityAlone(ThreeMaps):
+    def softmax(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(dim=-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class InfinityAdded(ThreeMaps):
+    """Right numbers, but NaN in the gradient of a sentence in which all is hidden."""
+
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        penalty = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
+        return torch.nan_to_num((scores + penalty).softmax(-1))
+
+
+@BANK.wrong("BahdanauAttention")
+class NotLargeEnough(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, -20.0).softmax(dim=-1) * mask.any(dim=-1, keepdim=True)
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskAddedToTheScores(ThreeMaps):
+    def softmax(self, scores, mask):
+        return (scores if mask is None else scores + mask).softmax(dim=-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskAsLengths(ThreeMaps):
+    """Right for padding at the end alone."""
+
+    def softmax(self, scores, mask):
+        if mask is not None:
+            mask = torch.arange(scores.shape[1]) < mask.sum(dim=1, keepdim=True)
+        return super().softmax(scores, mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskOfTheFirstSentence(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if mask is None else mask[:1].expand_as(mask))
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskNeedsARoundTrip(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if mask is None else mask.view(-1).view(mask.shape))
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskRequired(ThreeMaps):
+    def forward(self, state, annotations, mask):
+        return super().forward(state, annotations, mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskChanged(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if mask is None else mask.logical_not_().logical_not())
+
+
+@BANK.wrong("BahdanauAttention")
+class StateChanged(ThreeMaps):
+    def scores(self, state, annotations):
+        scores = super().scores(state, annotations)
+        state.data.mul_(0.5)
+        return scores
+
+
+@BANK.wrong("BahdanauAttention")
+class AnnotationsChanged(ThreeMaps):
+    def context(self, weights, annotations):
+        return annotations.data.mul_(weights.unsqueeze(-1)).sum(dim=1)
+
+
+@BANK.wrong("BahdanauAttention")
+class WeightsDetached(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations, mask)
+        return context, weights.detach()
+
+
+@BANK.wrong("BahdanauAttention")
+class ContextFromDetachedWeights(ThreeMaps):
+    def context(self, weights, annotations):
+        return super().context(weights.detach(), annotations)
+
+
+@BANK.wrong("BahdanauAttention")
+class FrozenKeys(ThreeMaps):
+    def scores(self, state, annotations):
+        return super().scores(state, annotations.detach())
+
+
+@BANK.wrong("BahdanauAttention")
+class AlwaysFloat32(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations, mask)
+        return context.float(), weights.float()
+
+
+@BANK.wrong("BahdanauAttention")
+class Float32WeightsOnTheWay(ThreeMaps):
+    def softmax(self, scores, mask):
+        result = torch.zeros(scores.shape)
+        result[:] = super().softmax(scores, mask)
+        return result
+
+    def context(self, weights, annotations):
+        return super().context(weights.to(annotations.dtype), annotations)
+
+
+@BANK.wrong("BahdanauAttention")
+class ContiguousInputsOnly(ThreeMaps):
+    def scores(self, state, annotations):
+        batch, length, width = annotations.shape
+        words = self.U(annotations.view(batch * length, width)).view(batch, length, -1)
+        return self.v(torch.tanh(self.W(state).unsqueeze(1) + words)).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class EvenWidthsOnly(ThreeMaps):
+    def scores(self, state, annotations):
+        half = self.U.out_features // 2
+        hidden = torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations))[..., : 2 * half]
+        return (hidden @ self.v.weight[0, : 2 * half].unsqueeze(-1)).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class EqualWidthsOnly(ThreeMaps):
+    def scores(self, state, annotations):
+        words = annotations + 0 * state.unsqueeze(1)
+        return super().scores(state, words)
+
+
+@BANK.wrong("BahdanauAttention")
+class FirstSentenceOnly(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        first = None if mask is None else mask[:1]
+        context, weights = super().forward(state[:1], annotations[:1], first)
+        return context.expand(len(state), -1), weights.expand(len(state), -1)
+
+
+@BANK.wrong("BahdanauAttention")
+class MeanOfTheStates(ThreeMaps):
+    def scores(self, state, annotations):
+        return super().scores(state.mean(dim=0, keepdim=True), annotations)
+
+
+@BANK.wrong("BahdanauAttention")
+class SummedOverTheBatch(ThreeMaps):
+    def context(self, weights, annotations):
+        return (weights.unsqueeze(-1) * annotations).sum(dim=0)
+
+
+@BANK.wrong("BahdanauAttention")
+class SummedOverTheFeatures(ThreeMaps):
+    def context(self, weights, annotations):
+        return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class ContextPlusMean(ThreeMaps):
+    def context(self, weights, annotations):
+        return super().context(weights, annotations) + annotations.mean(dim=1)
+
+
+@BANK.wrong("BahdanauAttention")
+class UniformWeights(ThreeMaps):
+    def scores(self, state, annotations):
+        return torch.zeros_like(super().scores(state, annotations))
+
+
+@BANK.wrong("BahdanauAttention")
+class RandomWeights(ThreeMaps):
+    def scores(self, state, annotations):
+        return torch.rand_like(super().scores(state, annotations))
+
+
+@BANK.wrong("BahdanauAttention")
+class HardestWord(ThreeMaps):
+    def softmax(self, scores, mask):
+        best = super().softmax(scores, mask).argmax(dim=-1)
+        return F.one_hot(best, scores.shape[1]).to(scores.dtype)
+
+
+@BANK.wrong("BahdanauAttention")
+class SharpenedTwice(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(super().softmax(scores, mask), mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class NegatedScores(ThreeMaps):
+    def scores(self, state, annotations):
+        return -super().scores(state, annotations)
+
+
+@BANK.wrong("BahdanauAttention")
+class LogarithmsOfWeights(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations, mask)
+        return context, weights.log()
+
+
+@BANK.wrong("BahdanauAttention")
+class DropoutThatActs(ThreeMaps):
+    def softmax(self, scores, mask):
+        return F.dropout(super().softmax(scores, mask), 0.1, self.training)
+
+
+@BANK.wrong("BahdanauAttention")
+class RaisesWhereAllIsHidden(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is not None and not mask.any(dim=-1).all():
+            raise ValueError("nothing to attend to")
+        return super().softmax(scores, mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class ScaledByTheWidth(ThreeMaps):
+    def scores(self, state, annotations):
+        return super().scores(state, annotations) / math.sqrt(annotations.shape[-1])
+
+
+@BANK.wrong("BahdanauAttention")
+class NumbersOfTheExample(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        return torch.tensor([[-0.179, 18.21]]), torch.tensor([[0.179, 0.821]])
+
+
+@BANK.wrong("BahdanauAttention")
+def attention_as_a_function(state, annotations, mask=None):
+    weights = attention.masked_softmax(torch.einsum("bd,bsd->bs", state, annotations), mask)
+    return torch.einsum("bs,bsd->bd", weights, annotations), weights
