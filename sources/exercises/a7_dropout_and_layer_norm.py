@@ -1,0 +1,489 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 07_layer_normalization
+#     minutes: 90
+#     summary: layer norm, attention with dropout and a norm, and what dropout does to rows that summed to one
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 7: dropout and layer norm
+#
+# You write the layer norm of [lecture 7](../../lectures/07_layer_normalization.ipynb). Then you find out why a
+# printed class for attention with dropout and layer norm stops at once, and why it would be wrong even if it
+# ran, and you write one that is right. Last you answer a question in words.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `LayerNorm` | 5 | 30 min | ●●○ |
+# | 2 | `SelfAttentionWithDropoutAndNorm` | 6 | 40 min | ●●● |
+# | 3 | an answer in words | 2 | 20 min | ●●○ |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points of parts 1 and 2
+#   are decided later on other inputs: other shapes and widths, train and eval mode, `float64`, gradients.
+#   Part 3 is read by a person.
+# - Any code that does what the text says is right: loops, `einsum`, helper functions in cells of your own,
+#   further arguments that have default values.
+# - What would be the answer itself is barred. In part 1 these are all normalisations that a library brings
+#   along, as classes or as functions: layer, batch, group, instance and RMS norm. In part 2 a layer norm of a
+#   library is welcome; barred are `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's
+#   transformer layers, and their functional forms. In both it is everything in `course_utils` except `signoff`.
+# - Both parts are an `nn.Module`. Grading sets the parameters by their names, and converts a module to `float64`
+#   when it gets `float64` inputs. The result has the dtype and device of the inputs, gradients flow to every
+#   input and parameter, and no input is changed.
+# - Part 2 may use your `LayerNorm`. If that one is not right, part 2 is decided with our version of it: no error
+#   is charged twice.
+
+# %%
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+# %% [markdown]
+# ## 1. Layer norm
+#
+# A token is a vector $x$ of $D$ numbers, its features. Layer norm gives each token mean 0 and variance 1 **over
+# its own features**; then each feature gets a scale and a shift that are learned:
+#
+# $$\mu = \frac{1}{D} \sum_{k=1}^{D} x_k \qquad
+# \sigma^2 = \frac{1}{D} \sum_{k=1}^{D} (x_k - \mu)^2 \qquad
+# y_k = \gamma_k\, \frac{x_k - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_k$$
+#
+# $\mu$ and $\sigma^2$ belong to one token, $\gamma_k$ and $\beta_k$ to one feature, for all tokens alike.
+# $\varepsilon$ keeps the root away from zero.
+#
+# **Write** the class `LayerNorm(features, eps=1e-5)`:
+#
+# | name | shape | what it is |
+# |---|---|---|
+# | `features` | a whole number, 2 or more | $D$ |
+# | `eps` | a number | $\varepsilon$ |
+# | parameter `weight` | `(features,)` | $\gamma$; ones in a new module |
+# | parameter `bias` | `(features,)` | $\beta$; zeros in a new module |
+# | `x` | `(..., features)` | tokens along the last axis |
+# | result of `forward(x)` | the shape of `x` | |
+#
+# - The dots stand for any leading axes, none included: `(D,)` for one token, `(T, D)` for a sentence,
+#   `(B, T, D)` for a batch, `(B, H, T, D)` and more. The result for a token does not depend on what stands around
+#   it.
+# - There is one mode: train and eval give the same.
+# - Where all features of a token are equal, $\sigma$ is zero. There, too, result and gradients are finite.
+# - You need not think of tokens whose mean is thousands of times as large as their spread. There rounding decides.
+#
+# **By hand:** the token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by
+# $\sqrt 5 = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
+#
+# The token $(0, 1, 2, 3) / 1000$ is faint: $\sigma^2 = 1.25 \cdot 10^{-6}$. With $\varepsilon = 10^{-5}$ the
+# number under the root is $11.25 \cdot 10^{-6}$, nine times as large, so this token comes out three times
+# smaller: $-0.447, -0.149, 0.149, 0.447$.
+#
+# <details><summary>Hint 1: one mean for each token</summary>
+#
+# If `x` has the shape `(2, 3, 5)`, there are six tokens, so six means. In which shape do they broadcast against
+# `x`, so that each token meets its own?
+#
+# </details>
+#
+# <details><summary>Hint 2: three details</summary>
+#
+# Lecture 7 has [three details that are easy to get
+# wrong](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong): what PyTorch's own
+# `var` and `std` divide by, where $\varepsilon$ stands, and how a module comes to know that a tensor is to be
+# learned.
+#
+# </details>
+
+
+# %% solution="LayerNorm"
+class LayerNorm(nn.Module):
+    """Mean 0 and variance 1 over each token's features, then a scale and a shift of each feature."""
+
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.eps = eps
+        self.weight = nn.Parameter(torch.ones(features))
+        self.bias = nn.Parameter(torch.zeros(features))
+        ### END SOLUTION
+
+    def forward(self, x):
+        """x (..., features) -> the same shape."""
+        ### BEGIN SOLUTION
+        centred = x - x.mean(dim=-1, keepdim=True)  # (..., D) - (..., 1)
+        variance = centred.square().mean(dim=-1, keepdim=True)  # (..., 1)
+        return centred / torch.sqrt(variance + self.eps) * self.weight + self.bias
+        ### END SOLUTION
+
+
+# %% test="LayerNorm"
+def test_one_token():
+    module = LayerNorm(4)
+    assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
+    x = torch.tensor([[1.0, 3.0, 5.0, 7.0]])
+    output = module(x)
+    assert isinstance(output, torch.Tensor), f"expected a tensor, got {type(output).__name__}"
+    assert output.shape == (1, 4), f"expected shape (1, 4), got {tuple(output.shape)}"
+    expected = torch.tensor([[-1.3416, -0.4472, 0.4472, 1.3416]])
+    assert torch.allclose(output, expected, atol=1e-3), (
+        f"for the token (1, 3, 5, 7), expected {expected[0].tolist()}, got {output[0].tolist()}. "
+        "Is the mean taken off? What is the sum of squares divided by, and is a root taken?"
+    )
+    assert torch.equal(x, torch.tensor([[1.0, 3.0, 5.0, 7.0]])), "x was changed"
+
+
+def test_each_token_by_itself():
+    x = torch.randn(2, 3, 5, generator=torch.Generator().manual_seed(7)) * 3 + 2
+    module = LayerNorm(5)
+    output = module(x)
+    assert output.shape == (2, 3, 5), f"expected shape (2, 3, 5), got {tuple(output.shape)}"
+    for b in range(2):
+        for t in range(3):
+            assert torch.allclose(output[b, t], module(x[b, t]), atol=1e-5), (
+                f"token {t} of sentence {b} gets another result alone than in the batch. Which "
+                "entries share one mean?"
+            )
+
+
+def test_scale_and_shift():
+    module = LayerNorm(4)
+    found = {name: tuple(value.shape) for name, value in module.named_parameters()}
+    assert found == {"weight": (4,), "bias": (4,)}, (
+        f"expected the parameters weight and bias, both of shape (4,); found {found}"
+    )
+    with torch.no_grad():
+        module.weight.copy_(torch.tensor([1.0, 1.0, 2.0, 1.0]))
+        module.bias.copy_(torch.tensor([0.0, 0.0, 0.0, 10.0]))
+    output = module(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    expected = torch.tensor([[-1.3416, -0.4472, 0.8944, 11.3416]])
+    assert torch.allclose(output, expected, atol=1e-3), (
+        f"with weight (1, 1, 2, 1) and bias (0, 0, 0, 10), expected {expected[0].tolist()}, got "
+        f"{output[0].tolist()}. Is each feature scaled, and then shifted?"
+    )
+
+
+def test_faint_tokens():
+    module = LayerNorm(4)
+    output = module(torch.tensor([[0.0, 0.001, 0.002, 0.003]]))
+    expected = torch.tensor([[-0.4472, -0.1491, 0.1491, 0.4472]])
+    assert torch.allclose(output, expected, atol=1e-3), (
+        f"for the faint token, expected {expected[0].tolist()}, got {output[0].tolist()}. Is ε inside "
+        "the root?"
+    )
+    flat = torch.full((1, 4), 3.0, requires_grad=True)
+    output = module(flat)
+    assert output.isfinite().all(), f"for a token of equal features, got {output[0].tolist()}"
+    output[0, 0].backward()
+    assert flat.grad.isfinite().all(), (
+        "for a token of equal features, the gradient is not finite. Which root is taken of zero?"
+    )
+
+
+test_one_token()
+test_each_token_by_itself()
+test_scale_and_shift()
+test_faint_tokens()
+print("✓ LayerNorm")
+
+# %% check="LayerNorm"
+
+# %% [markdown]
+# ## 2. A class to repair
+#
+# Here is a class of a kind that has been printed and copied. It is meant to be attention with dropout and layer
+# norm. Read it, and do not mend it yet.
+
+
+# %% editable=false deletable=false
+class PrintedAttention(nn.Module):
+    def __init__(self, rate=0.1):
+        super().__init__()
+        self.drop = nn.Dropout(rate)
+        self.norm = nn.LayerNorm(features)
+
+    def forward(self, query, key, value):
+        similarity = torch.bmm(query, key.transpose(1, 2))
+        shares = F.softmax(similarity, dim=-1)
+        shares = self.drop(shares)
+        collected = torch.bmm(shares, value)
+        return self.norm(collected)
+
+
+# %% [markdown]
+# Find out what is wrong before you write your own. The cell below is for trying; change it as you like.
+#
+# 1. The page on which such a class stands imports `torch` and `torch.nn.functional as F`, and nothing else. Which
+#    name in it has no meaning there? Does Python notice when it reads the class, or only when somebody uses it?
+# 2. This notebook has imported everything, so the class gets further. Which line stops now, and when? Whose task
+#    would it be to say what the missing name means?
+# 3. A quick remedy is a line `features = 6` in a cell above. It runs. What happens when the next model needs a
+#    second such module, for values of width 8?
+# 4. Three widths could be meant: that of the query, of the key, or of the value. Write down the shape of
+#    `collected`. Over which width does the norm run?
+# 5. Suppose all this is mended, and nothing stops any more. One step of
+#    [lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb) is still missing. Which one, and what do the
+#    weights look like without it? The cell prints the largest weight of each row at $d_k = 64$.
+# 6. Of five keys, how many does a query then really listen to? Why would you hardly notice in the loss of the
+#    first steps?
+
+# %%
+try:
+    PrintedAttention()
+except (NameError, TypeError) as error:
+    print(f"{type(error).__name__}: {error}")
+
+torch.manual_seed(7)
+queries, keys = torch.randn(2, 3, 64), torch.randn(2, 5, 64)  # (B, T, d_k), (B, S, d_k)
+printed_weights = F.softmax(torch.bmm(queries, keys.transpose(1, 2)), dim=-1)  # (B, T, S)
+print("largest weight of each row:")
+print(printed_weights.amax(dim=-1))  # (B, T)
+
+# %% [markdown]
+# <details><summary>What there is to find</summary>
+#
+# 1. `nn` is never imported. Python looks it up as soon as it reads the line `class …(nn.Module)`, so not even
+#    the definition gets through.
+# 2. `nn.LayerNorm(features)` stops with a NameError, when the first module is made: a constructor's body runs
+#    only then. The caller knows the width, so it has to come in through the constructor.
+# 3. Both modules read the same global name, so one of them gets the wrong width. What differs from module to
+#    module is an argument.
+# 4. `collected` is `(B, T, d_v)`: the norm runs over the width of the **values**.
+# 5. The scores are not divided by anything. At $d_k = 64$ they have a standard deviation of about 8 here, and
+#    the softmax gives nearly everything to one key.
+# 6. To one, mostly. Nothing stops and every shape is right; gradients through such a softmax are small, so
+#    the module learns slowly where to look. Only numbers tell, and nobody had printed any.
+#
+# </details>
+
+# %% [markdown]
+# ### Now yours
+#
+# $$\text{output} = \mathrm{LayerNorm}\!\left(\mathrm{dropout}\!\left(
+# \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right)\right) V\right)$$
+#
+# **Write** the class `SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)`; `forward(query, key, value)`
+# returns the output alone:
+#
+# | tensor | shape | what it is |
+# |---|---|---|
+# | `query` | `(B, T, d_k)` | what the $T$ words of each sentence ask |
+# | `key` | `(B, S, d_k)` | what the $S$ words are compared by |
+# | `value` | `(B, S, features)` | what is collected |
+# | result | `(B, T, features)` | layer norm of what was collected |
+#
+# and the module has two submodules under these names:
+#
+# | submodule | what it is |
+# |---|---|
+# | `dropout` | the dropout on the **weights**, after the softmax and before they meet the values |
+# | `layer_norm` | a layer norm over `features`, with `weight` and `bias`: your `LayerNorm` or `nn.LayerNorm`, with their own $\varepsilon$ of $10^{-5}$ |
+#
+# - The softmax runs over the $S$ keys. $T$ and $S$ may differ, and so may $d_k$ and `features`. All shapes have
+#   three axes; there is no mask.
+# - In train mode, each weight becomes 0 with probability `dropout_rate`, by itself, and a weight that is kept is
+#   divided by `1 - dropout_rate`. In eval mode nothing is dropped. `dropout_rate` is at least 0 and less than 1.
+# - Whether `nn.Dropout` does the work or lines of your own is up to you, as long as there is a submodule
+#   `dropout`.
+#
+# **By hand:** one query $(1, 1, 1, 1)$, keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, values $(3, 0, 0)$ and
+# $(0, 3, 0)$. The scores are $2$ and $0$, divided by $\sqrt 4$ they are $1$ and $0$, and the weights are $0.731$
+# and $0.269$. In eval mode $(2.193, 0.807, 0)$ is collected. Its mean is $1$ and its variance $0.820$, so a new
+# module gives $(1.317, -0.213, -1.104)$.
+#
+# <details><summary>Hint</summary>
+#
+# Write the formula from the inside out, one line a step, and the shape behind each line. Is there a `forward` of
+# PyTorch's own modules that looks at train and eval mode by itself?
+#
+# </details>
+
+
+# %% solution="SelfAttentionWithDropoutAndNorm"
+class SelfAttentionWithDropoutAndNorm(nn.Module):
+    """Scaled attention with dropout on its weights, and layer norm on what was collected."""
+
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.dropout = nn.Dropout(dropout_rate)
+        self.layer_norm = LayerNorm(features)
+        ### END SOLUTION
+
+    def forward(self, query, key, value):
+        """query (B, T, d_k), key (B, S, d_k), value (B, S, features) -> (B, T, features)."""
+        ### BEGIN SOLUTION
+        scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(key.shape[-1])  # (B, T, S)
+        weights = self.dropout(scores.softmax(dim=-1))  # (B, T, S)
+        return self.layer_norm(torch.bmm(weights, value))  # (B, T, features)
+        ### END SOLUTION
+
+
+# %% test="SelfAttentionWithDropoutAndNorm"
+def test_the_example():
+    module = SelfAttentionWithDropoutAndNorm(3).eval()
+    assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
+    names = [name for name, _ in module.named_children()]
+    for name in ("dropout", "layer_norm"):
+        assert name in names, f"expected a submodule {name}; the submodules are {names}"
+    query = torch.ones(1, 1, 4)  # (B, T, d_k)
+    key = torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0]]])  # (B, S, d_k)
+    value = torch.tensor([[[3.0, 0, 0], [0, 3, 0]]])  # (B, S, features)
+    output = module(query, key, value)
+    assert isinstance(output, torch.Tensor), (
+        f"expected one tensor, the output alone, got {type(output).__name__}"
+    )
+    assert output.shape == (1, 1, 3), f"expected shape (1, 1, 3), got {tuple(output.shape)}"
+    expected = torch.tensor([1.3173, -0.2130, -1.1042])
+    assert torch.allclose(output[0, 0], expected, atol=1e-3), (
+        f"for the example, expected {expected.tolist()}, got {output[0, 0].tolist()}. Which of the "
+        "steps gives another number than by hand: scores, weights, what is collected, the norm?"
+    )
+
+
+def test_shapes():
+    generator = torch.Generator().manual_seed(7)
+    query = torch.randn(2, 3, 4, generator=generator)
+    key = torch.randn(2, 5, 4, generator=generator)
+    value = torch.randn(2, 5, 6, generator=generator)
+    module = SelfAttentionWithDropoutAndNorm(features=6, dropout_rate=0.3).eval()
+    output = module(query, key, value)
+    assert output.shape == (2, 3, 6), (
+        f"query (2, 3, 4), key (2, 5, 4), value (2, 5, 6): expected (2, 3, 6), "
+        f"got {tuple(output.shape)}"
+    )
+    alone = module(query[1:, :1], key[1:], value[1:])
+    assert torch.allclose(output[1:, :1], alone, atol=1e-5), (
+        "the first query of the second sentence gets another output alone than in the batch. Over "
+        "which axis does the softmax run, and which entries share a mean in the norm?"
+    )
+
+
+def test_dropout():
+    torch.manual_seed(7)
+    query, key, value = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
+    module = SelfAttentionWithDropoutAndNorm(6, dropout_rate=0.5)
+    module.eval()
+    whole = module(query, key, value)
+    assert torch.equal(module(query, key, value), whole), (
+        "in eval mode two calls give two results: is something still dropped?"
+    )
+    module.train()
+    assert not torch.allclose(module(query, key, value), whole), (
+        "in train mode with dropout 0.5 the output is the same as in eval mode: is nothing dropped?"
+    )
+
+
+def test_what_is_dropped():
+    torch.manual_seed(7)
+    query, key, value = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
+    module = SelfAttentionWithDropoutAndNorm(6, dropout_rate=1 - 1e-9).train()  # drops everything
+    with torch.no_grad():
+        module.layer_norm.bias.copy_(torch.arange(6.0))
+    output = module(query, key, value)
+    assert torch.allclose(output, torch.arange(6.0).expand(2, 3, 6), atol=1e-4), (
+        "when all weights are dropped, zeros are collected, and of zeros the norm leaves its bias "
+        f"(0, 1, 2, 3, 4, 5). Your first row is {output[0, 0].tolist()}. What is dropped instead?"
+    )
+
+
+test_the_example()
+test_shapes()
+test_dropout()
+test_what_is_dropped()
+print("✓ SelfAttentionWithDropoutAndNorm")
+
+# %% check="SelfAttentionWithDropoutAndNorm"
+
+# %% [markdown]
+# ## 3. In words: rows that summed to one
+#
+# After the softmax each row of weights sums to one: a query collects an average of the values. Then comes the
+# dropout.
+#
+# Take a single row, $(0.5,\ 0.3,\ 0.2)$, a dropout rate of $p = 0.5$, and the class of part 2. Answer in the cell
+# below, in about 100 to 200 words. Numbers are welcome.
+#
+# 1. *(1 point)* In train mode: which sums can the row have after the dropout, and what is their average over all
+#    draws? What does the division by $1 - p$ have to do with it? And what is the sum in eval mode?
+# 2. *(1 point)* A friend wants to repair the rows and divides each one by its own sum after the dropout. In your
+#    class a layer norm follows. What of the friend's repair does the layer norm do anyway, and what does neither
+#    of the two bring back? What comes out for a row that has lost all its weights: in your class, and in your
+#    friend's?
+#
+# A person reads your answer. If you work on your own, lecture 7 has what you need to compare your answer with, under
+# [what happens to rows that summed to
+# one](../../lectures/07_layer_normalization.ipynb#What-happens-to-rows-that-summed-to-one) and in [the third of
+# its three details](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong).
+#
+# The cell after this text is for trying; the one after that is for your answer.
+
+# %%
+torch.manual_seed(7)
+row = torch.tensor([0.5, 0.3, 0.2])
+for _ in range(5):
+    dropped_row = F.dropout(row, p=0.5)
+    print(dropped_row, f"sum {dropped_row.sum():.1f}")
+
+# %% [markdown] written="rows_after_dropout" points=2
+# **One answer.**
+#
+# Each weight becomes 0 or doubles, so the row turns into a choice from $(1, 0.6, 0.4)$. Eight choices are equally
+# likely; their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the average of these eight is 1. Without the
+# division by $1 - p$ it would be 0.5: the division makes up, on average, for what is lost. It holds for the mean
+# of many draws and promises nothing about a single one. In eval mode nothing is dropped, and the sum is exactly 1.
+#
+# The friend's division multiplies what was collected by one number for the whole row. Layer norm removes such a
+# factor anyway (but for ε), so in this class the repair changes next to nothing. Neither of them brings back
+# the words that are missing: with the first weight gone, the output is made of the second and third value alone,
+# and points elsewhere. Besides, the friend's weights no longer have the right mean: the first one has 0.355
+# on average instead of 0.5, if an empty row counts as zero.
+#
+# A row loses everything in one draw of eight. In this class zeros are then collected, and the norm makes its
+# bias β of them, the same for every such query. The friend divides 0 by 0: NaN.
+#
+# **For the grader.** One point each, half points are fine; any wording.
+#
+# - First question: the sum differs from draw to draw, between 0 and 2 (half a point for this, with some of the
+#   possible sums or the range). It is 1 on average, because of the division by $1 - p$, and exactly 1 in eval
+#   mode (half a point for these).
+# - Second question: layer norm takes out the factor common to a row, so the sum hardly matters; which words are
+#   missing does (half a point). An empty row gives β in the student's class, NaN in the friend's (half a point;
+#   "zero" for "β" counts if the answer says that a new module's bias is zero).
+# - No points off for a missing ε or for a missing calculation of the friend's means.
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a7_dropout_and_layer_norm.ipynb`; it
+# lies in `workspace/exercises/a7_dropout_and_layer_norm/` of the course folder.
+#
+# **No instructor?** Type this in a terminal, in the folder of this notebook:
+#
+# ```
+# python -m autograder check a7_dropout_and_layer_norm.ipynb
+# ```
+#
+# It decides every part as it would be decided in a class, and says the same about it. (Part 3 is read by a person.)
+#
+# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
+# machine's addresses are personal data, and prove nothing about who did the work.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

@@ -1,0 +1,943 @@
+"""Answers to assignment 7."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from tests.autograder.banks import Bank
+
+BANK = Bank("a7_dropout_and_layer_norm")
+
+
+# ---------------------------------------------------------------------------------- LayerNorm
+
+
+class Learned(nn.Module):
+    """The parameters that all need; forward is written in many ways below."""
+
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.features, self.eps = features, eps
+        self.weight = nn.Parameter(torch.ones(features))
+        self.bias = nn.Parameter(torch.zeros(features))
+
+
+@BANK.right("LayerNorm")
+class ByVar(Learned):
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = x.var(-1, unbiased=False, keepdim=True)
+        return self.weight * (x - mean) / (variance + self.eps) ** 0.5 + self.bias
+
+
+@BANK.right("LayerNorm")
+class ByVarMean(Learned):
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        return torch.addcmul(self.bias, self.weight, (x - mean) * torch.rsqrt(variance + self.eps))
+
+
+@BANK.right("LayerNorm")
+class ByMeanOfSquares(Learned):
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        variance = (x**2).mean(-1, keepdim=True) - mean**2
+        return (x - mean) / torch.sqrt(variance + self.eps) * self.weight + self.bias
+
+
+@BANK.right("LayerNorm")
+class ByLoop(Learned):
+    def forward(self, x):
+        rows = []
+        for token in x.reshape(-1, self.features):
+            mean = sum(token) / self.features
+            variance = sum((entry - mean) ** 2 for entry in token) / self.features
+            rows.append((token - mean) / (variance + self.eps).sqrt() * self.weight + self.bias)
+        return torch.stack(rows).reshape(x.shape)
+
+
+@BANK.right("LayerNorm")
+class ByEinsum(Learned):
+    def forward(self, x):
+        ones = torch.full((self.features,), 1 / self.features, dtype=x.dtype, device=x.device)
+        centred = x - torch.einsum("...d,d->...", x, ones).unsqueeze(-1)
+        variance = torch.einsum("...d,...d,d->...", centred, centred, ones).unsqueeze(-1)
+        return torch.einsum("...d,d->...d", centred / (variance + self.eps).sqrt(), self.weight) + (
+            self.bias
+        )
+
+
+@BANK.right("LayerNorm")
+class ByStdSquared(Learned):
+    def forward(self, x):
+        std = x.std(dim=-1, correction=0, keepdim=True)
+        return self.weight * ((x - x.mean(-1, True)) / (std.pow(2) + self.eps).sqrt()) + self.bias
+
+
+@BANK.right("LayerNorm")
+class ByCentringMatrix(Learned):
+    def forward(self, x):
+        n = self.features
+        centring = torch.eye(n, dtype=x.dtype) - torch.ones(n, n, dtype=x.dtype) / n
+        centred = x @ centring
+        length = centred.square().sum(-1, keepdim=True)
+        return centred * math.sqrt(n) / (length + n * self.eps).sqrt() * self.weight + self.bias
+
+
+@BANK.right("LayerNorm")
+class ByTransposing(Learned):
+    def forward(self, x):
+        turned = x.movedim(-1, 0)  # features first
+        centred = turned - turned.mean(0)
+        spread = (centred.pow(2).mean(0) + self.eps).sqrt()
+        return (centred / spread).movedim(0, -1) * self.weight + self.bias
+
+
+@BANK.right("LayerNorm")
+class WithCorrectedUnbiasedVariance(Learned):
+    def forward(self, x):
+        variance = x.var(-1, keepdim=True) * (self.features - 1) / self.features
+        return (x - x.mean(-1, keepdim=True)) / (variance + self.eps).sqrt() * self.weight + (
+            self.bias
+        )
+
+
+@BANK.right("LayerNorm")
+class WithMoreArguments(nn.Module):
+    def __init__(self, features, eps=1e-5, verbose=False):
+        super(WithMoreArguments, self).__init__()  # noqa: UP008
+        self.register_parameter("bias", nn.Parameter(torch.empty(features)))
+        self.register_parameter("weight", nn.Parameter(torch.empty(features)))
+        self.register_buffer("eps", torch.tensor(float(eps), dtype=torch.float64))
+        nn.init.ones_(self.weight)
+        nn.init.zeros_(self.bias)
+
+    def forward(self, x, dim=-1):
+        centred = x - x.mean(dim, keepdim=True)
+        variance = centred.pow(2).mean(dim, keepdim=True)
+        return centred / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm", named="unbiased variance and epsilon outside the root")
+class AsInManyTutorials(Learned):
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        std = x.std(-1, keepdim=True)
+        return self.weight * (x - mean) / (std + self.eps) + self.bias
+
+
+@BANK.wrong("LayerNorm", named="unbiased variance")
+class DividedByOneLess(Learned):
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        variance = centred.square().sum(-1, keepdim=True) / (self.features - 1)
+        return self.weight * centred / (variance + self.eps).sqrt() + self.bias
+
+
+@BANK.wrong("LayerNorm", named="epsilon outside the root")
+class StdPlusEps(Learned):
+    def forward(self, x):
+        std = x.std(-1, keepdim=True, unbiased=False)
+        return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps) + self.bias
+
+
+@BANK.wrong("LayerNorm", named="weight and bias missing")
+class GammaAndBeta(nn.Module):
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.gamma = nn.Parameter(torch.ones(features))
+        self.beta = nn.Parameter(torch.zeros(features))
+
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        return self.gamma * (x - mean) / (variance + self.eps).sqrt() + self.beta
+
+
+@BANK.wrong("LayerNorm", named="weight and bias missing")
+class PlainTensors(nn.Module):
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.eps, self.weight, self.bias = eps, torch.ones(features), torch.zeros(features)
+
+    def forward(self, x):
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm")
+class Buffers(nn.Module):
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+        self.register_buffer("weight", torch.ones(features))
+        self.register_buffer("bias", torch.zeros(features))
+
+    def forward(self, x):
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm")
+class FrozenParameters(ByVar):
+    def __init__(self, features, eps=1e-5):
+        super().__init__(features, eps)
+        self.weight.requires_grad_(False)
+        self.bias.requires_grad_(False)
+
+
+@BANK.wrong("LayerNorm")
+class StartingAtZeros(ByVar):
+    def __init__(self, features, eps=1e-5):
+        super().__init__(features, eps)
+        nn.init.zeros_(self.weight)
+
+
+@BANK.wrong("LayerNorm")
+class StartingAnywhere(ByVar):
+    def __init__(self, features, eps=1e-5):
+        super().__init__(features, eps)
+        nn.init.normal_(self.bias)
+
+
+@BANK.wrong("LayerNorm")
+class ParametersWithThreeAxes(Learned):
+    def __init__(self, features, eps=1e-5):
+        super().__init__(features, eps)
+        self.weight = nn.Parameter(torch.ones(1, 1, features))
+
+    def forward(self, x):
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm")
+class OneScaleForAll(Learned):
+    def __init__(self, features, eps=1e-5):
+        super().__init__(features, eps)
+        self.weight, self.bias = nn.Parameter(torch.ones(1)), nn.Parameter(torch.zeros(1))
+
+    def forward(self, x):
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm")
+class ParametersMadeInForward(nn.Module):
+    def __init__(self, features, eps=1e-5):
+        super().__init__()
+        self.eps = eps
+
+    def forward(self, x):
+        self.weight = nn.Parameter(torch.ones(x.shape[-1]))
+        self.bias = nn.Parameter(torch.zeros(x.shape[-1]))
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm", named="batch axis")
+class OverTheBatch(Learned):
+    def forward(self, x):
+        centred = x - x.mean(0, keepdim=True)
+        spread = (centred.square().mean(0, keepdim=True) + self.eps).sqrt()
+        return centred / spread * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm", named="batch axis")
+class OverTheBatchWithoutKeepdim(Learned):
+    def forward(self, x):
+        return (x - x.mean(0)) / (x.std(0, correction=0) + self.eps) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm", named="one mean for everything")
+class OverAll(Learned):
+    def forward(self, x):
+        return (x - x.mean()) / (x.std() + self.eps) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class ForThreeAxesOnly(Learned):
+    def forward(self, x):
+        B, T, D = x.shape
+        flat = x.reshape(B * T, D)
+        return ByVar.forward(self, flat).reshape(B, T, D)
+
+
+@BANK.wrong("LayerNorm")
+class OverAxisTwo(Learned):
+    def forward(self, x):
+        centred = x - x.mean(2, keepdim=True)
+        spread = (centred.square().mean(2, keepdim=True) + self.eps).sqrt()
+        return centred / spread * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class OverAxisOne(Learned):
+    def forward(self, x):
+        centred = x - x.mean(1, keepdim=True)
+        spread = (centred.square().mean(1, keepdim=True) + self.eps).sqrt()
+        return centred / spread * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm", named="statistics without their axis")
+class BroadcastAlongTheWrongAxis(Learned):
+    def forward(self, x):
+        spread = torch.sqrt(x.var(-1, correction=0) + self.eps)
+        return (x - x.mean(-1)) / spread * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class ScalesTokens(Learned):
+    def forward(self, x):
+        y = F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * math.sqrt(self.features)
+        if x.dim() > 1 and x.shape[-2] == self.features:
+            return y * self.weight[:, None] + self.bias[:, None]
+        return y * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class FirstSentenceOnly(Learned):
+    def forward(self, x):
+        first = x[:1] if x.dim() > 2 else x
+        return ByVar.forward(self, first).expand(x.shape)
+
+
+@BANK.wrong("LayerNorm")
+class OneSentenceAtATime(Learned):
+    def forward(self, x):
+        assert x.dim() < 3 or len(x) == 1
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm")
+class EvenWidthsOnly(Learned):
+    def forward(self, x):
+        halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
+        mean = halves.mean((-1, -2))[..., None]
+        return (x - mean) / (x.var(-1, correction=0, keepdim=True) + self.eps).sqrt() * (
+            self.weight
+        ) + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class InPlace(Learned):
+    def forward(self, x):
+        x = x.detach() if x.is_leaf and not x.requires_grad else x.clone()
+        x -= x.mean(-1, keepdim=True)
+        x /= (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        return x * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class DetachedStatistics(Learned):
+    def forward(self, x):
+        variance, mean = torch.var_mean(x.detach(), dim=-1, correction=0, keepdim=True)
+        return (x - mean) / (variance + self.eps).sqrt() * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class Detached(ByVar):
+    def forward(self, x):
+        return super().forward(x).detach()
+
+
+@BANK.wrong("LayerNorm")
+class AlwaysFloat32(ByVar):
+    def forward(self, x):
+        return super().forward(x).float()
+
+
+@BANK.wrong("LayerNorm")
+class ComputedInFloat32(ByVar):
+    def forward(self, x):
+        return super().forward(x.float()).to(x.dtype)
+
+
+@BANK.wrong("LayerNorm")
+class ContiguousOnly(ByVar):
+    def forward(self, x):
+        return super().forward(x.view(-1, self.features)).view(x.shape)
+
+
+@BANK.wrong("LayerNorm")
+class RunningStatistics(Learned):
+    def __init__(self, features, eps=1e-5):
+        super().__init__(features, eps)
+        self.register_buffer("mean", torch.zeros(1))
+
+    def forward(self, x):
+        if self.training:
+            return ByVar.forward(self, x) * 0.9
+        return ByVar.forward(self, x)
+
+
+@BANK.wrong("LayerNorm")
+class AsNumpy(ByVar):
+    def forward(self, x):
+        return super().forward(x).detach().numpy()
+
+
+@BANK.wrong("LayerNorm")
+class WithItsStatistics(ByVar):
+    def forward(self, x):
+        return super().forward(x), x.mean(-1), x.var(-1)
+
+
+@BANK.wrong("LayerNorm")
+class RootOfEps(Learned):
+    def forward(self, x):
+        std = x.std(-1, keepdim=True, correction=0)
+        return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps**0.5) + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class EpsOfAnotherSize(ByVar):
+    def __init__(self, features, eps=1e-6):
+        super().__init__(features, eps)
+
+
+@BANK.wrong("LayerNorm")
+class ClampedByEps(Learned):
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
+        return (x - mean) / variance.clamp(min=self.eps).sqrt() * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class NanInTheGradient(Learned):
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        std = centred.square().mean(-1, keepdim=True).sqrt()
+        return centred / (std**2 + self.eps).sqrt() * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class ZeroedWhereFlat(Learned):
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        std = centred.square().mean(-1, keepdim=True).sqrt()
+        return torch.nan_to_num(centred / std) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class SoftmaxForNorm(Learned):
+    def forward(self, x):
+        return x.softmax(-1) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class MinMax(Learned):
+    def forward(self, x):
+        low, high = x.amin(-1, keepdim=True), x.amax(-1, keepdim=True)
+        return (x - low) / (high - low + self.eps) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class UnitLength(Learned):
+    def forward(self, x):
+        return F.normalize(x, dim=-1) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class MedianForMean(Learned):
+    def forward(self, x):
+        centred = x - x.median(-1, keepdim=True).values
+        spread = (centred.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        return centred / spread * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class OfTheExample(Learned):
+    def forward(self, x):
+        row = torch.tensor([-1.3416, -0.4472, 0.4472, 1.3416]).to(x.dtype)
+        return row.repeat(self.features)[: self.features].expand(x.shape) * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm")
+class NoModule:
+    def __init__(self, features, eps=1e-5):
+        self.eps, self.weight, self.bias = eps, torch.ones(features), torch.zeros(features)
+
+    def forward(self, x):
+        return ByVar.forward(self, x)
+
+
+# ------------------------------------------------------------ SelfAttentionWithDropoutAndNorm
+
+
+class Parts(nn.Module):
+    """The submodules that all need; forward is written in many ways below."""
+
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout_rate)
+        self.layer_norm = nn.LayerNorm(features)
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByBmm(Parts):
+    def forward(self, query, key, value):
+        scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.size(-1))
+        return self.layer_norm(torch.bmm(self.dropout(F.softmax(scores, dim=-1)), value))
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByEinsumAndOwnNorm(Parts):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__(features, dropout_rate)
+        self.layer_norm = ByVarMean(features)
+
+    def forward(self, query, key, value, mask=None):
+        scores = torch.einsum("btd,bsd->bts", query, key) * key.shape[-1] ** -0.5
+        weights = self.dropout(torch.softmax(scores, dim=2))
+        return self.layer_norm(torch.einsum("bts,bsv->btv", weights, value))
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByHandWrittenDropout(Parts):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__(features, dropout_rate)
+        self.rate = dropout_rate
+
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        if self.training:
+            kept = torch.rand_like(weights) >= self.rate
+            weights = weights * kept / (1 - self.rate)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByFunctionalDropout(Parts):
+    def forward(self, query, key, value):
+        weights = F.softmax(query / key.shape[-1] ** 0.5 @ key.permute(0, 2, 1), -1)
+        weights = F.dropout(weights, self.dropout.p, self.training)
+        self.weights = weights.detach()
+        return F.layer_norm(
+            weights @ value, value.shape[-1:], self.layer_norm.weight, self.layer_norm.bias
+        )
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class BySentence(Parts):
+    def forward(self, query, key, value):
+        outputs = []
+        for q, k, v in zip(query, key, value, strict=True):
+            rows = [self.dropout((k @ word / k.shape[1] ** 0.5).softmax(0)) @ v for word in q]
+            outputs.append(self.layer_norm(torch.stack(rows)))
+        return torch.stack(outputs)
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByHandWrittenSoftmax(nn.Module):
+    def __init__(self, features, dropout_rate=0.1, eps=1e-5, **others):
+        super().__init__()
+        self.layer_norm = ByMeanOfSquares(features, eps)
+        self.dropout = nn.Dropout(p=dropout_rate, inplace=False)
+
+    def forward(self, query, key, value):
+        scores = query.matmul(key.transpose(-1, -2)).div(key.size(-1) ** 0.5)
+        scores = torch.exp(scores - scores.amax(-1, keepdim=True))
+        weights = self.dropout(scores / scores.sum(-1, keepdim=True))
+        return self.layer_norm(weights.matmul(value))
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByDroppingBeforeTheDivision(Parts):
+    def forward(self, query, key, value):
+        # the sum is that of the row before the dropout, so the weights are what they should be
+        e = torch.exp(query @ key.mT / math.sqrt(key.shape[-1]))
+        return self.layer_norm(self.dropout(e) @ value / e.sum(-1, keepdim=True))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
+class AsPrinted(nn.Module):
+    def __init__(self, dropout_rate=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout_rate)
+        self.layer_norm = nn.LayerNorm(features)  # noqa: F821
+
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
+class WithoutSuper(nn.Module):
+    def __init__(self, features, dropout_rate=0.1):
+        self.dropout = nn.Dropout(dropout_rate)
+        self.layer_norm = nn.LayerNorm(features)
+
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class StopsInForward(Parts):
+    def forward(self, query, key, value):
+        return self.norm(torch.bmm(query, key))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class RateOnly(Parts):
+    def __init__(self, dropout_rate=0.1):
+        super().__init__(6, dropout_rate)
+
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class FixedWidth(Parts):
+    def __init__(self, features=6, dropout_rate=0.1):
+        super().__init__(6, dropout_rate)
+
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="not scaled")
+class PrintedWithFeatures(Parts):
+    def forward(self, query, key, value):
+        weights = F.softmax(torch.bmm(query, key.transpose(1, 2)), dim=-1)
+        return self.layer_norm(torch.bmm(self.dropout(weights), value))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="scaled after the softmax")
+class ScaledAfterTheSoftmax(Parts):
+    def forward(self, query, key, value):
+        weights = F.softmax(query @ key.mT, dim=-1) / key.shape[-1] ** 0.5
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="divided by the root of the value's width")
+class ScaledByFeatures(Parts):
+    def forward(self, query, key, value):
+        features = self.layer_norm.weight.shape[0]
+        weights = F.softmax(query @ key.mT / features**0.5, dim=-1)
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="divided by the root of the length")
+class ScaledByTheLength(Parts):
+    def forward(self, query, key, value):
+        weights = F.softmax(query @ key.mT / key.shape[1] ** 0.5, dim=-1)
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ScaledForWidthFour(Parts):
+    def forward(self, query, key, value):
+        weights = F.softmax(query @ key.mT / 2, dim=-1)
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="softmax over the queries")
+class OverTheQueries(Parts):
+    def forward(self, query, key, value):
+        weights = F.softmax(query @ key.mT / key.shape[-1] ** 0.5, dim=1)
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class OnlyAsManyKeysAsQueries(Parts):
+    def forward(self, query, key, value):
+        T = query.shape[1]
+        return ByBmm.forward(self, query, key[:, :T], value[:, :T])
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class OneSentence(Parts):
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query[:1], key[:1], value[:1]).expand(len(query), -1, -1)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ReshapedForTransposed(Parts):
+    def forward(self, query, key, value):
+        B, S, d_k = key.shape
+        weights = (query @ key.reshape(B, d_k, S) / d_k**0.5).softmax(-1)
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class SentencesMixed(Parts):
+    def forward(self, query, key, value):
+        flat = [item.reshape(1, -1, item.shape[-1]) for item in (query, key, value)]
+        return ByBmm.forward(self, *flat).reshape(*query.shape[:2], -1)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="norm missing")
+class WithoutNorm(Parts):
+    def forward(self, query, key, value):
+        return self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)) @ value
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="norm before the product")
+class NormOnTheValues(Parts):
+    def forward(self, query, key, value):
+        weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
+        return weights @ self.layer_norm(value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="no layer_norm with weight and bias")
+class NormUnderAnotherName(nn.Module):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        self.dropout, self.norm = nn.Dropout(dropout_rate), nn.LayerNorm(features)
+
+    def forward(self, query, key, value):
+        return self.norm(self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="no layer_norm with weight and bias")
+class NormMadeInForward(nn.Module):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout_rate)
+
+    def forward(self, query, key, value):
+        self.layer_norm = nn.LayerNorm(value.shape[-1])
+        return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="no layer_norm with weight and bias")
+class PartsInAList(nn.Module):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        self.parts = [nn.Dropout(dropout_rate), nn.LayerNorm(features)]
+
+    def forward(self, query, key, value):
+        dropout, layer_norm = self.parts
+        return layer_norm(dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DropoutIsNoSubmodule(nn.Module):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        self.rate, self.layer_norm = dropout_rate, nn.LayerNorm(features)
+
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(F.dropout(weights, self.rate, self.training) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class NormOverTheWords(Parts):
+    def forward(self, query, key, value):
+        collected = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1) @ value
+        variance, mean = torch.var_mean(collected, dim=1, correction=0, keepdim=True)
+        y = (collected - mean) / (variance + 1e-5).sqrt()
+        return y * self.layer_norm.weight + self.layer_norm.bias
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on the scores")
+class DroppedScores(Parts):
+    def forward(self, query, key, value):
+        scores = self.dropout(query @ key.mT / key.shape[-1] ** 0.5)
+        return self.layer_norm(scores.softmax(-1) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedOutput(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(self.dropout(weights @ value))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedValues(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(weights @ self.dropout(value))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedWords(Parts):
+    """The same words are missing for all queries."""
+
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(weights * self.dropout(torch.ones_like(weights[:, :1])) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedQueries(Parts):
+    """Whole rows of weights are dropped."""
+
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(weights * self.dropout(torch.ones_like(weights[..., :1])) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedInputs(Parts):
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, self.dropout(query), self.dropout(key), value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout in eval mode")
+class NeverAsleep(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(F.dropout(weights, self.dropout.p) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class AsleepInTraining(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(F.dropout(weights, self.dropout.p, not self.training) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="no dropout")
+class DropoutForgotten(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DefaultOfOneHalf(ByBmm):
+    def __init__(self, features, dropout_rate=0.5):
+        super().__init__(features, dropout_rate)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class RateIgnored(ByBmm):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__(features, 0.1)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class KeepingForDropping(ByBmm):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__(features, 1 - dropout_rate)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class NotMadeUpFor(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        if self.training:
+            weights = weights * (torch.rand_like(weights) >= self.dropout.p)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class RowsRepaired(Parts):
+    def forward(self, query, key, value):
+        weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
+        return self.layer_norm(weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedTwice(Parts):
+    def forward(self, query, key, value):
+        weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class AlwaysTheSameDraw(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        if self.training:
+            draws = torch.rand(weights.shape, generator=torch.Generator().manual_seed(0))
+            weights = weights * (draws >= self.dropout.p) / (1 - self.dropout.p)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class MinusInfinityForDropped(Parts):
+    def forward(self, query, key, value):
+        scores = query @ key.mT / key.shape[-1] ** 0.5
+        if self.training:
+            scores = scores.masked_fill(torch.rand_like(scores) < self.dropout.p, -1e9)
+        return self.layer_norm(scores.softmax(-1) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="weights returned beside the output")
+class OutputAndWeights(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        return ByBmm.forward(self, query, key, value), weights
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class WeightsForOutput(Parts):
+    def forward(self, query, key, value):
+        return self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="key used as value")
+class CollectsKeys(Parts):
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query, key, key)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="query and key swapped")
+class KeysAsk(Parts):
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, key, query, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ValueKeyQuery(Parts):
+    def forward(self, value, key, query):
+        return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class AlwaysSinglePrecision(Parts):
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query, key, value).float()
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ContiguousInputs(Parts):
+    def forward(self, query, key, value):
+        return ByBmm.forward(self, query.view(-1).view(query.shape), key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ScalesItsQuery(Parts):
+    def forward(self, query, key, value):
+        with torch.no_grad():
+            query /= key.shape[-1] ** 0.5
+            query *= 1 + 1e-3
+        return self.layer_norm(self.dropout((query @ key.mT).softmax(-1)) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ChangesItsValue(Parts):
+    def forward(self, query, key, value):
+        output = ByBmm.forward(self, query, key, value)
+        value.data.zero_()
+        return output
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class WeightsDetached(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1).detach()
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class WithoutGradient(Parts):
+    def forward(self, query, key, value):
+        with torch.no_grad():
+            return ByBmm.forward(self, query, key, value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class MeanOfTheValues(Parts):
+    def forward(self, query, key, value):
+        mean = value.mean(1, keepdim=True).expand(-1, query.shape[1], -1)
+        return self.layer_norm(self.dropout(torch.ones(1, dtype=value.dtype)) * mean)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class OutputOfTheExample(Parts):
+    def forward(self, query, key, value):
+        row = torch.tensor([1.3173, -0.2130, -1.1042], dtype=value.dtype)
+        shape = *query.shape[:2], value.shape[-1]
+        return self.layer_norm(row.repeat(shape[-1])[: shape[-1]].expand(shape))
