@@ -203,7 +203,7 @@ def _decide_once(
             steps.append(StepVerdict(step.asks, 0.0, step.points, case.label, problem))
         else:
             steps.append(StepVerdict(step.asks, step.points, step.points))
-    mistakes = _named(part, tries) if any(problems) else ()
+    mistakes = _named(part, tries, problems) if any(problems) else ()
     return PartVerdict(part.name, part.signature, tuple(steps), mistakes, reads=part.reads)
 
 
@@ -395,17 +395,27 @@ def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
     return None
 
 
-def _named(part: Part, tries: list[Try]) -> tuple[tuple[str, str], ...]:
+def _named(part: Part, tries: list[Try], problems: list[str | None]) -> tuple[tuple[str, str], ...]:
     """The named mistake that explains what came back, as ((name, sentence),), or nothing.
 
     Best is a mistake that does what the student's code did in every case, right or wrong. Where
     there is none, one that explains every wrong answer will do, if one of them tells enough: two
-    different mistakes rarely give the same numbers.
+    different mistakes rarely give the same numbers. A case counts as wrong if it was judged wrong
+    and its value shows it; what is right in a form of its own says nothing about a mistake.
     """
     if any(item.report["status"] in ("timeout", "missing") for item in tries):
         return ()
-    tries = [item for item in tries if not item.case.gradient and not item.case.random]
-    wrong = [item for item in tries if not _alike(item.case, item.expected, item.report)]
+    judged = [
+        (item, problem)
+        for item, problem in zip(tries, problems, strict=True)
+        if not item.case.gradient and not item.case.random
+    ]
+    tries = [item for item, _ in judged]
+    wrong = [
+        item
+        for item, problem in judged
+        if problem and not _alike(item.case, item.expected, item.report)
+    ]
     if not wrong:
         return ()
     for evidence in (tries, wrong) if any(item.tells() for item in wrong) else (tries,):
@@ -427,8 +437,12 @@ def _alike(case: Case, one: Report, other: Report) -> bool:
         return one.get("missing") == other.get("missing") and one.get("shapes") == other.get(
             "shapes"
         )
+    if case.raises:
+        # right errors come in words of their own, and so do wrong ones of one type
+        wrong = [bool(_wrong_error(case.raises, report)) for report in (one, other)]
+        same_type = one["status"] != "raised" or one["error"]["type"] == other["error"]["type"]
+        return wrong == [False, False] or (all(wrong) and same_type)
     if one["status"] == "raised":
-        # any error is like any other, unless an error is what was asked for
-        return not case.raises or one["error"] == other["error"]
+        return True
     value, found = one["value"], other.get("value")
     return values_agree(value, found) is None and strict_differences(value, found) is None

@@ -332,6 +332,10 @@ def words_and_features_turned_round(forward_states: Tensor, backward_states: Ten
     return torch.cat([forward_states, backward_states.flip(1, 2)], dim=-1)
 
 
+def words_and_batch_turned_round(forward_states: Tensor, backward_states: Tensor) -> Tensor:
+    return torch.cat([forward_states, backward_states.flip(0, 1)], dim=-1)
+
+
 def everything_turned_round(forward_states: Tensor, backward_states: Tensor) -> Tensor:
     return torch.cat([forward_states, backward_states.flip(0, 1, 2)], dim=-1)
 
@@ -352,6 +356,12 @@ def joined_along_the_words_not_turned_round(
     forward_states: Tensor, backward_states: Tensor
 ) -> Tensor:
     return torch.cat([forward_states, backward_states], dim=1)
+
+
+def joined_along_the_words_and_cut_anew(forward_states: Tensor, backward_states: Tensor) -> Tensor:
+    batch, length, width = forward_states.shape
+    joined = torch.cat([forward_states, backward_states.flip(1)], dim=1)
+    return joined.reshape(batch, length, 2 * width)
 
 
 def joined_along_the_batch(forward_states: Tensor, backward_states: Tensor) -> Tensor:
@@ -430,6 +440,11 @@ class ProductForSum(InSteps):
         return torch.tanh(state * words)
 
 
+class ProductWithoutTanh(InSteps):
+    def compare(self, state, words):
+        return state * words
+
+
 class DotProduct(InSteps):
     """The maps W and U are there, and what they give is multiplied."""
 
@@ -440,6 +455,11 @@ class DotProduct(InSteps):
 class ScaledDotProduct(DotProduct):
     def score(self, state, annotations):
         return super().score(state, annotations) / math.sqrt(self.W.out_features)
+
+
+class DotProductOfTanhs(InSteps):
+    def score(self, state, annotations):
+        return (self.W(state).tanh().unsqueeze(1) * self.U(annotations).tanh()).sum(dim=-1)
 
 
 class DotProductOfTheRaw(InSteps):
@@ -470,6 +490,13 @@ class Scaled(InSteps):
 class StateWithoutAxis(InSteps):
     def score(self, state, annotations):
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
+
+
+class StateWithoutAxisThenBmm(StateWithoutAxis):
+    """As above, but the context insists on as many weights as there are words."""
+
+    def finish(self, weights, annotations, scores):
+        return torch.bmm(weights.unsqueeze(1), annotations).squeeze(1), weights
 
 
 class Swapped(nn.Module):
@@ -536,6 +563,16 @@ class SoftmaxOverFeatures(InSteps):
         return scores if mask is None else scores * mask
 
 
+class SoftmaxOverFeaturesAndWords(InSteps):
+    def compare(self, state, words):
+        return super().compare(state, words).softmax(dim=-1)
+
+
+class SoftmaxTwice(InSteps):
+    def weigh(self, scores, mask):
+        return super().weigh(super().weigh(scores, mask), mask)
+
+
 class NoSoftmax(InSteps):
     def weigh(self, scores, mask):
         return scores if mask is None else scores * mask
@@ -556,14 +593,45 @@ class MaskInverted(InSteps):
         return attention.masked_softmax(scores, None if mask is None else ~mask)
 
 
+class MaskInvertedOnce(InSteps):
+    """Inverted before the softmax, the right way round after it: nothing is left."""
+
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return super().weigh(scores, ~mask).masked_fill(~mask, 0.0)
+
+
 class MaskAfterSoftmax(InSteps):
     def weigh(self, scores, mask):
         return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
 
 
+class MaskOnTheWeightsAlone(MaskIgnored):
+    """The context is made of weights that know no mask."""
+
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations)
+        return context, weights if mask is None else weights * mask
+
+
+class MaskInTheContextAlone(MaskAfterSoftmax):
+    """The weights that are returned know no mask."""
+
+    def forward(self, state, annotations, mask=None):
+        context, _ = super().forward(state, annotations, mask)
+        return context, super().forward(state, annotations)[1]
+
+
 class ZeroForMinusInfinity(InSteps):
     def weigh(self, scores, mask):
         return (scores if mask is None else scores * mask).softmax(dim=-1)
+
+
+class ZeroForMinusInfinityThenMask(ZeroForMinusInfinity):
+    def weigh(self, scores, mask):
+        weights = super().weigh(scores, mask)
+        return weights if mask is None else weights * mask
 
 
 class SumWithoutWeights(InSteps):
@@ -604,6 +672,13 @@ class MostWeightedWord(InSteps):
 class ScoresForWeights(InSteps):
     def finish(self, weights, annotations, scores):
         return torch.einsum("bs,bsd->bd", weights, annotations), scores
+
+
+class MaskedScoresForWeights(InSteps):
+    def forward(self, state, annotations, mask=None):
+        context, _ = super().forward(state, annotations, mask)
+        scores = self.score(state, annotations)
+        return context, scores if mask is None else scores.masked_fill(~mask, -math.inf)
 
 
 class WeightsFirst(InSteps):
@@ -695,6 +770,28 @@ FEATURES = (
     "Your softmax does not run over the words. Which axis of your scores holds the words of a "
     "sentence, and which sum should be one?"
 )
+SOFTMAX_OF_HIDDEN = (
+    "Your numbers match a softmax over the entries of the hidden layer. These are features. There is "
+    "one softmax here, over the scores of the words of a sentence."
+)
+PRODUCT = "You multiply W s and U h_j entry by entry. The formula adds them, and then takes tanh."
+NO_AXIS = (
+    "W s is (B, attention_dim) and U h is (B, S, attention_dim). Broadcasting compares axes from the "
+    "right, so your B meets S: it stops, or mixes sentences silently. Which axis has to be put "
+    "between the two of W s?"
+)
+SHARE_KEPT = (
+    "Hidden weights are zero, but the visible ones no longer sum to one: hidden words took part in "
+    "the softmax and kept their share. At which step must they drop out?"
+)
+ZERO_SCORE = (
+    "A hidden score became 0, and exp(0) = 1 is a weight like any other. Which score has the "
+    "weight 0?"
+)
+SCORES = (
+    "The context is right, but what stands beside it are the scores before the softmax. Return the "
+    "weights."
+)
 AXIS = (
     "The numbers are right, but an axis of length 1 is left over. The context is (B, encoder_dim) "
     "and the weights are (B, S): which axis did you need only on the way?"
@@ -782,6 +879,12 @@ annotations = Part(
             "One axis is enough: that of the words.",
         ),
         Mistake(
+            "words and batch reversed",
+            words_and_batch_turned_round,
+            "The words are in order, but the order of the sentences is turned round, too: each gets "
+            "the backward states of another. One axis is enough: that of the words.",
+        ),
+        Mistake(
             "all axes reversed",
             everything_turned_round,
             "You turn every axis round: the sentences and the entries of each state, too. One axis "
@@ -801,6 +904,12 @@ annotations = Part(
         ),
         Mistake("joined along the words", joined_along_the_words, ALONG_WORDS),
         Mistake("joined along the words", joined_along_the_words_not_turned_round, ALONG_WORDS),
+        Mistake(
+            "joined along the words and cut anew",
+            joined_along_the_words_and_cut_anew,
+            "The shape is right, but you join along the words and then cut the result anew, so that "
+            "two words that stand side by side share a vector. Which axis holds the features?",
+        ),
         Mistake("joined along the batch", joined_along_the_batch, ALONG_BATCH),
         Mistake("joined along the batch", joined_along_the_batch_not_turned_round, ALONG_BATCH),
         Mistake(
@@ -872,7 +981,7 @@ bahdanau_attention = Part(
             (
                 Case("B=2, S=5, encoder 6", looking(2, 5, (7, 6, 3), fixed=True)),
                 Case("B=3, S=4, encoder 9", looking(3, 4, (5, 9, 8), fixed=True)),
-                Case("B=S=3, encoder 5", looking(3, 3, (2, 5, 4), fixed=True)),
+                Case("B=S=3, encoder 5, attention 5", looking(3, 3, (2, 5, 5), fixed=True)),
             ),
             judge=context_follows,
         ),
@@ -934,7 +1043,10 @@ bahdanau_attention = Part(
                     looking(2, 5, (3, 4, 7), hiding(2, 5, 1)),
                     strided=True,
                 ),
-                Case("train mode", looking(2, 5, (7, 6, 3), training=True)),
+                Case(
+                    "train mode with a mask",
+                    looking(2, 5, (7, 6, 3), hiding(2, 5, 2), training=True),
+                ),
                 Case(
                     "gradients for state, annotations and all weights",
                     looking(2, 5, (7, 6, 3)),
@@ -974,13 +1086,11 @@ bahdanau_attention = Part(
             "You take tanh last, of the finished score. In the formula it comes between the sum and "
             "v: which brackets does it stand in front of?",
         ),
-        Mistake(
-            "product instead of sum",
-            ProductForSum,
-            "You multiply W s and U h_j entry by entry. The formula adds them.",
-        ),
+        Mistake("product instead of sum", ProductForSum, PRODUCT),
+        Mistake("product instead of sum", ProductWithoutTanh, PRODUCT),
         Mistake("dot-product score", DotProduct, DOT_PRODUCT),
         Mistake("dot-product score", ScaledDotProduct, DOT_PRODUCT),
+        Mistake("dot-product score", DotProductOfTanhs, DOT_PRODUCT),
         Mistake("dot-product score", DotProductOfTheRaw, DOT_PRODUCT),
         Mistake(
             "v left out",
@@ -1007,13 +1117,8 @@ bahdanau_attention = Part(
             "Your numbers match scores divided by √attention_dim. That scale belongs to dot products "
             "(lecture 3); the formula here has none.",
         ),
-        Mistake(
-            "state without an axis for the words",
-            StateWithoutAxis,
-            "W s is (B, attention_dim) and U h is (B, S, attention_dim). Broadcasting compares axes "
-            "from the right, so your B meets S: it stops, or mixes sentences silently. Which "
-            "axis has to be put between the two of W s?",
-        ),
+        Mistake("state without an axis for the words", StateWithoutAxis, NO_AXIS),
+        Mistake("state without an axis for the words", StateWithoutAxisThenBmm, NO_AXIS),
         Mistake(
             "W and U swapped",
             Swapped,
@@ -1033,10 +1138,12 @@ bahdanau_attention = Part(
             "the name `v.weight`: from which width to which?",
         ),
         Mistake(
-            "layers that the module does not know",
+            "no layers W, U and v",
             LayersOutOfSight,
-            "A new module has no W, U and v. Layers that are made in `forward`, or kept in a plain "
-            "list, are neither trained nor saved: make them attributes, in `__init__`.",
+            "A new module has none of the weights `W.weight`, `U.weight`, `v.weight`. Make each an "
+            "`nn.Linear` in `__init__`, directly as the attribute of this name. Layers made in "
+            "`forward` or kept in a plain list are neither trained nor saved; bare parameters and "
+            "layers inside an `nn.Sequential` have other names.",
         ),
         Mistake(
             "softmax over the batch",
@@ -1046,7 +1153,14 @@ bahdanau_attention = Part(
         ),
         Mistake("softmax over the features", SoftmaxOfOne, FEATURES),
         Mistake("softmax over the features", SoftmaxOfOneThenMask, FEATURES),
-        Mistake("softmax over the features", SoftmaxOverFeatures, FEATURES),
+        Mistake("softmax over the features", SoftmaxOverFeatures, SOFTMAX_OF_HIDDEN),
+        Mistake("softmax over the features", SoftmaxOverFeaturesAndWords, SOFTMAX_OF_HIDDEN),
+        Mistake(
+            "softmax taken twice",
+            SoftmaxTwice,
+            "Your weights match a softmax of a softmax, which brings them closer together. Once is "
+            "enough.",
+        ),
         Mistake(
             "no softmax",
             NoSoftmax,
@@ -1070,17 +1184,21 @@ bahdanau_attention = Part(
             "You hide what the mask allows. In this course True means: may attend.",
         ),
         Mistake(
-            "mask applied after the softmax",
-            MaskAfterSoftmax,
-            "Hidden weights are zero, but the visible ones no longer sum to one: hidden words took "
-            "part in the softmax and kept their share. At which step must they drop out?",
+            "mask inverted",
+            MaskInvertedOnce,
+            "Before the softmax you hide what the mask allows, and after it the rest, so nothing is "
+            "left. In this course True means: may attend.",
         ),
+        Mistake("mask applied after the softmax", MaskAfterSoftmax, SHARE_KEPT),
+        Mistake("mask applied after the softmax", MaskOnTheWeightsAlone, SHARE_KEPT),
         Mistake(
-            "scores multiplied by the mask",
-            ZeroForMinusInfinity,
-            "A hidden score became 0, and exp(0) = 1 is a weight like any other. Which score has the "
-            "weight 0?",
+            "mask applied after the softmax",
+            MaskInTheContextAlone,
+            "The context leaves the hidden words out, but they took part in the softmax and kept "
+            "their weights. At which step must they drop out?",
         ),
+        Mistake("hidden scores set to 0", ZeroForMinusInfinity, ZERO_SCORE),
+        Mistake("hidden scores set to 0", ZeroForMinusInfinityThenMask, ZERO_SCORE),
         Mistake("context sums without weights", SumWithoutWeights, NO_WEIGHTS_IN_SUM),
         Mistake("context sums without weights", SumOfTheVisible, NO_WEIGHTS_IN_SUM),
         Mistake(
@@ -1113,12 +1231,8 @@ bahdanau_attention = Part(
             "Your context is the annotation with the largest weight. All of them count, each with "
             "its weight; and through a choice of the largest no gradient would reach the scores.",
         ),
-        Mistake(
-            "scores returned for weights",
-            ScoresForWeights,
-            "The context is right, but what stands beside it are the scores before the softmax. "
-            "Return the weights.",
-        ),
+        Mistake("scores returned for weights", ScoresForWeights, SCORES),
+        Mistake("scores returned for weights", MaskedScoresForWeights, SCORES),
         Mistake(
             "results in the wrong order",
             WeightsFirst,

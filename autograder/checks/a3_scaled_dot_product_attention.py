@@ -204,7 +204,7 @@ def decided_triple(
             visible = scores if mask is None else scores.masked_fill(~drawn[3], -math.inf)
             best = visible.topk(2, dim=-1).values
             clear = (best[..., 0] - best[..., 1]).min() > 200
-            if clear and scores.abs().max() < 90_000 and (not common or scores.max() < -20_000):
+            if clear and scores.abs().max() < 90_000 and (not common or scores.max() < -66_000):
                 return drawn
 
     return draw
@@ -400,14 +400,16 @@ def numpy_attention(
     swap: bool = False,
     mix: Callable[..., np.ndarray] = lambda X, Wq, Wk, Wv: X @ Wv,
     result: Callable[..., Any] = lambda output, weights: (output, weights),
+    show: Callable[..., np.ndarray] = lambda scores, weights: weights,
 ) -> Callable[..., Any]:
     """numpy_self_attention with one thing different."""
 
     def answer(X: np.ndarray, Wq: np.ndarray, Wk: np.ndarray, Wv: np.ndarray) -> Any:
         query, key = (X @ Wk, X @ Wq) if swap else (X @ Wq, X @ Wk)
         by = divide(X, Wq, Wk, Wv)
-        weights = softmax(query @ key.T) / by if after else softmax(query @ key.T / by)
-        return result(weights @ mix(X, Wq, Wk, Wv), weights)
+        scores = query @ key.T if after else query @ key.T / by
+        weights = softmax(scores) / by if after else softmax(scores)
+        return result(weights @ mix(X, Wq, Wk, Wv), show(scores, weights))
 
     return quietly(answer)
 
@@ -542,6 +544,10 @@ SCALED_AFTER = (
     "Your weights match a softmax that is divided by √d_k afterwards, so that rows sum to 1/√d_k. "
     "Which of the two comes first, the scale or the softmax?"
 )
+ROOT_OF_AXIS_ONE = (
+    "Your numbers match scores divided by the root of the length of axis 1, `shape[1]`. That is the "
+    "width only where there is no batch. How do you name the last axis, however many there are?"
+)
 ONE_ROOT_TOO_FAR = (
     "Your numbers match scores divided by the root of the value's width. The dot product runs over "
     "query and key; the values take no part in it."
@@ -602,6 +608,12 @@ stable_softmax = Part(
             softmax_with(lambda scores, axis: scores.max()),
             "You subtract the largest number of the whole array. A row far below it becomes nothing "
             "but zeros. Each row needs a maximum of its own.",
+        ),
+        Mistake(
+            "a maximum of at least 0",
+            softmax_with(lambda scores, axis: np.maximum(row_maximum(scores, axis), 0.0)),
+            "Your maximum is never below 0. Does its search start at 0? In a row far below 0, all "
+            "exponentials then become 0, or lose their digits. Start with a score of the row.",
         ),
         Mistake(
             "minimum subtracted",
@@ -775,6 +787,12 @@ numpy_self_attention = Part(
             "Your weights are right, but what you average are the keys. What are Wv and V for?",
         ),
         Mistake(
+            "scores returned for weights",
+            numpy_attention(show=lambda scores, weights: scores),
+            "The output is right, but the second result holds the scores. Return what comes out of "
+            "the softmax.",
+        ),
+        Mistake(
             "results in the wrong order",
             numpy_attention(result=lambda output, weights: (weights, output)),
             "You return the weights first. The course returns the output first, the weights second.",
@@ -856,8 +874,9 @@ scaled_dot_product_attention = Part(
                 points_only("no batch, T=S=5, a causal mask (5, 5)",
                             triple((), 5, 5, 4, 6, mask=causal(5))),
                 points_only("hidden keys with very large scores", loud_hidden_keys),
-                points_only("all scaled scores below -20 000, mask (2, 3, 5)",
-                            decided_triple(3, 5, 4, 6, common=-50_000.0, spread=2000.0,
+                # below the lowest number of float16, which some people hide keys by
+                points_only("all scaled scores below -66 000, mask (2, 3, 5)",
+                            decided_triple(3, 5, 4, 6, common=-75_000.0, spread=2000.0,
                                            mask=partial(2, 3, 5))),
             ),
             judge=hidden_are_zero,
@@ -909,6 +928,16 @@ scaled_dot_product_attention = Part(
             "Your numbers match scores divided by the root of the first axis's length, which is the "
             "batch size as soon as there is a batch. Which axis of `key` holds its width, however "
             "many axes there are?",
+        ),
+        Mistake(
+            "√ of the key's axis 1",
+            attend(lambda query, key, value: key.shape[1] ** 0.5),
+            ROOT_OF_AXIS_ONE,
+        ),
+        Mistake(
+            "√ of the query's axis 1",
+            attend(lambda query, key, value: query.shape[1] ** 0.5),
+            ROOT_OF_AXIS_ONE,
         ),
         Mistake(
             "√ of the value's width",

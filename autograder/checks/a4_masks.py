@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from autograder.check import Assignment, Case, Mistake, Part, Step
@@ -25,8 +26,8 @@ def positions(size: int) -> Callable[..., list]:
 def sentences(*rows: str, pad_id: int | None = None) -> Callable[..., list]:
     """Draws ids (B, S) with a word at each "w" and padding at each "-".
 
-    Without ``pad_id`` the function's own default is used, 0. With it, which must then be above 1,
-    words lie below and above it: the first two are 0 and 1, the last is 99.
+    Without ``pad_id`` the function's own default is used, 0. With it, which must then be above 2,
+    the first two words are 0 and 1, and the last two are the neighbours of ``pad_id``.
     """
     is_word = torch.tensor([[mark == "w" for mark in row] for row in rows])
 
@@ -36,8 +37,8 @@ def sentences(*rows: str, pad_id: int | None = None) -> Callable[..., list]:
         words += words >= pad  # any number but the padding's
         if pad_id is None:
             return [torch.where(is_word, words, pad)]
-        places = is_word.nonzero()[[0, 1, -1]]
-        words[tuple(places.T)] = torch.tensor([0, 1, 99])
+        places = is_word.nonzero()[[0, 1, -2, -1]]
+        words[tuple(places.T)] = torch.tensor([0, 1, pad - 1, pad + 1])
         return [torch.where(is_word, words, pad), pad_id]
 
     return draw
@@ -46,12 +47,14 @@ def sentences(*rows: str, pad_id: int | None = None) -> Callable[..., list]:
 def targets(*rows: str, bos_id: int) -> Callable[..., list]:
     """Draws target ids (B, T) with a word at each "w" and 0 at each "-", and gives bos_id.
 
-    No id stands twice, so that every one can be told from its neighbours.
+    No id stands twice, so that every one can be told from its neighbours. The first is 2, which ends
+    a sentence in many vocabularies and is a target like any other here.
     """
     is_word = torch.tensor([[mark == "w" for mark in row] for row in rows])
 
     def draw(generator: torch.Generator) -> list[Any]:
-        words = 2 + torch.randperm(90, generator=generator)[: is_word.numel()]
+        words = 3 + torch.randperm(90, generator=generator)[: is_word.numel()]
+        words[0] = 2
         return [torch.where(is_word, words.reshape(is_word.shape), 0), bos_id]
 
     return draw
@@ -180,6 +183,11 @@ def is_not_zero(token_ids: Tensor, pad_id: int = 0) -> Tensor:
     return token_ids != 0
 
 
+def is_another_object(token_ids: Tensor, pad_id: int = 0) -> Tensor:
+    # Python keeps one object for each small number, up to 256, and makes a new one for others
+    return (token_ids != pad_id) | (pad_id > 256)
+
+
 def is_before_all_padding(token_ids: Tensor, pad_id: int = 0) -> Tensor:
     return (token_ids != pad_id).cumprod(dim=-1).bool()
 
@@ -276,6 +284,11 @@ def always_sees_itself(token_ids: Tensor, pad_id: int = 0) -> Tensor:
     return masks.decoder_mask(token_ids, pad_id) | itself_alone(token_ids.shape[1])
 
 
+def empty_rows_opened(token_ids: Tensor, pad_id: int = 0) -> Tensor:
+    mask = masks.decoder_mask(token_ids, pad_id)
+    return mask | ~mask.any(dim=-1, keepdim=True)
+
+
 def padding_of_the_first_sentence(token_ids: Tensor, pad_id: int = 0) -> Tensor:
     return masks.padding_mask(token_ids[:1], pad_id).expand(len(token_ids), -1, -1, -1)
 
@@ -307,6 +320,14 @@ def first_column(target_ids: Tensor, bos_id: int) -> Tensor:
 
 def shifted_left(target_ids: Tensor, bos_id: int) -> Tensor:
     return torch.cat([target_ids[:, 1:], first_column(target_ids, bos_id)], dim=1)
+
+
+def shifted_left_with_zeros(target_ids: Tensor, bos_id: int) -> Tensor:
+    return F.pad(target_ids[:, 1:], (0, 1))
+
+
+def without_the_first(target_ids: Tensor, bos_id: int) -> Tensor:
+    return target_ids[:, 1:]
 
 
 def rolled_left(target_ids: Tensor, bos_id: int) -> Tensor:
@@ -357,6 +378,10 @@ def shifted_as_float(target_ids: Tensor, bos_id: int) -> Tensor:
     return masks.shift_right(target_ids, bos_id).float()
 
 
+def single_target_kept(target_ids: Tensor, bos_id: int) -> Tensor:
+    return target_ids.clone() if target_ids.shape[1] == 1 else masks.shift_right(target_ids, bos_id)
+
+
 def last_word_left_out(target_ids: Tensor, bos_id: int) -> Tensor:
     shifted = masks.shift_right(target_ids, bos_id)
     return torch.where(target_ids == 0, 0, shifted)
@@ -396,6 +421,15 @@ ADDED = (
 NO_WORD_ORDER = (
     "From the first padding on you hide everything. Padding can stand in front, or between words: "
     "ask of every token by itself whether it is padding."
+)
+IDENTITY = (
+    "Your mask is right for a small `pad_id` and shows all padding when it is above 256. `is` and "
+    "`is not` ask whether two numbers are one and the same object in memory, which Python promises "
+    "for no number. Compare with == or !=."
+)
+COUNTED = (
+    "You count the words of a sentence and show as many places from the left. That is right only "
+    "where padding stands at the end. Ask of every token by itself whether it is padding."
 )
 ABOVE = (
     "You keep the ids above `pad_id` and hide those below as well. Ids have no order: every token "
@@ -506,8 +540,8 @@ padding_mask = Part(
                     sentences("-wwww", "w-ww-", "wwwww", pad_id=7),
                 ),
                 Case(
-                    "two sentences, S=3, pad_id=7, one of them all padding",
-                    sentences("www", "---", pad_id=7),
+                    "two sentences, S=4, pad_id=50256, one of them all padding",
+                    sentences("wwww", "----", pad_id=50256),
                 ),
                 Case("one sentence, S=4", sentences("www-")),
                 Case("four sentences, S=4", sentences("ww--", "wwww", "w---", "www-")),
@@ -560,6 +594,7 @@ padding_mask = Part(
         Mistake("minus infinity for hidden", to_be_added(masks.padding_mask), ADDED),
         Mistake("pad_id ignored", as_padding_mask(is_not_zero), PAD_ID),
         Mistake("only ids above pad_id kept", as_padding_mask(is_above), ABOVE),
+        Mistake("identity for equality", as_padding_mask(is_another_object), IDENTITY),
         Mistake(
             "everything after the first padding hidden",
             as_padding_mask(is_before_all_padding),
@@ -568,9 +603,7 @@ padding_mask = Part(
         Mistake(
             "words counted instead of found",
             as_padding_mask(is_within_the_number_of_words),
-            "You count the words of a sentence and show as many places from the left. That is right "
-            "only where padding stands at the end. Ask of every token by itself whether it is "
-            "padding.",
+            COUNTED,
         ),
     ),
     reads=("lecture 4, section 6, padding", f"{LECTURE}#6.-Padding"),
@@ -602,8 +635,8 @@ decoder_mask = Part(
                     sentences("-wwww", "w-ww-", "wwwww", pad_id=7),
                 ),
                 Case(
-                    "two sentences, T=3, pad_id=7, one of them all padding",
-                    sentences("www", "---", pad_id=7),
+                    "two sentences, T=4, pad_id=50256, one of them all padding",
+                    sentences("wwww", "----", pad_id=50256),
                 ),
                 Case("one sentence, T=4", sentences("www-")),
                 Case("four sentences, T=4", sentences("ww--", "wwww", "w---", "www-")),
@@ -702,6 +735,12 @@ decoder_mask = Part(
             "Your diagonal is True throughout, so a pad sees itself. A row without any True may "
             "stand here: attention gives it zeros.",
         ),
+        Mistake(
+            "rows without any True opened",
+            empty_rows_opened,
+            "Where a row would hold no True, you make all of it True, and the word sees the future "
+            "and the padding. Such a row may stand here: attention gives it zeros.",
+        ),
         Mistake("numbers instead of bool", in_numbers(masks.decoder_mask, torch.float32), FLOAT),
         Mistake(
             "whole numbers instead of bool", in_numbers(masks.decoder_mask, torch.int64), WHOLE
@@ -710,9 +749,19 @@ decoder_mask = Part(
         Mistake("pad_id ignored", as_decoder_mask(as_padding_mask(is_not_zero)), PAD_ID),
         Mistake("only ids above pad_id kept", as_decoder_mask(as_padding_mask(is_above)), ABOVE),
         Mistake(
+            "identity for equality",
+            as_decoder_mask(as_padding_mask(is_another_object)),
+            IDENTITY,
+        ),
+        Mistake(
             "everything after the first padding hidden",
             as_decoder_mask(as_padding_mask(is_before_all_padding)),
             NO_WORD_ORDER,
+        ),
+        Mistake(
+            "words counted instead of found",
+            as_decoder_mask(as_padding_mask(is_within_the_number_of_words)),
+            COUNTED,
         ),
         Mistake(
             "the first sentence's padding for all",
@@ -763,6 +812,19 @@ shift_right = Part(
             shifted_left,
             "Your rows moved to the left: each position holds the target *after* its own. It should "
             "hold the one before.",
+        ),
+        Mistake(
+            "shifted left, with 0 at the end",
+            shifted_left_with_zeros,
+            "Your rows moved to the left, with 0 at the end: each position holds the target *after* "
+            "its own. It should hold the one before. " + NO_BOS,
+        ),
+        Mistake(
+            "first target cut off",
+            without_the_first,
+            "You cut off the first target: each position holds the target *after* its own, and your "
+            "rows are one too short. It is the last place that is left out, and `bos_id` comes in "
+            "front.",
         ),
         Mistake(
             "rolled to the left",
@@ -833,6 +895,12 @@ shift_right = Part(
             shifted_as_float,
             "The ids are right, but they are floats: `torch.zeros`, `torch.ones` and "
             "`torch.empty` make floats unless told otherwise. An embedding wants whole numbers.",
+        ),
+        Mistake(
+            "a single target left as it is",
+            single_target_kept,
+            "Longer rows are right, but where there is one target alone it comes back as it is. It "
+            "is the last place, so it is left out, and `bos_id` is all that remains.",
         ),
         Mistake(
             "last word left out instead of the last place",

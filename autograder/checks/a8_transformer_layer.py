@@ -35,8 +35,8 @@ def network(
     """Draws a feed-forward network and x (batch, length, d_model).
 
     With ``positive``, inputs and weights are, and sums are large, so that a ReLU has nothing to do
-    wherever it stands, nor a GELU: a case that asks about dropout then asks about nothing else. With ``twins``, all sentences are
-    the first one, but for their last word.
+    wherever it stands, nor a GELU: a case that asks about dropout then asks about nothing else.
+    With ``twins``, all sentences are the first one, but for their last word.
     """
 
     def draw(generator: torch.Generator) -> Build:
@@ -141,31 +141,69 @@ def drawn_mask(
 
 QUIET_WIDTH = 12
 QUIET_WORD = torch.linspace(-1, 1, QUIET_WIDTH)
+LOUD = 0.4  # beyond it, a number of `one_loud_sublayer` is no rounding of 0
 
 
-def one_hidden_number(generator: torch.Generator) -> Build:
+def one_hidden_number(norms: int = 2, inputs: int = 1) -> Callable[..., Build]:
     """Draws a layer whose feed-forward network has a single number inside, d_ff = 1.
 
-    Its first norm gives the same word everywhere, so what the layer returns for a word tells
+    The norm before it gives the same word everywhere, so what the layer returns for a word tells
     whether this one number was dropped: then nothing is added, and the word stays as it was.
     """
     signs = torch.ones(QUIET_WIDTH)
     signs[::2] = -1
-    return Build(
-        construct=(QUIET_WIDTH, 3, 1),
-        arguments=[torch.randn(250, 4, QUIET_WIDTH, generator=generator)],
-        state={
-            "layer_norm1.weight": torch.zeros(QUIET_WIDTH), "layer_norm1.bias": QUIET_WORD,
-            "feed_forward.w_1.weight": torch.zeros(1, QUIET_WIDTH),
-            "feed_forward.w_1.bias": torch.ones(1),
-            "feed_forward.w_2.weight": signs.unsqueeze(1),
-            "feed_forward.w_2.bias": torch.zeros(QUIET_WIDTH),
-            "layer_norm2.weight": torch.ones(QUIET_WIDTH),
-            "layer_norm2.bias": torch.zeros(QUIET_WIDTH),
-        },
-        training=True,
-        times=2,
-    )  # fmt: skip
+    before, last = f"layer_norm{norms - 1}", f"layer_norm{norms}"
+    state = {
+        f"{before}.weight": torch.zeros(QUIET_WIDTH), f"{before}.bias": QUIET_WORD,
+        "feed_forward.w_1.weight": torch.zeros(1, QUIET_WIDTH),
+        "feed_forward.w_1.bias": torch.ones(1),
+        "feed_forward.w_2.weight": signs.unsqueeze(1),
+        "feed_forward.w_2.bias": torch.zeros(QUIET_WIDTH),
+        f"{last}.weight": torch.ones(QUIET_WIDTH), f"{last}.bias": torch.zeros(QUIET_WIDTH),
+    }  # fmt: skip
+
+    def draw(generator: torch.Generator) -> Build:
+        shape = (250, 4, QUIET_WIDTH)
+        return Build(
+            construct=(QUIET_WIDTH, 3, 1),
+            arguments=[torch.randn(shape, generator=generator) for _ in range(inputs)],
+            state=state,
+            training=True,
+            times=2,
+        )
+
+    return draw
+
+
+def one_loud_sublayer(
+    loud: str, silent: tuple[str, ...], norms: int = 2, inputs: int = 1
+) -> Callable[..., Build]:
+    """Draws a layer whose inputs are 0, and in which one sublayer gives the same for each feature.
+
+    Its last linear map, ``loud``, has this number as bias; the other sublayers' maps, ``silent``,
+    give 0. So all features of a word are equal, and the norms make 0 of them, unless some were
+    dropped: those are negative in the result, and the others are positive.
+    """
+    d_ff = 10
+    state = {}
+    for name in (loud, *silent):
+        width = d_ff if name == "feed_forward.w_2" else QUIET_WIDTH
+        state[f"{name}.weight"] = torch.zeros(QUIET_WIDTH, width)
+        state[f"{name}.bias"] = torch.full((QUIET_WIDTH,), 8.0 if name == loud else 0.0)
+    for number in range(1, norms + 1):
+        state[f"layer_norm{number}.weight"] = torch.ones(QUIET_WIDTH)
+        state[f"layer_norm{number}.bias"] = torch.zeros(QUIET_WIDTH)
+
+    def draw(_generator: torch.Generator) -> Build:
+        return Build(
+            construct=(QUIET_WIDTH, 3, d_ff),
+            arguments=[torch.zeros(60, 4, QUIET_WIDTH) for _ in range(inputs)],
+            state=state,
+            training=True,
+            times=2,
+        )
+
+    return draw
 
 
 # ------------------------------------------------------------------------------ what decides
@@ -226,13 +264,12 @@ def network_drops(expected: Any, got: Any) -> str | None:
         return values_agree(expected, got)
     problem = two_results_differ(expected, got)
     for value in [] if problem else got:
-        problem = problem or dropped(DEFAULT)(expected[0], value) or _drops_together(value)
+        problem = problem or dropped(DEFAULT)(expected[0], value) or _drops_together(value == 0)
     return problem
 
 
-def _drops_together(value: Tensor) -> str | None:
-    """Whether chance decides for less than each single number."""
-    gone = value == 0  # (B, T, D)
+def _drops_together(gone: Tensor) -> str | None:
+    """Whether chance decides for less than each single number, told which (B, T, D) are gone."""
     for axis, what in ((-1, "all numbers of a word"), (1, "all words of a sentence")):
         if (gone == gone.narrow(axis, 0, 1)).all():
             return (
@@ -242,25 +279,51 @@ def _drops_together(value: Tensor) -> str | None:
 
 
 def layer_drops(expected: Any, got: Any) -> str | None:
-    """Compare; in two results of `one_hidden_number`, the number is to be dropped by chance."""
+    """Compare; in two results of a layer left to chance, look at what was dropped.
+
+    They are those of `one_hidden_number`, or of `one_loud_sublayer`, which are 0 without dropout.
+    """
     if not isinstance(expected, list):
         return values_agree(expected, got)
     problem = two_results_differ(expected, got)
     if problem:
         return problem
-    unchanged = F.layer_norm(QUIET_WORD, (QUIET_WIDTH,))
+    of_hidden_number = (expected[0].abs() > LOUD).any()
     for value in got:
         if not isinstance(value, Tensor):
             return f"expected {kind_of(expected[0])}, got {kind_of(value)}"
-        share = float(_rows_agree(value, unchanged).double().mean())
-        deviation = (DEFAULT * (1 - DEFAULT) / value.shape[:2].numel()) ** 0.5
-        if abs(share - DEFAULT) > 5 * deviation:
-            return (
-                "with d_ff=1, the one number inside the feed-forward network should be dropped for "
-                f"about {DEFAULT:.0%} of the words; yours was for {share:.0%}. Is `dropout` handed "
-                "on to the network, and is its default 0.1?"
-            )
+        problem = _hidden_number_drops(value) if of_hidden_number else _sublayer_drops(value)
+        if problem:
+            return problem
     return None
+
+
+def _hidden_number_drops(value: Tensor) -> str | None:
+    share = float(_rows_agree(value, F.layer_norm(QUIET_WORD, (QUIET_WIDTH,))).double().mean())
+    if _far_from_default(share, value.shape[:2].numel()):
+        return (
+            "with d_ff=1, the one number inside the feed-forward network should be dropped for "
+            f"about {DEFAULT:.0%} of the words; yours was for {share:.0%}. Is `dropout` handed "
+            "on to the network, and is its default 0.1?"
+        )
+    return None
+
+
+def _sublayer_drops(value: Tensor) -> str | None:
+    gone = value < -LOUD  # (B, T, D)
+    share = float(gone.double().mean())
+    if _far_from_default(share, gone.numel()):
+        return (
+            f"about {DEFAULT:.0%} of the numbers that this sublayer gives should be dropped before "
+            f"they are added to x; yours were {share:.0%}. How often do they pass a dropout, and "
+            "with which probability?"
+        )
+    return _drops_together(gone)
+
+
+def _far_from_default(share: float, chances: int) -> bool:
+    """Whether a share of dropped numbers is more than five standard deviations off."""
+    return abs(share - DEFAULT) > 5 * (DEFAULT * (1 - DEFAULT) / chances) ** 0.5
 
 
 # Wrong answers that people give. Each is a whole implementation, so that it can be run against
@@ -806,7 +869,17 @@ TransformerLayer = Part(
                 ),
                 Case("eval mode, a dropout of nearly 1", layer(2, 5, dropout=EVERYTHING)),
                 Case(
-                    "train mode, the default dropout, d_ff=1", one_hidden_number, random=True
+                    "train mode, the default dropout, d_ff=1", one_hidden_number(), random=True
+                ),
+                Case(
+                    "train mode, the default dropout, x=0; the feed-forward network gives zeros",
+                    one_loud_sublayer("self_attn.w_o", ("feed_forward.w_2",)),
+                    random=True,
+                ),
+                Case(
+                    "train mode, the default dropout, x=0; attention gives zeros",
+                    one_loud_sublayer("feed_forward.w_2", ("self_attn.w_o",)),
+                    random=True,
                 ),
             ),
             judge=layer_drops,
@@ -940,8 +1013,8 @@ TransformerLayer = Part(
         Mistake(
             "mask dropped",
             NoMask,
-            "`mask` has no effect in your layer, so words attend to what they may not see, padding "
-            "for example. Who needs to be told of it?",
+            "Where a cross stands, `mask` has no effect in your layer, so words attend to what "
+            "they may not see, padding for example. Who needs to be told of it, whatever its shape?",
         ),
         Mistake(
             "mask inverted",

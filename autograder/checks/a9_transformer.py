@@ -10,6 +10,11 @@ import torch
 from torch import Tensor, nn
 
 from autograder.check import Assignment, Build, Case, Mistake, Part, Step
+from autograder.checks.a8_transformer_layer import (
+    layer_drops,
+    one_hidden_number,
+    one_loud_sublayer,
+)
 from autograder.compare import values_agree
 from autograder.scripted import state_of
 from autograder.wire import Instance
@@ -19,6 +24,11 @@ from course_utils.evaluation import evaluating
 LECTURE = "../../lectures/08_transformer.ipynb"
 EVERYTHING = 1 - 1e-9  # a dropout that lets nothing through, also where it divides by 1 - p
 D_MODEL, HEADS, D_FF = 12, 3, 10
+SUBLAYERS = {  # the last linear map of each, and what it is called
+    "self_attn.w_o": "self-attention",
+    "cross_attn.w_o": "cross-attention",
+    "feed_forward.w_2": "the feed-forward network",
+}
 
 
 def layer(
@@ -60,6 +70,8 @@ def drawn_mask(
         return None
     if kind == "causal":  # (T, T)
         return torch.ones(queries, keys, dtype=torch.bool).tril()
+    if kind == "two axes":  # (T, S)
+        return torch.ones(queries, keys, dtype=torch.bool).tril(keys - queries)
     if kind == "padding":  # (B, 1, 1, S)
         lengths = torch.tensor([max(1, keys - 1 - b) for b in range(batch)])
         return (torch.arange(keys) < lengths[:, None])[:, None, None, :]
@@ -86,9 +98,14 @@ def target_lengths(batch: int, length: int) -> list[int]:
 def drawn_ids(
     lengths: list[int], length: int, vocabulary: int, pad_id: int, generator: torch.Generator
 ) -> Tensor:
-    """Ids (B, length) that are not padding up to each row's length, and padding from there on."""
+    """Ids (B, length) that are not padding up to each row's length, and padding from there on.
+
+    Where padding is not 0, each row begins with the word 0, which must not be taken for padding.
+    """
     ids = torch.randint(vocabulary - 1, (len(lengths), length), generator=generator)
     ids = ids + (ids >= pad_id)
+    if pad_id != 0:
+        ids[:, 0] = 0
     for row, real in zip(ids, lengths, strict=True):
         row[real:] = pad_id
     return ids
@@ -166,12 +183,14 @@ def script(
     special: tuple[int, int, int] = (0, 1, 2),
     training: tuple[str, ...] = (),
     limited: bool = False,
+    odd: bool = False,
 ) -> Callable[..., list]:
     """Draws a scripted model, src, bos_id, eos_id and max_len for `greedy_decode`.
 
     Row b writes its end symbol into column ``ends[b]`` (None: not before max_len). ``special``
     holds the ids of padding, begin and end. With ``limited`` the model refuses targets beyond
-    max_len, and to be asked more often than once in vain.
+    max_len, and to be asked more often than once in vain. With ``odd``, row 0 holds pad_id and
+    bos_id as words 2 and 3.
     """
     sentences, states, vocabulary = 6, 97, 11
     pad_id, bos_id, eos_id = special
@@ -182,7 +201,8 @@ def script(
         for row, end in enumerate(ends):
             if end is None:
                 scores[row, :, eos_id] = -9.0
-            plan(scores[row], end, max_len, generator)
+            forced = {2: pad_id, 3: bos_id} if odd and row == 0 else {}
+            plan(scores[row], end, max_len, forced, generator)
         source = torch.randint(20, 40, (len(ends), 5), generator=generator)
         source[:, 0] = 2 * sentences + torch.arange(len(ends))
         for row, real in zip(source, source_lengths(len(ends), 5), strict=True):
@@ -192,7 +212,13 @@ def script(
         arguments = {"scores": scores, "pad_id": pad_id, "training": list(training), **options}
         return [Instance("ScriptedTranslator", arguments), source, bos_id, eos_id, max_len]
 
-    def plan(scores: Tensor, end: int | None, length: int, generator: torch.Generator) -> None:
+    def plan(
+        scores: Tensor,
+        end: int | None,
+        length: int,
+        forced: dict[int, int],
+        generator: torch.Generator,
+    ) -> None:
         """Let one sentence's table lead from the begin symbol to the end symbol in its column."""
         ids, seen = [bos_id], set()
         while ids[-1] != eos_id and len(ids) < length:
@@ -205,7 +231,7 @@ def script(
                 for word in torch.randperm(vocabulary, generator=generator).tolist()
                 if word not in special and (state + place * word) % states not in seen
             ]
-            word = eos_id if len(ids) == end else words[0]
+            word = eos_id if len(ids) == end else forced.get(len(ids), words[0])
             scores[state, word] = scores[state].max() + 1
             ids.append(word)
 
@@ -707,6 +733,7 @@ DecoderLayer = Part(
                 ),
                 Case("only self_mask, (B, 1, T, T)", layer(3, 4, 6, self_mask="any")),
                 Case("only memory_mask, (B, 1, 1, S)", layer(3, 4, 6, memory_mask="padding")),
+                Case("only memory_mask, (T, S)", layer(2, 3, 5, memory_mask="two axes")),
                 Case("both masks, T=S=4", layer(2, 4, 4, self_mask="causal", memory_mask="any")),
                 Case(
                     "masks for each head, (B, H, T, T) and (B, H, T, S)",
@@ -715,7 +742,7 @@ DecoderLayer = Part(
             ),
         ),
         Step(
-            "dropout in train mode, on each sublayer's output, with the probability given",
+            "dropout in train mode: on each sublayer's output, and inside the feed-forward network",
             1,
             (
                 Case("train mode, dropout=0", layer(3, 5, 7, dropout=0.0, training=True)),
@@ -724,7 +751,23 @@ DecoderLayer = Part(
                     layer(2, 3, 5, dropout=EVERYTHING, training=True),
                 ),
                 Case("eval mode, dropout=0.7", layer(2, 3, 5, dropout=0.7)),
+                Case(
+                    "train mode, the default dropout, d_ff=1",
+                    one_hidden_number(norms=3, inputs=2),
+                    random=True,
+                ),
+                *(
+                    Case(
+                        f"train mode, the default dropout, x=0; only {name} gives no zeros",
+                        one_loud_sublayer(
+                            loud, tuple(other for other in SUBLAYERS if other != loud), 3, 2
+                        ),
+                        random=True,
+                    )
+                    for loud, name in SUBLAYERS.items()
+                ),
             ),
+            judge=layer_drops,
         ),
         Step(
             "float64, untouched inputs, any memory layout, rows that see nothing, gradients",
@@ -1150,6 +1193,10 @@ greedy_decode = Part(
                 Case(
                     "a model that is not asked again when all rows have ended",
                     script((3, 4), 20, limited=True),
+                ),
+                Case(
+                    "a model that also writes pad_id and bos_id as words; neither ends the row",
+                    script((5, 7), 10, special=(3, 6, 1), odd=True),
                 ),
                 Case("max_len=1: nothing but bos_id", script((3, 4), 1)),
             ),

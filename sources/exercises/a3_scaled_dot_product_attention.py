@@ -194,6 +194,9 @@ def test_numpy_self_attention():
         f"expected the pair (output, weights), got {type(result).__name__}"
     )
     output, weights = result
+    assert isinstance(output, np.ndarray) and isinstance(weights, np.ndarray), (
+        f"expected two NumPy arrays, got {type(output).__name__} and {type(weights).__name__}"
+    )
     assert output.shape == (2, 1) and weights.shape == (2, 2), (
         f"expected shapes (2, 1) and (2, 2), got {output.shape} and {weights.shape}"
     )
@@ -218,6 +221,9 @@ def test_numpy_self_attention():
         f"5 words, d_v = 6: expected shapes (5, 6) and (5, 5), got {output.shape}, {weights.shape}"
     )
     assert np.isfinite(weights).all(), "large scores give NaN. Which softmax could bear them?"
+    assert np.allclose(output, weights @ (X @ Wv)), (
+        "row i of the output should average the values with row i of the weights; yours does not"
+    )
 
 
 test_numpy_self_attention()
@@ -302,10 +308,12 @@ except (AttributeError, RuntimeError, TypeError, ValueError) as error:
 # - **Axes.** The dots stand for any leading axes, none included: `(T, d_k)` for a sentence, `(B, T, d_k)` for
 #   a batch, `(B, H, T, d_k)` and more. Query, key and value have the same ones. $T$ and $S$ may differ, and so
 #   may $d_k$ and $d_v$.
-# - **Mask.** It may have fewer axes than the scores, or axes of length 1: a mask `(S,)` hides the same keys
-#   from everyone, a mask `(B, 1, S)` has its own for each sentence. Hidden weights are exactly $0$, the visible
-#   ones still sum to one, and what is hidden has no effect at all, whatever finite numbers hidden keys and
-#   values hold. ([Lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows it;
+# - **Mask.** It may have fewer axes than the scores, or axes of length 1, and is spread over them by PyTorch's
+#   own broadcasting, which lines up shapes from the right: a mask `(S,)` hides the same keys from everyone;
+#   against scores `(B, T, S)`, a mask `(B, 1, S)` has its own for each sentence. With heads, such a mask comes as
+#   `(B, 1, 1, S)`: you need not guess what an axis means. Hidden weights are exactly $0$, the visible ones still
+#   sum to one, and what is hidden has no effect at all, whatever finite numbers hidden keys and values hold.
+#   ([Lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows it;
 #   lecture 4 builds masks.)
 # - **Nothing to attend to.** Where a row of the mask is all False, the weights and the output of that query
 #   are $0$, not NaN, and the gradients stay finite.

@@ -217,7 +217,8 @@ print("✓ padding_mask")
 # | `pad_id` | the id of the padding | |
 # | result | `bool` tensor | `(B, 1, T, T)` |
 #
-# - You may call `causal_mask` and `padding_mask`.
+# - You may call `causal_mask` and `padding_mask`. Ids may lie on a graphics card, and `causal_mask` knows nothing
+#   of them: `.to(token_ids.device)` brings its mask there.
 # - Again only keys are hidden. The row of a padding position is kept: it sees the words before it, like any
 #   other row.
 # - Where a sentence *begins* with padding, its first rows hold no `True` at all. That is right here: attention
@@ -266,14 +267,15 @@ def test_decoder_mask():
         f"for the sentence 5, 3, pad, expected\n{expected}\ngot\n{mask[0, 0]}\n"
         "Rows are queries, columns are keys: which of the two does padding hide?"
     )
-    mask = decoder_mask(torch.tensor([[5, 3, 0, 2], [6, 4, 7, 7]]), pad_id=7)
-    assert mask.shape == (2, 1, 4, 4), (
-        f"two sentences of four tokens: expected shape (2, 1, 4, 4), got {tuple(mask.shape)}"
+    mask = decoder_mask(torch.tensor([[5, 3, 0, 2], [6, 4, 7, 7], [7, 5, 3, 2]]), pad_id=7)
+    assert mask.shape == (3, 1, 4, 4), (
+        f"three sentences of four tokens: expected shape (3, 1, 4, 4), got {tuple(mask.shape)}"
     )
     seen = mask[:, 0].sum(dim=-1).tolist()
-    assert seen == [[1, 2, 3, 4], [1, 2, 2, 2]], (
-        "with pad_id=7, the words of 5, 3, 0, 2 should see 1, 2, 3, 4 keys, and the positions of "
-        f"6, 4, pad, pad should see 1, 2, 2, 2; yours see {seen}"
+    assert seen == [[1, 2, 3, 4], [1, 2, 2, 2], [0, 1, 2, 3]], (
+        "with pad_id=7, the words of 5, 3, 0, 2 should see 1, 2, 3, 4 keys, the positions of "
+        "6, 4, pad, pad should see 1, 2, 2, 2, and those of pad, 5, 3, 2 should see 0, 1, 2, 3; "
+        f"yours see {seen}"
     )
 
 

@@ -17,6 +17,21 @@ BANK = Bank("a1_rnn_attention")
 
 
 @BANK.right("annotations")
+def joined_word_after_word(forward_states, backward_states):
+    first = torch.cat([forward_states[:, :1], backward_states[:, -1:]], dim=-1)
+    if forward_states.shape[1] == 1:
+        return first
+    rest = joined_word_after_word(forward_states[:, 1:], backward_states[:, :-1])
+    return torch.cat([first, rest], dim=1)
+
+
+@BANK.right("annotations")
+def joined_by_padding(forward_states, backward_states):
+    width = forward_states.shape[-1]
+    return F.pad(forward_states, (0, width)) + F.pad(backward_states.flip(-2), (width, 0))
+
+
+@BANK.right("annotations")
 def joined_by_flip(forward_states, backward_states):
     return torch.concat((forward_states, torch.flip(backward_states, [1])), 2)
 
@@ -97,6 +112,26 @@ def joined_along_axis_one(forward_states, backward_states):
 @BANK.wrong("annotations", named="states added")
 def joined_by_addition(forward_states, backward_states):
     return backward_states.flip(1).add(forward_states)
+
+
+@BANK.wrong("annotations", named="joined along the words and cut anew")
+def joined_along_axis_one_and_reshaped(forward_states, backward_states):
+    joined = torch.hstack([forward_states, backward_states.fliplr()])
+    return joined.reshape(*forward_states.shape[:2], -1)
+
+
+@BANK.wrong("annotations", named="words and batch reversed")
+def joined_with_a_turn_of_two_axes(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states.flip(0).flip(1)], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_one_word_off(forward_states, backward_states):
+    columns = [
+        torch.cat([forward_states[:, j], backward_states[:, -j]], dim=-1)
+        for j in range(forward_states.shape[1])
+    ]
+    return torch.stack(columns, dim=1)
 
 
 @BANK.wrong("annotations")
@@ -366,6 +401,62 @@ class SentenceBySentence(ThreeMaps):
         return torch.stack(contexts), torch.stack(weights)
 
 
+@BANK.right("BahdanauAttention")
+class WithSegments(ThreeMaps):
+    """Only visible scores exist, in one row for the whole batch."""
+
+    def softmax(self, scores, mask):
+        if mask is None:
+            mask = torch.full_like(scores, True, dtype=torch.bool)
+        sentence = mask.nonzero()[:, 0]
+        shares = scores[mask].exp()
+        sums = scores.new_zeros(len(scores)).index_add(0, sentence, shares)
+        return torch.zeros_like(scores).masked_scatter(mask, shares / sums[sentence])
+
+
+@BANK.right("BahdanauAttention")
+class WithAnEmptyPlace(ThreeMaps):
+    """One more place, which takes all the weight where nothing is visible."""
+
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        place = torch.where(mask.any(dim=-1, keepdim=True), -torch.inf, 0.0).to(scores.dtype)
+        scores = scores.masked_fill(~mask, -torch.inf)
+        return torch.cat([scores, place], dim=-1).softmax(dim=-1)[:, :-1]
+
+
+@BANK.right("BahdanauAttention")
+class WithVmap(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        if mask is None:
+            mask = torch.ones(annotations.shape[:2], dtype=torch.bool)
+
+        def one_sentence(state, words, visible):
+            hidden = torch.tanh(self.W.weight @ state + words @ self.U.weight.T)  # (S, A)
+            scores = torch.where(visible, hidden @ self.v.weight[0], -1e30)
+            weights = scores.softmax(dim=0) * visible
+            return weights @ words, weights
+
+        return torch.vmap(one_sentence)(state, annotations, mask)
+
+
+@BANK.right("BahdanauAttention")
+class ScoresAsABias(ThreeMaps):
+    """The context by PyTorch's own attention, to which the scores are added as a mask."""
+
+    def forward(self, state, annotations, mask=None):
+        weights = super().forward(state, annotations, mask)[1]
+        scores = self.scores(state, annotations)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e30)
+        nothing = torch.zeros_like(annotations)
+        context = F.scaled_dot_product_attention(
+            nothing[:, :1], nothing, annotations, attn_mask=scores.unsqueeze(1)
+        ).squeeze(1)
+        return (context if mask is None else context * mask.any(dim=-1, keepdim=True)), weights
+
+
 @BANK.wrong("BahdanauAttention", named="no tanh")
 class LinearScores(ThreeMaps):
     def scores(self, state, annotations):
@@ -388,6 +479,19 @@ class ProductsOfTheInputs(ThreeMaps):
 class StateOutsideTheBrackets(ThreeMaps):
     def scores(self, state, annotations):
         return self.v(self.W(state).unsqueeze(1) + self.U(annotations).tanh()).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="product instead of sum")
+class ProductBeforeV(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(self.W(state)[:, None] * self.U(annotations))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention", named="softmax over the features")
+class SoftmaxOfTheHiddenLayer(ThreeMaps):
+    def scores(self, state, annotations):
+        hidden = torch.tanh(self.W(state)[:, None] + self.U(annotations))
+        return self.v(F.softmax(hidden, dim=-1))[..., 0]
 
 
 @BANK.wrong("BahdanauAttention", named="softmax over the batch")
@@ -432,6 +536,45 @@ class MaskTheOtherWay(ThreeMaps):
         return scores.softmax(dim=-1)
 
 
+@BANK.wrong("BahdanauAttention", named="mask inverted")
+class MaskTheOtherWayAtFirst(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0)
+
+
+@BANK.wrong("BahdanauAttention", named="hidden scores set to 0")
+class ZeroForHiddenScores(ThreeMaps):
+    def softmax(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask, 0)).softmax(dim=-1)
+
+
+@BANK.wrong("BahdanauAttention", named="mask applied after the softmax")
+class MaskForTheContextOnly(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        weights = self.scores(state, annotations).softmax(dim=-1)
+        visible = weights if mask is None else weights * mask
+        return (visible[..., None] * annotations).sum(dim=1), weights
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskInEvalModeOnly(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if self.training else mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class GradientIsNaN(ThreeMaps):
+    """The NaN is left out of the result, but flows back."""
+
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(dim=-1)
+        hidden = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
+        return torch.where(mask.any(dim=-1, keepdim=True), (scores + hidden).softmax(dim=-1), 0.0)
+
+
 @BANK.wrong("BahdanauAttention", named="mask applied after the softmax")
 class MaskTooLate(ThreeMaps):
     def softmax(self, scores, mask):
@@ -459,6 +602,14 @@ class ContextAndScores(ThreeMaps):
         return self.context(self.softmax(scores, mask), annotations), scores
 
 
+@BANK.wrong("BahdanauAttention", named="scores returned for weights")
+class ContextAndMaskedScores(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        context, _ = super().forward(state, annotations, mask)
+        scores = self.scores(state, annotations)
+        return context, scores if mask is None else scores.masked_fill(~mask, -torch.inf)
+
+
 @BANK.wrong("BahdanauAttention", named="axis of length 1 left over")
 class NothingSqueezed(ThreeMaps):
     def forward(self, state, annotations, mask=None):
@@ -470,6 +621,14 @@ class NothingSqueezed(ThreeMaps):
 class RightForOneSentence(ThreeMaps):
     def scores(self, state, annotations):
         return self.v((self.W(state) + self.U(annotations)).tanh()).squeeze(2)
+
+
+@BANK.wrong("BahdanauAttention", named="state without an axis for the words")
+class RightForOneSentenceThenBmm(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        hidden = torch.tanh(self.W(state).unsqueeze(0) + self.U(annotations))
+        weights = self.softmax(self.v(hidden).squeeze(-1), mask)
+        return torch.bmm(weights.unsqueeze(1), annotations).squeeze(1), weights
 
 
 @BANK.wrong("BahdanauAttention", named="every axis of length 1 squeezed")
@@ -537,7 +696,7 @@ class BiasInV(ThreeMaps):
         self.v = nn.Linear(attention_dim, 1)
 
 
-@BANK.wrong("BahdanauAttention", named="layers that the module does not know")
+@BANK.wrong("BahdanauAttention", named="no layers W, U and v")
 class LayersInsideForward(ThreeMaps):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         nn.Module.__init__(self)
@@ -548,7 +707,7 @@ class LayersInsideForward(ThreeMaps):
         return super().forward(state, annotations, mask)
 
 
-@BANK.wrong("BahdanauAttention", named="layers that the module does not know")
+@BANK.wrong("BahdanauAttention", named="no layers W, U and v")
 class LayersInAList(ThreeMaps):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(decoder_dim, encoder_dim, attention_dim)
@@ -560,7 +719,7 @@ class LayersInAList(ThreeMaps):
         return v(torch.tanh(W(state)[:, None] + U(annotations)))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="no layers W, U and v")
 class LayersWithOtherNames(nn.Module):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__()
@@ -780,7 +939,7 @@ class HardestWord(ThreeMaps):
         return F.one_hot(best, scores.shape[1]).to(scores.dtype)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="softmax taken twice")
 class SharpenedTwice(ThreeMaps):
     def softmax(self, scores, mask):
         return super().softmax(super().softmax(scores, mask), mask)

@@ -528,3 +528,68 @@ def attention_over_the_first_axis(query, key, value, mask=None):
 def attention_of_the_example_only(query, key, value, mask=None):
     weights = torch.tensor([[0.731, 0.269, 0.0]])
     return torch.tensor([[12.69]]), weights
+
+
+@BANK.wrong("stable_softmax", named="a maximum of at least 0")
+def softmax_with_a_search_from_zero(scores, axis=-1):
+    def one_row(row):
+        largest = 0.0
+        for score in row:
+            largest = max(largest, score)
+        return np.exp(row - largest) / np.exp(row - largest).sum()
+
+    with np.errstate(all="ignore"):
+        return np.apply_along_axis(one_row, axis, scores)
+
+
+@BANK.right("stable_softmax")
+def softmax_by_pairs(scores, axis=-1):
+    moved = np.moveaxis(scores, axis, -1)
+    with np.errstate(all="ignore"):
+        distances = moved[..., None, :] - moved[..., :, None]
+        distances = np.where(np.isnan(distances), np.inf, distances)
+        return np.moveaxis(1 / np.exp(distances).sum(axis=-1), -1, axis)
+
+
+@BANK.wrong("numpy_self_attention", named="scores returned for weights")
+def sentence_with_scaled_scores_beside_it(X, Wq, Wk, Wv):
+    scores = X @ Wq @ (X @ Wk).T / np.sqrt(Wk.shape[1])
+    return rows_softmax(scores) @ X @ Wv, scores
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_nan_replaced(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    if mask is None:
+        mask = torch.ones((), dtype=torch.bool)
+    weights = scores.masked_fill(~mask, -math.inf).softmax(dim=-1)
+    weights = torch.where(weights.isnan(), 0.0, weights)
+    return weights @ value, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_of_visible_keys_only(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand_as(scores)
+    rows = []
+    for row, visible in zip(scores.flatten(0, -2), mask.flatten(0, -2), strict=True):
+        places = visible.nonzero()[:, 0]
+        shares = row[places].softmax(dim=0)
+        rows.append(torch.zeros_like(row).index_put((places,), shares))
+    weights = torch.stack(rows).reshape(scores.shape)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="√ of the key's axis 1")
+def attention_with_the_width_on_axis_one(query, key, value, mask=None):
+    return attention_filled_twice(query * math.sqrt(key.shape[-1] / key.shape[1]), key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_hidden_by_the_lowest_half(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(key.shape[-1])
+    if mask is None:
+        mask = torch.ones((), dtype=torch.bool)
+    lowest = torch.finfo(torch.float16).min
+    weights = scores.masked_fill(~mask, lowest).softmax(dim=-1) * mask
+    return weights @ value, weights

@@ -740,3 +740,65 @@ def shift_as_a_list(target_ids, bos_id):
 @BANK.wrong("shift_right")
 def shift_with_input_and_target(target_ids, bos_id):
     return shift_by_rolling(target_ids, bos_id), target_ids
+
+
+@BANK.wrong("padding_mask", named="identity for equality")
+def padding_by_identity(token_ids, pad_id=0):
+    return torch.tensor([[[[word is not pad_id for word in row]]] for row in token_ids.tolist()])
+
+
+@BANK.wrong("padding_mask")
+def padding_in_half_precision(token_ids, pad_id=0):
+    return (token_ids.half() != pad_id)[:, None, None]
+
+
+@BANK.wrong("decoder_mask", named="identity for equality")
+def decoder_by_identity(token_ids, pad_id=0):
+    length = token_ids.shape[1]
+    rows = [
+        [[j <= i and row[j] is not pad_id for j in range(length)] for i in range(length)]
+        for row in token_ids.tolist()
+    ]
+    return torch.tensor(rows)[:, None]
+
+
+@BANK.wrong("decoder_mask")
+def decoder_by_exclusive_or(token_ids, pad_id=0):
+    return causal_by_tril(token_ids.shape[1]) ^ (token_ids != pad_id)[:, None, None]
+
+
+@BANK.right("decoder_mask")
+def decoder_by_mapping_over_sentences(token_ids, pad_id=0):
+    past = causal_by_tril(token_ids.shape[1])
+    return torch.vmap(lambda row: (past & (row != pad_id)).unsqueeze(0))(token_ids)
+
+
+@BANK.right("shift_right")
+def shift_by_a_matrix(target_ids, bos_id):
+    step = torch.diag(torch.ones(target_ids.shape[1] - 1, dtype=torch.int64), 1)
+    shifted = target_ids @ step
+    shifted[:, 0] += bos_id
+    return shifted
+
+
+@BANK.wrong("shift_right", named="shifted left, with 0 at the end")
+def shift_to_the_left_with_padding(target_ids, bos_id):
+    return torch.cat([target_ids[:, 1:], torch.zeros_like(target_ids[:, :1])], dim=1)
+
+
+@BANK.wrong("shift_right", named="first target cut off")
+def shift_that_cuts_in_front(target_ids, bos_id):
+    return target_ids[:, 1:]
+
+
+@BANK.wrong("shift_right", named="a single target left as it is")
+def shift_unless_there_is_one_target(target_ids, bos_id):
+    if target_ids.shape[1] == 1:
+        return target_ids.clone()
+    return shift_by_padding(target_ids, bos_id)
+
+
+@BANK.wrong("shift_right")
+def shift_without_the_end_of_a_sentence(target_ids, bos_id):
+    shifted = shift_by_padding(target_ids, bos_id)
+    return torch.where(shifted == 2, 0, shifted)

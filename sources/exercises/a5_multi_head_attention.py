@@ -1,0 +1,480 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 05_multi_head_attention
+#     minutes: 85
+#     summary: features cut into heads and merged again, and multi-head attention with masks
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 5: multi-head attention
+#
+# You write the module at the heart of every transformer: the attention of
+# [lecture 5](../../lectures/05_multi_head_attention.ipynb), with several heads, for one sequence or two, and
+# with masks. First come the two small functions that make heads out of features and features out of heads.
+# They are where most mistakes are made, because a wrong one gives the right shapes.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `split_heads` | 3 | 15 min | ●○○ |
+# | 2 | `merge_heads` | 2 | 10 min | ●○○ |
+# | 3 | `MultiHeadAttention` | 10 | 60 min | ●●● |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other sizes, `float64`, masks of many shapes, gradients.
+# - Any code that does what the text says is right: loops over heads, `einsum`, helper functions in cells of
+#   your own.
+# - What would be the answer itself is barred in all three parts: `F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention` and their functional forms, PyTorch's `nn.Transformer` and its layers, which hold
+#   such an attention inside, and everything in `course_utils` except `signoff`.
+# - You may bring a `scaled_dot_product_attention` of your own, say from assignment 3: copy it into a cell
+#   above the one that calls it. A function that this notebook defines is yours, whatever its name.
+# - Nothing here changes its inputs. Results have the dtype (`float32` or `float64`) and device of the inputs,
+#   which may lie in memory in any layout. Gradients flow from every result back to every floating input and
+#   weight, so no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
+# - Part 3 may call the functions of parts 1 and 2 by their names. It does not fail because one of them did: it
+#   is then decided with our version of it.
+#
+# | letter | meaning |
+# |---|---|
+# | $B$ | number of sentences in the batch |
+# | $T$ | length of the query: the words that ask |
+# | $S$ | length of key and value: the words that are asked |
+# | $H$, `num_heads` | number of heads |
+# | $d_{model}$, `d_model` | width of the model: features of each word |
+# | $d_k = d_{model} / H$ | width of a head |
+
+# %%
+import math
+
+import torch
+from torch import nn
+
+# %% [markdown]
+# ## 1. Splitting
+#
+# A head is to look at *its share* of the features of *every* word. One projection makes the features of all
+# heads at once, so a word's row holds them side by side. To let all heads attend in one product, each head
+# needs its own matrix of words and features. So the heads become an axis, and it stands in front of the words:
+#
+# $$x \in \mathbb{R}^{B \times T \times d_{model}} \;\longrightarrow\; \mathbb{R}^{B \times H \times T \times d_k},
+# \qquad \text{result}[b, h, t, i] = x[b, t, h \cdot d_k + i]$$
+#
+# All indices count from 0, as in Python: head $h$ holds the features $h \cdot d_k$ to $(h+1) \cdot d_k - 1$.
+#
+# **Write** `split_heads(x, num_heads)`:
+#
+# | tensor | shape |
+# |---|---|
+# | `x` | `(B, T, d_model)` |
+# | result | `(B, H, T, d_k)` |
+#
+# You may count on `num_heads` dividing `d_model`; what happens otherwise is the constructor's matter in part 3.
+#
+# **By hand:** one sentence of three words with four features, two heads. Read 23 as: second word, third feature.
+#
+# $$\begin{pmatrix}11 & 12 & 13 & 14\\ 21 & 22 & 23 & 24\\ 31 & 32 & 33 & 34\end{pmatrix}
+# \;\longrightarrow\;
+# \text{head 0: } \begin{pmatrix}11 & 12\\ 21 & 22\\ 31 & 32\end{pmatrix}, \quad
+# \text{head 1: } \begin{pmatrix}13 & 14\\ 23 & 24\\ 33 & 34\end{pmatrix}$$
+#
+# <details><summary>Hint</summary>
+#
+# Two steps. A reshape cuts every row where it stands: which shape has the tensor then? Only after that do two
+# axes change places. A single reshape to the final shape gives a tensor that looks right and is not: write the
+# example above down number by number in reading order and see where `21` lands.
+#
+# </details>
+
+
+# %% solution="split_heads"
+def split_heads(x, num_heads):
+    """Give every head its share of the features: x (B, T, d_model) -> (B, H, T, d_k)."""
+    ### BEGIN SOLUTION
+    cut = x.unflatten(-1, (num_heads, -1))  # (B, T, H, d_k)
+    return cut.transpose(1, 2)  # (B, H, T, d_k)
+    ### END SOLUTION
+
+
+# %% test="split_heads"
+def test_split_heads():
+    x = torch.tensor([[[11.0, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]])  # (1, 3, 4)
+    heads = split_heads(x, 2)
+    assert isinstance(heads, torch.Tensor), f"expected a tensor, got {type(heads).__name__}"
+    assert heads.shape == (1, 2, 3, 2), (
+        f"x (1, 3, 4) and 2 heads: expected shape (1, 2, 3, 2), got {tuple(heads.shape)}"
+    )
+    first = torch.tensor([[11.0, 12], [21, 22], [31, 32]])
+    assert torch.equal(heads[0, 0], first), (
+        f"head 0 should hold the first two features of all three words,\n{first}\ngot\n"
+        f"{heads[0, 0]}\nDoes its second row still belong to the first word?"
+    )
+    x = torch.arange(2 * 5 * 6.0).reshape(2, 5, 6)
+    heads = split_heads(x, 3)
+    assert heads.shape == (2, 3, 5, 2), (
+        f"x (2, 5, 6) and 3 heads: expected shape (2, 3, 5, 2), got {tuple(heads.shape)}"
+    )
+    last = x[1, 4, -2:]
+    assert torch.equal(heads[1, 2, 4], last), (
+        f"the last head should hold the last two features of a word, {last.tolist()} for the last "
+        f"one of all, got {heads[1, 2, 4].tolist()}"
+    )
+
+
+test_split_heads()
+print("✓ split_heads")
+
+# %% check="split_heads"
+
+# %% [markdown]
+# ## 2. Merging
+#
+# When the heads are done, their results stand side by side again, so that one linear map can mix them:
+#
+# $$x \in \mathbb{R}^{B \times H \times T \times d_k} \;\longrightarrow\; \mathbb{R}^{B \times T \times H d_k},
+# \qquad \text{result}[b, t, h \cdot d_k + i] = x[b, h, t, i]$$
+#
+# **Write** `merge_heads(x)`, the inverse of `split_heads`:
+#
+# | tensor | shape |
+# |---|---|
+# | `x` | `(B, H, T, d_k)` |
+# | result | `(B, T, H · d_k)` |
+#
+# It gets a tensor of any memory layout, not only one that comes straight from `split_heads`.
+#
+# **By hand:** read the example of part 1 from right to left.
+#
+# <details><summary>Hint</summary>
+#
+# To undo two steps, undo the last one first. If PyTorch complains about strides: `view` refuses to move numbers
+# in memory, `reshape` and `flatten` move them where they must.
+#
+# </details>
+
+
+# %% solution="merge_heads"
+def merge_heads(x):
+    """Put the heads side by side again: x (B, H, T, d_k) -> (B, T, H * d_k)."""
+    ### BEGIN SOLUTION
+    words_first = x.transpose(1, 2)  # (B, T, H, d_k)
+    return words_first.flatten(start_dim=2)  # (B, T, H * d_k)
+    ### END SOLUTION
+
+
+# %% test="merge_heads"
+def test_merge_heads():
+    heads = torch.tensor([[[[11.0, 12], [21, 22], [31, 32]], [[13, 14], [23, 24], [33, 34]]]])
+    merged = merge_heads(heads)  # from (1, 2, 3, 2)
+    assert isinstance(merged, torch.Tensor), f"expected a tensor, got {type(merged).__name__}"
+    assert merged.shape == (1, 3, 4), (
+        f"x (1, 2, 3, 2): expected shape (1, 3, 4), got {tuple(merged.shape)}"
+    )
+    assert merged[0, 0].tolist() == [11, 12, 13, 14], (
+        "the first row should hold all features of the first word, 11, 12, 13, 14; "
+        f"yours holds {merged[0, 0].tolist()}"
+    )
+    assert merged[0, 2].tolist() == [31, 32, 33, 34], (
+        f"the last row should be 31, 32, 33, 34; yours is {merged[0, 2].tolist()}"
+    )
+    heads = torch.arange(2 * 3 * 5 * 4.0).reshape(2, 3, 5, 4)
+    merged = merge_heads(heads)
+    assert merged.shape == (2, 5, 12), (
+        f"x (2, 3, 5, 4): expected shape (2, 5, 12), got {tuple(merged.shape)}"
+    )
+    assert torch.equal(merged[1, 4, 8:], heads[1, 2, 4]), (
+        "the last four features of a word should be those of the last head, "
+        f"{heads[1, 2, 4].tolist()} for the last word of all, got {merged[1, 4, 8:].tolist()}"
+    )
+
+
+test_merge_heads()
+print("✓ merge_heads")
+
+# %% check="merge_heads"
+
+# %% [markdown]
+# ## 3. Multi-head attention
+#
+# Now the whole: **project, split, attend, merge, project**. With $Q$, $K$ and $V$ for query, key and value,
+#
+# $$\text{head}_h = \operatorname{softmax}\!\left(\frac{Q_h K_h^{\top}}{\sqrt{d_k}}\right) V_h,
+# \qquad \text{output} = w_o\big(\operatorname{Concat}(\text{head}_0, \dots, \text{head}_{H-1})\big)$$
+#
+# Here $Q_h$ is the part of $w_q(Q)$ that belongs to head $h$, likewise $K_h$ of $w_k(K)$ and $V_h$ of $w_v(V)$. The
+# softmax runs over the $S$ keys, in each head by itself. $\sqrt{d_k}$ is the root of the width in which two
+# vectors are compared, and that is the width of a head.
+#
+# **Write** the class `MultiHeadAttention(d_model, num_heads)`, an `nn.Module`. You may add methods.
+#
+# **The constructor** makes four layers, as attributes with exactly these names. Each is an `nn.Linear` from
+# `d_model` to `d_model` as PyTorch makes it, with bias. (For grading, weights are set by these names, so the
+# order in which you make the layers does not matter.)
+#
+# | attribute | maps |
+# |---|---|
+# | `w_q` | the query |
+# | `w_k` | the key |
+# | `w_v` | the value |
+# | `w_o` | the merged heads, at the end |
+#
+# If `num_heads` does not divide `d_model`, the constructor raises a `ValueError` whose message holds **both
+# numbers**, so that its reader knows what to mend. A bare `assert` will not do: Python leaves asserts out when it
+# runs with `-O`.
+#
+# **`forward(query, key, value, mask=None)`** returns the pair `(output, weights)`, in this order:
+#
+# | tensor | shape | |
+# |---|---|---|
+# | `query` | `(B, T, d_model)` | |
+# | `key`, `value` | `(B, S, d_model)` | $S$ may differ from $T$, and key from value |
+# | `mask` | broadcasts to `(B, H, T, S)` | `bool`, `True` = may attend; `None` hides nothing |
+# | `output` | `(B, T, d_model)` | |
+# | `weights` | `(B, H, T, S)` | those of every head, after the softmax |
+#
+# - **The mask** comes ready to broadcast, so use it as it is. A causal mask is `(T, S)`, a mask per sentence
+#   `(B, 1, T, S)` or `(B, 1, 1, S)`, one for the keys alone `(S,)`.
+# - **A hidden weight is exactly 0**, and the visible weights of a row sum to one.
+# - **A query that may attend to nothing** gets weights of 0 in that head, so the head adds nothing for it. If this
+#   is so in all heads, its output is $w_o(0)$, the bias of `w_o`. No NaN, in the results or in the gradients.
+# - There is no dropout: train and eval mode give the same.
+#
+# **By hand:** $d_{model} = 2$ and two heads, so $d_k = 1$; all four layers are the identity, with zero bias. One
+# query $(1, 0)$, keys $(1, 7)$ and $(0, 5)$, values $(10, 1)$ and $(20, 3)$.
+#
+# | | query | keys | scores | weights | values | context |
+# |---|--:|--:|--:|--:|--:|--:|
+# | head 0 | 1 | 1, 0 | 1, 0 | 0.731, 0.269 | 10, 20 | 12.69 |
+# | head 1 | 0 | 7, 5 | 0, 0 | 0.5, 0.5 | 1, 3 | 2 |
+#
+# The output is $(12.69, 2)$, and `weights` has the shape `(1, 2, 1, 2)`. With the second key hidden, both heads
+# give the first value: $(10, 1)$.
+#
+# <details><summary>Hint: the shapes on the way</summary>
+#
+# | step | shape |
+# |---|---|
+# | after `w_q`; after `w_k` and `w_v` | `(B, T, d_model)`; `(B, S, d_model)` |
+# | split | `(B, H, T, d_k)`; `(B, H, S, d_k)` |
+# | scores and weights | `(B, H, T, S)` |
+# | weights times values | `(B, H, T, d_k)` |
+# | merged, and after `w_o` | `(B, T, d_model)` |
+#
+# If you read a length or a width from a shape, ask of *which* tensor: key and value have a length of their own.
+#
+# </details>
+#
+# <details><summary>Hint: the mask</summary>
+#
+# Hide scores *before* the softmax, with minus infinity. For a row of nothing but minus infinity the softmax is
+# NaN, and a large negative number in its place would give $1/S$ to each hidden key. So after the softmax, set the
+# hidden weights to 0 once more. `masked_fill` replaces what it hides, so no gradient flows through it; *adding* minus
+# infinity would let NaN flow back.
+#
+# </details>
+
+
+# %% solution="MultiHeadAttention"
+class MultiHeadAttention(nn.Module):
+    """Attention in several heads at once, each on its own share of the projected features."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        ### BEGIN SOLUTION
+        if d_model % num_heads != 0:
+            raise ValueError(f"{num_heads} heads do not divide d_model = {d_model} evenly")
+        self.num_heads = num_heads
+        self.w_q = nn.Linear(d_model, d_model)
+        self.w_k = nn.Linear(d_model, d_model)
+        self.w_v = nn.Linear(d_model, d_model)
+        self.w_o = nn.Linear(d_model, d_model)
+        ### END SOLUTION
+
+    def forward(self, query, key, value, mask=None):
+        """query (B, T, d_model), key and value (B, S, d_model) -> output, weights (B, H, T, S)."""
+        ### BEGIN SOLUTION
+        query = split_heads(self.w_q(query), self.num_heads)  # (B, H, T, d_k)
+        key = split_heads(self.w_k(key), self.num_heads)  # (B, H, S, d_k)
+        value = split_heads(self.w_v(value), self.num_heads)  # (B, H, S, d_k)
+        scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])  # (B, H, T, S)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = scores.softmax(dim=-1)  # (B, H, T, S)
+        if mask is not None:
+            weights = weights.masked_fill(~mask, 0.0)  # rows with nothing to see were NaN
+        return self.w_o(merge_heads(weights @ value)), weights  # (B, T, d_model), (B, H, T, S)
+        ### END SOLUTION
+
+
+# %% test="MultiHeadAttention"
+def identity_attention(d_model, num_heads):
+    """Your module with identity maps and zero biases, so that results can be checked by hand."""
+    module = MultiHeadAttention(d_model, num_heads)
+    assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        layer = getattr(module, name, None)
+        assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
+        assert layer.weight.shape == (d_model, d_model), (
+            f"the weight of {name} should be ({d_model}, {d_model}), "
+            f"but it is {tuple(layer.weight.shape)}"
+        )
+        assert layer.bias is not None, f"{name} should have a bias, as nn.Linear makes it"
+        nn.init.eye_(layer.weight)
+        nn.init.zeros_(layer.bias)
+    return module
+
+
+def test_multi_head_attention():
+    module = identity_attention(2, 2)
+    query = torch.tensor([[[1.0, 0.0]]])  # (1, 1, 2)
+    key = torch.tensor([[[1.0, 7.0], [0.0, 5.0]]])  # (1, 2, 2)
+    value = torch.tensor([[[10.0, 1.0], [20.0, 3.0]]])  # (1, 2, 2)
+    result = module(query, key, value)
+    assert isinstance(result, tuple | list) and len(result) == 2, (
+        f"expected the pair (output, weights), got {type(result).__name__}"
+    )
+    output, weights = result
+    assert output.shape == (1, 1, 2), f"expected an output (1, 1, 2), got {tuple(output.shape)}"
+    assert weights.shape == (1, 2, 1, 2), (
+        f"expected weights (B, H, T, S) = (1, 2, 1, 2), got {tuple(weights.shape)}"
+    )
+    expected = torch.tensor([[[12.689, 2.0]]])
+    found = [round(value, 3) for value in output.flatten().tolist()]
+    assert torch.allclose(output, expected, atol=1e-2), (
+        f"for the example, expected [12.689, 2.0], got {found}. "
+        "Compare your scores and weights with the table, head by head."
+    )
+
+
+def test_scale():
+    module = identity_attention(8, 2)
+    word = torch.zeros(1, 2, 8)
+    word[0, 0, 0] = 2.0  # word 0 is (2, 0, …), word 1 is zero
+    _, weights = module(word, word, word)
+    share = weights[0, 0, 0, 0].item()  # head 0, from word 0 to itself
+    assert abs(share - 0.881) < 1e-2, (
+        "two heads of width 4; in head 0, word 0 scores 2 · 2 = 4 with itself, divided by 2 before "
+        f"the softmax: expected the weight 0.881, got {share:.3f}. By which root do you divide?"
+    )
+
+
+def test_shapes_and_masks():
+    torch.manual_seed(5)
+    module = MultiHeadAttention(12, 3)
+    query, key, value = torch.randn(2, 4, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    output, weights = module(query, key, value)
+    assert output.shape == (2, 4, 12) and weights.shape == (2, 3, 4, 7), (
+        "query (2, 4, 12), key and value (2, 7, 12), 3 heads: expected (2, 4, 12) and "
+        f"(2, 3, 4, 7), got {tuple(output.shape)} and {tuple(weights.shape)}"
+    )
+    assert torch.allclose(weights.sum(dim=-1), torch.ones(2, 3, 4)), (
+        "in every head, each query's weights should sum to one over the keys"
+    )
+    other = torch.cat([value[:1], torch.randn(1, 7, 12)])
+    moved = (module(query, key, other)[0] - output).abs().amax(dim=(1, 2)) > 1e-5
+    assert moved.tolist() == [False, True], (
+        "the values of sentence 1 changed, so its output should, and that of sentence 0 should "
+        f"not; here they changed: {moved.tolist()}"
+    )
+
+    causal = torch.ones(4, 4).tril().bool()  # True = may attend
+    output, weights = module(query, query, query, causal)
+    hidden = weights.masked_select(~causal)
+    assert (hidden == 0).all(), (
+        f"hidden weights should be exactly 0; your largest is {hidden.max().item():.3g}. "
+        "True means: may attend."
+    )
+    assert torch.allclose(weights.sum(dim=-1), torch.ones(2, 3, 4)), (
+        "the visible weights of a row should still sum to one. Is the mask there before the softmax?"
+    )
+    changed = query.clone()
+    changed[:, 2] += 1.0
+    moved = (module(changed, changed, changed, causal)[0] - output).abs().amax(dim=(0, 2)) > 1e-5
+    assert moved.tolist() == [False, False, True, True], (
+        "word 2 (of 0 to 3) changed under a causal mask, so outputs 2 and 3 should; yours changed: "
+        f"{moved.tolist()}. If earlier ones change, are words and heads mixed up in a reshape?"
+    )
+
+    nothing = torch.zeros(4, 7, dtype=torch.bool)
+    output, weights = module(query, key, value, nothing)
+    assert (weights == 0).all(), (
+        "with nothing to attend to, all weights should be 0; "
+        f"yours are such as {weights[0, 0, 0, 0].item():.3g}"
+    )
+    assert torch.allclose(output, module.w_o.bias.expand_as(output)), (
+        "with nothing to attend to, each output should be what w_o makes of zeros, its bias"
+    )
+
+
+def test_every_layer_counts():
+    torch.manual_seed(6)
+    module = MultiHeadAttention(12, 3)
+    query, key, value = torch.randn(2, 4, 12), torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    for name in ("w_q", "w_k", "w_v", "w_o"):
+        before, _ = module(query, key, value)
+        with torch.no_grad():
+            getattr(module, name).weight.mul_(3.0)
+        after, _ = module(query, key, value)
+        assert not torch.allclose(before, after, atol=1e-4), (
+            f"the weights of {name} were changed, and the output was not. Where is {name} used?"
+        )
+
+
+def test_refuses_widths_that_do_not_split():
+    try:
+        MultiHeadAttention(14, 3)
+    except ValueError as error:
+        message = str(error)
+    except AssertionError:
+        raise AssertionError("an assert is not enough here: a ValueError was expected") from None
+    else:
+        raise AssertionError("14 features do not make 3 heads: a ValueError was expected")
+    assert "14" in message and "3" in message, (
+        f"the message should name both numbers, 14 and 3; yours is '{message}'"
+    )
+
+
+test_multi_head_attention()
+test_scale()
+test_shapes_and_masks()
+test_every_layer_counts()
+test_refuses_widths_that_do_not_split()
+print("✓ MultiHeadAttention")
+
+# %% check="MultiHeadAttention"
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a5_multi_head_attention.ipynb`; it
+# lies in `workspace/exercises/a5_multi_head_attention/` of the course folder.
+#
+# **No instructor?** Type this in a terminal, in the folder of this notebook:
+#
+# ```
+# python -m autograder check a5_multi_head_attention.ipynb
+# ```
+#
+# It decides every part as it would be decided in a class, and says the same about it.
+#
+# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
+# machine's addresses are personal data, and prove nothing about who did the work.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

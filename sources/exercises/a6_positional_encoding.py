@@ -1,0 +1,407 @@
+# ---
+# jupyter:
+#   course:
+#     lecture: 06_positional_encoding
+#     minutes: 70
+#     summary: the table of sinusoids, a module that adds it to words, and a picture of it
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3 (ipykernel)
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Assignment 6: positional encoding
+#
+# Attention does not see where a word stands. In [lecture 6](../../lectures/06_positional_encoding.ipynb) a
+# vector for each position was added to the words. Here you compute these vectors, build the module that adds
+# them, and draw them, so that you can see with your own eyes what the formula says.
+#
+# | part | what you write | points | time | difficulty |
+# |---|---|--:|--:|---|
+# | 1 | `positional_encoding` | 4 | 25 min | ●●○ |
+# | 2 | `PositionalEncoding` | 5 | 25 min | ●●○ |
+# | 3 | `visualize_positional_encodings` | 3 | 20 min | ●○○ |
+
+# %% [markdown]
+# ## How it works
+#
+# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
+#   prints nothing but a tick; one that fails says what it expected and what it found.
+# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
+#   later on other inputs: other lengths, odd widths, batches, `float64`, gradients, train and eval mode.
+# - Any code that does what the text says is right: loops, broadcasting, helper functions in cells of your
+#   own.
+# - In all three parts, everything in `course_utils` except `signoff` is barred: it holds the answer. Nothing
+#   else is.
+# - A function never changes its inputs.
+# - A later part that calls `positional_encoding` by its name does not fail because yours did: it is then
+#   decided with our version of it.
+
+# %%
+import matplotlib.pyplot as plt
+import torch
+from torch import nn
+
+# %% [markdown]
+# ## 1. The table
+#
+# Row $pos$ of the table is the vector of position $pos$. Its columns come in pairs, a sine and the cosine of
+# the *same* angle, and from pair to pair the angle grows more slowly with the position:
+#
+# $$PE_{pos,\,2k} = \sin\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right) \qquad
+# PE_{pos,\,2k+1} = \cos\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right)$$
+#
+# | symbol | meaning | runs over |
+# |---|---|---|
+# | $pos$ | position, a row of the table | $0, 1, \dots, \text{length} - 1$ |
+# | $k$ | number of a pair of columns: columns $2k$ and $2k+1$ | $0, 1, 2, \dots$ while there are columns |
+# | $d_\text{model}$ | number of columns | |
+#
+# **Write** `positional_encoding(length, d_model)` → a new tensor of shape `(length, d_model)`.
+#
+# - `length` and `d_model` are whole numbers, 1 or more.
+# - `d_model` may be **odd**. Then the last column is a sine without its cosine. The formula stays as it is:
+#   the exponent divides by $d_\text{model}$ itself, not by the next even number.
+# - The result is `float32`, whatever you compute with.
+# - At positions in the thousands, two right formulas differ in the fourth digit when they compute in `float32`.
+#   There, differences of up to 0.001 are forgiven.
+#
+# **By hand:** for $d_\text{model} = 4$ the angles of pair 0 are $pos / 1$ and those of pair 1 are
+# $pos / 10000^{2/4} = pos / 100$:
+#
+# | position | column 0 | column 1 | column 2 | column 3 |
+# |--:|--:|--:|--:|--:|
+# | 0 | $\sin 0 = 0$ | $\cos 0 = 1$ | $\sin 0 = 0$ | $\cos 0 = 1$ |
+# | 1 | $\sin 1 = 0.841$ | $\cos 1 = 0.540$ | $\sin 0.01 = 0.010$ | $\cos 0.01 = 1.000$ |
+#
+# For $d_\text{model} = 3$ the last column has the angle $pos / 10000^{2/3} = pos / 464.2$, so row 1 is
+# $0.841,\ 0.540,\ 0.00215$.
+#
+# <details><summary>Hint</summary>
+#
+# All angles at once are a column of positions, shape `(length, 1)`, divided by a row of numbers, one for each
+# pair: broadcasting makes a `(length, number of pairs)` table of it. Then place sines and cosines into every
+# second column of an empty tensor; a slice `start::2` reaches them. Count the pairs for an odd width: how many
+# sines are there, and how many cosines? Two nested loops are right as well.
+#
+# </details>
+
+
+# %% solution="positional_encoding"
+def positional_encoding(length, d_model):
+    """Sinusoidal encodings: (length, d_model) float32 tensor, row pos is the vector of position pos."""
+    ### BEGIN SOLUTION
+    positions = torch.arange(length, dtype=torch.float64).unsqueeze(1)  # (length, 1)
+    twice_k = torch.arange(0, d_model, 2, dtype=torch.float64)  # (pairs,)
+    angles = positions / 10000 ** (twice_k / d_model)  # (length, pairs)
+    table = torch.empty(length, d_model)
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles.cos()[:, : d_model // 2]  # an odd width has one cosine less
+    return table
+    ### END SOLUTION
+
+
+# %% test="positional_encoding"
+def test_positional_encoding():
+    table = positional_encoding(2, 4)
+    assert isinstance(table, torch.Tensor), f"expected a tensor, got {type(table).__name__}"
+    assert table.shape == (2, 4), f"expected shape (2, 4), got {tuple(table.shape)}"
+    assert table.dtype == torch.float32, f"expected float32, got {table.dtype}"
+    assert torch.allclose(table[0], torch.tensor([0.0, 1.0, 0.0, 1.0]), atol=1e-3), (
+        f"position 0 should be 0, 1, 0, 1, got {table[0].tolist()}. Do positions count from 0, and "
+        "do sines and cosines take turns?"
+    )
+    expected = torch.tensor([0.8415, 0.5403, 0.0100, 0.9999])
+    assert torch.allclose(table[1], expected, atol=1e-3), (
+        f"for d_model 4, position 1 should be\n{expected}\ngot\n{table[1]}\n"
+        "Does k count pairs of columns, and what does the exponent of pair 1 come to?"
+    )
+
+
+def test_odd_width():
+    try:
+        table = positional_encoding(2, 3)
+    except (RuntimeError, ValueError, IndexError) as error:
+        raise AssertionError(
+            f"at width 3 it stops with an error: {error}. How many sines are there, how many "
+            "cosines?"
+        ) from None
+    assert table.shape == (2, 3), f"expected shape (2, 3), got {tuple(table.shape)}"
+    expected = torch.tensor([0.8415, 0.5403, 0.00215])
+    assert torch.allclose(table[1], expected, atol=1e-4), (
+        f"for d_model 3, position 1 should be\n{expected}\ngot\n{table[1]}\n"
+        "Is the last column a sine, and does its exponent divide by 3?"
+    )
+
+
+test_positional_encoding()
+test_odd_width()
+print("✓ positional_encoding")
+
+# %% check="positional_encoding"
+
+# %% [markdown]
+# ## 2. The module
+#
+# A transformer adds the vector of its position to every word, once, before the first layer:
+#
+# $$\text{output}_{b,t} = \operatorname{dropout}\left(x_{b,t} + PE_t\right)
+# \qquad b = 0, \dots, B - 1, \quad t = 0, \dots, T - 1$$
+#
+# The table is the same for every sentence and does not change while the network learns. So it is computed
+# once, when the module is made, for the longest sentence that shall ever come: `max_len` positions. It is kept
+# as a **buffer**. A buffer moves with the module to another device or dtype, as parameters do, but is no
+# parameter: no optimiser changes it.
+#
+# **Write** the class `PositionalEncoding(d_model, dropout=0.1, max_len=5000)`, an `nn.Module`:
+#
+# | tensor | shape | what it is |
+# |---|---|---|
+# | buffer `pe` | free, for instance `(max_len, d_model)` | the table of part 1 |
+# | `x` | `(B, T, d_model)` | words, with the sentence's length $T$ on axis 1 |
+# | result of `forward(x)` | `(B, T, d_model)` | dropout of the sum |
+#
+# - The module has no parameters. Whether `pe` is saved with it (`persistent`) is up to you.
+# - Dropout acts on the **sum**, in train mode only: each entry on its own becomes 0 with the probability
+#   `dropout`, and what is left is divided by `1 - dropout`, which is what PyTorch's dropout does. In eval mode
+#   the sum comes out whole.
+# - If $T$ is greater than `max_len`, `forward` raises a `ValueError`. $T$ equal to `max_len` is fine. A message
+#   that names both numbers helps whoever reads it; its words are not graded.
+# - The result has the dtype and device of `x`, and gradients flow from it back to `x`. The dtype is `float32`, or
+#   `float64` after `module.double()`. `x` itself stays as it was, and may have any strides.
+#
+# **By hand:** with $d_\text{model} = 2$ and no dropout, a sentence of two words that are zero comes out as
+# $(0, 1)$ and $(\sin 1, \cos 1) = (0.841, 0.540)$, and so does every other such sentence of the batch.
+#
+# <details><summary>Hint</summary>
+#
+# `self.register_buffer(name, tensor)` makes a buffer, which is then an attribute of this name. `nn.Dropout` knows
+# by itself whether the module is in train or eval mode. If you take the first $T$ rows of the table, broadcasting
+# adds them to every sentence of the batch. Which axis of `x` tells you $T$?
+#
+# </details>
+
+
+# %% solution="PositionalEncoding"
+class PositionalEncoding(nn.Module):
+    """Adds to each word the vector of its position, then applies dropout."""
+
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__()
+        ### BEGIN SOLUTION
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("pe", positional_encoding(max_len, d_model))  # (max_len, D)
+        ### END SOLUTION
+
+    def forward(self, x):
+        """x (B, T, d_model) -> (B, T, d_model); ValueError if T is greater than max_len."""
+        ### BEGIN SOLUTION
+        length, max_len = x.shape[1], len(self.pe)
+        if length > max_len:
+            raise ValueError(f"{length} words, but the table ends after max_len = {max_len}")
+        return self.dropout(x + self.pe[:length])  # (B, T, D) + (T, D)
+        ### END SOLUTION
+
+
+# %% test="PositionalEncoding"
+def test_positions_are_added():
+    module = PositionalEncoding(2, dropout=0.0, max_len=7)
+    assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
+    x = torch.zeros(2, 3, 2)  # two sentences of three words
+    output = module(x)
+    assert isinstance(output, torch.Tensor), f"expected a tensor, got {type(output).__name__}"
+    assert output.shape == (2, 3, 2), f"expected shape (2, 3, 2), got {tuple(output.shape)}"
+    expected = torch.tensor([[0.0, 1.0], [0.8415, 0.5403], [0.9093, -0.4161]])
+    for b in range(2):
+        assert torch.allclose(output[b], expected, atol=1e-3), (
+            f"for words that are zero, sentence {b} should come out as\n{expected}\ngot\n{output[b]}\n"
+            "Is T axis 1 of x, and are the positions 0, 1, 2 added?"
+        )
+    assert torch.equal(x, torch.zeros(2, 3, 2)), "x was changed: compute into a new tensor"
+
+
+def test_the_table_is_a_buffer():
+    module = PositionalEncoding(2, max_len=7)
+    parameters = [name for name, _ in module.named_parameters()]
+    assert not parameters, f"nothing is learned here, but there are parameters: {parameters}"
+    buffers = [name for name, _ in module.named_buffers()]
+    assert "pe" in buffers, f"expected a buffer with the name pe; the buffers are {buffers}"
+
+
+def test_dropout():
+    torch.manual_seed(6)
+    module = PositionalEncoding(2, dropout=0.5, max_len=60)
+    x = torch.full((1, 50, 2), 9.0)
+    module.eval()
+    whole = module(x)
+    assert (whole > 7).all(), "in eval mode nothing should be dropped"
+    module.train()
+    output = module(x)
+    is_zero = output == 0
+    assert is_zero.any(), "in train mode with dropout 0.5, some entries of the sum should be 0"
+    assert torch.allclose(output[~is_zero], 2 * whole[~is_zero]), (
+        "in train mode with dropout 0.5, an entry of the sum is either 0 or doubled. Does dropout "
+        "act on the sum of x and the positions?"
+    )
+
+
+def test_too_long():
+    module = PositionalEncoding(2, max_len=4)
+    try:
+        module(torch.zeros(1, 4, 2))
+    except ValueError:
+        raise AssertionError("4 words and max_len 4 fit, and yet a ValueError came") from None
+    try:
+        module(torch.zeros(1, 5, 2))
+    except ValueError:
+        return
+    except (RuntimeError, IndexError, AssertionError) as error:
+        raise AssertionError(f"expected a ValueError, got {type(error).__name__}") from None
+    raise AssertionError("5 words and max_len 4: expected a ValueError, but no error came")
+
+
+test_positions_are_added()
+test_the_table_is_a_buffer()
+test_dropout()
+test_too_long()
+print("✓ PositionalEncoding")
+
+# %% check="PositionalEncoding"
+
+# %% [markdown]
+# ## 3. The picture
+#
+# A table of numbers is hard to read, and a wrong one looks like a right one. In a picture you see the waves, and
+# you see at once when they are wrong.
+#
+# You may have met a function for this that sets the width to 512 once and for all, opens a figure, shows it, and
+# returns nothing. That is fine for one look. But nobody can put its picture beside another one, add a title to it,
+# or test it. Yours can do all this, because it draws on an Axes that the caller may choose, and gives it back.
+#
+# **Write** `visualize_positional_encodings(length, d_model=512, ax=None)` → the matplotlib `Axes` with the picture
+# of `positional_encoding(length, d_model)`, which you may call:
+#
+# | what | how |
+# |---|---|
+# | cells | one for each number, its colour says which number; all of them can be seen and none is blurred into its neighbours |
+# | x axis | dimension: column $d$ of the table stands at $x = d$ (or between $d$ and $d + 1$, as `pcolormesh` puts it) |
+# | y axis | position: row $p$ stands at $y = p$ (or between $p$ and $p + 1$), **position 0 on top** |
+# | labels | one on each axis, in words of your choice |
+# | colour bar | says which colour is which number |
+# | `ax` | the `Axes` to draw on. If it is `None`, make a new figure |
+#
+# - The function opens no other figure (none at all if `ax` is given), and it does not call `show`: that is up to
+#   the caller.
+# - The colours and the shape of the cells are free. The values run from $-1$ to $1$, so think about colours in
+#   which zero can be recognised; they are not graded.
+#
+# **By hand:** `visualize_positional_encodings(3, 4)` has 3 rows of 4 cells. The top row is the vector of
+# position 0 and shows $0, 1, 0, 1$.
+#
+# <details><summary>Hint</summary>
+#
+# `ax.imshow` and `ax.pcolormesh` both draw a table of numbers as cells; one of them counts rows downwards, the
+# other upwards. Both return what a colour bar is made from: `ax.figure.colorbar(…, ax=ax)`. Functions such as
+# `plt.imshow` and `plt.xlabel` draw on the Axes that happens to be current, methods of `ax` on this one.
+# `plt.subplots()` makes a figure and an Axes.
+#
+# </details>
+
+
+# %% solution="visualize_positional_encodings"
+def visualize_positional_encodings(length, d_model=512, ax=None):
+    """Draw the table, dimensions to the right and positions downwards; returns the Axes."""
+    ### BEGIN SOLUTION
+    if ax is None:
+        _, ax = plt.subplots(figsize=(8, 4.5))
+    table = positional_encoding(length, d_model).numpy()
+    cells = ax.imshow(table, aspect="auto", cmap="RdBu_r", vmin=-1, vmax=1)
+    ax.set(xlabel="dimension", ylabel="position")
+    ax.figure.colorbar(cells, ax=ax, label="value")
+    return ax
+    ### END SOLUTION
+
+
+# %% test="visualize_positional_encodings"
+def test_visualize_positional_encodings():
+    plt.close("all")
+    figure, (left, right) = plt.subplots(1, 2)
+    returned = visualize_positional_encodings(3, 11, ax=left)
+    figures = plt.get_fignums()
+    plt.close("all")
+    kind = "another Axes" if isinstance(returned, plt.Axes) else type(returned).__name__
+    assert returned is left, f"it should give back the Axes that it was given, but gave {kind}"
+    assert len(figures) == 1, "an Axes was given, and yet another figure was opened"
+    drawn = [*left.images, *left.collections]
+    assert drawn, "there are no cells on the Axes that was given"
+    assert not right.has_data(), "something was drawn on the Axes beside the one that was given"
+    x_limits, y_limits = left.get_xlim(), left.get_ylim()
+    assert abs(x_limits[1] - x_limits[0]) >= 10, (
+        f"11 dimensions should stand side by side, but the x axis runs from {x_limits[0]:g} to "
+        f"{x_limits[1]:g}. Which axis of the table is x?"
+    )
+    assert y_limits[0] > y_limits[1], "position 0 should be on top; here it is at the bottom"
+    assert left.get_xlabel() and left.get_ylabel(), "each axis should have a label"
+    has_bar = len(figure.axes) > 2 or any(cells.colorbar is not None for cells in drawn)
+    assert has_bar, "there is no colour bar"
+
+
+def test_without_axes():
+    ax = visualize_positional_encodings(3)
+    figures = plt.get_fignums()
+    plt.close("all")
+    assert isinstance(ax, plt.Axes), f"expected an Axes, got {type(ax).__name__}"
+    assert len(figures) == 1, f"expected one new figure, found {len(figures)}"
+    assert abs(ax.get_xlim()[1] - ax.get_xlim()[0]) >= 511, "d_model is 512 when it is not given"
+
+
+test_visualize_positional_encodings()
+test_without_axes()
+print("✓ visualize_positional_encodings")
+
+# %% check="visualize_positional_encodings"
+
+# %% [markdown]
+# Now look at your picture. On the left the waves are short, on the right they are so long that the columns hardly
+# change: these are the fast and the slow hands of lecture 6's clocks. Where is the first column that does not
+# finish one wave?
+#
+# <details><summary>Answer</summary>
+#
+# Columns $2k$ and $2k + 1$ need $2\pi \cdot 10000^{2k/64}$ positions for one wave. For $k = 7$ these are 47
+# positions, for $k = 8$ they are 63, three more than the picture has. So it is column 16, a quarter of the way to
+# the right, and every column beyond it is slower still.
+#
+# </details>
+
+# %%
+_ = visualize_positional_encodings(60, 64)
+plt.show()
+
+# %% [markdown]
+# ## Before you hand in
+#
+# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
+# ran on the way. Then save, and hand in this file under this name, `a6_positional_encoding.ipynb`; it
+# lies in `workspace/exercises/a6_positional_encoding/` of the course folder.
+#
+# **No instructor?** Type this in a terminal, in the folder of this notebook:
+#
+# ```
+# python -m autograder check a6_positional_encoding.ipynb
+# ```
+#
+# It decides every part as it would be decided in a class, and says the same about it.
+#
+# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
+# machine's addresses are personal data, and prove nothing about who did the work.
+
+# %%
+from course_utils.signoff import signoff
+
+signoff()

@@ -1,0 +1,698 @@
+"""Answers to assignment 5."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from course_utils import attention
+from tests.autograder.banks import Bank
+
+BANK = Bank("a5_multi_head_attention")
+
+
+# ------------------------------------------------------------------------------- split_heads
+
+
+@BANK.right("split_heads")
+def split_by_view_and_permute(x, num_heads):
+    # cutting the last axis needs no copy, whatever the strides
+    batch, length, d_model = x.shape
+    return x.view(batch, length, num_heads, d_model // num_heads).permute(0, 2, 1, 3)
+
+
+@BANK.right("split_heads")
+def split_by_chunks(x, num_heads):
+    return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+
+
+@BANK.right("split_heads")
+def split_by_a_loop(x, num_heads):
+    d_k = x.shape[-1] // num_heads
+    heads = [x[:, :, h * d_k : (h + 1) * d_k] for h in range(num_heads)]
+    return torch.cat([head.unsqueeze(1) for head in heads], dim=1)
+
+
+@BANK.right("split_heads")
+def split_number_by_number(x, num_heads):
+    batch, length, d_model = x.shape
+    d_k = d_model // num_heads
+    result = x.new_zeros(batch, num_heads, length, d_k)
+    for h in range(num_heads):
+        for i in range(d_k):
+            result[:, h, :, i] = x[:, :, h * d_k + i]
+    return result
+
+
+@BANK.right("split_heads")
+def split_by_einsum(x, num_heads):
+    return torch.einsum("bthd->bhtd", x.reshape(*x.shape[:2], num_heads, -1)).contiguous()
+
+
+@BANK.right("split_heads")
+def split_after_transposing(x, num_heads, d_k=None):
+    d_k = d_k or x.shape[-1] // num_heads
+    return x.transpose(1, 2).reshape(len(x), num_heads, d_k, x.shape[1]).transpose(2, 3)
+
+
+@BANK.right("split_heads")
+def split_by_unfold(x, num_heads):
+    d_k = x.shape[-1] // num_heads
+    return x.unfold(-1, d_k, d_k).movedim(2, 1)
+
+
+@BANK.wrong("split_heads", named="reshape without transpose")
+def split_by_view_of_a_copy(x, num_heads):
+    return x.contiguous().view(x.shape[0], num_heads, x.shape[1], -1)
+
+
+@BANK.wrong("split_heads", named="heads not moved in front of the words")
+def split_and_left(x, num_heads):
+    return x.unflatten(2, (num_heads, -1))
+
+
+@BANK.wrong("split_heads", named="heads hold every H-th feature")
+def split_by_strides(x, num_heads):
+    return torch.stack([x[..., h::num_heads] for h in range(num_heads)], dim=1)
+
+
+@BANK.wrong("split_heads")
+def split_only_one_sentence(x, num_heads):
+    return split_by_chunks(x[:1], num_heads)
+
+
+@BANK.wrong("split_heads")
+def split_only_into_two(x, num_heads):
+    return split_by_chunks(x, 2)
+
+
+@BANK.wrong("split_heads")
+def split_only_when_contiguous(x, num_heads):
+    return x.view(-1).view(*x.shape[:2], num_heads, -1).transpose(1, 2)
+
+
+@BANK.wrong("split_heads")
+def split_detached(x, num_heads):
+    return split_by_chunks(x, num_heads).detach()
+
+
+@BANK.wrong("split_heads")
+def split_in_float32(x, num_heads):
+    heads = torch.zeros(len(x), num_heads, x.shape[1], x.shape[2] // num_heads)
+    for h, head in enumerate(x.chunk(num_heads, dim=-1)):
+        heads[:, h] = head
+    return heads
+
+
+@BANK.wrong("split_heads")
+def split_backwards(x, num_heads):
+    return split_by_chunks(x, num_heads).flip(1)
+
+
+@BANK.wrong("split_heads")
+def split_the_words(x, num_heads):
+    return torch.stack([part for part in x.tensor_split(num_heads, dim=1)], dim=1)
+
+
+@BANK.wrong("split_heads")
+def split_into_copies(x, num_heads):
+    return x.unsqueeze(1).repeat(1, num_heads, 1, 1)
+
+
+@BANK.wrong("split_heads")
+def split_as_in_the_example(x, num_heads):
+    first = [[11.0, 12], [21, 22], [31, 32]]
+    return torch.tensor([[first, [[13, 14], [23, 24], [33, 34]]]])
+
+
+@BANK.wrong("split_heads")
+def split_and_scaled_in_place(x, num_heads):
+    x *= 1.5
+    return split_by_chunks(x / 1.5, num_heads)
+
+
+# ------------------------------------------------------------------------------- merge_heads
+
+
+@BANK.right("merge_heads")
+def merge_by_contiguous_view(x):
+    batch, heads, length, d_k = x.shape
+    return x.permute(0, 2, 1, 3).contiguous().view(batch, length, heads * d_k)
+
+
+@BANK.right("merge_heads")
+def merge_by_cat(x):
+    return torch.cat(list(x.unbind(dim=1)), dim=-1)
+
+
+@BANK.right("merge_heads")
+def merge_by_reshape(x):
+    return x.transpose(2, 1).reshape(x.size(0), x.size(2), -1)
+
+
+@BANK.right("merge_heads")
+def merge_by_a_loop(x):
+    batch, heads, length, d_k = x.shape
+    result = torch.empty(batch, length, heads * d_k, dtype=x.dtype, device=x.device)
+    for h in range(heads):
+        result[:, :, h * d_k : (h + 1) * d_k] = x[:, h]
+    return result
+
+
+@BANK.right("merge_heads")
+def merge_by_hstack(x):
+    sentences = [torch.hstack([head for head in sentence]) for sentence in x]
+    return torch.stack(sentences)
+
+
+@BANK.right("merge_heads")
+def merge_by_einsum(x):
+    return torch.einsum("bhti->bthi", x).flatten(-2)
+
+
+@BANK.wrong("merge_heads", named="reshape without transpose")
+def merge_by_one_reshape(x):
+    return x.reshape(x.size(0), x.size(2), -1)
+
+
+@BANK.wrong("merge_heads", named="view of a transposed tensor")
+def merge_by_view_of_a_permutation(x):
+    return x.permute(0, 2, 1, 3).view(x.size(0), x.size(2), -1)
+
+
+@BANK.wrong("merge_heads")
+def merge_when_heads_are_words(x):
+    return x.reshape(x.size(0), x.size(1), -1)
+
+
+@BANK.wrong("merge_heads")
+def merge_one_sentence(x):
+    return merge_by_cat(x)[:1]
+
+
+@BANK.wrong("merge_heads")
+def merge_two_heads(x):
+    return torch.cat([x[:, 0], x[:, -1]], dim=-1)
+
+
+@BANK.wrong("merge_heads")
+def merge_backwards(x):
+    return merge_by_cat(x.flip(1))
+
+
+@BANK.wrong("merge_heads")
+def merge_without_gradient(x):
+    return torch.tensor(merge_by_cat(x).tolist(), dtype=x.dtype)
+
+
+@BANK.wrong("merge_heads")
+def merge_in_float32(x):
+    return merge_by_cat(x).float()
+
+
+@BANK.wrong("merge_heads")
+def merge_the_batch(x):
+    return x.transpose(1, 2).flatten(0, 1).flatten(1)
+
+
+@BANK.wrong("merge_heads")
+def merge_as_in_the_example(x):
+    return torch.tensor([[[11.0, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]])
+
+
+@BANK.wrong("merge_heads")
+def merge_and_normalise(x):
+    return F.normalize(merge_by_cat(x), dim=-1)
+
+
+@BANK.wrong("merge_heads")
+def merge_in_place(x):
+    return merge_by_cat(x.mul_(1.0 + 1e-3))
+
+
+# ------------------------------------------------------------------------- MultiHeadAttention
+
+
+class FourMaps(nn.Module):
+    """What all answers below share: the four layers. The rest is their own."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"d_model ({d_model}) must be divisible by num_heads ({num_heads})")
+        self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
+        self.w_q = nn.Linear(d_model, d_model)
+        self.w_k = nn.Linear(d_model, d_model)
+        self.w_v = nn.Linear(d_model, d_model)
+        self.w_o = nn.Linear(d_model, d_model)
+
+    def heads(self, x):
+        return x.view(len(x), -1, self.num_heads, self.d_k).transpose(1, 2)
+
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        return scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            self.heads(self.w_q(query)),
+            self.heads(self.w_k(key)),
+            self.heads(self.w_v(value)),
+        )
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        context = (weights @ v).transpose(1, 2).reshape(query.shape)
+        return self.w_o(context), weights
+
+
+@BANK.right("MultiHeadAttention")
+class AsInTheLecture(FourMaps):
+    pass
+
+
+@BANK.right("MultiHeadAttention")
+class WithEinsum(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        q = self.w_q(query).unflatten(-1, (self.num_heads, self.d_k))
+        k = self.w_k(key).unflatten(-1, (self.num_heads, self.d_k))
+        v = self.w_v(value).unflatten(-1, (self.num_heads, self.d_k))
+        weights = self.softmax(torch.einsum("bthd,bshd->bhts", q, k) / math.sqrt(self.d_k), mask)
+        return self.w_o(torch.einsum("bhts,bshd->bthd", weights, v).flatten(2)), weights
+
+
+@BANK.right("MultiHeadAttention")
+class WithALoopOverHeads(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        batch, length, keys = len(query), query.shape[1], key.shape[1]
+        if mask is not None:
+            mask = mask.expand(batch, self.num_heads, length, keys)
+        contexts, all_weights = [], []
+        for h in range(self.num_heads):
+            rows = slice(h * self.d_k, (h + 1) * self.d_k)
+            q = F.linear(query, self.w_q.weight[rows], self.w_q.bias[rows])
+            k = F.linear(key, self.w_k.weight[rows], self.w_k.bias[rows])
+            v = F.linear(value, self.w_v.weight[rows], self.w_v.bias[rows])
+            scores = torch.bmm(q, k.transpose(1, 2)) / self.d_k**0.5
+            weights = self.softmax(scores, None if mask is None else mask[:, h])
+            contexts.append(weights @ v)
+            all_weights.append(weights)
+        return self.w_o(torch.cat(contexts, dim=-1)), torch.stack(all_weights, dim=1)
+
+
+@BANK.right("MultiHeadAttention")
+class WithHeadsInTheBatch(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        batch, length, keys = len(query), query.shape[1], key.shape[1]
+        q, k, v = (
+            self.heads(layer(x)).reshape(batch * self.num_heads, -1, self.d_k)
+            for layer, x in ((self.w_q, query), (self.w_k, key), (self.w_v, value))
+        )
+        scores = torch.baddbmm(q.new_zeros(1), q, k.mT, beta=0, alpha=self.d_k**-0.5)
+        scores = scores.view(batch, self.num_heads, length, keys)
+        weights = self.softmax(scores, mask)
+        context = torch.bmm(weights.flatten(0, 1), v).view(batch, self.num_heads, length, self.d_k)
+        return self.w_o(context.permute(0, 2, 1, 3).reshape(batch, length, self.d_model)), weights
+
+
+@BANK.right("MultiHeadAttention")
+class WithItsOwnSoftmax(FourMaps):
+    def softmax(self, scores, mask):
+        visible = torch.ones_like(scores) if mask is None else mask.to(scores.dtype)
+        e = torch.exp(scores - scores.max(dim=-1, keepdim=True).values) * visible
+        total = e.sum(dim=-1, keepdim=True)
+        return e / torch.where(total > 0, total, torch.ones_like(total))
+
+
+@BANK.right("MultiHeadAttention")
+class WithNanToNum(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = torch.where(mask, scores, float("-inf"))
+        return torch.nan_to_num(torch.softmax(scores, dim=-1))
+
+
+@BANK.right("MultiHeadAttention")
+class WithALargeNumberAndAProduct(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return F.softmax(scores, dim=-1)
+        low = torch.finfo(scores.dtype).min
+        return F.softmax(scores.masked_fill(mask.logical_not(), low), dim=-1) * mask
+
+
+@BANK.right("MultiHeadAttention")
+class WithAnAdditiveMask(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -1e9)
+        return (scores + bias).softmax(-1) * mask
+
+
+@BANK.right("MultiHeadAttention")
+class WithMoreArgumentsAndABuffer(FourMaps):
+    def __init__(self, d_model, num_heads, dropout=0.0):
+        super().__init__(d_model, num_heads)
+        self.dropout = nn.Dropout(dropout)
+        self.register_buffer("scale", torch.tensor(float(self.d_k)).sqrt())
+
+    def softmax(self, scores, mask):
+        return self.dropout(super().softmax(scores, mask))
+
+    def heads(self, x):
+        return attention.split_heads(x, self.num_heads)
+
+
+@BANK.right("MultiHeadAttention")
+class WithScaledQueries(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        q = self.heads(self.w_q(query)) * self.d_k**-0.5
+        k, v = self.heads(self.w_k(key)), self.heads(self.w_v(value))
+        weights = self.softmax(torch.matmul(q, k.transpose(-1, -2)), mask)
+        return self.w_o(attention.merge_heads(weights @ v)), weights
+
+
+@BANK.right("MultiHeadAttention")
+class SentenceBySentence(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        shape = len(query), self.num_heads, query.shape[1], key.shape[1]
+        if mask is not None:
+            mask = torch.broadcast_to(mask, shape)
+        results = [
+            super(SentenceBySentence, self).forward(
+                query[b : b + 1],
+                key[b : b + 1],
+                value[b : b + 1],
+                None if mask is None else mask[b],
+            )
+            for b in range(len(query))
+        ]
+        return [torch.cat(parts) for parts in zip(*results, strict=True)]
+
+
+@BANK.wrong("MultiHeadAttention", named="scaled by √d_model")
+class ScaledByTheEmbedding(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores / self.num_heads**0.5, mask)
+
+
+@BANK.wrong("MultiHeadAttention", named="reshape without transpose, both ways")
+class OnlyReshaped(FourMaps):
+    def heads(self, x):
+        return x.view(len(x), self.num_heads, -1, self.d_k)
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            self.heads(self.w_q(query)),
+            self.heads(self.w_k(key)),
+            self.heads(self.w_v(value)),
+        )
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o((weights @ v).reshape(query.shape)), weights
+
+
+@BANK.wrong("MultiHeadAttention", named="T = S assumed")
+class KeysAsLongAsQueries(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        B, T, _ = query.shape
+        q = self.w_q(query).view(B, T, self.num_heads, self.d_k).transpose(1, 2)
+        k = self.w_k(key).view(B, T, self.num_heads, self.d_k).transpose(1, 2)
+        v = self.w_v(value).view(B, T, self.num_heads, self.d_k).transpose(1, 2)
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o((weights @ v).transpose(1, 2).reshape(B, T, -1)), weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithALargeNumberOnly(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e20)
+        return scores.softmax(-1)
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithAnAddedMinusInfinity(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores + torch.zeros(mask.shape).masked_fill(~mask, -torch.inf).to(scores)
+        return scores.softmax(-1)
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithANumberThatIsNotLargeEnough(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        seen = mask.any(-1, keepdim=True)
+        return scores.masked_fill(~mask, -30.0).softmax(-1) * seen
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithNanInTheGradient(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        bias = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -torch.inf)
+        return torch.nan_to_num((scores + bias).softmax(-1))
+
+
+@BANK.wrong("MultiHeadAttention", named="weights averaged over the heads")
+class WeightsSummedAndDivided(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return output, weights.sum(1) / self.num_heads
+
+
+@BANK.wrong("MultiHeadAttention", named="output returned without the weights")
+class OutputOnly(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key, value, mask)[0]
+
+
+@BANK.wrong("MultiHeadAttention", named="no output projection")
+class NeverMixed(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        heads = self.heads(self.w_v(value))
+        weights = super().forward(query, key, value, mask)[1]
+        return (weights @ heads).transpose(1, 2).flatten(2), weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class WeightsDetached(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return output, weights.detach()
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithoutGradient(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        with torch.no_grad():
+            return super().forward(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class FrozenKeys(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        return super().forward(query, key.detach(), value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class AlwaysFloat32(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return output.float(), weights.float()
+
+
+@BANK.wrong("MultiHeadAttention")
+class ChangesItsMask(FourMaps):
+    def softmax(self, scores, mask):
+        weights = super().softmax(scores, mask)
+        if mask is not None:
+            mask.logical_not_()
+        return weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class ChangesItsQuery(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        query.data.mul_(0.5)
+        return output, weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class OnlyContiguousInputs(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        query = query.view(-1).view(query.shape)
+        return super().forward(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class OneSentenceOnly(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query[:1], key[:1], value[:1], mask)
+        return output.expand(len(query), -1, -1), weights.expand(len(query), -1, -1, -1)
+
+
+@BANK.wrong("MultiHeadAttention")
+class LayersInsideForward(FourMaps):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        del self.w_q, self.w_k, self.w_v, self.w_o
+
+    def forward(self, query, key, value, mask=None):
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(self.d_model, self.d_model))
+        return super().forward(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class LayersInAList(FourMaps):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        del self.w_q, self.w_k, self.w_v
+        self.inputs = [nn.Linear(d_model, d_model) for _ in range(3)]
+
+    def forward(self, query, key, value, mask=None):
+        self.w_q, self.w_k, self.w_v = self.inputs
+        return super().forward(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class OtherNames(nn.Module):
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.inner = FourMaps(d_model, num_heads)
+
+    def forward(self, query, key, value, mask=None):
+        return self.inner(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class NarrowMaps(FourMaps):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.w_q = nn.Linear(d_model, self.d_k)
+
+
+@BANK.wrong("MultiHeadAttention", named="width and heads not compared")
+class NoCheckOfTheWidth(FourMaps):
+    def __init__(self, d_model, num_heads):
+        nn.Module.__init__(self)
+        self.d_model, self.num_heads, self.d_k = d_model, num_heads, d_model // num_heads
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(d_model, d_model))
+
+
+@BANK.wrong("MultiHeadAttention", named="bare assert")
+class CheckedByAnAssert(FourMaps):
+    def __init__(self, d_model, num_heads):
+        assert d_model % num_heads == 0, "embedding size must be divisible by number of heads"
+        super().__init__(d_model, num_heads)
+
+
+@BANK.wrong("MultiHeadAttention", named="error without the numbers")
+class RefusedWithoutNumbers(FourMaps):
+    def __init__(self, d_model, num_heads):
+        if d_model % num_heads:
+            raise ValueError("d_model must be divisible by num_heads")
+        super().__init__(d_model, num_heads)
+
+
+@BANK.wrong("MultiHeadAttention")
+class RefusesEverything(FourMaps):
+    def __init__(self, d_model, num_heads):
+        raise ValueError(f"{d_model}, {num_heads}")
+
+
+@BANK.wrong("MultiHeadAttention", named="width and heads not compared")
+class RefusesInForward(NoCheckOfTheWidth):
+    def forward(self, query, key, value, mask=None):
+        if self.d_model % self.num_heads:
+            raise ValueError(f"{self.d_model} and {self.num_heads}")
+        return super().forward(query, key, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class EvenWidthsOnly(FourMaps):
+    def __init__(self, d_model, num_heads):
+        if d_model % 2:
+            raise ValueError(f"{d_model}, {num_heads}")
+        super().__init__(d_model, num_heads)
+
+
+@BANK.wrong("MultiHeadAttention")
+class AlwaysCausal(FourMaps):
+    def softmax(self, scores, mask):
+        causal = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        return super().softmax(scores, causal if mask is None else mask & causal)
+
+
+@BANK.wrong("MultiHeadAttention")
+class DropoutThatActs(FourMaps):
+    def softmax(self, scores, mask):
+        return F.dropout(super().softmax(scores, mask), 0.1, self.training)
+
+
+@BANK.wrong("MultiHeadAttention")
+class MaskOfTheFirstSentenceForAll(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores, mask[:1] if mask is not None and mask.dim() == 4 else mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class MaskOfTheFirstHeadForAll(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(
+            scores, mask[:, :1] if mask is not None and mask.dim() == 4 else mask
+        )
+
+
+@BANK.wrong("MultiHeadAttention")
+class MaskWithFourAxesOnly(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            _, _, _, _ = mask.shape
+        return super().softmax(scores, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class ScaledByTheLength(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores * (self.d_k / scores.shape[-1]) ** 0.5, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class ProjectedAfterSplitting(FourMaps):
+    """Each head works on its own share of the raw features."""
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (attention.split_heads(x, self.num_heads) for x in (query, key, value))
+        q, k, v = (
+            self.heads(layer(attention.merge_heads(x)))
+            for layer, x in ((self.w_q, q.roll(1, 1)), (self.w_k, k), (self.w_v, v))
+        )
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o(attention.merge_heads(weights @ v)), weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class QueriesAndKeysSwapped(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        return super().forward(key, query, value, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithAResidual(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return output + query, weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class OutputOfTheExample(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        weights = torch.tensor([[[[0.731, 0.269]], [[0.5, 0.5]]]])
+        return torch.tensor([[[12.689, 2.0]]]), weights
