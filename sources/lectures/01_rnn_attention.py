@@ -1064,8 +1064,7 @@ plotting.show(
 # - At equal cost, attention won by at least 40 points at 12 to 15 tokens. Its weights show an
 #   alignment that nobody taught it; read it with care.
 #
-# **Now you:** assignment a1, attention in recurrent
-# networks.
+# **Now you:** [assignment a1, attention in recurrent networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb).
 
 # %% [markdown]
 # ## Check yourself

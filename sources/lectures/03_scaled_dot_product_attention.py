@@ -1307,7 +1307,7 @@ print("scaled, and unscaled with a smaller start and smaller steps: the same mod
 # - On the price lists: little difference at $d_k = 4$; learned or not learned at $d_k = 256$.
 #
 # **Now you:**
-# assignment a3, scaled dot-product attention.
+# [assignment a3, scaled dot-product attention](../exercises/a3_scaled_dot_product_attention/a3_scaled_dot_product_attention.ipynb).
 
 # %% [markdown]
 # ## Check yourself

@@ -1336,7 +1336,7 @@ for name in competitors:
 # - Change a future word: if an earlier output moves, the model leaks. The leaking models looked best
 #   in training and could not write.
 #
-# **Now you:** assignment a4, masks. Next:
+# **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb). Next:
 # [lecture 5](05_multi_head_attention.ipynb), several heads at once.
 
 # %% [markdown]

@@ -1121,7 +1121,7 @@ print("  words too:     ", [f"{share:.2f}" for share in moving[:3, 3].tolist()])
 # - What a head does is found by measuring it.
 #
 # **Now you:**
-# assignment a5, multi-head attention.
+# [assignment a5, multi-head attention](../exercises/a5_multi_head_attention/a5_multi_head_attention.ipynb).
 
 # %% [markdown]
 # ## Check yourself

@@ -1474,7 +1474,7 @@ print("              its score falls from 3 to 15 back, and is higher at 47 than
 # - Beyond the training length each kind behaves in its own way, and which one holds depends on the
 #   task.
 #
-# **Now you:** assignment a6, positional encoding.
+# **Now you:** [assignment a6, positional encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb).
 
 # %% [markdown]
 # ## Check yourself

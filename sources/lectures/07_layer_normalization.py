@@ -1414,9 +1414,9 @@ for middle in (middle_noisy, middle_clean):
 #   the initial weights.
 #
 # **Now you:**
-# assignment a7, dropout and layer norm,
+# [assignment a7, dropout and layer norm](../exercises/a7_dropout_and_layer_norm/a7_dropout_and_layer_norm.ipynb),
 # then
-# assignment a8, the transformer layer.
+# [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb).
 # After that, [lecture 8](08_transformer.ipynb) puts the layers together.
 
 # %% [markdown]

@@ -1557,8 +1557,8 @@ plotting.show(
 # - BERT is the encoder, GPT the decoder without cross-attention. Tokens need not be words, and the
 #   second sequence need not be a translation.
 #
-# **Now you:** assignment a9, the transformer, after
-# assignment a8, the transformer layer.
+# **Now you:** [assignment a9, the transformer](../exercises/a9_transformer/a9_transformer.ipynb), after
+# [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb).
 
 # %% [markdown]
 # ## Check yourself
