@@ -133,11 +133,34 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
         for name, statements in definitions.statements.items()
         if any(not isinstance(node, ast.Import | ast.ImportFrom) for node, _ in statements)
     }
-    for statement in definitions.reached_from(part):
+    # what a star brings in has no name here, so it counts for every part
+    stars = [statement for statement, _ in definitions.statements.get("*", [])]
+    for statement in [*stars, *definitions.reached_from(part)]:
+        docstrings = _docstrings(statement)
         for node in ast.walk(statement):
-            used = _uses(node, barred, own) or _imports(node, modules)
+            if node in docstrings:
+                continue
+            used = _uses(node, barred, own) or _imports(node, modules) or _smuggles(node)
             if used:
                 return used
+    return ""
+
+
+def _docstrings(statement: ast.stmt) -> set[ast.AST]:
+    """Texts that stand by themselves and do nothing."""
+    return {
+        node.value
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    }
+
+
+def _smuggles(node: ast.AST) -> str:
+    """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        for package in OWN_PACKAGES:
+            if package in node.value:
+                return f"import {package}"
     return ""
 
 

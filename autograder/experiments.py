@@ -81,14 +81,16 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     made.train(request["training"])
     if request["method"] is None:
         value = {
-            "parameters": dict(made.named_parameters()),
+            "parameters": dict(made.named_parameters(remove_duplicate=False)),
             "buffers": [name for name, _ in made.named_buffers()],
             "modules": [name for name, _ in made.named_modules() if name],
         }
         return {"status": "returned", "value": value, "arguments": []}
     arguments = [_materialise(value, request) for value in request["arguments"]]
     parameters = {
-        name: value for name, value in made.named_parameters() if name in request["state"]
+        name: value
+        for name, value in made.named_parameters(remove_duplicate=False)
+        if name in request["state"]
     }
     return _observe(getattr(made, request["method"]), arguments, request, parameters)
 
@@ -141,10 +143,11 @@ def _materialise(value: Any, request: Request) -> Any:
         return value.copy() if hasattr(value, "copy") else value
     value = value.clone()
     if request["strided"] and value.dim() > 1:
-        # same values, but every other element of a buffer whose last two axes are swapped
-        buffer = torch.zeros(*value.shape[:-2], value.shape[-1], 2 * value.shape[-2])
-        view = buffer.to(value.dtype)[..., ::2].transpose(-1, -2)
-        value = view.copy_(value)
+        # same values, but in every other place of a buffer in which the axes stand in reverse, so
+        # that no two of them can be merged by a view
+        shape = value.shape[::-1]
+        buffer = torch.zeros(2 * shape[0], *shape[1:], dtype=value.dtype)[::2]
+        value = buffer.permute(*reversed(range(value.dim()))).copy_(value)
     if request["gradient"] and value.is_floating_point():
         value.requires_grad_(True)
     return value

@@ -386,6 +386,12 @@ def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
                 f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy() or "
                 "no_grad, or a torch.tensor(…) made from old values?"
             )
+        if isinstance(found, torch.Tensor) and not found.isfinite().all():
+            return (
+                f"the gradient for `{name}` holds NaN or infinity. Does a step on the way have none "
+                "of its own, as a root at 0 or a division of 0 by 0 has, or was −∞ added where it "
+                "could be filled in?"
+            )
         problem = values_agree(wanted, found)
         if problem:
             return (

@@ -52,7 +52,11 @@ def _pack(value: Any, arrays: dict[str, np.ndarray]) -> Any:
         return value
     if isinstance(value, torch.Tensor | np.ndarray | np.generic):
         torchy = isinstance(value, torch.Tensor)
-        array = value.detach().cpu().resolve_conj().numpy() if torchy else np.asarray(value)
+        try:
+            array = value.detach().cpu().resolve_conj().numpy() if torchy else np.asarray(value)
+        except (TypeError, ValueError, RuntimeError):
+            # NumPy has no such kind: bfloat16, sparse, nested, or not initialised yet
+            return {"opaque": f"{value.dtype} tensor ({value.layout}) without plain numbers"}
         if array.dtype.kind not in "fiub":
             return {"opaque": f"array of {array.dtype}"}
         key = str(len(arrays))

@@ -45,13 +45,21 @@ def triple(
 
 
 def reordering(
-    function: str, length: int, width: int, cycle: int, *, start: bool = False, whole: bool = False
+    function: str,
+    length: int,
+    width: int,
+    cycle: int,
+    *,
+    start: bool = False,
+    whole: bool = False,
+    rising: bool = False,
 ) -> Callable[..., list]:
     """Draws (f, x, permutation); the permutation moves ``cycle`` words round by one.
 
     A cycle of two is its own inverse; a longer one is not. It moves the last words, so that a look
     at the first row alone finds nothing, or with ``start`` the first. With ``whole``, x holds whole
-    numbers, whose sums are exact in any order.
+    numbers, whose sums are exact in any order. With ``rising``, each column of x grows with the
+    place, so that the sign of a change is known.
     """
 
     def draw(generator: torch.Generator) -> list[Any]:
@@ -59,6 +67,8 @@ def reordering(
         if whole:
             x = torch.randint(-9, 10, (length, width), generator=generator).float()
             x[:, 0] = torch.randperm(length, generator=generator).float()  # no two rows are equal
+        if rising:
+            x = x.sort(dim=0).values
         permutation = torch.arange(length)
         moved = permutation[:cycle] if start else permutation[length - cycle :]
         moved.copy_(moved.roll(1))
@@ -131,6 +141,10 @@ def context_over_inputs(x: Tensor) -> tuple[Tensor, Tensor]:
     return x, weights
 
 
+def scores_beside_context(x: Tensor) -> tuple[Tensor, Tensor]:
+    return context_alone(x), scores_for_weights(x)
+
+
 def context_from_scores(x: Tensor) -> tuple[Tensor, Tensor]:
     return x @ x.T @ x, attention.attention_weights(x)
 
@@ -177,8 +191,12 @@ def query_for_value(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return attention.self_attention(query, key, query)
 
 
-def query_everywhere(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+def query_for_key(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     return attention.self_attention(query, query, value)
+
+
+def query_everywhere(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    return attention.self_attention(query, query, query)
 
 
 def mixed_batch(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
@@ -341,6 +359,7 @@ basic_self_attention = Part(
             (
                 Case("a sentence of T=5 words, D=3", sentence(5, 3)),
                 Case("a sentence of T=3 words, D=7", sentence(3, 7)),
+                Case("as many words as features, T=D=4", sentence(4, 4)),
                 Case("a single word, T=1, D=5", sentence(1, 5)),
             ),
             judge=first_agrees,
@@ -374,6 +393,12 @@ basic_self_attention = Part(
             weights_transposed,
             "Your z sums down the columns of the weights. Word i uses row i: z = weights @ x, with "
             "no transpose.",
+        ),
+        Mistake(
+            "scores returned for weights",
+            scores_beside_context,
+            "z is right, but what stands beside it are the scores before the softmax. Return the "
+            "weights.",
         ),
         Mistake(
             "summed with scores instead of weights",
@@ -470,8 +495,14 @@ self_attention = Part(
         ),
         Mistake(
             "query used as key",
-            query_everywhere,
+            query_for_key,
             "You compare the queries with themselves. Compare each query with the keys.",
+        ),
+        Mistake(
+            "query used as key and value",
+            query_everywhere,
+            "Your output depends on the query alone. It is compared with the keys, and what is "
+            "collected are the values.",
         ),
         Mistake(
             "sentences of a batch mixed",
@@ -541,7 +572,15 @@ is_permutation_equivariant = Part(
                 Case("f = length of each row, shape (T,)", reordering("row_lengths", 7, 3, 5)),
                 Case("f = row times row, shape (T, D, D)", reordering("in_three_axes", 7, 3, 5)),
                 Case("f = each column sorted", reordering("sorted_rows", 7, 3, 5)),
+                Case(
+                    "f = running sum, the first three words moved round",
+                    reordering("running_sum", 5, 3, 3, start=True),
+                ),
                 Case("f(x) = x + 0.0005 · position", reordering("slightly_positional", 7, 11, 5)),
+                Case(
+                    "f(x) = x + 0.0005 · position, two words swapped",
+                    reordering("slightly_positional", 7, 11, 2),
+                ),
                 Case(
                     "f: order changes numbers near 1 by 0.00003",
                     reordering("barely_positional", 7, 3, 5),
@@ -560,11 +599,11 @@ is_permutation_equivariant = Part(
                 ),
                 Case(
                     "f = the first row everywhere, one column",
-                    reordering("first_everywhere", 5, 1, 3, start=True),
+                    reordering("first_everywhere", 5, 1, 3, start=True, rising=True),
                 ),
                 Case(
                     "f = minus the first row everywhere, one column",
-                    reordering("minus_first_everywhere", 5, 1, 3, start=True),
+                    reordering("minus_first_everywhere", 5, 1, 3, start=True, rising=True),
                 ),
                 Case("f = distances between words, shape (T, T)", reordering("all_pairs", 5, 3, 4)),
                 Case("f = x, the permutation that moves nothing", reordering("unchanged", 5, 3, 1)),

@@ -21,6 +21,7 @@ LECTURE = "../../lectures/07_layer_normalization.ipynb"
 
 # so near to 1 that nothing is kept; at 1 itself, dropout by hand divides 0 by 0
 EVERYTHING = 1 - 1e-9
+NOTHING = 1e-9
 EPS = 1e-5
 
 # Left out where mistakes are recognised: what is left to chance, what wrong answers turn into NaN
@@ -163,10 +164,13 @@ class InSteps(layers.LayerNorm):
         return y * self.weight + self.bias
 
 
-def over(name: str, axes: Callable[[Tensor], tuple[int, ...]], says: str) -> list[Mistake]:
-    """Statistics over other axes, with the spread in each of the usual ways to write it."""
+def over(name: str, says: str, *ways: Callable[[Tensor], tuple[int, ...]]) -> list[Mistake]:
+    """Statistics over other axes, with the spread in each of the usual ways to write it.
 
-    def variant(correction: int, outside: bool) -> type[nn.Module]:
+    ``ways`` are the axes as people write them: they agree on (B, T, D) and differ elsewhere.
+    """
+
+    def variant(axes: Callable, correction: int, outside: bool) -> type[nn.Module]:
         class OverAxes(InSteps):
             def mean(self, x):
                 return x.mean(dim=axes(x), keepdim=True)
@@ -178,10 +182,30 @@ def over(name: str, axes: Callable[[Tensor], tuple[int, ...]], says: str) -> lis
         return OverAxes
 
     return [
-        Mistake(name, variant(correction, outside), says)
+        Mistake(name, variant(axes, correction, outside), says)
+        for axes in ways
         for correction in (0, 1)
         for outside in (False, True)
     ]
+
+
+class OverAllTokens(InSteps):
+    """Batch norm on a table with one row for each token."""
+
+    def forward(self, x):
+        return super().forward(x.reshape(-1, x.shape[-1])).reshape(x.shape)
+
+    def mean(self, x):
+        return x.mean(dim=0)
+
+    def spread(self, x, centred):
+        return torch.sqrt(centred.square().mean(dim=0) + self.eps)
+
+
+class ThreeAxesOnly(layers.LayerNorm):
+    def forward(self, x):
+        _, _, _ = x.shape
+        return super().forward(x)
 
 
 class Unbiased(InSteps):
@@ -362,18 +386,21 @@ def holds_its_submodules(expected: Any, got: Any) -> str | None:
 KEYS, SIZE = 11, 0.02
 
 
-def seen_through(batch: int, queries: int, rate: float | None = None) -> Callable[..., Build]:
+def seen_through(
+    batch: int, queries: int, rate: float | None = None, d_k: int = 1, reach: float = 1.0
+) -> Callable[..., Build]:
     """Draws a case from whose output the weights can be computed back.
 
     Value s is a small number in columns s and s + KEYS and zero elsewhere, and the last column is
     zero for all. So what is collected holds each weight twice. With γ = 1 and β = 0 the norm keeps
     it up to a shift, which the last column shows, and a factor, which ε shows: the values are so
-    small that the variance of a row of output is clearly below 1.
+    small that the variance of a row of output is clearly below 1. Entries of query and key lie
+    between plus and minus ``reach``.
     """
 
     def draw(generator: torch.Generator) -> Build:
-        query = 2 * torch.rand(batch, queries, 1, generator=generator) - 1
-        key = 2 * torch.rand(batch, KEYS, 1, generator=generator) - 1
+        query = reach * (2 * torch.rand(batch, queries, d_k, generator=generator) - 1)
+        key = reach * (2 * torch.rand(batch, KEYS, d_k, generator=generator) - 1)
         one = SIZE * torch.eye(KEYS)
         value = torch.cat([one, one, torch.zeros(KEYS, 1)], dim=1).repeat(batch, 1, 1)
         features = 2 * KEYS + 1
@@ -445,6 +472,40 @@ def _dropped_once(p: float, expected: Tensor, got: Any) -> str | None:
         return (
             "whole rows, columns or sentences are dropped together: each weight by itself, please"
         )
+    if any((count == count.flatten()[0]).all() for count in (is_zero.sum(-1), is_zero.sum(-2))):
+        return (
+            "every row, or every column, loses the same number of weights. Each weight is dropped by "
+            "itself, so that number is left to chance, too"
+        )
+    return None
+
+
+def scaled_in_train_mode(expected: Any, got: Any) -> str | None:
+    """Judges what is not left to chance, and in train mode only how the weights of a row compare.
+
+    What is wrong with the dropout is another step's matter: of the rows that kept three weights or
+    more, a quarter with three that stand to each other as in eval mode will do.
+    """
+    if not isinstance(expected, list):
+        return values_agree(expected, got)
+    if not isinstance(got, list) or len(got) != 2:
+        return f"expected {kind_of(expected[0])}, got {kind_of(got)}"
+    found = got[0]
+    if not isinstance(found, Tensor) or found.shape != expected[0].shape:
+        return f"expected {kind_of(expected[0])}, got {kind_of(found)}"
+    whole, _ = read_back(expected[0])
+    # the norm's factor, one for each row, does not matter here
+    collected = (found - found[..., -1:])[..., :KEYS].double()
+    ratio = (collected / whole).sort(dim=-1).values
+    least, most = ratio[..., :-2], ratio[..., 2:]  # of three neighbours
+    kept = least > 1e-3 * ratio[..., -1:]
+    telling = kept.any(dim=-1)
+    alike = (kept & (most < 1.003 * least)).any(dim=-1)
+    if alike.sum() < 0.25 * telling.sum():
+        return (
+            "the weights of a row do not stand to each other as they do in eval mode: are the scores "
+            "divided by √d_k in train mode, too?"
+        )
     return None
 
 
@@ -504,6 +565,11 @@ class RootOfLength(Attending):
         return math.sqrt(key.shape[1])
 
 
+class RootOfQueries(Attending):
+    def divisor(self, query, key, value):
+        return math.sqrt(query.shape[1])
+
+
 class DividedByWidth(Attending):
     def divisor(self, query, key, value):
         return key.shape[-1]
@@ -541,6 +607,11 @@ class NormMissing(Attending):
         return weights @ value
 
 
+class NormUnused(Attending):
+    def finish(self, weights, value):
+        return nn.functional.layer_norm(weights @ value, value.shape[-1:])
+
+
 class NormBefore(Attending):
     def finish(self, weights, value):
         return weights @ self.layer_norm(value)
@@ -561,6 +632,11 @@ class DropoutAwake(Attending):
         return nn.functional.dropout(scores.softmax(dim=-1), self.dropout.p)
 
 
+class DropoutUpsideDown(Attending):
+    def weigh(self, scores):
+        return nn.functional.dropout(scores.softmax(dim=-1), self.dropout.p, not self.training)
+
+
 class NoDropout(Attending):
     def weigh(self, scores):
         return scores.softmax(dim=-1)
@@ -575,6 +651,12 @@ class TwoResults(layers.SelfAttentionWithDropoutAndNorm):
     def forward(self, query, key, value):
         weights = (query @ key.mT / math.sqrt(key.shape[-1])).softmax(dim=-1)
         return super().forward(query, key, value), weights
+
+
+class TwoResultsDropped(Attending):
+    def forward(self, query, key, value):
+        weights = self.weigh(query @ key.mT / math.sqrt(key.shape[-1]))
+        return self.finish(weights, value), weights
 
 
 def with_either_norm(name: str, says: str, base: type[nn.Module]) -> list[Mistake]:
@@ -620,17 +702,29 @@ OUTSIDE = (
     "added before or after the root is taken?"
 )
 NO_EPS = (
-    "Your numbers match a division by σ alone. Where all features of a token are equal this is 0/0. "
-    "Where does ε stand in the formula?"
+    "Your numbers match a division by σ alone, as if ε were 0. Where all features of a token are "
+    "equal, σ is 0, too. Where does ε stand in the formula?"
+)
+
+BATCH_NORM = (
+    "You have one mean and one variance for each feature, over all tokens: that is batch norm. Layer "
+    "norm has one pair for each token."
+)
+THREE_AXES = (
+    "On sentences (B, T, D) the mean is right, with fewer or more axes in front it is not. However "
+    "many there are, the features lie along the last one: how is it named without counting the others?"
 )
 
 LIBRARY_NORMS = (
     "LayerNorm", "layer_norm", "native_layer_norm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
     "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm", "batch_norm",
-    "native_batch_norm", "_batch_norm_impl_index", "GroupNorm", "group_norm",
+    "native_batch_norm", "_batch_norm_impl_index", "_native_batch_norm_legit",
+    "_native_batch_norm_legit_functional", "_batch_norm_with_update", "GroupNorm", "group_norm",
     "native_group_norm", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d",
     "LazyInstanceNorm1d", "LazyInstanceNorm2d", "LazyInstanceNorm3d", "instance_norm",
     "RMSNorm", "rms_norm", "_fused_rms_norm",
+    # these hold a layer norm that could be taken out
+    "TransformerEncoderLayer", "TransformerDecoderLayer", "Transformer",
 )  # fmt: skip
 
 LayerNorm = Part(
@@ -723,36 +817,42 @@ LayerNorm = Part(
         ),
         *over(
             "batch axis",
-            lambda x: (0,),
             "Your mean and variance run over axis 0, so what comes out for a word depends on the other "
             "words or sentences that it is handed over with. A token is normalised over its own "
             "features: which axis do they lie along?",
+            lambda x: (0,),
         ),
         *over(
             "axis of the words",
-            lambda x: (-2,),
             "Your mean and variance run along the sentence, one pair for each feature, so a word's "
             "result depends on the words around it. A token is normalised over its own features: "
             "which axis do they lie along?",
+            lambda x: (-2,),
+            lambda x: (1,),
         ),
         *over(
             "batch norm: one mean for each feature",
+            BATCH_NORM,
             lambda x: tuple(range(x.dim() - 1)),
-            "You have one mean and one variance for each feature, over all tokens: that is batch norm. "
-            "Layer norm has one pair for each token.",
+            lambda x: (0, 1),
         ),
+        Mistake("batch norm: one mean for each feature", OverAllTokens, BATCH_NORM),
         *over(
             "one mean for everything",
-            lambda x: tuple(range(x.dim())),
             "All tokens share one mean and one variance. Each token has its own: which axis has to be "
             "named when the mean is taken?",
+            lambda x: tuple(range(x.dim())),
         ),
         *over(
             "one mean for each sentence",
-            lambda x: (-2, -1),
             "All words of a sentence share one mean and one variance, so a word's result depends on "
             "the words around it. Each token has its own pair.",
+            lambda x: (-2, -1),
+            lambda x: (1, 2),
+            lambda x: tuple(range(1, x.dim())) or (0,),
         ),
+        Mistake("right for three axes only", ThreeAxesOnly, THREE_AXES),
+        *over("right for three axes only", THREE_AXES, lambda x: (2,)),
         Mistake("unbiased variance", Unbiased, UNBIASED),
         Mistake("epsilon outside the root", EpsOutside, OUTSIDE),
         Mistake(
@@ -888,10 +988,15 @@ SelfAttentionWithDropoutAndNorm = Part(
                 Case("wide: d_k=64, features=32", sentences(2, 3, 5, 64, 32)),
                 # so small that ε counts, and with it every factor before the norm
                 Case("small values, T=3, S=5, d_k=16", sentences(2, 3, 5, 16, 9, size=0.006)),
+                silent(
+                    "train mode, dropout almost 0, d_k=2, S=11",
+                    seen_through(2, 20, NOTHING, d_k=2, reach=2.0),
+                ),
             ),
+            judge=scaled_in_train_mode,
         ),
         Step(
-            "in train mode dropout acts on the weights, after the softmax, each by itself",
+            "in train mode dropout acts on the weights, after the softmax, each by itself; gradients pass",
             1,
             (
                 Case(
@@ -903,6 +1008,12 @@ SelfAttentionWithDropoutAndNorm = Part(
                     sentences(2, 3, 5, 1, 6, rate=EVERYTHING, training=True),
                 ),
                 silent("train mode, dropout 0.5, 880 weights", seen_through(2, 40, 0.5)),
+                # at 0 itself, dropout in place does nothing and would do no harm
+                Case(
+                    "train mode, dropout almost 0: gradients for query, key, value and the norm",
+                    sentences(2, 3, 5, 1, 6, rate=NOTHING, training=True),
+                    gradient=True,
+                ),
             ),
             judge=lambda expected, got: (
                 drops_weights(0.5, expected, got)
@@ -915,10 +1026,15 @@ SelfAttentionWithDropoutAndNorm = Part(
             1,
             (
                 Case(
-                    "eval mode, dropout almost 1",
-                    sentences(2, 3, 5, 1, 6, rate=EVERYTHING),
+                    # so large that weights times 1 - rate are not taken for dropped ones
+                    "eval mode, dropout almost 1, large values",
+                    sentences(2, 3, 5, 1, 6, rate=EVERYTHING, size=1e11),
                 ),
-                silent("eval mode, dropout 0.5", sentences(2, 3, 5, 1, 6, rate=0.5)),
+                # so small that a factor of all weights shows
+                silent(
+                    "eval mode, dropout 0.5, small values",
+                    sentences(2, 3, 5, 1, 6, rate=0.5, size=0.006),
+                ),
                 silent("what a new module holds", new_attention),
                 silent("train mode, dropout left out, 1100 weights", seen_through(2, 50)),
             ),
@@ -932,7 +1048,8 @@ SelfAttentionWithDropoutAndNorm = Part(
                 Case("inputs with gaps in memory", sentences(2, 3, 5, 1, 6), strided=True),
                 Case(
                     "inputs with gaps in memory, d_k=4, all keys alike",
-                    sentences(2, 3, 5, 4, 6, keys_alike=True),
+                    # so large that a factor of all weights does not show: step 2 asks for it
+                    sentences(2, 3, 5, 4, 6, keys_alike=True, size=50.0),
                     strided=True,
                 ),
                 Case(
@@ -948,9 +1065,9 @@ SelfAttentionWithDropoutAndNorm = Part(
         Mistake(
             "features undefined",
             ConstructorThatStops,
-            "No module can be made: its constructor stops, whatever it is given; the line above says "
-            "with which error. In the printed class, `features` is a name that nobody has given a "
-            "meaning, and no argument brings it in. (If yours has the argument: is "
+            "No module can be made from `features` and `dropout_rate`: the constructor stops, and the "
+            "line above says with which error. In the printed class, `features` is a name that nobody "
+            "has given a meaning, and no argument brings it in. (If yours has the argument: is "
             "`super().__init__()` its first line?)",
         ),
         Mistake(
@@ -991,6 +1108,12 @@ SelfAttentionWithDropoutAndNorm = Part(
             "products as query and key have entries: which axis is that?",
         ),
         Mistake(
+            "divided by the root of the length",
+            RootOfQueries,
+            "Your numbers match scores divided by √T, the number of queries. A score adds up as many "
+            "products as query and key have entries: which axis is that?",
+        ),
+        Mistake(
             "divided by d_k",
             DividedByWidth,
             "Your numbers match scores divided by d_k. It is its root: the standard deviation of a "
@@ -1025,6 +1148,12 @@ SelfAttentionWithDropoutAndNorm = Part(
             "What is the last step of the formula?",
         ),
         Mistake(
+            "weight and bias of the norm not used",
+            NormUnused,
+            "Your output is normalised, but it does not depend on the `weight` and the `bias` of "
+            "`layer_norm`. Which norm does `forward` use?",
+        ),
+        Mistake(
             "norm before the product",
             NormBefore,
             "You normalise the values and then average them. An average of normalised rows is not "
@@ -1038,14 +1167,20 @@ SelfAttentionWithDropoutAndNorm = Part(
         Mistake(
             "dropout on the scores",
             DropoutOnScores,
-            "You drop before the softmax. A score of 0 is no weight of 0: exp(0) = 1, so a dropped word "
-            "gets a weight like any other. What should be dropped, and after which step?",
+            "You drop before the softmax, and the softmax shares out all the weight again. A score of 0 "
+            "is no weight of 0, since exp(0) = 1. What should be dropped, and after which step?",
         ),
         Mistake(
             "dropout in eval mode",
             DropoutAwake,
             "In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself; "
             "`F.dropout` does not, it has to be told.",
+        ),
+        Mistake(
+            "train and eval mode mixed up",
+            DropoutUpsideDown,
+            "You drop in eval mode, and in train mode you do not. In which mode should a word now and "
+            "then be missing?",
         ),
         Mistake(
             "no dropout",
@@ -1058,10 +1193,13 @@ SelfAttentionWithDropoutAndNorm = Part(
             "You drop entries of the output, after the norm. Dropout acts on the weights, so that a "
             "query misses whole words, and the norm comes last.",
         ),
-        Mistake(
-            "weights returned beside the output",
-            TwoResults,
-            "You return a pair. This module returns the output alone.",
+        *(
+            Mistake(
+                "weights returned beside the output",
+                answer,
+                "You return a pair. This module returns the output alone.",
+            )
+            for answer in (TwoResults, TwoResultsDropped)
         ),
         *with_either_norm(
             "key used as value",

@@ -133,7 +133,7 @@ def model(
         src = drawn_ids(sizes[0], source, src_vocab, pad_id, generator)
         tgt = drawn_ids(sizes[1], target, tgt_vocab, pad_id, generator)
         memory = torch.randn(batch, source, d_model, generator=generator).to(dtype)
-        keywords = {"dropout": dropout, "max_len": max_len, "pad_id": pad_id}
+        keywords = {"dropout": dropout, "max_len": max_len, "pad_id": pad_id or None}
         return Build(
             construct=(src_vocab, tgt_vocab, d_model, HEADS, num_layers, D_FF),
             keywords={name: value for name, value in keywords.items() if value is not None},
@@ -970,7 +970,11 @@ Transformer = Part(
                 Case("three layers", model("forward", 2, 5, 4, num_layers=3)),
                 Case("pad_id=4", model("forward", 2, 7, 5, pad_id=4)),
                 Case("d_model=9, an odd width", model("forward", 2, 5, 3, d_model=9)),
-                Case("S=5 and T=6 with max_len=6", model("forward", 2, 5, 6, max_len=6)),
+                Case("S=6 and T=6 with max_len=6", model("forward", 2, 6, 6, max_len=6)),
+                Case(
+                    "S=128, for which the default max_len is enough",
+                    model("forward", 1, 128, 3, num_layers=0),
+                ),
                 Case(
                     "S=7 with max_len=6",
                     model("forward", 2, 7, 3, num_layers=0, max_len=6),

@@ -219,7 +219,7 @@ def test_self_attention():
     assert output.shape == (1, 1, 1), f"expected shape (1, 1, 1), got {tuple(output.shape)}"
     assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
         f"expected 12.69 for the example above, got {output.item():.2f}. "
-        "Is the key transposed (not reshaped), and the softmax over the keys?"
+        "Is the key transposed (not reshaped), the softmax over the keys, and nothing scaled?"
     )
     generator = torch.Generator().manual_seed(3)
     query = torch.randn(2, 3, 4, generator=generator)

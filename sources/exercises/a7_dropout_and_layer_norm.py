@@ -162,16 +162,17 @@ def test_each_token_by_itself():
 def test_scale_and_shift():
     module = LayerNorm(4)
     found = {name: tuple(value.shape) for name, value in module.named_parameters()}
-    assert found == {"weight": (4,), "bias": (4,)}, (
-        f"expected the parameters weight and bias, both of shape (4,); found {found}"
-    )
+    for name in ("weight", "bias"):
+        assert found.get(name) == (4,), (
+            f"expected the parameters weight and bias, both of shape (4,); found {found}"
+        )
     with torch.no_grad():
-        module.weight.copy_(torch.tensor([1.0, 1.0, 2.0, 1.0]))
+        module.weight.copy_(torch.tensor([1.0, 1.0, 2.0, 3.0]))
         module.bias.copy_(torch.tensor([0.0, 0.0, 0.0, 10.0]))
     output = module(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
-    expected = torch.tensor([[-1.3416, -0.4472, 0.8944, 11.3416]])
+    expected = torch.tensor([[-1.3416, -0.4472, 0.8944, 14.0249]])
     assert torch.allclose(output, expected, atol=1e-3), (
-        f"with weight (1, 1, 2, 1) and bias (0, 0, 0, 10), expected {expected[0].tolist()}, got "
+        f"with weight (1, 1, 2, 3) and bias (0, 0, 0, 10), expected {expected[0].tolist()}, got "
         f"{output[0].tolist()}. Is each feature scaled, and then shifted?"
     )
 
@@ -187,7 +188,9 @@ def test_faint_tokens():
     flat = torch.full((1, 4), 3.0, requires_grad=True)
     output = module(flat)
     assert output.isfinite().all(), f"for a token of equal features, got {output[0].tolist()}"
+    assert output.requires_grad, "no gradient can reach x, weight or bias: is there a no_grad?"
     output[0, 0].backward()
+    assert flat.grad is not None, "no gradient reaches x: is there a .detach() or .data?"
     assert flat.grad.isfinite().all(), (
         "for a token of equal features, the gradient is not finite. Which root is taken of zero?"
     )
@@ -226,8 +229,8 @@ class PrintedAttention(nn.Module):
 # %% [markdown]
 # Find out what is wrong before you write your own. The cell below is for trying; change it as you like.
 #
-# 1. The page on which such a class stands imports `torch` and `torch.nn.functional as F`, and nothing else. Which
-#    name in it has no meaning there? Does Python notice when it reads the class, or only when somebody uses it?
+# 1. The page on which such a class stands imports `torch` and `torch.nn.functional as F`, and nothing else. At
+#    which name does Python stop first there: as soon as it reads the class, or only when somebody uses it?
 # 2. This notebook has imported everything, so the class gets further. Which line stops now, and when? Whose task
 #    would it be to say what the missing name means?
 # 3. A quick remedy is a line `features = 6` in a cell above. It runs. What happens when the next model needs a
@@ -334,11 +337,17 @@ class SelfAttentionWithDropoutAndNorm(nn.Module):
 
 # %% test="SelfAttentionWithDropoutAndNorm"
 def test_the_example():
-    module = SelfAttentionWithDropoutAndNorm(3).eval()
+    module = SelfAttentionWithDropoutAndNorm(3)
     assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
+    module.eval()
     names = [name for name, _ in module.named_children()]
     for name in ("dropout", "layer_norm"):
         assert name in names, f"expected a submodule {name}; the submodules are {names}"
+    found = {name: tuple(value.shape) for name, value in module.layer_norm.named_parameters()}
+    for name in ("weight", "bias"):
+        assert found.get(name) == (3,), (
+            f"expected layer_norm with weight and bias, both of shape (3,); found {found}"
+        )
     query = torch.ones(1, 1, 4)  # (B, T, d_k)
     key = torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0]]])  # (B, S, d_k)
     value = torch.tensor([[[3.0, 0, 0], [0, 3, 0]]])  # (B, S, features)

@@ -224,7 +224,7 @@ print("✓ PositionwiseFeedForward")
 #
 # | attribute | what it is |
 # |---|---|
-# | `self_attn` | multi-head attention with the linear layers `w_q`, `w_k`, `w_v`, `w_o` |
+# | `self_attn` | multi-head attention as in assignment 5, with the linear layers `w_q`, `w_k`, `w_v`, `w_o` |
 # | `feed_forward` | the network of part 1, with `w_1` and `w_2` |
 # | `layer_norm1` | the norm of the first line, as `nn.LayerNorm(d_model)` makes it ($\varepsilon = 10^{-5}$) |
 # | `layer_norm2` | the norm of the second line, likewise |

@@ -78,7 +78,7 @@ from course_utils.positional import PositionalEncoding
 #
 # | attribute | what it is |
 # |---|---|
-# | `self_attn`, `cross_attn` | multi-head attention with the layers `w_q`, `w_k`, `w_v`, `w_o` |
+# | `self_attn`, `cross_attn` | multi-head attention as in assignment 5, with the layers `w_q`, `w_k`, `w_v`, `w_o` |
 # | `feed_forward` | the position-wise network with the layers `w_1` and `w_2` |
 # | `layer_norm1`, `layer_norm2`, `layer_norm3` | one norm for each sublayer, in this order |
 #
@@ -146,7 +146,9 @@ class DecoderLayer(nn.Module):
 def test_decoder_layer_by_hand():
     layer = DecoderLayer(d_model=2, num_heads=1, d_ff=3).eval()
     for name in ("self_attn", "cross_attn", "feed_forward"):
-        for parameter in getattr(layer, name).parameters():
+        part = getattr(layer, name, None)
+        assert isinstance(part, nn.Module), f"expected a module as {name}"
+        for parameter in part.parameters():
             nn.init.zeros_(parameter)
     with torch.no_grad():
         layer.cross_attn.w_o.bias.copy_(torch.tensor([-0.5, 0.5]))
@@ -235,6 +237,7 @@ print("✓ DecoderLayer")
 # - Logits are raw: no softmax. There is no further norm above the last layer.
 # - A source or target longer than `max_len` raises a `ValueError`.
 # - Your results are compared at real words only; what stands at padding is up to you.
+# - `dropout` is the probability everywhere: on words plus positions, and in every layer.
 # - `num_layers` may be 0. Sinusoids may be rounded to `float32`.
 #
 # **By hand:** a model with `d_model=4` and `num_layers=0`. If the first source word has the row
@@ -280,12 +283,9 @@ class Transformer(nn.Module):
         self.src_embedding = nn.Embedding(src_vocab, d_model)
         self.tgt_embedding = nn.Embedding(tgt_vocab, d_model)
         self.positional_encoding = PositionalEncoding(d_model, dropout, max_len)
-        self.encoder_layers = nn.ModuleList(
-            TransformerLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
-        )
-        self.decoder_layers = nn.ModuleList(
-            DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
-        )
+        layer = (d_model, num_heads, d_ff, dropout)
+        self.encoder_layers = nn.ModuleList(TransformerLayer(*layer) for _ in range(num_layers))
+        self.decoder_layers = nn.ModuleList(DecoderLayer(*layer) for _ in range(num_layers))
         self.generator = nn.Linear(d_model, tgt_vocab)
         ### END SOLUTION
 
@@ -403,7 +403,7 @@ print("✓ Transformer")
 #
 # - Column 0 is `bos_id`. After it stand the words; `eos_id` ends a row and is **kept**.
 # - A row that has ended gets `model.pad_id` from there on, while others go on. A row is ended by `eos_id`
-#   alone.
+#   alone: should the model ever write `pad_id` or `bos_id` as a word, the row goes on.
 # - When every row has ended, the result is finished, and the model is not asked again. So $L$ is the length
 #   of the longest row, unless `max_len` comes first.
 # - Every part of the model is in eval mode while it encodes and decodes. Afterwards **each** of them is in
@@ -436,8 +436,8 @@ def greedy_decode(model, src, bos_id, eos_id, max_len):
     """The most likely next word, again and again: src (B, S) -> ids (B, L)."""
     ### BEGIN SOLUTION
     modes = {module: module.training for module in model.modules()}
-    model.eval()
-    with torch.no_grad():
+    model.eval()  # with all that is in it
+    with torch.no_grad():  # nothing is trained here
         memory = model.encode(src)  # (B, S, D)
         ids = src.new_full((src.shape[0], 1), bos_id)  # (B, 1)
         ended = src.new_zeros(src.shape[0], dtype=torch.bool)  # (B,)

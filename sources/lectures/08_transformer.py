@@ -1006,7 +1006,7 @@ plotting.show(
     f"{sentence_share[1]:.2f}, after 300 {word_share[2]:.2f} and {sentence_share[2]:.2f}; at the end "
     "both are almost 1.",
 )
-assert all(words > whole for words, whole in zip(word_share, sentence_share, strict=True))
+assert all(words > whole for words, whole in zip(word_share[:3], sentence_share[:3], strict=True))
 assert word_share[0] - sentence_share[0] > 0.3 and sentence_share[-1] > 0.97
 
 # %% [markdown]

@@ -27,6 +27,10 @@ def used(*cells):
         ["def part(q):\n    from autograder import functions\n    return q"],
         ["with torch.no_grad() as m:\n    helper = F.scaled_dot_product_attention", "def part(q):\n    return helper(q)"],
         ["for helper in [F.scaled_dot_product_attention]:\n    pass", "def part(q):\n    return helper(q)"],
+        ["from course_utils.attention import *", "def part(q):\n    return attention_weights(q)"],
+        ["def part(q):\n    import importlib\n    return importlib.import_module('course_utils.attention')"],
+        ["m = __import__('course_utils.masks')", "def part(q):\n    return m"],
+        ["exec('from course_utils.attention import *')\nhelper = exec", "def part(q):\n    exec('import course_utils')"],
         ["if True:\n    part = F.scaled_dot_product_attention"],
         ["MultiheadAttention = nn.MultiheadAttention", "def part(q):\n    return MultiheadAttention(q)"],
     ],
@@ -49,6 +53,7 @@ def test_the_answer_itself_is_found(cells):
         # a local name that a scratch cell uses otherwise
         ["weights = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    weights = q\n    return weights"],
         ["from course_utils.signoff import signoff", "def part(q):\n    return q", "signoff()"],
+        ["def part(q):\n    \"\"\"Not from course_utils.\"\"\"\n    return q"],
         ["def part(q):\n    \"\"\"Like F.scaled_dot_product_attention.\"\"\"\n    return q"],
         # imported beside what is used, for a comparison in a cell of one's own
         ["from torch.nn.functional import softmax, scaled_dot_product_attention", "def part(q):\n    return softmax(q, -1)"],

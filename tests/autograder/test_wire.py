@@ -3,6 +3,7 @@ import json
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from safetensors.numpy import save
 
 from autograder.wire import Function, Opaque, WireError, decode, encode
@@ -56,3 +57,17 @@ def test_what_has_no_plain_form_arrives_as_its_type_name(value):
 def test_damaged_or_forged_bytes_are_refused(message):
     with pytest.raises(WireError):
         decode(message)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        torch.ones(2, dtype=torch.bfloat16),
+        torch.eye(2).to_sparse(),
+        torch.ones(2, device="meta"),
+        nn.LazyLinear(3).weight,
+    ],
+    ids=["bfloat16", "sparse", "meta", "uninitialised"],
+)
+def test_tensors_without_plain_numbers_cross_by_name(value):
+    assert isinstance(decode(encode({"x": value}))["x"], Opaque)

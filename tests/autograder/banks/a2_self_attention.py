@@ -351,6 +351,33 @@ def asked_about_the_first_row(f, x, permutation):
 
 
 @BANK.wrong("is_permutation_equivariant")
+def asked_about_the_last_row(f, x, permutation):
+    return torch.allclose(f(x[permutation])[-1], f(x)[permutation][-1], rtol=1e-4, atol=1e-5)
+
+
+@BANK.wrong("is_permutation_equivariant")
+def asked_about_rises_alone(f, x, permutation):
+    one, other = f(x)[permutation], f(x[permutation])
+    return bool((other - one <= 1e-5 + 1e-4 * one.abs()).all())
+
+
+@BANK.wrong("is_permutation_equivariant")
+def asked_about_falls_alone(f, x, permutation):
+    one, other = f(x)[permutation], f(x[permutation])
+    return bool((one - other <= 1e-5 + 1e-4 * one.abs()).all())
+
+
+@BANK.wrong("is_permutation_equivariant")
+def asked_with_a_tolerance_of_a_thousandth(f, x, permutation):
+    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-3)
+
+
+@BANK.wrong("is_permutation_equivariant")
+def asked_about_the_mean_difference(f, x, permutation):
+    return float((f(x[permutation]) - f(x)[permutation]).abs().mean()) < 1e-4
+
+
+@BANK.wrong("is_permutation_equivariant")
 def asked_with_a_permutation_of_its_own(f, x, permutation):
     permutation = torch.arange(len(x) - 1, -1, -1)
     return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5)
@@ -380,3 +407,14 @@ def asked_with_relative_tolerance_only(f, x, permutation):
 @BANK.wrong("is_permutation_equivariant")
 def asked_on_the_mean_row(f, x, permutation):
     return torch.allclose(f(x[permutation]).mean(0), f(x).mean(0), rtol=1e-4, atol=1e-5)
+
+
+@BANK.wrong("basic_self_attention", named="scores returned for weights")
+def context_and_scores(x):
+    scores = torch.inner(x, x)
+    return scores.softmax(-1) @ x, scores
+
+
+@BANK.wrong("self_attention", named="query used as key and value")
+def attend_to_the_query_alone(query, key, value):
+    return torch.bmm(torch.bmm(query, query.mT).softmax(-1), query)

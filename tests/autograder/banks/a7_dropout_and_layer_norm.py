@@ -120,6 +120,34 @@ class WithMoreArguments(nn.Module):
         return centred / (variance + self.eps).sqrt() * self.weight + self.bias
 
 
+@BANK.right("LayerNorm")
+class ByUnitLengthWithOneMoreEntry(Learned):
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        more = torch.full_like(x[..., :1], (self.features * self.eps) ** 0.5)
+        unit = F.normalize(torch.cat([centred, more], dim=-1), dim=-1)[..., :-1]
+        return unit * self.features**0.5 * self.weight + self.bias
+
+
+@BANK.right("LayerNorm")
+class ByRecursion(Learned):
+    def forward(self, x):
+        if x.dim() > 1:
+            return torch.stack([self(part) for part in x])
+        centred = x - x.mean()
+        return centred / (centred.dot(centred) / len(x) + self.eps).sqrt() * self.weight + self.bias
+
+
+@BANK.right("LayerNorm")
+class ByVmap(Learned):
+    def forward(self, x):
+        def one(token):
+            variance, mean = torch.var_mean(token, correction=0)
+            return self.weight * (token - mean) * (variance + self.eps).rsqrt() + self.bias
+
+        return torch.vmap(one)(x.reshape(-1, self.features)).reshape(x.shape)
+
+
 @BANK.wrong("LayerNorm", named="unbiased variance and epsilon outside the root")
 class AsInManyTutorials(Learned):
     def forward(self, x):
@@ -252,7 +280,7 @@ class OverAll(Learned):
         return (x - x.mean()) / (x.std() + self.eps) * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", named="right for three axes only")
 class ForThreeAxesOnly(Learned):
     def forward(self, x):
         B, T, D = x.shape
@@ -260,7 +288,7 @@ class ForThreeAxesOnly(Learned):
         return ByVar.forward(self, flat).reshape(B, T, D)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", named="right for three axes only")
 class OverAxisTwo(Learned):
     def forward(self, x):
         centred = x - x.mean(2, keepdim=True)
@@ -268,12 +296,34 @@ class OverAxisTwo(Learned):
         return centred / spread * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", named="axis of the words")
 class OverAxisOne(Learned):
     def forward(self, x):
         centred = x - x.mean(1, keepdim=True)
         spread = (centred.square().mean(1, keepdim=True) + self.eps).sqrt()
         return centred / spread * self.weight + self.bias
+
+
+@BANK.wrong("LayerNorm", named="batch norm: one mean for each feature")
+class OverAxesZeroAndOne(Learned):
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=(0, 1), keepdim=True, correction=0)
+        return self.weight * (x - mean) / (variance + self.eps).sqrt() + self.bias
+
+
+@BANK.wrong("LayerNorm", named="batch norm: one mean for each feature")
+class OnATableOfTokens(Learned):
+    def forward(self, x):
+        table = x.reshape(-1, self.features)
+        spread = (table.var(0, correction=0) + self.eps).sqrt()
+        return ((table - table.mean(0)) / spread * self.weight + self.bias).reshape(x.shape)
+
+
+@BANK.wrong("LayerNorm", named="one mean for each sentence")
+class OverWordsAndFeatures(Learned):
+    def forward(self, x):
+        variance, mean = torch.var_mean(x, dim=(1, 2), keepdim=True, correction=0)
+        return self.weight * (x - mean) / (variance + self.eps).sqrt() + self.bias
 
 
 @BANK.wrong("LayerNorm", named="statistics without their axis")
@@ -547,6 +597,33 @@ class ByDroppingBeforeTheDivision(Parts):
         return self.layer_norm(self.dropout(e) @ value / e.sum(-1, keepdim=True))
 
 
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByDroppingACopyInPlace(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1).clone()
+        F.dropout(weights, self.dropout.p, self.training, inplace=True)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class WithTheSoftmaxInItsDropout(nn.Module):
+    def __init__(self, features, dropout_rate=0.1, **more):
+        super().__init__()
+        self.dropout = nn.Sequential(nn.Softmax(dim=-1), nn.Dropout(dropout_rate))
+        self.layer_norm = nn.LayerNorm(features)
+
+    def forward(self, query, key, value):
+        return self.layer_norm(self.dropout(query @ key.mT / math.sqrt(key.size(-1))) @ value)
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class WithAFloatRoot(Parts):
+    def forward(self, query, key, value):
+        d_k = torch.tensor(key.shape[-1], dtype=torch.float32)
+        weights = F.softmax(query @ key.transpose(-2, -1) / torch.sqrt(d_k), dim=-1)
+        return self.layer_norm(self.dropout(weights) @ value)
+
+
 @BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
 class AsPrinted(nn.Module):
     def __init__(self, dropout_rate=0.1):
@@ -780,7 +857,7 @@ class NeverAsleep(Parts):
         return self.layer_norm(F.dropout(weights, self.dropout.p) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="train and eval mode mixed up")
 class AsleepInTraining(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
@@ -941,3 +1018,61 @@ class OutputOfTheExample(Parts):
         row = torch.tensor([1.3173, -0.2130, -1.1042], dtype=value.dtype)
         shape = *query.shape[:2], value.shape[-1]
         return self.layer_norm(row.repeat(shape[-1])[: shape[-1]].expand(shape))
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="weights returned beside the output")
+class OutputAndDroppedWeights(Parts):
+    def forward(self, query, key, value):
+        weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
+        return self.layer_norm(weights @ value), weights
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="weight and bias of the norm not used")
+class NormOfItsOwn(Parts):
+    def forward(self, query, key, value):
+        weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
+        return F.layer_norm(weights @ value, value.shape[-1:])
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DroppedInPlace(ByBmm):
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__(features)
+        self.dropout = nn.Dropout(dropout_rate, inplace=True)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class DetachedInTraining(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        if self.training:
+            weights = F.dropout(weights.detach(), self.dropout.p)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class ScaledInEvalOnly(Parts):
+    def forward(self, query, key, value):
+        scores = query @ key.mT
+        if self.training:
+            return self.layer_norm(self.dropout(scores.softmax(-1)) @ value)
+        return self.layer_norm((scores / key.shape[-1] ** 0.5).softmax(-1) @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class SameNumberInEachRow(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        if self.training:
+            number = round(self.dropout.p * weights.shape[-1])
+            unlucky = torch.rand_like(weights).argsort(-1)[..., :number]
+            weights = weights.scatter(-1, unlucky, 0.0) / (1 - self.dropout.p)
+        return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+class TimesTheShareKeptInEval(Parts):
+    def forward(self, query, key, value):
+        weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+        weights = self.dropout(weights) if self.training else weights * (1 - self.dropout.p)
+        return self.layer_norm(weights @ value)

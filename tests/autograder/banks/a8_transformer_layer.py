@@ -800,3 +800,54 @@ class LayerThatIsNoModule:
 class LayerForTheExampleByHand(Taken):
     def forward(self, x, mask=None):
         return x.new_tensor([-1.0, 1.0, 1.0, -1.0]).repeat(*x.shape[:2], x.shape[2] // 4)
+
+
+@BANK.right("TransformerLayer")
+class LayerOfResidualBlocks(nn.Module):
+    """The parts stand under the names of the text, and once more in blocks that use them."""
+
+    class Block(nn.Module):
+        def __init__(self, sublayer, norm, dropout):
+            super().__init__()
+            self.sublayer, self.norm, self.dropout = sublayer, norm, nn.Dropout(dropout)
+
+        def forward(self, x, *arguments):
+            change = self.sublayer(x, *arguments)
+            change = change[0] if isinstance(change, tuple) else change
+            return self.norm(x + self.dropout(change))
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff, dropout)
+        self.layer_norm1, self.layer_norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.first = self.Block(self.self_attn, self.layer_norm1, dropout)
+        self.second = self.Block(self.feed_forward, self.layer_norm2, dropout)
+
+    def forward(self, x, mask=None):
+        return self.second(self.first(x, x, x, mask))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerDroppingTwiceBehindAttention(Taken):
+    def forward(self, x, mask=None):
+        attended = self.dropout(self.self_attn(x, x, x, mask)[0])
+        x = self.layer_norm1(x + self.dropout(attended))
+        return self.layer_norm2(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerDroppingTwiceBehindFeedForward(Taken):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + self.dropout(self.dropout(self.feed_forward(x))))
+
+
+@BANK.wrong("TransformerLayer")
+class LayerDroppingTheSameOfAllWords(Taken):
+    def forward(self, x, mask=None):
+        def add(norm, x, change):
+            return norm(x + self.dropout(torch.ones_like(change[:, :1])) * change)
+
+        x = add(self.layer_norm1, x, self.self_attn(x, x, x, mask)[0])
+        return add(self.layer_norm2, x, self.feed_forward(x))

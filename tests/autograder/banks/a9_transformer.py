@@ -918,3 +918,91 @@ def decoded_with_one_special_word_less(model, src, bos_id, eos_id, max_len):
     """A word 0 is taken for nothing."""
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id or -1, max_len)
     return ids
+
+
+# ------------------------------------------------------------- found by reading with fresh eyes
+
+
+@BANK.wrong("DecoderLayer")
+class LayerWithoutDropoutInsideItsNetwork(layers.DecoderLayer):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff, 0.0)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerDroppingTwiceBehindCrossAttention(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        crossed = self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0])
+        x = self.layer_norm2(x + self.dropout(crossed))
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer", named="memory mask missing")
+class LayerWhoseMemoryMaskNeedsFourAxes(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        if memory_mask is not None and memory_mask.dim() < 4:
+            memory_mask = None
+        return super().forward(x, memory, self_mask, memory_mask)
+
+
+@BANK.wrong("Transformer")
+class ModelThatTakesTheTargetWordZeroForPadding(transformer.Transformer):
+    def decode(self, tgt, memory, src):
+        x = self._embed(self.tgt_embedding, tgt)
+        for layer in self.decoder_layers:
+            memory_mask = masks.padding_mask(src, self.pad_id)
+            x = layer(x, memory, masks.decoder_mask(tgt), memory_mask)
+        return self.generator(x)
+
+
+@BANK.wrong("Transformer")
+class ModelThatRefusesASourceOfMaxLen(transformer.Transformer):
+    def encode(self, src):
+        if src.shape[1] >= self.positional_encoding.pe.shape[-2]:
+            raise ValueError("the source is too long")
+        return super().encode(src)
+
+
+@BANK.wrong("Transformer")
+class ModelWithAnotherDefaultPadding(transformer.Transformer):
+    def __init__(self, *sizes, dropout=0.1, max_len=128, pad_id=1):
+        super().__init__(*sizes, dropout, max_len, pad_id)
+
+
+@BANK.right("greedy_decode")
+def greedy_decode_on_the_rows_that_go_on(model, src, bos_id, eos_id, max_len):
+    with evaluating(model):
+        ids = torch.full((len(src), max_len), model.pad_id)
+        ids[:, 0] = bos_id
+        going, length = torch.arange(len(src)), 1
+        while length < max_len and len(going):
+            memory = model.encode(src[going])
+            logits = model.decode(ids[going, :length], memory, src[going])
+            best = logits[:, -1].topk(1).indices[:, 0]
+            ids[going, length] = best
+            going, length = going[best != eos_id], length + 1
+    return ids[:, :length]
+
+
+@BANK.wrong("greedy_decode")
+def greedy_decode_that_ends_at_padding(model, src, bos_id, eos_id, max_len):
+    ids = transformer.greedy_decode(model, src, bos_id, eos_id, max_len)
+    ended = (ids == model.pad_id).cumsum(dim=1) > 0
+    return ids.masked_fill(ended, model.pad_id)
+
+
+@BANK.wrong("greedy_decode")
+def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
+    with evaluating(model):
+        memory = model.encode(src)
+        ids = src.new_full((len(src), 1), bos_id)
+        ended = torch.zeros(len(src), dtype=torch.bool)
+        while ids.shape[1] < max_len and not ended.all():
+            logits = model.decode(ids, memory, src)[:, -1].clone()
+            logits[:, bos_id] = -math.inf
+            best = logits.argmax(dim=-1).masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
+            ended = ended | (best == eos_id)
+    return ids
