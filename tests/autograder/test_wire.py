@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from safetensors.numpy import save
+from torch import nn
 
 from autograder.wire import Function, Opaque, WireError, decode, encode
 
