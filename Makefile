@@ -21,7 +21,7 @@ author: setup  ## write: JupyterLab on the sources (right-click a .py file, Open
 test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
 	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile --nbval tests lectures solutions
 
-test-slow: setup  ## what takes longer: every check with 200 seeds
+test-slow: setup  ## what takes longer: every check with 200 seeds, lectures 1 and 8 with others
 	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile -m slow tests
 
 lint: setup  ## ruff on all code

@@ -1,6 +1,6 @@
 """Command line: grade a class, or check one notebook of your own.
 
-python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID]
+python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 """
 
@@ -8,16 +8,34 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from pathlib import Path
 
+from autograder import sandbox
 from autograder.alone import NotGradable, check_notebook, page, summary
-from autograder.classroom import CourseError, as_table, grade_class
+from autograder.batch import WorkerError
+from autograder.class_report import write_report
+from autograder.classroom import CourseError, Settings, as_table, grade_class
+from autograder.sandbox import SandboxError
 
 
-def show_progress(done: int, of: int, student: str) -> None:
-    if sys.stderr.isatty():
+class Progress:
+    """A line that tells how far the batch is, how fast it goes and when it will be done."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+
+    def __call__(self, done: int, of: int, student: str) -> None:
+        if not sys.stderr.isatty():
+            return
+        rate = done / max(time.monotonic() - self.began, 1e-3)
+        left = (of - done) / rate
+        bar = "█" * (20 * done // of)
         end = "\n" if done == of else ""
-        print(f"\r\033[Kgrading {done} of {of}  {student}", end=end, file=sys.stderr, flush=True)
+        print(
+            f"\r\033[K{bar:<20} {done} of {of}  {rate:.1f} a second, {left:.0f} s left  {student}",
+            end=end, file=sys.stderr, flush=True,
+        )  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -28,6 +46,15 @@ def main(arguments: list[str] | None = None) -> int:
     grade.add_argument("assignment", help="its id, such as a2_self_attention")
     grade.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     grade.add_argument("--student", action="append", default=[], help="only this one; repeatable")
+    grade.add_argument("--jobs", type=positive, default=Settings.workers, help="side by side")
+    grade.add_argument("--again", action="store_true", help="grade also what has not changed")
+    grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
+    grade.add_argument(
+        "--isolation",
+        choices=(sandbox.FULL, sandbox.NONE),
+        default=sandbox.FULL,
+        help="none: submissions can read and change all that you can; only where that is no harm",
+    )
     check = commands.add_parser("check", help="grade your own notebook; it is not changed")
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
@@ -36,17 +63,35 @@ def main(arguments: list[str] | None = None) -> int:
     return run_grade(options) if options.command == "grade" else run_check(options)
 
 
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of processes from 1 on, got {text}")
+    return number
+
+
 def run_grade(options: argparse.Namespace) -> int:
     """Exit status 0: all graded; 1: some submission could not be run; 2: nothing could be done."""
+    settings = Settings(
+        workers=options.jobs,
+        isolation=options.isolation,
+        feedback=not options.no_feedback,
+        again=options.again,
+    )
     try:
-        rows = grade_class(options.course, options.assignment, show_progress, options.student)
-    except CourseError as error:
+        rows = grade_class(
+            options.course, options.assignment, Progress(), options.student, settings
+        )
+    except (CourseError, SandboxError, WorkerError) as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print(as_table(rows))
+    print(f"\nisolation: {options.isolation}")
+    pages = write_report(options.course, options.assignment, rows, options.isolation)
+    print(f"class report: {', '.join(str(page) for page in pages)}")
     failed = [row.student for row in rows if row.failed]
     if failed:
-        print(f"\nneeds a human look: {', '.join(failed)}")
+        print(f"needs a human look: {', '.join(failed)}")
     return 1 if failed else 0
 
 

@@ -1,4 +1,4 @@
-"""Grade a class with nbgrader, one submission at a time, and lose none of them.
+"""Grade a class: many submissions side by side, each behind walls, and lose none of them.
 
 nbgrader's folders and gradebook stay the truth: what is written here, the formgrader shows,
 ``nbgrader export`` exports, and ``nbgrader generate_feedback`` turns into pages.
@@ -6,6 +6,7 @@ nbgrader's folders and gradebook stay the truth: what is written here, the formg
 
 from __future__ import annotations
 
+import base64
 import contextlib
 import json
 import logging
@@ -14,36 +15,51 @@ import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import nbformat
-from nbgrader.api import Gradebook, MissingEntry
+from filelock import FileLock, Timeout
+from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.checks import load
-from autograder.report import VERDICT_MIME
+from autograder import sandbox
+from autograder.batch import key_of, run_jobs
+from autograder.intake import ReleasedCell, released_cells
+from autograder.job import Job, Result
+from autograder.record import Recorder, Row
+
+LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
 
 
 class CourseError(Exception):
     """The course folder is not as it must be; the message says what to do."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """What one student got, and why.
+class Unreadable(Exception):
+    """A submission that cannot be run; the message says why and what to do."""
 
-    ``parts`` maps a part to its points; ``reasons`` are the sentences for the table.
+
+@dataclass(frozen=True)
+class Settings:
+    """How a class is graded.
+
+    Attributes:
+        workers: processes that grade side by side.
+        isolation: `sandbox.FULL`, or `sandbox.NONE` where nothing can be lost.
+        seconds_per_cell, seconds: for one cell, and for a whole notebook.
+        feedback: also write nbgrader's feedback pages.
+        again: grade also what has not changed.
     """
 
-    student: str
-    points: float
-    of: float
-    parts: dict[str, float] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
-    failed: bool = False
+    workers: int = os.cpu_count() or 1
+    isolation: str = sandbox.FULL
+    seconds_per_cell: int = 20
+    seconds: int = 120
+    feedback: bool = True
+    again: bool = False
 
 
 def grade_class(
@@ -51,21 +67,27 @@ def grade_class(
     assignment: str,
     progress: Callable[[int, int, str], None],
     students: Sequence[str] = (),
+    settings: Settings | None = None,
 ) -> list[Row]:
-    """Grade every submission of an assignment and write feedback pages.
+    """Grade every submission of an assignment, record it, and write feedback pages.
+
+    What was interrupted is taken up where it was; what has not changed is not graded again.
 
     Args:
         course: folder with nbgrader_config.py, solutions/ and submitted/.
         assignment: the assignment's id.
-        progress: told (done, of, student) before each submission.
+        progress: told (done, of, student) after each submission.
         students: grade only these; all if empty.
+        settings: how to run them; the defaults of `Settings` if None.
 
     Returns:
         one row per student, in alphabetical order, broken submissions among them.
 
     Raises:
         CourseError: no such course folder, assignment or student, or nothing was submitted.
+        sandbox.SandboxError: full isolation is asked for and not to be had on this machine.
     """
+    settings = settings or Settings()
     api = _open(course, assignment)
     submitted = _submitted(course, assignment)
     for student in students:
@@ -74,18 +96,33 @@ def grade_class(
                 f"no submission of '{student}' for {assignment}. There are: {', '.join(submitted)}."
             )
     students = [student for student in submitted if student in (students or submitted)]
-    with _logged(course / f"grading_{assignment}.log"):
-        if not api.generate_assignment(assignment, force=True, create=True)["success"]:
-            raise CourseError(
-                f"nbgrader could not make the release version of {assignment}; the reason is in "
-                f"{course / f'grading_{assignment}.log'}"
-            )
-        rows = []
-        for number, student in enumerate(students):
-            progress(number, len(students), student)
-            rows.append(_grade_one(api, course, assignment, student))
-    progress(len(students), len(students), "")
-    return rows
+    kept = course / "grading" / assignment
+    kept.mkdir(parents=True, exist_ok=True)
+    with _logged(kept / "log.txt"), _only_one(kept / "lock"):
+        _release(api, assignment, kept / "log.txt")
+        with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
+            released = released_cells(gradebook, assignment, assignment)
+            recorder = Recorder(api, course, assignment, gradebook, kept)
+            jobs: dict[str, Job] = {}
+            for student in students:
+                folder = course / "submitted" / student / assignment
+                try:
+                    jobs[student] = _job(folder, assignment, released, settings)
+                except Unreadable as problem:
+                    recorder.take(student, "", {"broken": str(problem)})
+                    progress(len(recorder.rows), len(students), student)
+
+            def tell(student: str, result: Result) -> None:
+                recorder.take(student, key_of(jobs[student]), result)
+                progress(len(recorder.rows), len(students), student)
+
+            if settings.again:
+                for job in jobs.values():
+                    (kept / f"{key_of(job)}.json").unlink(missing_ok=True)
+            run_jobs(jobs, kept, settings.workers, settings.isolation, tell)
+        if settings.feedback:
+            recorder.write_feedback()
+    return [recorder.rows[student] for student in students]
 
 
 def use_own_programs() -> None:
@@ -125,33 +162,52 @@ def _submitted(course: Path, assignment: str) -> list[str]:
     return students
 
 
-def _grade_one(api: NbGraderAPI, course: Path, assignment: str, student: str) -> Row:
-    points = sum(part.points for part in load(assignment).parts)
-    path = course / "submitted" / student / assignment / f"{assignment}.ipynb"
+def _job(folder: Path, assignment: str, released: list[ReleasedCell], settings: Settings) -> Job:
+    """Everything that grading one submission needs.
+
+    Raises:
+        Unreadable: it is not what a student hands in.
+    """
+    if folder.is_symlink() or not folder.is_dir():
+        raise Unreadable(f"expected a folder {assignment}, found something else. Ask for it again")
+    path = folder / f"{assignment}.ipynb"
     problem = unreadable(path)
-    if not problem:
-        result = api.autograde(assignment, student, force=True, create=True)
-        if not result["success"]:
-            problem = "nbgrader could not grade it: " + _last_line(result["log"] or result["error"])
     if problem:
-        _record_zero(api, assignment, student)
-        return Row(student, 0.0, points, reasons=(problem,), failed=True)
-    api.generate_feedback(assignment, student, force=True)
-    with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
-        submission = gradebook.find_submission(assignment, student)
-        scores = {grade.name: grade.score for grade in submission.notebooks[0].grades}
-        total, most = submission.score, submission.max_score
-    parts = {part.name: scores[f"check_{part.name}"] for part in load(assignment).parts}
-    graded = course / "autograded" / student / assignment / f"{assignment}.ipynb"
-    return Row(student, total, most, parts, tuple(_reasons(graded, parts)))
+        raise Unreadable(problem)
+    files, size = {}, 0
+    for other in sorted(folder.rglob("*")):
+        if other == path or other.is_symlink() or not other.is_file() or other.suffix == ".ipynb":
+            continue
+        size += other.stat().st_size
+        if size > LARGEST_FILES:
+            raise Unreadable(
+                f"the files beside the notebook have more than {LARGEST_FILES >> 20} MiB"
+            )
+        files[str(other.relative_to(folder))] = base64.b64encode(other.read_bytes()).decode()
+    return {
+        "assignment": assignment,
+        "notebook": path.read_text(encoding="utf-8"),
+        "files": files,
+        "released": [asdict(cell) for cell in released],
+        "seconds_per_cell": settings.seconds_per_cell,
+        "seconds": settings.seconds,
+        "isolation": settings.isolation,
+    }
 
 
 def unreadable(path: Path) -> str:
     """Why a submitted file cannot be graded, in words; empty if it can."""
+    if path.is_symlink():
+        return f"{path.name} is a link to somewhere else. Ask for the file itself"
     if not path.is_file():
         others = sorted(item.name for item in path.parent.glob("*.ipynb"))
         found = f"found {', '.join(others)}" if others else "found no notebook"
         return f"expected a file named {path.name}, {found}: rename it and grade again"
+    if path.stat().st_size > LARGEST_NOTEBOOK:
+        return (
+            f"the notebook has {path.stat().st_size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}. "
+            "Ask for it again without its outputs"
+        )
     try:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
         nbformat.validate(notebook)
@@ -159,52 +215,35 @@ def unreadable(path: Path) -> str:
         return "not a notebook: the file is not UTF-8 text. Ask for it again"
     except (nbformat.reader.NotJSONError, json.JSONDecodeError):
         return "not a notebook: the file is not JSON. Ask for it again"
-    except (nbformat.ValidationError, KeyError, AttributeError, TypeError) as error:
+    except RecursionError:
+        return "not a valid notebook: it is nested too deeply. Ask for it again"
+    except (nbformat.ValidationError, ValueError, KeyError, AttributeError, TypeError) as error:
         return f"not a valid notebook: {_last_line(str(error))}. Ask for it again"
     return ""
 
 
-def _record_zero(api: NbGraderAPI, assignment: str, student: str) -> None:
-    """Give a submission that cannot be run a row in the gradebook, marked for a human look."""
-    with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
-        gradebook.update_or_create_student(student)
-        try:
-            submission = gradebook.find_submission(assignment, student)
-        except MissingEntry:
-            submission = gradebook.add_submission(assignment, student)
-        for notebook in submission.notebooks:
-            for grade in notebook.grades:
-                grade.auto_score = 0.0
-                grade.needs_manual_grade = True
-        gradebook.db.commit()
+def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
+    """Tell the gradebook about the assignment as its source stands now."""
+    if not api.generate_assignment(assignment, force=True, create=True)["success"]:
+        raise CourseError(
+            f"nbgrader could not make the release version of {assignment}; the reason is in {log}"
+        )
 
 
-def _reasons(graded: Path, parts: dict[str, float]) -> Iterator[str]:
-    """Why points were lost, from the verdicts that the graded notebook holds."""
-    notebook = nbformat.read(graded, as_version=4)
-    for what, names in notebook.metadata.get("restored", {}).items():
-        if names:
-            yield f"locked cells were {what} and have been put right: {', '.join(names)}"
-    for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        part = name.removeprefix("check_")
-        if part == name or part not in parts:
-            continue
-        verdicts = [
-            output.data[VERDICT_MIME]
-            for output in cell.outputs
-            if VERDICT_MIME in output.get("data", {})
-        ]
-        if not verdicts:
-            errors = [output.ename for output in cell.outputs if output.output_type == "error"]
-            yield f"{part}: {errors[0] if errors else 'no verdict'}"
-            continue
-        verdict = verdicts[-1]
-        if verdict["earned"] == verdict["points"]:
-            continue
-        named = [name for name, _ in verdict["mistakes"]]
-        problems = [step["problem"] for step in verdict["steps"] if step["problem"]]
-        yield f"{part}: {'; '.join(named or problems[:1] or [verdict['remark']])}"
+@contextlib.contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    """Keep a second run of the same assignment out while this one lasts."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CourseError(
+            f"another process is grading this assignment (it holds {path}). Wait for it, or end it"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _last_line(text: str) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import base64
 
-from nbclient.exceptions import DeadKernelError
+from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
@@ -55,11 +55,20 @@ class Execute(NbGraderExecute):
     def _run(self, cell: NotebookNode, resources: ResourcesDict, index: int) -> None:
         if self._died:
             return
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        place = f"in the cell `{name}`" if name else f"in cell {index + 1}"
         try:
             super().preprocess_cell(cell, resources, index)
         except DeadKernelError:
-            name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-            self._died = f"in the cell `{name}`" if name else f"in cell {index + 1}"
+            self._died = (
+                f"The notebook's process ended {place}, and nothing after it could run. Is there an "
+                "`exit()`, or does it need more memory or time than there is?"
+            )
+        except CellTimeoutError:
+            self._died = (
+                f"The notebook was stopped {place}: it did not end within {self.timeout} seconds, "
+                "nor when it was asked to. Is there a loop without an end?"
+            )
 
     def _decide(
         self, cell: NotebookNode, name: str, part_name: str, resources: ResourcesDict, index: int
@@ -81,11 +90,7 @@ class Execute(NbGraderExecute):
             failed_before=[earlier for earlier, held in self.verdicts.items() if not held.right],
         )
         if self._died:
-            verdict = nothing(
-                part,
-                f"The notebook's process ended {self._died}, and nothing after it could run. Is "
-                "there an `exit()`, or does it need more memory than there is?",
-            )
+            verdict = nothing(part, self._died)
         self.verdicts[part_name] = verdict
         self.nb.cells[index] = cell  # where running the request has put the request
         cell.outputs = [

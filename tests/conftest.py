@@ -7,7 +7,7 @@ import pytest
 from filelock import FileLock
 
 from autograder.classroom import grade_class
-from tests.sample_class import ASSIGNMENT, hand_in
+from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in
 
 
 @pytest.fixture(scope="session")
@@ -20,7 +20,7 @@ def graded_class(tmp_path_factory, worker_id):
     with FileLock(shared / "course.lock"):
         if not result.exists():
             hand_in(course)
-            graded = grade_class(course, ASSIGNMENT, lambda *_: None)
+            graded = grade_class(course, ASSIGNMENT, lambda *_: None, settings=SETTINGS)
             result.write_bytes(pickle.dumps({row.student: row for row in graded}))
     return course, pickle.loads(result.read_bytes())
 

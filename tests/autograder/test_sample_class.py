@@ -11,7 +11,7 @@ from nbgrader.api import Gradebook
 
 from autograder.__main__ import main
 from autograder.classroom import grade_class
-from tests.sample_class import ASSIGNMENT, SUBMISSIONS, answers_in, filled_in, hand_in
+from tests.sample_class import ASSIGNMENT, SETTINGS, SUBMISSIONS, answers_in, filled_in, hand_in
 
 PARTS = (
     "attention_weights",
@@ -129,7 +129,7 @@ def set_by_hand(course, student, score):
 def test_grading_again_changes_nothing_but_keeps_a_score_entered_by_hand(course, rows):
     students = ["key_used_as_value", "right_loops"]
     set_by_hand(course, "key_used_as_value", 2.5)
-    changed, same = grade_class(course, ASSIGNMENT, lambda *_: None, students)
+    changed, same = grade_class(course, ASSIGNMENT, lambda *_: None, students, SETTINGS)
     set_by_hand(course, "key_used_as_value", None)
     assert same == rows["right_loops"]
     assert changed.parts["self_attention"] == 2.5

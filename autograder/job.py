@@ -1,0 +1,140 @@
+"""The unit of work of a batch: one submission in, its graded notebook and scores out, all JSON.
+
+A job knows nothing of the course folder, the gradebook or other submissions, so it can run in
+another process or on another machine that has this package.
+
+    python -m autograder.job [--isolation full|none]
+
+reads lines ``JOB_FILE RESULT_FILE`` from standard input, and answers each with a line ``done``
+when the result stands in its file, complete.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.preprocessors import LimitOutput
+
+from autograder import sandbox, warm
+from autograder.execute import Execute
+from autograder.intake import ReleasedCell, restore
+
+Job = dict[str, Any]
+Result = dict[str, Any]
+
+PROVISIONERS = {sandbox.FULL: "sandboxed-provisioner", sandbox.NONE: "warm-provisioner"}
+KEPT_METADATA = ("nbgrader", "deletable", "editable")
+
+
+def run_job(job: Job) -> Result:
+    """Grade one submission.
+
+    Args:
+        job: ``notebook`` and its other ``files`` (name -> base64), what was ``released`` (a list
+            of `ReleasedCell` as dicts), ``seconds_per_cell`` and ``seconds`` in all.
+
+    Returns:
+        ``notebook`` as graded (JSON text), ``scores`` by grade_id (None: a person must look),
+        ``unanswered`` (names), ``verdicts`` by part, ``restored``, ``remark``, ``seconds`` by
+        stage; or ``broken``, why it could not be graded.
+    """
+    began = time.perf_counter()
+    notebook = nbformat.reads(job["notebook"], as_version=4)
+    restored = restore(notebook, [ReleasedCell(**cell) for cell in job["released"]])
+    notebook.metadata = NotebookNode(
+        kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
+        restored=restored,
+    )
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    with tempfile.TemporaryDirectory(prefix="ag-job-") as folder:
+        for name, content in job["files"].items():
+            place = Path(folder, name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(base64.b64decode(content))
+        prepared = time.perf_counter()
+        runner = Execute(timeout=job["seconds_per_cell"], extra_arguments=["--log-level=ERROR"])
+        late = threading.Timer(job["seconds"], end_kernel, [runner])
+        late.start()
+        try:
+            runner.preprocess(notebook, {"metadata": {"path": folder}})
+        finally:
+            late.cancel()
+    executed = time.perf_counter()
+    LimitOutput().preprocess(notebook, {})
+    for cell in notebook.cells:
+        kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}
+        cell.metadata = NotebookNode(kept)
+    graded = [cell for cell in notebook.cells if utils.is_grade(cell)]
+    answers = [cell for cell in notebook.cells if utils.is_solution(cell)]
+    return {
+        "notebook": nbformat.writes(notebook),
+        "scores": {c.metadata.nbgrader.grade_id: utils.determine_grade(c)[0] for c in graded},
+        "unanswered": [
+            cell.metadata.nbgrader.grade_id
+            for cell in answers
+            if cell.metadata.nbgrader.checksum == utils.compute_checksum(cell)
+        ],
+        "verdicts": {name: verdict.as_dict() for name, verdict in runner.verdicts.items()},
+        "restored": restored,
+        "remark": f"the notebook took more than {job['seconds']:g} seconds"
+        if late.finished.is_set() and executed - prepared >= job["seconds"]
+        else "",
+        "seconds": {"prepare": prepared - began, "run": executed - prepared},
+    }
+
+
+def end_kernel(runner: Execute) -> None:
+    """Kill the kernel of a run that takes too long; what was earned until then stays earned."""
+    process = getattr(getattr(runner.km, "provisioner", None), "process", None)
+    if process is not None:
+        process.kill()
+
+
+def serve() -> None:
+    """Run jobs as lines name them, until there are no more lines."""
+    for line in sys.stdin:
+        source, target = (Path(name) for name in json.loads(line))
+        try:
+            result = run_job(json.loads(source.read_text(encoding="utf-8")))
+        except Exception as error:  # noqa: BLE001 (the batch goes on, and a person will look)
+            result = {"broken": f"grading stopped with {type(error).__name__}: {error}"[:500]}
+        write_whole(target, json.dumps(result))
+        print("done", flush=True)
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that it is there complete or not at all."""
+    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    with aside.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(aside, path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m autograder.job")
+    parser.add_argument("--isolation", choices=PROVISIONERS, default=sandbox.FULL)
+    isolation = parser.parse_args().isolation
+    os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONERS[isolation]
+    warm.shared_zygote(isolation)
+    print("ready", flush=True)
+    serve()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Write results into nbgrader's gradebook and folders: one writer, one student after the other.
+
+Killed at any moment, it has written a student whole, or writes the same again on the next start.
+Scores that a person gave are never touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+from nbgrader.preprocessors import AssignLatePenalties
+from nbgrader.utils import find_all_files
+
+from autograder.checks import load
+from autograder.job import Result
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one student got, and why.
+
+    ``parts`` maps a part to its points; ``reasons`` are the sentences for the table; ``mistakes``
+    are names; ``seconds`` is what running and deciding took.
+    """
+
+    student: str
+    points: float
+    of: float
+    parts: dict[str, float] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    mistakes: tuple[str, ...] = ()
+    seconds: float = 0.0
+    failed: bool = False
+    needs_person: bool = False
+
+
+class Recorder:
+    """Takes results, records them, and keeps a row for each student.
+
+    Args:
+        api: nbgrader on the course folder.
+        course: the course folder.
+        assignment: the assignment's id.
+        gradebook: an open gradebook.
+        kept: folder with the journal of what has been recorded.
+    """
+
+    def __init__(
+        self, api: NbGraderAPI, course: Path, assignment: str, gradebook: Gradebook, kept: Path
+    ) -> None:
+        self.api, self.course, self.assignment = api, course, assignment
+        self.gradebook, self.kept = gradebook, kept
+        self.rows: dict[str, Row] = {}
+        self.new: list[str] = []
+        self.journal = kept / "journal.jsonl"
+        self.recorded = dict(self._read_journal())
+
+    def _read_journal(self) -> Iterator[tuple[str, str]]:
+        if self.journal.exists():
+            for line in self.journal.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = json.loads(line)
+                    yield entry["student"], entry["key"]
+                except ValueError:
+                    continue  # the last line of a run that was killed
+
+    def take(self, student: str, key: str, result: Result) -> None:
+        """Record a result, unless this very one is recorded already."""
+        if "broken" in result:
+            self._give_nothing(student)
+        elif self.recorded.get(student) != key or not self._folder("autograded", student).exists():
+            self._write(student, result)
+            with self.journal.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"student": student, "key": key}) + "\n")
+            self.new.append(student)
+        self.rows[student] = self._row(student, result)
+
+    def write_feedback(self) -> None:
+        """Make feedback pages for what is new, and for those that lack one."""
+        for student, row in self.rows.items():
+            there = self._folder("feedback", student).exists()
+            if not row.failed and (student in self.new or not there):
+                self.api.generate_feedback(self.assignment, student, force=True)
+
+    def _folder(self, kind: str, student: str) -> Path:
+        return self.course / kind / student / self.assignment
+
+    def _write(self, student: str, result: Result) -> None:
+        aside = self.kept / "aside"
+        shutil.rmtree(aside, ignore_errors=True)
+        submitted, source = self._folder("submitted", student), self.course / "solutions"
+        for folder in (submitted, source / self.assignment):
+            for name in find_all_files(str(folder), ["*.ipynb"]):
+                path = Path(name)
+                if path.is_file() and not path.is_symlink():
+                    place = aside / path.relative_to(folder)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, place)
+        aside.mkdir(parents=True, exist_ok=True)
+        (aside / f"{self.assignment}.ipynb").write_text(result["notebook"], encoding="utf-8")
+        target = self._folder("autograded", student)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(target, ignore_errors=True)
+        os.replace(aside, target)
+        self._write_scores(student, result)
+
+    def _write_scores(self, student: str, result: Result) -> None:
+        submission = self._submission(student)
+        notebook = self.gradebook.find_submission_notebook(
+            self.assignment, self.assignment, student
+        )
+        for grade in notebook.grades:
+            grade.auto_score = result["scores"].get(grade.name, 0.0)
+            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        for comment in notebook.comments:
+            comment.auto_comment = "No response." if comment.name in result["unanswered"] else None
+        notebook.late_submission_penalty = None
+        self.gradebook.db.commit()
+        if submission.total_seconds_late > 0:
+            late = AssignLatePenalties(config=self.api.config)
+            late.init_plugin()
+            penalty = late.plugin_inst.late_submission_penalty(
+                student, notebook.score, submission.total_seconds_late
+            )
+            if penalty is not None:
+                notebook.late_submission_penalty = min(max(penalty, 0.0), notebook.score)
+                self.gradebook.db.commit()
+
+    def _give_nothing(self, student: str) -> None:
+        """A row in the gradebook for a submission that cannot be run, marked for a human look."""
+        for notebook in self._submission(student).notebooks:
+            for grade in notebook.grades:
+                grade.auto_score = 0.0
+                grade.needs_manual_grade = True
+        self.gradebook.db.commit()
+
+    def _submission(self, student: str) -> Any:
+        self.gradebook.update_or_create_student(student)
+        more = {}
+        folder = self._folder("submitted", student)
+        timestamp = self.api.coursedir.get_existing_timestamp(str(folder))
+        if timestamp:
+            more["timestamp"] = timestamp
+        return self.gradebook.update_or_create_submission(self.assignment, student, **more)
+
+    def _row(self, student: str, result: Result) -> Row:
+        submission = self.gradebook.find_submission(self.assignment, student)
+        scores = {grade.name: grade.score for grade in submission.notebooks[0].grades}
+        waiting = [
+            grade.name for grade in submission.notebooks[0].grades if grade.needs_manual_grade
+        ]
+        if "broken" in result:
+            return Row(
+                student, submission.score, submission.max_score, reasons=(result["broken"],),
+                failed=True, needs_person=True,
+            )  # fmt: skip
+        parts = {part.name: scores[f"check_{part.name}"] for part in load(self.assignment).parts}
+        reasons = [*_reasons(result)]
+        if waiting:
+            reasons.append(f"waits for a person: {', '.join(waiting)}")
+        return Row(
+            student,
+            submission.score,
+            submission.max_score,
+            parts,
+            tuple(reasons),
+            tuple(
+                name
+                for verdict in result["verdicts"].values()
+                for name, _ in verdict["mistakes"]
+            ),
+            sum(result["seconds"].values()),
+            needs_person=bool(waiting),
+        )  # fmt: skip
+
+
+def _reasons(result: Result) -> Iterator[str]:
+    """Why points were lost, in the words of the verdicts."""
+    if result["remark"]:
+        yield result["remark"]
+    for what, names in result["restored"].items():
+        if names:
+            yield f"locked cells were {what} and have been put right: {', '.join(names)}"
+    for part, verdict in result["verdicts"].items():
+        if verdict["earned"] == verdict["points"]:
+            continue
+        named = [name for name, _ in verdict["mistakes"]]
+        problems = [step["problem"] for step in verdict["steps"] if step["problem"]]
+        yield f"{part}: {'; '.join(named or problems[:1] or [verdict['remark']])}"

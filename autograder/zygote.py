@@ -1,0 +1,189 @@
+"""A process that has imported what notebooks import, and forks a Jupyter kernel when asked.
+
+It talks over one socket that it is given as a file descriptor. A request is a JSON object with
+one end of a socket pair attached: the *line* of the new kernel. On its line, the zygote reads
+signal numbers for the kernel and writes how the kernel ended; when the other end of the line is
+closed, the kernel is killed. When the request socket is closed, the zygote kills all and ends.
+
+It stays single-threaded and makes no ZMQ context and no tensor operation, so that forks are safe.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import selectors
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any
+
+from autograder import sandbox
+
+LARGEST_REQUEST = 1 << 20
+
+
+# what notebooks and kernels import, also what they import late
+MODULES = (
+    "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger", "tornado.platform.asyncio",
+    "tornado.queues", "IPython.core.completerlib", "IPython.core.logger", "IPython.core.oinspect",
+    "IPython.core.completer", "IPython.core.magics",
+    "IPython.core.payloadpage", "IPython.core.pylabtools", "IPython.extensions.storemagic",
+    "matplotlib.pyplot", "matplotlib_inline.config", "numpy.random", "numpy.testing", "sqlite3",
+    "torch.nn.functional", "torch.utils.flop_counter", "dateutil.tz",
+    "autograder.drawing", "autograder.probe", "course_utils.signoff", "course_utils.transformer",
+)  # fmt: skip
+
+
+def import_everything() -> None:
+    # ipykernel sets this before a notebook's first import; here the import comes first
+    os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
+    for name in MODULES:
+        importlib.import_module(name)
+
+
+def main(descriptor: int) -> None:
+    """Serve requests until the other end of the socket is closed."""
+    import_everything()
+    if threading.active_count() > 1:
+        others = [thread.name for thread in threading.enumerate()][1:]
+        raise RuntimeError(f"an import has started threads ({', '.join(others)}): no safe fork")
+    requests = socket.socket(fileno=descriptor)
+    requests.send(b"ready")
+    Zygote(requests).serve()
+
+
+class Zygote:
+    """The parent of all kernels that it has forked.
+
+    Args:
+        requests: the socket on which requests arrive.
+    """
+
+    def __init__(self, requests: socket.socket) -> None:
+        self.requests = requests
+        self.lines: dict[int, socket.socket] = {}
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(requests, selectors.EVENT_READ)
+        self.alarm, self.bell = socket.socketpair()
+        self.alarm.setblocking(False)
+        self.bell.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.bell.fileno(), warn_on_full_buffer=False)
+        self.selector.register(self.alarm, selectors.EVENT_READ)
+
+    def serve(self) -> None:
+        while True:
+            for key, _ in self.selector.select():
+                if key.fileobj is self.requests:
+                    if not self._answer():
+                        return self._end()
+                elif key.fileobj is self.alarm:
+                    self.alarm.recv(4096)
+                else:
+                    self._forward(key.data, key.fileobj)
+            self._reap()
+
+    def _answer(self) -> bool:
+        """Fork one kernel; False if nobody will ask any more."""
+        message, descriptors, _, _ = socket.recv_fds(self.requests, LARGEST_REQUEST, 1)
+        if not message:
+            return False
+        line = socket.socket(fileno=descriptors[0])
+        pid = os.fork()
+        if pid == 0:
+            become_kernel(json.loads(message), self._forget)
+        self.lines[pid] = line
+        self.selector.register(line, selectors.EVENT_READ, pid)
+        line.send(f"pid {pid}\n".encode())
+        return True
+
+    def _forget(self) -> None:
+        """In a fork: let go of everything that is the zygote's."""
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self.selector.close()
+        for opened in (self.requests, self.alarm, self.bell, *self.lines.values()):
+            opened.close()
+
+    def _forward(self, pid: int, line: socket.socket) -> None:
+        try:
+            message = line.recv(4096)
+        except ConnectionError:
+            message = b""
+        if not message:
+            self.selector.unregister(line)
+            signals = [signal.SIGKILL]
+        else:
+            signals = [int(number) for number in message.split()]
+        for number in signals:
+            if pid in self.lines:
+                os.kill(pid, number)
+
+    def _reap(self) -> None:
+        while self.lines:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            line = self.lines.pop(pid, None)
+            if line is None:
+                continue
+            if line in {key.fileobj for key in self.selector.get_map().values()}:
+                self.selector.unregister(line)
+            try:
+                line.send(f"exit {os.waitstatus_to_exitcode(status)}\n".encode())
+            except OSError:
+                pass  # nobody wants to know
+            line.close()
+
+    def _end(self) -> None:
+        for pid in self.lines:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self.lines:
+            os.waitpid(pid, 0)
+
+
+def become_kernel(request: dict[str, Any], forget: Any) -> None:
+    """Turn this fork into a Jupyter kernel; never returns."""
+    status = 1
+    try:
+        forget()
+        os.setsid()
+        silence()
+        os.environ.clear()
+        os.environ.update(request["env"])
+        sandbox.enter(request["walls"])
+        os.chdir(request["cwd"])
+        seed = time.time_ns() ^ os.getpid()
+        random.seed(seed)
+        import numpy
+        import torch
+
+        numpy.random.seed(seed % 2**32)
+        torch.default_generator.manual_seed(seed % 2**63)
+        from ipykernel.kernelapp import IPKernelApp
+
+        sys.argv = ["ipykernel_launcher", *request["arguments"]]
+        sys.path[:] = ["", *(entry for entry in sys.path if entry not in ("", request["cwd"]))]
+        IPKernelApp.launch_instance()
+        status = 0
+    except SystemExit as leaving:
+        status = leaving.code if isinstance(leaving.code, int) else 0
+    finally:
+        os._exit(status)
+
+
+def silence() -> None:
+    """Nothing to read, and prints go nowhere until the kernel catches them."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

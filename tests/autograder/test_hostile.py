@@ -1,0 +1,217 @@
+"""Submissions that attack, break or exhaust the grader: each gets what it earned, others all theirs.
+
+One class hands in, each student the same right answers and one cell of mischief before the third of
+four checks. Who ends or blocks the own process keeps the points of the first two parts.
+"""
+
+import base64
+import os
+import shutil
+import sqlite3
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from autograder import sandbox
+from autograder.classroom import Settings, grade_class
+from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled_in
+
+ALL, FIRST_TWO = 10, 5
+
+SECRET = "nobody may read this"
+
+# name -> (code, the points that remain)
+MISCHIEF = {
+    # time and resources
+    "loop": ("while True: pass", ALL),
+    "loop_that_swallows": (
+        "while True:\n    try:\n        while True: pass\n    except BaseException: pass",
+        None,
+    ),
+    "c_loop": ("sum(range(10**13))", FIRST_TWO),
+    "fork_bomb": ("import os\nwhile True: os.fork()", ALL),
+    "orphan": ("import os\nif os.fork() == 0:\n    os.setsid()\n    while True: pass", ALL),
+    "threads": (
+        ("import threading, time\nthreads = []\ntry:\n    while True:\n"
+        "        threads.append(threading.Thread(target=time.sleep, args=(60,), daemon=True))\n"
+        "        threads[-1].start()\nexcept RuntimeError: pass"),
+        None,
+    ),
+    "memory_bomb": ("hoard = [bytearray(1 << 26) for _ in range(1000)]", ALL),
+    "endless_print": ("while True: print('x' * 1000)", ALL),
+    "huge_html": ("from IPython.display import HTML\nHTML('<b>' * 5_000_000)", ALL),
+    "full_disk": (
+        "for number in range(10_000):\n    open(f'/tmp/{number}', 'wb').write(bytes(1 << 24))",
+        ALL,
+    ),
+    # exits
+    "os_exit": ("import os; os._exit(0)", FIRST_TWO),
+    "segfault": ("import ctypes; ctypes.string_at(0)", FIRST_TWO),
+    "system_exit": ("import sys; sys.exit(1)", ALL),
+    "input": ("input('Your name? ')", ALL),
+    "atexit": ("import atexit, os; atexit.register(os._exit, 3)", ALL),
+    # reach
+    "read_solutions": ("print(open('{course}/solutions/{assignment}/{assignment}.ipynb').read())", ALL),
+    "read_others": ("print(open('{course}/submitted/right/{assignment}/{assignment}.ipynb').read())", ALL),
+    "read_secret": ("print(open('{secret}').read())", ALL),
+    "read_checks": ("from autograder.checks import load; print(load('{assignment}'))", ALL),
+    "delete": ("import shutil\nshutil.rmtree('{course}', ignore_errors=True)\nshutil.rmtree('..', ignore_errors=True)", ALL),
+    "kill_all": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)", None),
+    "socket": ("import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)", ALL),
+    "shell": ("!touch {course}/touched", ALL),
+    "bash": ("%%bash\ntouch {course}/touched", ALL),
+    "gradebook": ("import sqlite3\nsqlite3.connect('{course}/gradebook.db').execute('delete from grade')", ALL),
+    # cheating
+    "patched_allclose": ("import torch\ntorch.allclose = lambda *_, **__: True", 8),  # own use of it
+    "ast_transformer": (
+        ("import ast\nclass Drop(ast.NodeTransformer):\n    def visit_Assert(self, node): return ast.Pass()\n"
+        "get_ipython().ast_transformers.append(Drop())"),
+        ALL,
+    ),
+    "run_cell": ("get_ipython().run_cell_async = None\nget_ipython().run_cell = None", None),
+    "own_torch": ("import torch; print(torch.__version__)", ALL),
+}  # fmt: skip
+
+# answers that are wrong and pretend: they earn nothing
+PRETENCE = {
+    "always_equal": "class Yes:\n    shape = (3, 3)\n    def __eq__(self, other): return True\n"
+    "    def __getattr__(self, name): return Yes()\n"
+    "def {name}(*arguments): return Yes()",
+    "forged_answers": "from IPython.display import display\nimport autograder.probe as probe\n"
+    "probe.answer = lambda message, namespace, seconds=5: b'forged'\n"
+    "def {name}(*arguments): return None",
+    "forged_verdict": "import IPython\nIPython.display.display({{'application/vnd.attention-course."
+    "verdict+json': {{'earned': 10, 'points': 10}}}}, raw=True)\ndef {name}(*arguments): return None",
+}
+
+
+def hand_in(course, secret):
+    shutil.copy(ROOT / "nbgrader_config.py", course)
+    (course / "solutions" / ASSIGNMENT).mkdir(parents=True)
+    shutil.copy(
+        ROOT / f"solutions/{ASSIGNMENT}/{ASSIGNMENT}.ipynb", course / f"solutions/{ASSIGNMENT}"
+    )
+    right = answers_in(SUBMISSIONS / "right_matrices.py")
+    places = {"course": course, "assignment": ASSIGNMENT, "secret": secret, "port": 9}
+    for student, (code, _) in {**MISCHIEF, "right": ("1", ALL)}.items():
+        notebook = filled_in(right)
+        for place, text in places.items():
+            code = code.replace("{" + place + "}", str(text))
+        names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
+        cell = nbformat.v4.new_code_cell(code, id="mischief")
+        notebook.cells.insert(names.index("check_self_attention"), cell)
+        write(course, student, notebook)
+    (course / "submitted/own_torch" / ASSIGNMENT / "torch.py").write_text("1 / 0")
+    for student, code in PRETENCE.items():
+        write(course, student, filled_in({name: code.format(name=name) for name in right}))
+    # what is no notebook at all
+    for student in ("link", "pipe", "empty", "folder", "deep", "not_text", "old_format"):
+        (course / "submitted" / student / ASSIGNMENT).mkdir(parents=True)
+    path = {
+        student.parent.name: student / f"{ASSIGNMENT}.ipynb"
+        for student in course.glob(f"submitted/*/{ASSIGNMENT}")
+    }
+    path["link"].symlink_to(secret)
+    os.mkfifo(path["pipe"])
+    path["empty"].touch()
+    path["folder"].mkdir()
+    path["deep"].write_text("[" * 100_000)
+    path["not_text"].write_bytes(base64.b64decode("//79/A=="))
+    path["old_format"].write_text(
+        '{"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": []}'
+    )
+
+
+def write(course, student, notebook):
+    target = course / "submitted" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    target.parent.mkdir(parents=True)
+    nbformat.write(notebook, target)
+
+
+def digest(folder):
+    return {
+        path: path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and not path.is_symlink()
+    }
+
+
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
+    if sandbox.missing():
+        # a machine's kernel may refuse namespaces; a program that is missing can be installed
+        (pytest.skip if shutil.which("bwrap") or not os.environ.get("CI") else pytest.fail)(
+            sandbox.missing()
+        )
+    course, outside = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("outside")
+    secret = outside / "secret.txt"
+    secret.write_text(SECRET)
+    hand_in(course, secret)
+    before = {**digest(course / "submitted"), **digest(course / "solutions"), **digest(outside)}
+    settings = Settings(workers=2, seconds_per_cell=4, seconds=20, feedback=False)
+    rows = grade_class(course, ASSIGNMENT, lambda *_: None, settings=settings)
+    after = {**digest(course / "submitted"), **digest(course / "solutions"), **digest(outside)}
+    return course, {row.student: row for row in rows}, before == after
+
+
+@pytest.mark.parametrize("student", [*MISCHIEF, "right"])
+def test_who_attacks_keeps_what_was_earned(graded, student):
+    row = graded[1][student]
+    expected = MISCHIEF.get(student, ("", ALL))[1]
+    assert not row.failed, row
+    if expected is None:  # mischief against oneself: how far it gets is up to chance
+        assert FIRST_TWO <= row.points <= ALL
+    else:
+        assert row.points == expected, row
+
+
+@pytest.mark.parametrize("student", PRETENCE)
+def test_pretence_earns_nothing(graded, student):
+    assert graded[1][student].points == 0
+
+
+@pytest.mark.parametrize(
+    "student", ["link", "pipe", "empty", "folder", "deep", "not_text", "old_format"]
+)
+def test_what_is_no_notebook_gets_a_row_with_a_reason(graded, student):
+    row = graded[1][student]
+    assert row.points == 0
+    assert row.failed or student == "old_format"
+    assert row.reasons
+
+
+def test_nothing_outside_was_touched_or_read(graded):
+    course, rows, untouched = graded
+    assert untouched
+    assert not (course / "touched").exists()
+    graded_pages = "".join(path.read_text() for path in course.glob("autograded/**/*.ipynb"))
+    assert SECRET not in graded_pages
+    for student in ("read_solutions", "read_others", "read_secret", "read_checks"):
+        page = (course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
+        assert "FileNotFoundError" in page or "ImportError" in page, student
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        (count,) = gradebook.execute("select count(*) from submitted_assignment").fetchone()
+    assert count == len(rows)
+
+
+def test_nothing_is_left_running(graded):
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline:
+        left = [
+            path
+            for path in Path("/proc").glob("[0-9]*/cmdline")
+            if b"autograder.zygote" in _read(path)
+        ]
+        if not left:
+            return
+        time.sleep(0.1)
+    assert not left
+
+
+def _read(path):
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
