@@ -380,8 +380,11 @@ print("✓ visualize_positional_encodings")
 # </details>
 
 # %%
-_ = visualize_positional_encodings(60, 64)
-plt.show()
+try:
+    visualize_positional_encodings(60, 64)
+    plt.show()
+except NotImplementedError as error:
+    print(f"{error}: the picture comes when part 3 is written")
 
 # %% [markdown]
 # ## Before you hand in
