@@ -6,3 +6,9 @@ student's code on those inputs and returns plain arrays. The *verdict* (``autogr
 compares, names the mistake and awards the points. Only bytes cross from one side to the other
 (``autograder.wire``), so the probe may run in this process, in another, or on another machine.
 """
+
+import sys
+
+# jsonschema, which nbformat asks whether a notebook is one, spends seconds on compiling the grammar
+# of web addresses if this package is there. No notebook's format has any to check.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

@@ -6,6 +6,7 @@ import ast
 import symtable
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -117,6 +118,12 @@ def _global_names(text: str) -> set[str]:
         return set()
 
 
+@lru_cache(maxsize=4)
+def _definitions(cells: tuple[str, ...]) -> Definitions:
+    """The same cells are read once for each part."""
+    return Definitions.of(cells)
+
+
 def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterable[str]) -> str:
     """The first thing that ``part`` uses and may not, in words; empty if there is none.
 
@@ -127,7 +134,7 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
             under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
     """
-    definitions, barred, modules = Definitions.of(cells), set(barred), set(modules)
+    definitions, barred, modules = _definitions(tuple(cells)), set(barred), set(modules)
     own = {
         name
         for name, statements in definitions.statements.items()

@@ -44,7 +44,8 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
         module, the modes of its parts), and ``gradients`` by name if asked for; or another status
         that the experiment describes.
     """
-    torch.manual_seed(request["seed"])
+    # torch.manual_seed would also write down where it was called, for devices that wake up later
+    torch.default_generator.manual_seed(request["seed"])
     return EXPERIMENTS[request["experiment"]](subject, request)
 
 

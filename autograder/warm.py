@@ -17,11 +17,15 @@ import socket
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
+from queue import Empty
 from typing import Any
 
+from jupyter_client.asynchronous import AsyncKernelClient
+from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
-from traitlets import Instance
+from traitlets import DottedObjectName, Instance, Type
 
 from autograder import sandbox
 
@@ -185,6 +189,13 @@ class WarmProvisioner(LocalProvisioner):
     def _take(self, fork: Fork) -> None:
         self.process, self.pid = fork, fork.pid
 
+    async def kill(self, restart: bool = False) -> None:
+        await super().kill(restart)
+        if isinstance(self.process, Fork):
+            # whoever asked looks again only after a tenth of a second
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.process.wait_async(), timeout=2)
+
     async def wait(self) -> int | None:
         if not isinstance(self.process, Fork):
             return await super().wait()
@@ -236,6 +247,45 @@ class SandboxedProvisioner(WarmProvisioner):
     async def cleanup(self, restart: bool = False) -> None:
         await super().cleanup(restart)
         shutil.rmtree(self.run, ignore_errors=True)
+
+
+class QuickClient(AsyncKernelClient):
+    """Takes a kernel for ready when it has answered on both channels.
+
+    jupyter_client's own client then listens for another fifth of a second in case more comes, which
+    is longer than a warm kernel takes to start.
+    """
+
+    async def wait_for_ready(self, timeout: float | None = None) -> None:
+        deadline = time.monotonic() + (timeout or SECONDS_TO_IMPORT)
+        while time.monotonic() < deadline:
+            asked = self.kernel_info()
+            if await self._heard(self.shell_channel, asked, "kernel_info_reply", 1.0):
+                # published only to those who have subscribed: if this is missed, ask again
+                if await self._heard(self.iopub_channel, asked, "status", 0.2):
+                    return
+            elif not await self.is_alive():
+                raise RuntimeError("the kernel died before it was ready")
+        raise RuntimeError(f"the kernel was not ready after {timeout} seconds")
+
+    async def _heard(self, channel: Any, asked: str, kind: str, seconds: float) -> bool:
+        """Whether the last word of this kind about a request comes in time; others are dropped."""
+        try:
+            while True:
+                message = await channel.get_msg(timeout=seconds)
+                about = message["parent_header"].get("msg_id")
+                last = message["content"].get("execution_state", "idle") == "idle"
+                if about == asked and message["msg_type"] == kind and last:
+                    return True
+        except Empty:
+            return False
+
+
+class QuickManager(AsyncKernelManager):
+    """Talks to its kernel through a `QuickClient`."""
+
+    client_class = DottedObjectName("autograder.warm.QuickClient")
+    client_factory = Type(klass=QuickClient)
 
 
 def copy_files(source: Path, target: Path) -> None:

@@ -10,7 +10,7 @@ It stays single-threaded and makes no ZMQ context and no tensor operation, so th
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import json
 import os
 import random
@@ -167,8 +167,7 @@ def become_kernel(request: dict[str, Any], forget: Any) -> None:
         torch.default_generator.manual_seed(seed % 2**63)
         from ipykernel.kernelapp import IPKernelApp
 
-        sys.argv = ["ipykernel_launcher", *request["arguments"]]
-        sys.path[:] = ["", *(entry for entry in sys.path if entry not in ("", request["cwd"]))]
+        sys.argv = [importlib.util.find_spec("ipykernel_launcher").origin, *request["arguments"]]
         IPKernelApp.launch_instance()
         status = 0
     except SystemExit as leaving:

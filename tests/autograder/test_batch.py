@@ -1,0 +1,184 @@
+"""A batch that is killed and started again ends as one that was left in peace; warm is like cold."""
+
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+from autograder import sandbox
+from autograder.classroom import CourseError, grade_class
+from tests.sample_class import (
+    ASSIGNMENT,
+    ISOLATION,
+    ROOT,
+    SETTINGS,
+    SUBMISSIONS,
+    answers_in,
+    filled_in,
+)
+
+STUDENTS = ("right_loops", "scaled_scores", "softmax_over_columns", "mixed_batch")
+COPIES = 3
+SCORES = """
+    select submitted_assignment.student_id, base_cell.name, grade.auto_score, grade.manual_score,
+           grade.needs_manual_grade
+    from grade join submitted_notebook on grade.notebook_id = submitted_notebook.id
+    join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
+    join base_cell on grade.cell_id = base_cell.id order by 1, 2
+"""
+
+
+def hand_in(course):
+    course.mkdir()
+    shutil.copy(ROOT / "nbgrader_config.py", course)
+    (course / "solutions" / ASSIGNMENT).mkdir(parents=True)
+    name = f"{ASSIGNMENT}/{ASSIGNMENT}.ipynb"
+    shutil.copy(ROOT / "solutions" / name, course / "solutions" / name)
+    for copy in range(COPIES):
+        for student in STUDENTS:
+            target = course / "submitted" / f"{student}_{copy}" / name
+            target.parent.mkdir(parents=True)
+            notebook = filled_in(answers_in(SUBMISSIONS / f"{student}.py"))
+            notebook.cells.append(nbformat.v4.new_code_cell(f"# {copy}", id="signature"))
+            nbformat.write(notebook, target)
+
+
+def command(course):
+    return [
+        sys.executable, "-m", "autograder", "grade", ASSIGNMENT, "--course", str(course),
+        "--isolation", ISOLATION, "--jobs", "2", "--no-feedback",
+    ]  # fmt: skip
+
+
+def outcome(course):
+    """Scores in the gradebook, and what the graded notebooks say."""
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        scores = gradebook.execute(SCORES).fetchall()
+    pages = {}
+    for path in sorted(course.glob("autograded/*/*/*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        # the cell that notes when it ran is the only one that may differ
+        pages[path.relative_to(course)] = [
+            cell for cell in notebook.cells if "signoff()" not in cell.source
+        ]
+    return scores, pages
+
+
+def test_a_batch_that_is_killed_again_and_again_ends_like_an_undisturbed_one(tmp_path):
+    calm, disturbed = tmp_path / "calm", tmp_path / "disturbed"
+    hand_in(calm)
+    hand_in(disturbed)
+    began = time.monotonic()
+    assert subprocess.run(command(calm), capture_output=True, check=False).returncode == 0
+    whole = time.monotonic() - began
+    chance = random.Random(0)
+    for _ in range(5):
+        run = subprocess.Popen(
+            command(disturbed), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        try:
+            run.wait(timeout=chance.uniform(0.3, 0.8) * whole)
+        except subprocess.TimeoutExpired:
+            os.kill(run.pid, signal.SIGKILL)
+            run.wait()
+    assert subprocess.run(command(disturbed), capture_output=True, check=False).returncode == 0
+    assert outcome(disturbed) == outcome(calm)
+    scores, pages = outcome(calm)
+    assert len(pages) == len(STUDENTS) * COPIES
+    assert len(scores) == len({(student, name) for student, name, *_ in scores})
+
+
+def test_only_one_run_at_a_time(tmp_path):
+    hand_in(tmp_path / "course")
+    lock = tmp_path / "course" / "grading" / ASSIGNMENT
+    lock.mkdir(parents=True)
+    holder = subprocess.Popen(
+        [
+            sys.executable, "-c",
+            (
+                f"import filelock, time; lock = filelock.FileLock({str(lock / 'lock')!r});"
+                "lock.acquire(); print('held', flush=True); time.sleep(60)"
+            ),
+        ],
+        stdout=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        with pytest.raises(CourseError, match="another process is grading"):
+            grade_class(tmp_path / "course", ASSIGNMENT, lambda *_: None, settings=SETTINGS)
+    finally:
+        holder.kill()
+        holder.wait()
+        holder.stdout.close()
+
+
+CELLS = (
+    "import sys, os, math\nprint(__name__, sys.path[0], os.getcwd(), sys.argv[0].endswith('.py'))",
+    "import torch\ntorch.manual_seed(3)\nprint(torch.randn(2))",
+    "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint(plt.get_backend())",
+    "print(sorted(name for name in dir() if not name.startswith('_'))[:20])",
+    "1 / 0",
+    "!echo hello",
+)
+
+
+def outputs_with(provisioner, folder, monkeypatch):
+    """What a notebook gives in a process whose kernels start in this way."""
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(code, id=f"c{place}") for place, code in enumerate(CELLS)]
+    )
+    path = folder / f"{provisioner}.ipynb"
+    nbformat.write(notebook, path)
+    program = (
+        "import nbformat, sys; from nbclient import NotebookClient; path = sys.argv[1];"
+        "nb = nbformat.read(path, 4);"
+        "NotebookClient(nb, allow_errors=True, resources={'metadata': {'path': sys.argv[2]}},"
+        "extra_arguments=['--log-level=ERROR']).execute(); nbformat.write(nb, path)"
+    )
+    environment = {**os.environ, "JUPYTER_DEFAULT_PROVISIONER_NAME": provisioner}
+    subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", program, path, folder], env=environment, check=True
+    )
+    outputs = [cell.outputs for cell in nbformat.read(path, 4).cells]
+    for output in (item for cell in outputs for item in cell):
+        output.get("data", {}).pop("image/png", None)
+    return outputs
+
+
+def test_a_warm_kernel_gives_what_a_cold_one_gives(tmp_path, monkeypatch):
+    cold = outputs_with("local-provisioner", tmp_path, monkeypatch)
+    assert outputs_with("warm-provisioner", tmp_path, monkeypatch) == cold
+
+
+def test_two_warm_kernels_draw_different_numbers(monkeypatch):
+    from autograder import warm
+
+    drawn = set()
+    try:
+        for _ in range(2):
+            notebook = nbformat.v4.new_notebook(
+                cells=[
+                    nbformat.v4.new_code_cell(
+                        "import random, numpy, torch\n"
+                        "print(random.random(), numpy.random.rand(), torch.rand(1).item())"
+                    )
+                ]
+            )
+            client = NotebookClient(notebook, kernel_name="python3")
+            manager = client.create_kernel_manager()
+            manager.kernel_spec.metadata["kernel_provisioner"] = {
+                "provisioner_name": "warm-provisioner"
+            }
+            client.execute()
+            drawn.update(notebook.cells[0].outputs[0].text.split())
+    finally:
+        warm.shared_zygote(sandbox.NONE).close()
+    assert len(drawn) == 6
