@@ -33,7 +33,7 @@ build: setup figures  ## build lectures/, solutions/, exercises/ and the course 
 figures: setup  ## draw figures/*.svg again
 	@for source in figures/make_*.py; do python $$source || exit 1; done
 
-bench: setup  ## how fast the reference code is, in pairs against PyTorch's own
+bench: setup  ## how fast the reference code and grading are, against PyTorch's and nbgrader's own
 	@python tools/bench.py
 
 sample: setup  ## grade the sample class and show who got what and why

@@ -1,20 +1,28 @@
-"""Measure how fast the course's reference code is, beside PyTorch's own and beside itself.
+"""Measure how fast the course's reference code is, beside PyTorch's own and beside itself, and how
+fast a class is graded, beside stock ``nbgrader autograde``.
 
 Every comparison is made in pairs: ours, theirs, ours, theirs …, so that a machine whose speed
 drifts slows both. A ratio is the median over the pairs; below 1 means that ours is faster.
 """
 
 import argparse
+import os
+import shutil
+import sqlite3
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import torch
 from torch import nn
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
@@ -170,10 +178,81 @@ def bench_reference(pairs: int) -> None:
         print(row.format(name, f"{1000 * seconds:.2f} ms", f"{ratio:.2f}"), flush=True)
 
 
+GRADED = "a5_multi_head_attention"
+SCORES = """
+    select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade
+    join submitted_notebook on grade.notebook_id = submitted_notebook.id
+    join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
+    join base_cell on grade.cell_id = base_cell.id order by 1, 2
+"""
+
+
+def hand_in(course: Path, submissions: int) -> None:
+    """Make a course folder in which a third of the class is right and two thirds made a mistake."""
+    solution = nbformat.read(ROOT / f"solutions/{GRADED}/{GRADED}.ipynb", as_version=4)
+    answers = {
+        cell.metadata.nbgrader.grade_id: cell.source.replace("### BEGIN SOLUTION", "").replace(
+            "### END SOLUTION", ""
+        )
+        for cell in solution.cells
+        if cell.metadata.get("nbgrader", {}).get("solution")
+    }
+    (course / "solutions" / GRADED).mkdir(parents=True)
+    shutil.copy(ROOT / "nbgrader_config.py", course)
+    shutil.copy(ROOT / f"solutions/{GRADED}/{GRADED}.ipynb", course / "solutions" / GRADED)
+    for number in range(submissions):
+        wrong = [None, "split_heads", "merge_heads"][number % 3]
+        notebook = nbformat.read(ROOT / f"exercises/{GRADED}/{GRADED}.ipynb", as_version=4)
+        for cell in notebook.cells:
+            name = cell.metadata.get("nbgrader", {}).get("grade_id")
+            if name in answers:
+                text = answers[name]
+                cell.source = text.replace(".transpose(1, 2)", "") if name == wrong else text
+                cell.source += f"\n# {number}"
+        folder = course / "submitted" / f"student{number:04d}" / GRADED
+        folder.mkdir(parents=True)
+        nbformat.write(notebook, folder / f"{GRADED}.ipynb")
+
+
+def timed(course: Path, *command: str) -> tuple[float, list[tuple]]:
+    """Run a command in a course folder; return its seconds and the scores in the gradebook."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
+    begin = time.perf_counter()
+    subprocess.run(
+        [sys.executable, "-m", *command],
+        cwd=course, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    seconds = time.perf_counter() - begin
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        return seconds, gradebook.execute(SCORES).fetchall()
+
+
+def bench_grading(submissions: int) -> None:
+    """Print how long a class takes, ours and stock nbgrader on the same submissions."""
+    with tempfile.TemporaryDirectory() as folder:
+        ours, stock = Path(folder, "ours"), Path(folder, "stock")
+        hand_in(ours, submissions)
+        hand_in(stock, submissions)
+        seconds, scores = timed(ours, "autograder", "grade", GRADED, "--no-feedback")
+        timed(stock, "nbgrader", "generate_assignment", GRADED, "--create")
+        stock_seconds, stock_scores = timed(stock, "nbgrader", "autograde", GRADED, "--create")
+    each, stock_each = seconds / submissions, stock_seconds / submissions
+    print(f"\ngrading {submissions} submissions of {GRADED}, start included")
+    print(f"python -m autograder grade   {each:6.2f} s each, sandboxed, {os.cpu_count()} workers")
+    print(f"nbgrader autograde           {stock_each:6.2f} s each")
+    print(f"times faster                 {stock_each / each:6.1f}")
+    print(f"same scores                  {'yes' if scores == stock_scores else 'NO'}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=25, help="pairs a row (default 25)")
-    bench_reference(parser.parse_args().pairs)
+    parser.add_argument("--submissions", type=int, default=48, help="to grade; 0 for none")
+    options = parser.parse_args()
+    bench_reference(options.pairs)
+    if options.submissions:
+        bench_grading(options.submissions)
 
 
 if __name__ == "__main__":

@@ -192,3 +192,11 @@ def test_ids_are_readable_unique_and_repeat(tmp_path):
     assert ids == [cell.id for cell in second.cells]
     assert ids[0] == "a-title-1"
     assert ids[1:4] == ["attention_weights", "test_attention_weights", "check_attention_weights"]
+
+
+def test_the_course_has_a_hundred_points():
+    points = 0.0
+    for path in (ROOT / "solutions").glob("*/*.ipynb"):
+        for cell in nbformat.read(path, as_version=4).cells:
+            points += cell.metadata.get("nbgrader", {}).get("points", 0)
+    assert points == 100
