@@ -41,7 +41,7 @@ sample: setup  ## grade the sample class and show who got what and why
 
 grade: setup  ## grade what lies in submitted/: make grade ASSIGNMENT=a2_self_attention
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make grade ASSIGNMENT=a2_self_attention))
-	@python -m autograder grade $(ASSIGNMENT)
+	@python -m autograder grade $(ASSIGNMENT) $(GRADE_FLAGS)
 
 lock: setup  ## resolve requirements.lock again from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import find_all_files
@@ -76,12 +76,28 @@ class Recorder:
         """Record a result, unless this very one is recorded already."""
         if "broken" in result:
             self._give_nothing(student)
-        elif self.recorded.get(student) != key or not self._folder("autograded", student).exists():
+            self._note(student, "")
+        elif not self._has(student, key):
             self._write(student, result)
-            with self.journal.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"student": student, "key": key}) + "\n")
+            self._note(student, key)
             self.new.append(student)
         self.rows[student] = self._row(student, result)
+
+    def _has(self, student: str, key: str) -> bool:
+        """Whether this very result stands in the gradebook and in nbgrader's folder."""
+        if self.recorded.get(student) != key or not self._folder("autograded", student).exists():
+            return False
+        try:
+            self.gradebook.find_submission(self.assignment, student)
+        except MissingEntry:
+            return False
+        return True
+
+    def _note(self, student: str, key: str) -> None:
+        if self.recorded.get(student) != key:
+            with self.journal.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"student": student, "key": key}) + "\n")
+            self.recorded[student] = key
 
     def write_feedback(self) -> None:
         """Make feedback pages for what is new, and for those that lack one."""

@@ -1,5 +1,6 @@
 """A batch that is killed and started again ends as one that was left in peace; warm is like cold."""
 
+import dataclasses
 import os
 import random
 import shutil
@@ -94,6 +95,31 @@ def test_a_batch_that_is_killed_again_and_again_ends_like_an_undisturbed_one(tmp
     scores, pages = outcome(calm)
     assert len(pages) == len(STUDENTS) * COPIES
     assert len(scores) == len({(student, name) for student, name, *_ in scores})
+
+
+def test_what_was_lost_or_spoilt_in_between_is_made_again(tmp_path):
+    course = tmp_path / "course"
+    hand_in(course)
+
+    def grade(*students):
+        return grade_class(course, ASSIGNMENT, lambda *_: None, students, settings)
+
+    settings = dataclasses.replace(SETTINGS, feedback=False)
+    students = ["right_loops_0", "scaled_scores_0"]
+    first = grade(*students)
+    assert grade(*students) == first
+    (course / "gradebook.db").unlink()
+    assert grade(*students) == first
+    shutil.rmtree(course / "autograded" / "right_loops_0")
+    assert grade(*students) == first
+    assert (course / "autograded" / "right_loops_0").exists()
+    # for one day there is no notebook, then the same one again
+    path = course / "submitted" / "right_loops_0" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    text = path.read_text(encoding="utf-8")
+    path.write_text("gone", encoding="utf-8")
+    assert grade("right_loops_0")[0].points == 0
+    path.write_text(text, encoding="utf-8")
+    assert grade("right_loops_0") == first[:1]
 
 
 def test_only_one_run_at_a_time(tmp_path):
