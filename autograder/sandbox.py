@@ -66,14 +66,12 @@ def command(runs: Path) -> list[str]:
     problem = missing()
     if problem:
         raise SandboxError(problem)
-    package = Path(__file__).resolve().parent
-    visible = {Path("/usr"), Path(sys.prefix), Path(sys.base_prefix)}
-    visible |= {package, package.parent / "course_utils"}
+    visible = visible_paths()
     arguments = [
         "bwrap", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-add", "CAP_SYS_ADMIN",
         "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "grading",
         "--die-with-parent", "--new-session", "--dev", "/dev", "--proc", "/proc",
-        "--tmpfs", "/tmp", "--dir", "/box",
+        "--tmpfs", "/tmp", "--dir", "/box", "--dir", "/stash",
     ]  # fmt: skip
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
         path = Path(name)
@@ -85,9 +83,21 @@ def command(runs: Path) -> list[str]:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     for path in sorted(visible):
         arguments += ["--ro-bind", str(path), str(path)]
-    arguments += ["--tmpfs", str(package / "checks")]
+    arguments += ["--tmpfs", str(Path(__file__).resolve().parent / "checks")]
     arguments += ["--bind", str(runs), str(runs), "--chdir", "/tmp", "--"]
     return arguments
+
+
+def visible_paths() -> set[Path]:
+    """What a kernel may read: programs, the Python environment, the course's two packages."""
+    package = Path(__file__).resolve().parent
+    return {
+        Path("/usr"),
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        package,
+        package.parent / "course_utils",
+    }
 
 
 @cache
@@ -138,8 +148,14 @@ def enter(request: dict[str, Any] | None) -> None:
     _unshare(CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC)
     _mount("none", "/", None, MS_REC | MS_PRIVATE)
     _mount(str(run), "/box", None, MS_BIND)
-    _mount("tmpfs", str(run.parent), "tmpfs", MS_NOSUID | MS_NODEV, "size=64k,mode=755")
+    _mount("/tmp", "/stash", None, MS_BIND | MS_REC)
     _mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.disk},mode=777")
+    for path in visible_paths():  # a course, or its Python, may stand below /tmp itself
+        if path.is_relative_to("/tmp"):
+            path.mkdir(parents=True, exist_ok=True)
+            stashed = Path("/stash") / path.relative_to("/tmp")
+            _mount(str(stashed), str(path), None, MS_BIND | MS_REC)
+    _call("umount2", b"/stash", MNT_DETACH)
     for folder in (run, cwd, Path("/tmp/home")):
         folder.mkdir(parents=True, exist_ok=True)
     _mount("/box", str(run), None, MS_BIND)
@@ -216,6 +232,7 @@ def _set_limits(limits: Limits) -> None:
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWPID, CLONE_NEWNET = 0x20000, 0x8000000, 0x20000000, 0x40000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 1, 2, 4, 8, 32
 MS_BIND, MS_REC, MS_PRIVATE = 4096, 16384, 1 << 18
+MNT_DETACH = 2
 PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS, PR_SET_SECCOMP, PR_CAPBSET_DROP = 1, 38, 22, 24
 PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, SECCOMP_MODE_FILTER = 47, 4, 2
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
