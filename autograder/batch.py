@@ -20,7 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from autograder import sandbox
-from autograder.job import Job, Result, write_whole
+from autograder.files import write_whole
+from autograder.job import Job, Result
 
 DEATHS = 2
 # beyond the limit that the worker itself keeps, for starting and deciding
@@ -55,7 +56,8 @@ def run_jobs(
     folder: Path,
     workers: int,
     isolation: str,
-    tell: Callable[[str, Result], None],
+    tell: Callable[[str, str, Result], None],
+    again: bool = False,
 ) -> None:
     """Run jobs in worker processes, and hand each result over as it comes.
 
@@ -64,8 +66,9 @@ def run_jobs(
         folder: where job and result files stand while they are needed.
         workers: how many processes.
         isolation: of the kernels, `sandbox.FULL` or `sandbox.NONE`.
-        tell: called in this thread with a name and its result, once for each job, in the order in
-            which results come.
+        tell: called in this thread with a name, the job's key and its result, once for each job,
+            in the order in which results come.
+        again: also run jobs whose results are kept.
 
     Raises:
         sandbox.SandboxError: full isolation is not to be had here.
@@ -76,11 +79,14 @@ def run_jobs(
     folder.mkdir(parents=True, exist_ok=True)
     waiting: queue.SimpleQueue[tuple[str, Job, Path] | None] = queue.SimpleQueue()
     results: queue.SimpleQueue[tuple[str, Result] | Exception] = queue.SimpleQueue()
+    keys = {name: key_of(job) for name, job in jobs.items()}
     expected = 0
     for name, job in jobs.items():
-        target = folder / f"{key_of(job)}.json"
+        target = folder / f"{keys[name]}.json"
+        if again:
+            target.unlink(missing_ok=True)
         if target.exists():
-            tell(name, json.loads(target.read_text(encoding="utf-8")))
+            tell(name, keys[name], json.loads(target.read_text(encoding="utf-8")))
         else:
             waiting.put((name, job, target))
             expected += 1
@@ -99,7 +105,8 @@ def run_jobs(
             item = results.get()
             if isinstance(item, Exception):
                 raise item
-            tell(*item)
+            name, result = item
+            tell(name, keys[name], result)
     finally:
         stop.set()
         for thread in threads:

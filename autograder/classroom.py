@@ -26,7 +26,8 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
 from autograder import sandbox
-from autograder.batch import key_of, run_jobs
+from autograder.batch import run_jobs
+from autograder.files import plain_files
 from autograder.intake import ReleasedCell, released_cells
 from autograder.job import Job, Result
 from autograder.record import Recorder, Row
@@ -112,14 +113,11 @@ def grade_class(
                     recorder.take(student, "", {"broken": str(problem)})
                     progress(len(recorder.rows), len(students), student)
 
-            def tell(student: str, result: Result) -> None:
-                recorder.take(student, key_of(jobs[student]), result)
+            def tell(student: str, key: str, result: Result) -> None:
+                recorder.take(student, key, result)
                 progress(len(recorder.rows), len(students), student)
 
-            if settings.again:
-                for job in jobs.values():
-                    (kept / f"{key_of(job)}.json").unlink(missing_ok=True)
-            run_jobs(jobs, kept, settings.workers, settings.isolation, tell)
+            run_jobs(jobs, kept, settings.workers, settings.isolation, tell, settings.again)
         if settings.feedback:
             recorder.write_feedback()
     return [recorder.rows[student] for student in students]
@@ -175,9 +173,7 @@ def _job(folder: Path, assignment: str, released: list[ReleasedCell], settings: 
     if problem:
         raise Unreadable(problem)
     files, size = {}, 0
-    for other in sorted(folder.rglob("*")):
-        if other == path or other.is_symlink() or not other.is_file() or other.suffix == ".ipynb":
-            continue
+    for other in plain_files(folder, but=".ipynb"):
         size += other.stat().st_size
         if size > LARGEST_FILES:
             raise Unreadable(

@@ -29,6 +29,7 @@ from nbgrader.preprocessors import LimitOutput
 
 from autograder import sandbox, warm
 from autograder.execute import Execute
+from autograder.files import write_whole
 from autograder.intake import ReleasedCell, restore
 
 Job = dict[str, Any]
@@ -96,7 +97,7 @@ def run_job(job: Job) -> Result:
         "verdicts": {name: verdict.as_dict() for name, verdict in runner.verdicts.items()},
         "restored": restored,
         "remark": f"the notebook took more than {job['seconds']:g} seconds"
-        if late.finished.is_set() and executed - prepared >= job["seconds"]
+        if executed - prepared >= job["seconds"]
         else "",
         "seconds": {"prepare": prepared - began, "run": executed - prepared},
     }
@@ -119,16 +120,6 @@ def serve() -> None:
             result = {"broken": f"grading stopped with {type(error).__name__}: {error}"[:500]}
         write_whole(target, json.dumps(result))
         print("done", flush=True)
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there complete or not at all."""
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
 
 
 def main() -> None:

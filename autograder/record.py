@@ -17,9 +17,9 @@ from typing import Any
 from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
-from nbgrader.utils import find_all_files
 
 from autograder.checks import load
+from autograder.files import copy_files
 from autograder.job import Result
 
 
@@ -114,12 +114,7 @@ class Recorder:
         shutil.rmtree(aside, ignore_errors=True)
         submitted, source = self._folder("submitted", student), self.course / "solutions"
         for folder in (submitted, source / self.assignment):
-            for name in find_all_files(str(folder), ["*.ipynb"]):
-                path = Path(name)
-                if path.is_file() and not path.is_symlink():
-                    place = aside / path.relative_to(folder)
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copyfile(path, place)
+            copy_files(folder, aside, but=".ipynb")
         aside.mkdir(parents=True, exist_ok=True)
         (aside / f"{self.assignment}.ipynb").write_text(result["notebook"], encoding="utf-8")
         target = self._folder("autograded", student)

@@ -28,6 +28,7 @@ from jupyter_client.provisioning import LocalProvisioner
 from traitlets import DottedObjectName, Instance, Type
 
 from autograder import sandbox
+from autograder.files import copy_files
 
 SECONDS_TO_IMPORT = 120
 WORK = Path("/tmp/work")  # where a sandboxed kernel finds its files
@@ -54,7 +55,8 @@ class Zygote:
         walls = sandbox.command(self.runs) if isolation == sandbox.FULL else []
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        environment.setdefault("MPLCONFIGDIR", "/tmp/matplotlib") if walls else None
+        if walls:
+            environment.setdefault("MPLCONFIGDIR", "/tmp/matplotlib")
         with theirs:
             self.process = subprocess.Popen(
                 [*walls, sys.executable, "-P", "-m", "autograder.zygote", str(theirs.fileno())],
@@ -132,12 +134,6 @@ class Fork:
         if self.returncode is not None:
             self.line.close()
 
-    def wait(self) -> int:
-        self.line.setblocking(True) if self.returncode is None else None
-        while self.returncode is None:
-            self._take(self.line.recv(256))
-        return self.returncode
-
     async def wait_async(self) -> int:
         while self.returncode is None:
             self._take(await asyncio.get_running_loop().sock_recv(self.line, 256))
@@ -150,9 +146,6 @@ class Fork:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
-
-    def terminate(self) -> None:
-        self.send_signal(signal.SIGTERM)
 
 
 _zygote: Zygote | None = None
@@ -286,15 +279,6 @@ class QuickManager(AsyncKernelManager):
 
     client_class = DottedObjectName("autograder.warm.QuickClient")
     client_factory = Type(klass=QuickClient)
-
-
-def copy_files(source: Path, target: Path) -> None:
-    """Copy the plain files below a folder; links, pipes and devices stay where they are."""
-    for path in sorted(source.rglob("*")):
-        if path.is_file() and not path.is_symlink():
-            place = target / path.relative_to(source)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(path, place)
 
 
 def _arguments_of_ipykernel(cmd: list[str]) -> list[str] | None:
