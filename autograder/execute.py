@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import base64
+from uuid import uuid4
 
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbconvert.exporters.exporter import ResourcesDict
@@ -16,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_output
 from nbgrader.preprocessors import Execute as NbGraderExecute
 
 from autograder.checks import load
-from autograder.probe import ANSWERS_MIME
+from autograder.probe import ANSWERS_MIME, TARGET
 from autograder.report import as_bundle
 from autograder.verdict import PartVerdict, decide, nothing
 
@@ -37,6 +38,7 @@ class Execute(NbGraderExecute):
         self.verdicts: dict[str, PartVerdict] = {}
         self._cells: list[str] = []
         self._died = ""
+        self._listening = False
         return super().preprocess(nb, resources)
 
     def preprocess_cell(
@@ -70,6 +72,12 @@ class Execute(NbGraderExecute):
                 "nor when it was asked to. Is there a loop without an end?"
             )
 
+    def _send(self, message: bytes) -> None:
+        """Put a message for the probe before the next cell, on the channel that cells go."""
+        opening = {"comm_id": uuid4().hex, "target_name": TARGET, "data": {}}
+        channel = self.kc.shell_channel.socket
+        self.kc.session.send(channel, "comm_open", opening, buffers=[message])
+
     def _decide(
         self, cell: NotebookNode, name: str, part_name: str, resources: ResourcesDict, index: int
     ) -> None:
@@ -77,8 +85,12 @@ class Execute(NbGraderExecute):
         part = assignment.part(part_name)
 
         def probe(message: bytes) -> bytes:
-            text = base64.b64encode(message).decode()
-            request = new_code_cell(f"from autograder.probe import serve\nserve({text!r})")
+            if not self._listening:
+                listen = new_code_cell("from autograder.probe import listen\nlisten()")
+                self._run(listen, resources, index)
+                self._listening = True
+            self._send(message)
+            request = new_code_cell("from autograder.probe import serve\nserve()")
             self._run(request, resources, index)
             return _answers(request)
 

@@ -7,7 +7,8 @@ import hashlib
 import inspect
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,10 @@ class Try:
         return self.report["status"] == "returned" and not isinstance(value, bool)
 
 
+# what was tried, and what was wrong with it
+Evidence = list[tuple[Try, str | None]]
+
+
 def seed_of(assignment: str, cells: Iterable[str]) -> int:
     """A seed that differs by submission and can be computed again from it."""
     digest = hashlib.sha256("\0".join([assignment, *cells]).encode("utf-8", "replace"))
@@ -122,23 +127,21 @@ def decide(
             f"This part uses `{used}`, which is the answer itself. Write it with the operations of "
             "the lecture instead; everything you have around it can stay.",
         )
-    seed = seed_of(f"{assignment.name}/{part.name}", cells)
-    verdict = _decide_once(part, probe, seed, {}, cells)
+    trial = Trial(part, seed_of(f"{assignment.name}/{part.name}", cells), cells)
+    verdict, evidence = trial.run(probe, {})
     broken = tuple(name for name in part.may_call if name in set(failed_before))
-    if verdict.right or not broken:
-        return verdict
-    again = _decide_once(part, probe, seed, {name: part.stand_ins for name in broken}, cells)
-    if again.earned <= verdict.earned:
-        return verdict
-    names = " and ".join(f"`{name}`" for name in broken)
-    return PartVerdict(
-        **{
-            **vars(again),
-            "stood_in": broken,
-            "remark": f"{names} did not earn all points, so this part was decided with our {names} "
-            "in its place: an error is charged once.",
-        }
-    )
+    if not verdict.right and broken:
+        again, new_evidence = trial.run(probe, {name: part.stand_ins for name in broken})
+        if again.earned > verdict.earned:
+            names = " and ".join(f"`{name}`" for name in broken)
+            evidence = new_evidence
+            verdict = replace(
+                again,
+                stood_in=broken,
+                remark=f"{names} did not earn all points, so this part was decided with our "
+                f"{names} in its place: an error is charged once.",
+            )
+    return replace(verdict, mistakes=_named(part, evidence))
 
 
 def nothing(part: Part, remark: str) -> PartVerdict:
@@ -164,47 +167,68 @@ def _why_missing(name: str, cells: list[str]) -> str:
     return f"No `{name}`: no cell defines it. Was the cell deleted, or the name changed?"
 
 
-def _decide_once(
-    part: Part, probe: Probe, seed: int, replace: dict[str, str], cells: list[str]
-) -> PartVerdict:
-    plan = [(step, case) for step in part.steps for case in step.cases]
-    requests = [
-        {**_request(part, case, seed + 7919 * number), "replace": replace}
-        for number, (_, case) in enumerate(plan)
-    ]
-    try:
-        reports = decode(probe(encode(requests)))
-    except WireError as error:
-        return nothing(part, f"The answers of this part could not be read: {error}.")
-    if not _well_formed(reports, len(plan)):
-        return nothing(part, "The answers of this part are not those that were asked for.")
-    if all(report["status"] == "missing" for report in reports):
-        return nothing(part, _why_missing(part.name, cells))
-    if all(_unanswered(report) for report in reports):
-        return nothing(part, "This part is not answered yet.")
-    expected = [
-        _attempt(part.reference, {**request, "training": False} if case.random else request)
-        for (_, case), request in zip(plan, requests, strict=True)
-    ]
-    tries = [
-        Try(case, request, right, report)
-        for (_, case), request, right, report in zip(plan, requests, expected, reports, strict=True)
-    ]
-    problems = [_problem(step, item) for (step, _), item in zip(plan, tries, strict=True)]
-    steps = []
-    for step in part.steps:
-        failures = [
-            (case, problem)
-            for (owner, case), problem in zip(plan, problems, strict=True)
-            if owner is step and problem
+class Trial:
+    """A part of one submission, tried with the same inputs once or twice.
+
+    Args:
+        part: the part to decide.
+        seed: of the inputs.
+        cells: source of the student's code cells.
+    """
+
+    def __init__(self, part: Part, seed: int, cells: list[str]) -> None:
+        self.part, self.cells = part, cells
+        self.plan = [(step, case) for step in part.steps for case in step.cases]
+        self.requests = [
+            _request(part, case, seed + 7919 * number) for number, (_, case) in enumerate(self.plan)
         ]
-        if failures:
-            case, problem = failures[0]
-            steps.append(StepVerdict(step.asks, 0.0, step.points, case.label, problem))
-        else:
-            steps.append(StepVerdict(step.asks, step.points, step.points))
-    mistakes = _named(part, tries, problems) if any(problems) else ()
-    return PartVerdict(part.name, part.signature, tuple(steps), mistakes, reads=part.reads)
+
+    @cached_property
+    def expected(self) -> list[Report]:
+        """What the reference does in each case."""
+        return [
+            _attempt(
+                self.part.reference, {**request, "training": False} if case.random else request
+            )
+            for (_, case), request in zip(self.plan, self.requests, strict=True)
+        ]
+
+    def run(self, probe: Probe, stand_ins: dict[str, str]) -> tuple[PartVerdict, Evidence]:
+        """Ask the probe, and award the steps; ``stand_ins`` maps names to modules of ours."""
+        part, plan = self.part, self.plan
+        requests = [{**request, "replace": stand_ins} for request in self.requests]
+        try:
+            reports = decode(probe(encode(requests)))
+        except WireError as error:
+            return nothing(part, f"The answers of this part could not be read: {error}."), []
+        if not _well_formed(reports, len(plan)):
+            return nothing(part, "The answers of this part are not those that were asked for."), []
+        if all(report["status"] == "missing" for report in reports):
+            return nothing(part, _why_missing(part.name, self.cells)), []
+        if all(_unanswered(report) for report in reports):
+            return nothing(part, "This part is not answered yet."), []
+        tries = [
+            Try(case, request, right, report)
+            for (_, case), request, right, report in zip(
+                plan, self.requests, self.expected, reports, strict=True
+            )
+        ]
+        evidence = [
+            (item, _problem(step, item)) for (step, _), item in zip(plan, tries, strict=True)
+        ]
+        steps = []
+        for step in part.steps:
+            failures = [
+                (case, problem)
+                for (owner, case), (_, problem) in zip(plan, evidence, strict=True)
+                if owner is step and problem
+            ]
+            if failures:
+                case, problem = failures[0]
+                steps.append(StepVerdict(step.asks, 0.0, step.points, case.label, problem))
+            else:
+                steps.append(StepVerdict(step.asks, step.points, step.points))
+        return PartVerdict(part.name, part.signature, tuple(steps), reads=part.reads), evidence
 
 
 def _well_formed(reports: Any, number: int) -> bool:
@@ -401,7 +425,7 @@ def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
     return None
 
 
-def _named(part: Part, tries: list[Try], problems: list[str | None]) -> tuple[tuple[str, str], ...]:
+def _named(part: Part, evidence: Evidence) -> tuple[tuple[str, str], ...]:
     """The named mistake that explains what came back, as ((name, sentence),), or nothing.
 
     Best is a mistake that does what the student's code did in every case, right or wrong. Where
@@ -409,11 +433,11 @@ def _named(part: Part, tries: list[Try], problems: list[str | None]) -> tuple[tu
     different mistakes rarely give the same numbers. A case counts as wrong if it was judged wrong
     and its value shows it; what is right in a form of its own says nothing about a mistake.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in tries):
+    if any(item.report["status"] in ("timeout", "missing") for item, _ in evidence):
         return ()
     judged = [
         (item, problem)
-        for item, problem in zip(tries, problems, strict=True)
+        for item, problem in evidence
         if not item.case.gradient and not item.case.random
     ]
     tries = [item for item, _ in judged]
@@ -424,9 +448,9 @@ def _named(part: Part, tries: list[Try], problems: list[str | None]) -> tuple[tu
     ]
     if not wrong:
         return ()
-    for evidence in (tries, wrong) if any(item.tells() for item in wrong) else (tries,):
+    for explained in (tries, wrong) if any(item.tells() for item in wrong) else (tries,):
         for mistake in part.mistakes:
-            if all(_explains(mistake.answer, item) for item in evidence):
+            if all(_explains(mistake.answer, item) for item in explained):
                 return ((mistake.name, mistake.says),)
     return ()
 

@@ -10,7 +10,9 @@ It stays single-threaded and makes no ZMQ context and no tensor operation, so th
 
 from __future__ import annotations
 
+import gc
 import importlib.util
+import inspect
 import json
 import os
 import random
@@ -20,11 +22,13 @@ import socket
 import sys
 import threading
 import time
+import types
 from typing import Any
 
 from autograder import sandbox
 
 LARGEST_REQUEST = 1 << 20
+CELLS = "/tmp/ipykernel_"  # how file names of cells begin
 
 
 # what notebooks and kernels import, also what they import late
@@ -46,12 +50,48 @@ def import_everything() -> None:
         importlib.import_module(name)
 
 
+def warm_up() -> None:
+    """Fill caches that every kernel would otherwise fill for itself, and spare it idle work."""
+    import torch
+    from IPython.core.interactiveshell import InteractiveShell
+    from IPython.core.ultratb import FormattedTB
+
+    from course_utils.signoff import installed_packages
+
+    installed_packages()
+    inspect.getmodule = module_of
+    # IPython formats each traceback a second time, for a history that ends with the kernel
+    InteractiveShell._format_exception_for_storage = lambda *_: None
+    try:
+        torch.nn.Linear(1, 1, device="meta")(None)  # no tensor is computed
+    except TypeError:
+        # a traceback reads and analyses the whole files that it passes through
+        FormattedTB("Context").structured_traceback(*sys.exc_info())
+
+
+_getmodule = inspect.getmodule
+
+
+def module_of(thing: Any, _filename: str | None = None) -> types.ModuleType | None:
+    """What `inspect.getmodule` returns; it goes through all modules before it finds that a cell is none.
+
+    For a traceback it is called some ten times with each frame.
+    """
+    code = thing.f_code if isinstance(thing, types.FrameType) else thing
+    if isinstance(code, types.CodeType) and code.co_filename.startswith(CELLS):
+        return None
+    return _getmodule(thing, _filename)
+
+
 def main(descriptor: int) -> None:
     """Serve requests until the other end of the socket is closed."""
     import_everything()
+    warm_up()
     if threading.active_count() > 1:
         others = [thread.name for thread in threading.enumerate()][1:]
         raise RuntimeError(f"an import has started threads ({', '.join(others)}): no safe fork")
+    gc.collect()
+    gc.freeze()  # a kernel's garbage collector need not go through all that was imported
     requests = socket.socket(fileno=descriptor)
     requests.send(b"ready")
     Zygote(requests).serve()

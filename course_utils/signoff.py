@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 PACKAGES = ("torch", "numpy", "matplotlib", "nbgrader")
@@ -37,15 +38,19 @@ def signoff():
     print(
         f"System    {platform.system()} on {platform.machine()}, Python {platform.python_version()}"
     )
-    print(f"Packages  {', '.join(_installed())}")
+    print(f"Packages  {', '.join(installed_packages())}")
     print(
         f"Digest    {digest_of(cells)} of the {sum(bool(cell.strip()) for cell in cells)} cells run"
     )
 
 
-def _installed():
+@cache
+def installed_packages():
+    """The packages a notebook stands on, each as a string "name version"."""
+    found = []
     for package in PACKAGES:
         try:
-            yield f"{package} {version(package)}"
+            found.append(f"{package} {version(package)}")
         except PackageNotFoundError:
             continue
+    return found

@@ -84,9 +84,13 @@ def attending(
     d_model: int,
     heads: int,
     mask: Callable[[torch.Generator], Tensor] | None = None,
+    loudness: float = 1.0,
     **build: Any,
 ) -> Callable[..., Build]:
-    """Draws query, key and value for a module; without ``keys``, all three are one sequence."""
+    """Draws query, key and value for a module; without ``keys``, all three are one sequence.
+
+    Query and key are multiplied by ``loudness``, so that the scores grow with its square.
+    """
 
     def draw(generator: torch.Generator) -> Build:
         def sequence(length: int) -> Tensor:
@@ -96,7 +100,7 @@ def attending(
         if keys is None:
             arguments = [sequence(queries)] * 3
         else:
-            arguments = [sequence(queries), sequence(keys), sequence(keys)]
+            arguments = [loudness * sequence(queries), loudness * sequence(keys), sequence(keys)]
         if mask is not None:
             arguments.append(mask(generator))
         return Build(construct=(d_model, heads), arguments=arguments, **build)
@@ -115,9 +119,20 @@ def refused(d_model: int, heads: int) -> Case:
 
 # ------------------------------------------------------------------------------ what decides
 
+NEARLY_HIDDEN = 1e-3  # a hidden weight below this comes from a score that is not low enough
 
-def output_agrees(expected: tuple, got: Any) -> str | None:
-    """Compare the output; whether weights stand beside it is another step's matter."""
+
+def output_agrees(expected: tuple | list, got: Any) -> str | None:
+    """Compare the output; whether weights stand beside it is another step's matter.
+
+    A list is what a module gave that was called several times.
+    """
+    if isinstance(expected, list):
+        for number, (wanted, item) in enumerate(zip(expected, got, strict=True), 1):
+            problem = output_agrees(wanted, item)
+            if problem:
+                return f"in call {number} of the same module with the same inputs, {problem}"
+        return None
     if isinstance(got, tuple | list) and got:
         got = got[0]
     problem = values_agree(expected[0], got)
@@ -161,12 +176,15 @@ def _empty_rows_are_zero(wanted: Tensor, found: Tensor) -> str | None:
             "a query may attend to nothing here, and its weights are NaN: all its scores are minus "
             "infinity, so the softmax divides 0 by 0. Its weights should be 0"
         )
-    if (rows != 0).any():
-        return (
-            f"a query may attend to nothing here, so its weights should be 0; yours are "
-            f"{numbers(rows[0])}. If all its scores are the same, what does a softmax make of them?"
-        )
-    return None
+    wrong = rows[(rows != 0).any(dim=-1)]
+    if len(wrong) == 0:
+        return None
+    alike = torch.allclose(wrong[0], wrong[0, :1])
+    return (
+        "a query may attend to nothing here, so its weights should be 0; yours are "
+        f"{numbers(wrong[0])}"
+        f"{'. What does a softmax make of scores that are all the same?' if alike else ''}"
+    )
 
 
 def _hidden_keys_are_zero(wanted: Tensor, found: Tensor) -> str | None:
@@ -177,9 +195,11 @@ def _hidden_keys_are_zero(wanted: Tensor, found: Tensor) -> str | None:
     where = f"in sentence {b}, head {h}, query {t} (counting from 0), key {s}"
     if wanted[b, h, t, s] != 0:
         return f"{where} is visible, but its weight is 0"
+    weight = float(found[b, h, t, s])
+    nearly = "A score of minus infinity has the weight 0; a large negative one does not always"
     return (
-        f"{where} is hidden, but its weight is {float(found[b, h, t, s]):.3g} and not exactly 0. A "
-        "score of minus infinity has the weight 0; a large negative one does not always"
+        f"{where} is hidden, but its weight is {weight:.3g} and not exactly 0"
+        f"{f'. {nearly}' if weight < NEARLY_HIDDEN else ''}"
     )
 
 
@@ -241,6 +261,18 @@ def split_into_heads_of_width_h(x: Tensor, num_heads: int) -> Tensor:
 
 def split_and_turned(x: Tensor, num_heads: int) -> Tensor:
     return attention.split_heads(x, num_heads).transpose(2, 3)
+
+
+def split_without_an_axis_for_one_head(x: Tensor, num_heads: int) -> Tensor:
+    return x if num_heads == 1 else attention.split_heads(x, num_heads)
+
+
+def split_and_squeezed(x: Tensor, num_heads: int) -> Tensor:
+    return attention.split_heads(x, num_heads).squeeze()
+
+
+def split_and_squeezed_in_front(x: Tensor, num_heads: int) -> Tensor:
+    return attention.split_heads(x, num_heads).squeeze(0)
 
 
 def split_into_a_tuple(x: Tensor, num_heads: int) -> tuple[Tensor, ...]:
@@ -472,6 +504,21 @@ class MeanOfWeights(InSteps):
         return super().finish(context, weights.mean(dim=1))
 
 
+class WithoutAnAxisForOneHead(InSteps):
+    def finish(self, context, weights):
+        return super().finish(context, weights.squeeze(1))
+
+
+class Squeezed(InSteps):
+    def finish(self, context, weights):
+        return tuple(item.squeeze() for item in super().finish(context, weights))
+
+
+class SqueezedInFront(InSteps):
+    def finish(self, context, weights):
+        return tuple(item.squeeze(0) for item in super().finish(context, weights))
+
+
 class ScoresForWeights(InSteps):
     def weigh(self, scores, mask):
         self.scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
@@ -502,8 +549,32 @@ class MaskAfterSoftmax(InSteps):
 
 
 class ZeroForMinusInfinity(InSteps):
+    low = 0.0
+
     def weigh(self, scores, mask):
-        return (scores if mask is None else scores * mask).softmax(dim=-1)
+        return (scores if mask is None else scores.masked_fill(~mask, self.low)).softmax(dim=-1)
+
+
+class NearlyZeroForMinusInfinity(ZeroForMinusInfinity):
+    """-1e9 was meant."""
+
+    low = 1e-9
+
+
+class LiteralSoftmax(InSteps):
+    def weigh(self, scores, mask):
+        e = self.shifted(scores).exp()
+        if mask is not None:
+            e = e * mask
+        return e / e.sum(dim=-1, keepdim=True)
+
+    def shifted(self, scores):
+        return scores
+
+
+class OneMaximumForAll(LiteralSoftmax):
+    def shifted(self, scores):
+        return scores - scores.max()
 
 
 class MaskWithOneMoreAxis(InSteps):
@@ -551,9 +622,17 @@ OVER_HEADS = (
     "Your weights sum to one over the heads. Within each head, a query shares out its attention "
     "over the keys: which axis of (B, H, T, S) is that?"
 )
+HIDDEN_AS_ZERO = (
+    "A hidden score became 0, or as good as 0 (1e-9 is not -1e9), and exp(0) = 1 is a weight like "
+    "any other. Which score has the weight 0?"
+)
 OVER_QUERIES = (
     "Your weights sum to one over the queries. Each query shares out its attention over the keys: "
     "which axis of (B, H, T, S) is that?"
+)
+DROPPED = (
+    "An axis of length 1 is missing, that of a single head, sentence or word. It stays, so that "
+    "whoever uses your result can count on its axes. Is there a squeeze, or a special case?"
 )
 
 split_heads = Part(
@@ -612,11 +691,14 @@ split_heads = Part(
             "Your result is (B, H, d_k, T): within a head, words stand in the columns. They stay in "
             "the rows, (B, H, T, d_k); only the product of queries and keys turns one of the two.",
         ),
+        Mistake("an axis of length 1 dropped", split_without_an_axis_for_one_head, DROPPED),
+        Mistake("an axis of length 1 dropped", split_and_squeezed, DROPPED),
+        Mistake("an axis of length 1 dropped", split_and_squeezed_in_front, DROPPED),
         Mistake(
-            "heads in a tuple",
+            "heads one by one",
             split_into_a_tuple,
-            "Every head is right, but they come one by one. One tensor with an axis for the heads "
-            "is asked, (B, H, T, d_k), so that later steps need no loop.",
+            "Every head is right, but they come as several tensors. One tensor with an axis for the "
+            "heads is asked, (B, H, T, d_k), so that later steps need no loop.",
         ),
         Mistake(
             "heads in front of the batch",
@@ -727,6 +809,11 @@ multi_head_attention = Part(
                 Case("one sentence, T=5, d_model=12, H=3", attending(1, 5, None, 12, 3)),
                 Case("two sentences, T=4, d_model=10, H=2", attending(2, 4, None, 10, 2)),
                 Case("a single head, d_model=7", attending(2, 3, None, 7, 1)),
+                Case(
+                    "the same module used twice, T=4, d_model=10, H=2",
+                    attending(2, 4, None, 10, 2, times=2),
+                    random=True,  # a list of results tells nothing more about a mistake
+                ),
             ),
             judge=output_agrees,
         ),
@@ -750,7 +837,9 @@ multi_head_attention = Part(
             "masks of every shape: hidden keys get weight 0, visible ones still sum to one",
             1,
             (
-                Case("a causal mask (T, T), T=4", attending(2, 4, None, 8, 2, causal(4))),
+                # with as many heads as words, a mask (T, 1, T) answers wrongly where it stops with
+                # an error elsewhere, so that not every error over a mask is taken for this mistake
+                Case("a causal mask (T, T), T=4, H=4", attending(2, 4, None, 8, 4, causal(4))),
                 Case(
                     "padding (B, 1, 1, S), T=3, S=5, H=4",
                     attending(2, 3, 5, 12, 4, padding(5, 3, 4)),
@@ -804,10 +893,15 @@ multi_head_attention = Part(
             judge=something_works,
         ),
         Step(
-            "float64, untouched inputs, any memory layout, train mode, gradients everywhere",
+            "float64, large scores, untouched inputs, any memory layout, train mode, gradients "
+            "everywhere",
             1,
             (
                 Case("float64", attending(2, 3, 5, 8, 2, dtype=torch.float64)),
+                Case(
+                    "float64 with query and key 50 times as large",
+                    attending(2, 3, 5, 8, 2, loudness=50.0, dtype=torch.float64),
+                ),
                 Case(
                     "float64 with a mask",
                     attending(2, 3, 5, 8, 2, scattered(3, 5), dtype=torch.float64),
@@ -952,6 +1046,9 @@ multi_head_attention = Part(
             WeightsFirst,
             "You return the weights first. The course returns (output, weights).",
         ),
+        Mistake("an axis of length 1 dropped", WithoutAnAxisForOneHead, DROPPED),
+        Mistake("an axis of length 1 dropped", Squeezed, DROPPED),
+        Mistake("an axis of length 1 dropped", SqueezedInFront, DROPPED),
         Mistake(
             "weights averaged over the heads",
             MeanOfWeights,
@@ -988,11 +1085,20 @@ multi_head_attention = Part(
             "Hidden weights are zero, but the visible ones no longer sum to one: the softmax had "
             "already shared out attention among all keys. Hide the scores before the softmax.",
         ),
+        Mistake("hidden scores set to 0", ZeroForMinusInfinity, HIDDEN_AS_ZERO),
+        Mistake("hidden scores set to 0", NearlyZeroForMinusInfinity, HIDDEN_AS_ZERO),
         Mistake(
-            "scores multiplied by the mask",
-            ZeroForMinusInfinity,
-            "A hidden score became 0, and exp(0) = 1 is a weight like any other. Which score has the "
-            "weight 0?",
+            "softmax that overflows",
+            LiteralSoftmax,
+            "With small scores all is right; the exponential of a large one is infinite, and infinity "
+            "divided by infinity is NaN. What may be subtracted from a row of scores without changing its "
+            "weights (assignment 3)?",
+        ),
+        Mistake(
+            "one maximum subtracted from all rows",
+            OneMaximumForAll,
+            "Your softmax subtracts the largest score of the whole tensor. In a row far below it, all "
+            "exponentials become 0, and 0 divided by 0 is NaN. Each row has a largest score of its own.",
         ),
         Mistake(
             "one more axis for the mask",

@@ -52,6 +52,15 @@ def words(
     return draw
 
 
+def made_in_order(length: int) -> Callable[..., Build]:
+    """A PositionalEncoding made without naming its arguments, for 5 positions."""
+
+    def draw(generator: torch.Generator) -> Build:
+        return Build((4, 0.0, 5), arguments=[torch.randn(2, length, 4, generator=generator)])
+
+    return draw
+
+
 def new(*arguments: Any, method: str | None = None) -> Callable[..., Build]:
     """A new PositionalEncoding of width 6 for 7 positions, to be looked into."""
     return lambda generator: Build((6,), {"max_len": 7}, list(arguments), method)
@@ -87,8 +96,25 @@ def in_single_precision(expected: Tensor, got: Any) -> str | None:
 
 
 def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> str | None:
-    """Judges a sum, and what a new module holds."""
-    return _holdings(got) if isinstance(expected, dict) else values_agree(expected, got)
+    """Judges a sum (B, T, D), what a new module holds, and its table (max_len, D)."""
+    if isinstance(expected, dict):
+        return _holdings(got)
+    return _lacking(expected, got) if expected.dim() == 2 else values_agree(expected, got)
+
+
+def _lacking(table: Tensor, got: Any) -> str | None:
+    """A number of the table that a tensor of whatever shape does not hold, if there is one."""
+    if not isinstance(got, Tensor):
+        return f"the buffer `pe` of a new module should hold the table, and is {kind_of(got)}"
+    wanted, found = table.double().reshape(-1, 1), got.double().reshape(1, -1)
+    there = ((wanted - found).abs() <= 1e-3).any(dim=1)
+    if there.all():
+        return None
+    missing = float(wanted[~there][0])
+    return (
+        "the buffer `pe` of a new module should hold the table, but it does not: "
+        f"{missing:.4g}, for instance, is nowhere in it"
+    )
 
 
 def _holdings(got: Any) -> str | None:
@@ -303,12 +329,28 @@ def transposed(length: int, d_model: int) -> Tensor:
     return encoding(length, d_model).T
 
 
+def two_exponents_a_pair(length: int, d_model: int) -> Tensor:
+    angles = torch.arange(length).double().unsqueeze(1)
+    angles = angles / 10000 ** (2 * torch.arange(d_model).double() / d_model)
+    is_even = torch.arange(d_model) % 2 == 0
+    return torch.where(is_even, angles.sin(), angles.cos()).float()
+
+
 def in_float64(length: int, d_model: int) -> Tensor:
+    angles = torch.arange(length).double().unsqueeze(1) / 10000 ** (evens(d_model) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
+
+
+def turned_into_float64(length: int, d_model: int) -> Tensor:
     return encoding(length, d_model).double()
 
 
 def width_rounded_up(length: int, d_model: int) -> Tensor:
     return encoding(length, d_model + d_model % 2)[:, :d_model]
+
+
+def exponent_rounded_down(length: int, d_model: int) -> Tensor:
+    return interleaved(length, d_model, evens(d_model) / max(d_model - d_model % 2, 1))
 
 
 def width_rounded_down(length: int, d_model: int) -> Tensor:
@@ -319,6 +361,12 @@ def last_column_empty(length: int, d_model: int) -> Tensor:
     table = torch.zeros(length, d_model)
     even = d_model - d_model % 2
     table[:, :even] = encoding(length, even)
+    return table
+
+
+def last_column_left_out(length: int, d_model: int) -> Tensor:
+    table = encoding(length, d_model)
+    table[:, d_model - d_model % 2 :] = 0
     return table
 
 
@@ -596,7 +644,14 @@ positional_encoding = Part(
             "Your even columns hold cosines and your odd ones sines. It is the other way round: at "
             "position 0, the first numbers are 0, 1, 0, 1.",
         ),
-        Mistake(
+        *both_ways(
+            "number of the column for k",
+            two_exponents_a_pair,
+            "Your exponent is twice the number of the column, divided by d_model. It is twice the "
+            "number of the pair: columns 2 and 3 are pair 1, so both have the exponent "
+            "2 / d_model. A loop over 0, 2, 4, … already counts 2k.",
+        ),
+        *both_ways(
             "an angle of its own for each column",
             exponent_of_its_own,
             "Your cosines have another angle than the sines to their left. Columns 2k and 2k + 1 "
@@ -630,16 +685,25 @@ positional_encoding = Part(
             transposed,
             "Your result is (d_model, length). Rows are positions: (length, d_model).",
         ),
-        Mistake(
-            "float64 returned",
-            in_float64,
-            "The numbers are right, but they are float64. Computing in float64 is fine (at far "
-            "positions even better); turn the result into float32 at the end.",
+        *(
+            Mistake(
+                "float64 returned",
+                answer,
+                "The numbers are right, but they are float64. Computing in float64 is fine (at far "
+                "positions even better); turn the result into float32 at the end.",
+            )
+            for answer in (in_float64, turned_into_float64)
         ),
         Mistake(
             "odd width treated like the next even one",
             width_rounded_up,
             "At an odd width, your exponents divide by d_model + 1. They divide by d_model itself, "
+            "whatever it is.",
+        ),
+        Mistake(
+            "odd width treated like the even one below",
+            exponent_rounded_down,
+            "At an odd width, your exponents divide by d_model − 1. They divide by d_model itself, "
             "whatever it is.",
         ),
         Mistake(
@@ -653,6 +717,12 @@ positional_encoding = Part(
             last_column_empty,
             "At an odd width you make the table of the even width below and add zeros. The last "
             "column is a sine, and all exponents divide by d_model itself.",
+        ),
+        Mistake(
+            "last column empty at odd widths",
+            last_column_left_out,
+            "At an odd width your last column is zero. It is a sine: there is one more of them "
+            "than there are cosines.",
         ),
     ),
     reads=("lecture 6, on sinusoids", f"{LECTURE}#3.-Sinusoids"),
@@ -699,6 +769,7 @@ PositionalEncoding = Part(
                     raises=("TypeError",),
                 ),
                 Case("a single word, B=T=1", words(1, 1, 6, dropout=0.0, max_len=7)),
+                silent("the buffer `pe`", new("pe", method="get_buffer")),
             ),
             judge=holds_a_table_that_is_not_trained,
         ),
@@ -728,8 +799,13 @@ PositionalEncoding = Part(
             (
                 Case("T=1, max_len=1", words(1, 1, 4, dropout=0.0, max_len=1)),
                 silent("T=6, max_len=5", words(2, 6, 4, max_len=5), raises=("ValueError",)),
-                silent("T=3, max_len=1", words(2, 3, 4, max_len=1), raises=("ValueError",)),
+                silent(
+                    "T=3, max_len=1, train mode",
+                    words(2, 3, 4, training=True, max_len=1),
+                    raises=("ValueError",),
+                ),
                 silent("T=5, max_len=5", words(1, 5, 4, dropout=0.0, max_len=5)),
+                silent("T=5, made by `PositionalEncoding(4, 0.0, 5)`", made_in_order(5)),
                 silent("T=5000, with max_len left out", words(1, 5000, 2, dropout=0.0)),
                 silent("T=5001, with max_len left out", words(1, 5001, 2), raises=("ValueError",)),
             ),
