@@ -363,6 +363,16 @@ class DividedByHeadWidth(InSteps):
         return query.shape[-1]
 
 
+class RootOfLength(InSteps):
+    def divisor(self, query):
+        return math.sqrt(query.shape[-2])
+
+
+class RootOfNumberOfHeads(InSteps):
+    def divisor(self, query):
+        return math.sqrt(query.shape[1])
+
+
 class SplitByReshapeAlone(InSteps):
     def split(self, x):
         return split_by_reshape_alone(x, self.num_heads)
@@ -617,6 +627,10 @@ RESHAPED_OUT = (
 INTERLEAVED = (
     "Your head h holds the features h, h + H, h + 2H and so on. The text gives each head neighbours: "
     "h · d_k to (h + 1) · d_k - 1. In which order do H and d_k stand when you cut a row?"
+)
+OTHER_AXIS = (
+    "Your numbers match scores divided by the root of the query's length or of the number of heads. "
+    "It is the root of a head's width. Which axis of (B, H, T, d_k) is that?"
 )
 OVER_HEADS = (
     "Your weights sum to one over the heads. Within each head, a query shares out its attention "
@@ -945,6 +959,8 @@ multi_head_attention = Part(
             "Your numbers match scores divided by d_k. It is the root of d_k: the standard deviation "
             "of a sum of d_k products grows with √d_k.",
         ),
+        Mistake("scaled by the root of another axis", RootOfLength, OTHER_AXIS),
+        Mistake("scaled by the root of another axis", RootOfNumberOfHeads, OTHER_AXIS),
         Mistake("reshape without transpose, on the way in", SplitByReshapeAlone, RESHAPED_IN),
         Mistake("reshape without transpose, on the way out", MergedByReshapeAlone, RESHAPED_OUT),
         Mistake(

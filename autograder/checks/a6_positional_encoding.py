@@ -357,6 +357,10 @@ def width_rounded_down(length: int, d_model: int) -> Tensor:
     return encoding(length, d_model - d_model % 2)
 
 
+def last_column_cut_off(length: int, d_model: int) -> Tensor:
+    return encoding(length, d_model)[:, : d_model - d_model % 2]
+
+
 def last_column_empty(length: int, d_model: int) -> Tensor:
     table = torch.zeros(length, d_model)
     even = d_model - d_model % 2
@@ -706,11 +710,14 @@ positional_encoding = Part(
             "At an odd width, your exponents divide by d_model − 1. They divide by d_model itself, "
             "whatever it is.",
         ),
-        Mistake(
-            "a column missing at odd widths",
-            width_rounded_down,
-            "At an odd width your table has one column too few. The last column is a sine without "
-            "its cosine.",
+        *(
+            Mistake(
+                "a column missing at odd widths",
+                answer,
+                "At an odd width your table has one column too few. The last column is a sine "
+                "without its cosine.",
+            )
+            for answer in (width_rounded_down, last_column_cut_off)
         ),
         Mistake(
             "last column empty at odd widths",

@@ -34,9 +34,9 @@
 # - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
 #   prints nothing but a tick; one that fails says what it expected and what it found.
 # - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other sizes, `float64`, masks of many shapes, gradients.
+#   later on other inputs: other sizes, `float64`, masks of many shapes, large scores, gradients.
 # - Any code that does what the text says is right: loops over heads, `einsum`, helper functions in cells of
-#   your own.
+#   your own above the cell that needs them.
 # - What would be the answer itself is barred in all three parts: `F.scaled_dot_product_attention`,
 #   `nn.MultiheadAttention` and their functional forms, PyTorch's `nn.Transformer` and its layers, which hold
 #   such an attention inside, and everything in `course_utils` except `signoff`.
@@ -214,9 +214,9 @@ print("✓ merge_heads")
 # $$\text{head}_h = \operatorname{softmax}\!\left(\frac{Q_h K_h^{\top}}{\sqrt{d_k}}\right) V_h,
 # \qquad \text{output} = w_o\big(\operatorname{Concat}(\text{head}_0, \dots, \text{head}_{H-1})\big)$$
 #
-# Here $Q_h$ is the part of $w_q(Q)$ that belongs to head $h$, likewise $K_h$ of $w_k(K)$ and $V_h$ of $w_v(V)$. The
-# softmax runs over the $S$ keys, in each head by itself. $\sqrt{d_k}$ is the root of the width in which two
-# vectors are compared, and that is the width of a head.
+# Here $Q_h$ is the part of $w_q(Q)$ that belongs to head $h$, cut as in part 1; likewise $K_h$ of $w_k(K)$ and $V_h$
+# of $w_v(V)$. The softmax runs over the $S$ keys, in each head by itself. $\sqrt{d_k}$ is the root of the width in
+# which two vectors are compared, and that is the width of a head.
 #
 # **Write** the class `MultiHeadAttention(d_model, num_heads)`, an `nn.Module`. You may add methods.
 #
@@ -240,17 +240,19 @@ print("✓ merge_heads")
 # | tensor | shape | |
 # |---|---|---|
 # | `query` | `(B, T, d_model)` | |
-# | `key`, `value` | `(B, S, d_model)` | $S$ may differ from $T$, and key from value |
+# | `key`, `value` | `(B, S, d_model)` | $S$ may differ from $T$; `key` and `value` may hold different numbers |
 # | `mask` | broadcasts to `(B, H, T, S)` | `bool`, `True` = may attend; `None` hides nothing |
 # | `output` | `(B, T, d_model)` | |
 # | `weights` | `(B, H, T, S)` | those of every head, after the softmax |
 #
 # - **The mask** comes ready to broadcast, so use it as it is. A causal mask is `(T, S)`, a mask per sentence
-#   `(B, 1, T, S)` or `(B, 1, 1, S)`, one for the keys alone `(S,)`.
+#   `(B, 1, T, S)` or `(B, 1, 1, S)`, one per head `(H, T, S)` or `(H, 1, S)`, one for the keys alone `(S,)`.
 # - **A hidden weight is exactly 0**, and the visible weights of a row sum to one.
 # - **A query that may attend to nothing** gets weights of 0 in that head, so the head adds nothing for it. If this
 #   is so in all heads, its output is $w_o(0)$, the bias of `w_o`. No NaN, in the results or in the gradients.
-# - There is no dropout: train and eval mode give the same.
+# - **Large scores** give weights too, and no NaN. The softmax of PyTorch sees to that; one of your own subtracts
+#   from every row its largest score first, as in assignment 3.
+# - There is no dropout: train and eval mode give the same. So does a second call: nothing stays behind in the module.
 #
 # **By hand:** $d_{model} = 2$ and two heads, so $d_k = 1$; all four layers are the identity, with zero bias. One
 # query $(1, 0)$, keys $(1, 7)$ and $(0, 5)$, values $(10, 1)$ and $(20, 3)$.
@@ -347,6 +349,10 @@ def test_multi_head_attention():
         f"expected the pair (output, weights), got {type(result).__name__}"
     )
     output, weights = result
+    assert all(isinstance(item, torch.Tensor) for item in result), (
+        "expected two tensors, output and weights, got "
+        f"{type(output).__name__} and {type(weights).__name__}"
+    )
     assert output.shape == (1, 1, 2), f"expected an output (1, 1, 2), got {tuple(output.shape)}"
     assert weights.shape == (1, 2, 1, 2), (
         f"expected weights (B, H, T, S) = (1, 2, 1, 2), got {tuple(weights.shape)}"
@@ -362,12 +368,13 @@ def test_multi_head_attention():
 def test_scale():
     module = identity_attention(8, 2)
     word = torch.zeros(1, 2, 8)
-    word[0, 0, 0] = 2.0  # word 0 is (2, 0, …), word 1 is zero
+    word[0, 0, 1] = 2.0  # word 0 is (0, 2, 0, …), word 1 is zero
     _, weights = module(word, word, word)
     share = weights[0, 0, 0, 0].item()  # head 0, from word 0 to itself
     assert abs(share - 0.881) < 1e-2, (
-        "two heads of width 4; in head 0, word 0 scores 2 · 2 = 4 with itself, divided by 2 before "
-        f"the softmax: expected the weight 0.881, got {share:.3f}. By which root do you divide?"
+        "two heads of width 4; head 0 holds features 0 to 3, so there word 0 scores 2 · 2 = 4 with "
+        f"itself, divided by 2 before the softmax: expected the weight 0.881, got {share:.3f}. "
+        "By which root do you divide, and which features belong to head 0?"
     )
 
 
@@ -388,6 +395,12 @@ def test_shapes_and_masks():
     assert moved.tolist() == [False, True], (
         "the values of sentence 1 changed, so its output should, and that of sentence 0 should "
         f"not; here they changed: {moved.tolist()}"
+    )
+
+    large, _ = module(100 * query, 100 * key, value)
+    assert large.isfinite().all(), (
+        "with query and key 100 times as large, the output should still be numbers, but it holds NaN "
+        "or infinity. Does your softmax subtract the largest score of each row?"
     )
 
     causal = torch.ones(4, 4).tril().bool()  # True = may attend

@@ -62,7 +62,7 @@ from torch import nn
 # | $k$ | number of a pair of columns: columns $2k$ and $2k+1$ | $0, 1, 2, \dots$ while there are columns |
 # | $d_\text{model}$ | number of columns | |
 #
-# **Write** `positional_encoding(length, d_model)` → a new tensor of shape `(length, d_model)`.
+# **Write** `positional_encoding(length, d_model)` → a tensor of shape `(length, d_model)`.
 #
 # - `length` and `d_model` are whole numbers, 1 or more.
 # - `d_model` may be **odd**. Then the last column is a sine without its cosine. The formula stays as it is:
@@ -173,7 +173,8 @@ print("✓ positional_encoding")
 # - If $T$ is greater than `max_len`, `forward` raises a `ValueError`. $T$ equal to `max_len` is fine. A message
 #   that names both numbers helps whoever reads it; its words are not graded.
 # - The result has the dtype and device of `x`, and gradients flow from it back to `x`. The dtype is `float32`, or
-#   `float64` after `module.double()`. `x` itself stays as it was, and may have any strides.
+#   `float64` after `module.double()`. (A table that NumPy computed is `float64`, and would make every sum so.)
+# - `x` itself stays as it was, and may have any strides.
 #
 # **By hand:** with $d_\text{model} = 2$ and no dropout, a sentence of two words that are zero comes out as
 # $(0, 1)$ and $(\sin 1, \cos 1) = (0.841, 0.540)$, and so does every other such sentence of the batch.
@@ -213,9 +214,15 @@ def test_positions_are_added():
     module = PositionalEncoding(2, dropout=0.0, max_len=7)
     assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
     x = torch.zeros(2, 3, 2)  # two sentences of three words
-    output = module(x)
+    try:
+        output = module(x)
+    except RuntimeError as error:
+        raise AssertionError(
+            f"it stopped with an error: {error}. Is T axis 1 of x, and are T rows of the table added?"
+        ) from None
     assert isinstance(output, torch.Tensor), f"expected a tensor, got {type(output).__name__}"
     assert output.shape == (2, 3, 2), f"expected shape (2, 3, 2), got {tuple(output.shape)}"
+    assert output.dtype == torch.float32, f"x is float32, but the result is {output.dtype}: is pe?"
     expected = torch.tensor([[0.0, 1.0], [0.8415, 0.5403], [0.9093, -0.4161]])
     for b in range(2):
         assert torch.allclose(output[b], expected, atol=1e-3), (
@@ -293,8 +300,10 @@ print("✓ PositionalEncoding")
 # | y axis | position: row $p$ stands at $y = p$ (or between $p$ and $p + 1$), **position 0 on top** |
 # | labels | one on each axis, in words of your choice |
 # | colour bar | says which colour is which number |
-# | `ax` | the `Axes` to draw on. If it is `None`, make a new figure |
+# | `ax` | the `Axes` to draw on. If it is `None`, make a new figure by `plt`, even if another one is open |
 #
+# - Draw with `imshow`, `matshow`, `pcolormesh` or `pcolor`, and hand over the numbers themselves, not colours that
+#   you computed from them: grading reads the numbers off the cells.
 # - The function opens no other figure (none at all if `ax` is given), and it does not call `show`: that is up to
 #   the caller.
 # - The colours and the shape of the cells are free. The values run from $-1$ to $1$, so think about colours in
@@ -336,6 +345,7 @@ def test_visualize_positional_encodings():
     plt.close("all")
     kind = "another Axes" if isinstance(returned, plt.Axes) else type(returned).__name__
     assert returned is left, f"it should give back the Axes that it was given, but gave {kind}"
+    assert figures, "the figure was closed: leave it open for the caller"
     assert len(figures) == 1, "an Axes was given, and yet another figure was opened"
     drawn = [*left.images, *left.collections]
     assert drawn, "there are no cells on the Axes that was given"
@@ -352,11 +362,15 @@ def test_visualize_positional_encodings():
 
 
 def test_without_axes():
+    other = plt.figure()  # open already, and not for this picture
     ax = visualize_positional_encodings(3)
     figures = plt.get_fignums()
     plt.close("all")
     assert isinstance(ax, plt.Axes), f"expected an Axes, got {type(ax).__name__}"
-    assert len(figures) == 1, f"expected one new figure, found {len(figures)}"
+    assert ax.figure is not other, "no Axes was given, so the picture needs a new figure"
+    assert len(figures) == 2, (
+        f"one figure was open and one should be new, but {len(figures)} are open now"
+    )
     assert abs(ax.get_xlim()[1] - ax.get_xlim()[0]) >= 511, "d_model is 512 when it is not given"
 
 
@@ -367,9 +381,9 @@ print("✓ visualize_positional_encodings")
 # %% check="visualize_positional_encodings"
 
 # %% [markdown]
-# Now look at your picture. On the left the waves are short, on the right they are so long that the columns hardly
-# change: these are the fast and the slow hands of lecture 6's clocks. Where is the first column that does not
-# finish one wave?
+# Run the next cell and look at your picture. On the left the waves are short, on the right they are so long
+# that the columns hardly change: these are the fast and the slow hands of lecture 6's clocks. Where is the first
+# column that does not finish one wave?
 #
 # <details><summary>Answer</summary>
 #

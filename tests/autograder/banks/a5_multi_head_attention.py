@@ -62,6 +62,13 @@ def split_by_unfold(x, num_heads):
     return x.unfold(-1, d_k, d_k).movedim(2, 1)
 
 
+@BANK.right("split_heads")
+def split_by_a_matrix(x, num_heads):
+    # column i of the identity, cut into heads, takes feature i to its place
+    places = torch.eye(x.shape[-1], dtype=x.dtype).unflatten(-1, (num_heads, -1))
+    return torch.einsum("btd,dhk->bhtk", x, places)
+
+
 @BANK.wrong("split_heads", named="reshape without transpose")
 def split_by_view_of_a_copy(x, num_heads):
     return x.contiguous().view(x.shape[0], num_heads, x.shape[1], -1)
@@ -130,6 +137,25 @@ def split_as_in_the_example(x, num_heads):
 def split_and_scaled_in_place(x, num_heads):
     x *= 1.5
     return split_by_chunks(x / 1.5, num_heads)
+
+
+@BANK.wrong("split_heads", named="heads one by one")
+def split_into_a_list(x, num_heads):
+    return list(x.chunk(num_heads, dim=-1))
+
+
+@BANK.wrong("split_heads", named="an axis of length 1 dropped")
+def split_only_for_several_heads(x, num_heads):
+    if num_heads == 1:
+        return x.clone()
+    return split_by_chunks(x, num_heads)
+
+
+@BANK.wrong("split_heads")
+def split_with_the_axes_turned_in_place(x, num_heads):
+    with torch.no_grad():
+        x.unsqueeze_(2)
+    return x.unflatten(-1, (num_heads, -1)).squeeze(2).transpose(1, 2)
 
 
 # ------------------------------------------------------------------------------- merge_heads
@@ -224,6 +250,13 @@ def merge_as_in_the_example(x):
 @BANK.wrong("merge_heads")
 def merge_and_normalise(x):
     return F.normalize(merge_by_cat(x), dim=-1)
+
+
+@BANK.wrong("merge_heads")
+def merge_memory_as_it_lies(x):
+    batch, heads, length, d_k = x.shape
+    strides = (heads * length * d_k, d_k, length * d_k, 1)
+    return torch.as_strided(x, (batch, length, heads, d_k), strides).flatten(2)
 
 
 @BANK.wrong("merge_heads")
@@ -389,6 +422,119 @@ class SentenceBySentence(FourMaps):
             for b in range(len(query))
         ]
         return [torch.cat(parts) for parts in zip(*results, strict=True)]
+
+
+@BANK.right("MultiHeadAttention")
+class OverVisibleKeysAlone(FourMaps):
+    """Number by number: the softmax never sees a hidden score."""
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = self.w_q(query), self.w_k(key), self.w_v(value)
+        batch, length, keys = len(q), q.shape[1], k.shape[1]
+        if mask is None:
+            mask = torch.tensor(True)
+        mask = mask.expand(batch, self.num_heads, length, keys)
+        weights = q.new_zeros(batch, self.num_heads, length, keys)
+        context = torch.zeros_like(q)
+        for b, h, t in torch.cartesian_prod(*map(torch.arange, mask.shape[:3])).tolist():
+            seen = mask[b, h, t].nonzero()[:, 0]
+            share = slice(h * self.d_k, (h + 1) * self.d_k)
+            if len(seen):
+                scores = k[b, seen, share] @ q[b, t, share] / math.sqrt(self.d_k)
+                weights[b, h, t, seen] = scores.softmax(0)
+                context[b, t, share] = scores.softmax(0) @ v[b, seen, share]
+        return self.w_o(context), weights
+
+
+@BANK.right("MultiHeadAttention")
+class AsASumOverHeads(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        q, k = self.heads(self.w_q(query)), self.heads(self.w_k(key))
+        weights = self.softmax(torch.einsum("bhtd,bhsd->bhts", q, k) / self.d_k**0.5, mask)
+        context = torch.einsum("bhts,bhsd->bhtd", weights, self.heads(self.w_v(value)))
+        blocks = self.w_o.weight.unflatten(1, (self.num_heads, self.d_k))
+        return torch.einsum("bhtd,ohd->bto", context, blocks) + self.w_o.bias, weights
+
+
+@BANK.wrong("MultiHeadAttention", named="softmax that overflows")
+class WithTheFormulaOfTheSoftmax(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        e = torch.exp(scores)
+        total = e.sum(-1, keepdim=True)
+        return e / torch.where(total == 0, 1.0, total)
+
+
+@BANK.wrong("MultiHeadAttention")
+class WithOneMaximumForAllRows(FourMaps):
+    def softmax(self, scores, mask):
+        e = torch.exp(scores - scores.max()) * (1.0 if mask is None else mask)
+        return e / e.sum(-1, keepdim=True).clamp_min(1e-300)
+
+
+@BANK.wrong("MultiHeadAttention", named="hidden scores set to 0")
+class WithASmallNumberForALargeOne(FourMaps):
+    def softmax(self, scores, mask):
+        return (scores if mask is None else scores.masked_fill(~mask, 1e-9)).softmax(-1)
+
+
+@BANK.wrong("MultiHeadAttention", named="an axis of length 1 dropped")
+class OneHeadWithoutAnAxis(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return output, weights[:, 0] if self.num_heads == 1 else weights
+
+
+@BANK.wrong("MultiHeadAttention")
+class KeepsTheContextsOfEarlierCalls(FourMaps):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.contexts = []
+
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            self.heads(self.w_q(query)),
+            self.heads(self.w_k(key)),
+            self.heads(self.w_v(value)),
+        )
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        self.contexts.extend((weights @ v).unbind(1))
+        return self.w_o(torch.cat(self.contexts, dim=-1)), weights
+
+
+@BANK.wrong("MultiHeadAttention", named="one more axis for the mask")
+class MaskWithAnAxisForTheHeads(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if mask is None else mask.unsqueeze(1))
+
+
+@BANK.wrong("MultiHeadAttention")
+class MaskWithThreeAxesPerSentence(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None and mask.dim() == 3:
+            mask = mask.unsqueeze(1)
+        return super().softmax(scores, mask)
+
+
+@BANK.wrong("MultiHeadAttention")
+class MaskSubtracted(FourMaps):
+    """An error of PyTorch's in every case with a mask, and none of the mistakes over shapes."""
+
+    def softmax(self, scores, mask):
+        return super().softmax(scores, None if mask is None else 1 - (1 - mask))
+
+
+@BANK.wrong("MultiHeadAttention")
+class MaskOfAnotherSentence(FourMaps):
+    """The heads stand in the batch, but the mask is repeated in another order than they."""
+
+    def softmax(self, scores, mask):
+        if mask is not None:
+            mask = mask.expand(scores.shape)
+            repeated = mask[:, 0].repeat(self.num_heads, 1, 1)
+            mask = repeated.unflatten(0, scores.shape[:2])
+        return super().softmax(scores, mask)
 
 
 @BANK.wrong("MultiHeadAttention", named="scaled by √d_model")
@@ -662,6 +808,12 @@ class MaskWithFourAxesOnly(FourMaps):
 class ScaledByTheLength(FourMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores * (self.d_k / scores.shape[-1]) ** 0.5, mask)
+
+
+@BANK.wrong("MultiHeadAttention", named="scaled by the root of another axis")
+class ScaledByAnAxisThatSplittingMoved(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores * (self.d_k / scores.shape[1]) ** 0.5, mask)
 
 
 @BANK.wrong("MultiHeadAttention")

@@ -79,6 +79,19 @@ def table_by_where(length, d_model):
     return torch.where(column % 2 == 0, angle.sin(), angle.cos())
 
 
+@BANK.right("positional_encoding")
+def table_by_turning_step_by_step(length, d_model):
+    columns = []
+    for k in range((d_model + 1) // 2):
+        speed, turned = 10000 ** (-2 * k / d_model), [(0.0, 1.0)]
+        for _ in range(length - 1):
+            sine, cosine = turned[-1]
+            along, across = math.cos(speed), math.sin(speed)
+            turned.append((sine * along + cosine * across, cosine * along - sine * across))
+        columns += zip(*turned, strict=True)
+    return torch.tensor(columns[:d_model], dtype=torch.float32).T
+
+
 @BANK.wrong("positional_encoding", named="exponent k for 2k")
 def table_with_the_number_of_the_pair(length, d_model):
     pe = torch.zeros(length, d_model)
@@ -120,6 +133,58 @@ def table_with_an_angle_for_each_column(length, d_model):
     for i in range(d_model):
         angle = torch.arange(length) / 10000 ** (i / d_model)
         table[:, i] = angle.cos() if i % 2 else angle.sin()
+    return table
+
+
+@BANK.wrong("positional_encoding", named="number of the column for k")
+def table_of_a_tutorial_that_doubles_the_column(length, d_model):
+    table = torch.zeros(length, d_model)
+    for pos in range(length):
+        for i in range(0, d_model, 2):
+            table[pos, i] = math.sin(pos / 10000 ** (2 * i / d_model))
+            if i + 1 < d_model:
+                table[pos, i + 1] = math.cos(pos / 10000 ** (2 * (i + 1) / d_model))
+    return table
+
+
+@BANK.wrong(
+    "positional_encoding", named="an angle of its own for each column, and odd width crashes"
+)
+def table_with_an_angle_for_each_column_of_a_pair(length, d_model):
+    table = torch.zeros(length, d_model)
+    for i in range(0, d_model, 2):
+        table[:, i] = torch.sin(torch.arange(length) / 10000 ** (i / d_model))
+        table[:, i + 1] = torch.cos(torch.arange(length) / 10000 ** ((i + 1) / d_model))
+    return table
+
+
+@BANK.wrong("positional_encoding", named="float64 returned")
+def table_by_numpy_as_it_comes(length, d_model):
+    columns = np.arange(d_model)
+    angles = np.arange(length)[:, None] / 10000 ** (columns // 2 * 2 / d_model)
+    return torch.from_numpy(np.where(columns % 2, np.cos(angles), np.sin(angles)))
+
+
+@BANK.wrong("positional_encoding", named="odd width treated like the even one below")
+def table_with_whole_pairs_counted(length, d_model):
+    pairs = max(d_model // 2, 1)
+    angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(pairs + d_model % 2) / pairs)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
+
+
+@BANK.wrong("positional_encoding", named="a column missing at odd widths")
+def table_of_whole_pairs_only(length, d_model):
+    speed = 1 / 10000 ** (2 * torch.arange(d_model // 2) / d_model)
+    angles = torch.arange(length)[:, None] * speed
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+@BANK.wrong("positional_encoding", named="last column empty at odd widths")
+def table_with_the_last_column_left_out(length, d_model):
+    table, whole = torch.zeros(length, d_model), d_model // 2
+    speed = 1 / 10000 ** (2 * torch.arange(whole) / d_model)
+    angles = torch.arange(length)[:, None] * speed
+    table[:, 0 : 2 * whole : 2], table[:, 1::2] = angles.sin(), angles.cos()
     return table
 
 
@@ -290,6 +355,31 @@ class WithTwoBuffers(nn.Module):
         return self.dropout(torch.add(x, self.pe.narrow(0, 0, x.shape[1])))
 
 
+@BANK.right("PositionalEncoding")
+class AsADropoutWithATurnedTable(nn.Dropout):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__(dropout)
+        self.register_buffer("pe", table_by_where(max_len, d_model).T)
+
+    def forward(self, x):
+        if not x.shape[1] <= self.pe.shape[1]:
+            raise ValueError("too long")
+        return super().forward(x + self.pe.T[: x.shape[1]])
+
+
+@BANK.right("PositionalEncoding")
+class WithATableLongerThanNeeded(nn.Module):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__()
+        self.max_len, self.dropout = max_len, nn.Dropout(dropout, inplace=True)
+        self.register_buffer("pe", table_by_two_loops(max_len + 3, d_model).double())
+
+    def forward(self, x):
+        if x.shape[1] > self.max_len:
+            raise ValueError("too long")
+        return self.dropout(x + self.pe[: x.shape[1]].to(x))
+
+
 class Right(nn.Module):
     """What most wrong answers below share."""
 
@@ -417,6 +507,44 @@ class WithAnErrorTooEarly(Right):
     def check(self, x):
         if x.shape[1] >= self.pe.shape[1]:
             raise ValueError("too long")
+
+
+@BANK.wrong("PositionalEncoding")
+class WithAnErrorInEvalModeOnly(Right):
+    def check(self, x):
+        if not self.training:
+            super().check(x)
+        elif x.shape[1] > self.pe.shape[1]:
+            raise RuntimeError("too long")
+
+
+@BANK.wrong("PositionalEncoding")
+class WithArgumentsInAnotherOrder(Right):
+    def __init__(self, d_model, max_len=5000, dropout=0.1):
+        super().__init__(d_model, dropout, int(max_len))
+
+
+@BANK.wrong("PositionalEncoding")
+class WithAnEmptyBuffer(Right):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__(d_model, dropout, max_len)
+        self.register_buffer("pe", torch.zeros_like(self.pe))
+
+    def positions(self, x):
+        return table_by_where(x.shape[1], x.shape[2])
+
+
+@BANK.wrong("PositionalEncoding")
+class WithATableMadeWhenNeeded(Right):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__(d_model, dropout, max_len)
+        self.max_len = max_len
+        self.register_buffer("pe", torch.empty(0))
+
+    def check(self, x):
+        if x.shape[1] > self.max_len:
+            raise ValueError("too long")
+        self.pe = table_by_where(x.shape[1], x.shape[2]).unsqueeze(0)
 
 
 @BANK.wrong("PositionalEncoding")
@@ -601,7 +729,7 @@ def picture_by_current_axes_made_the_given_ones(length, d_model=512, ax=None):
 @BANK.right("visualize_positional_encodings")
 def picture_as_a_heat_map_with_lines(length, d_model=512, ax=None):
     if ax is None:
-        ax = plt.gca()
+        ax = plt.figure().gca()
     mesh = ax.pcolormesh(table_by_exp_and_log(length, d_model), edgecolors="w", linewidth=0.1)
     ax.set(xticks=np.arange(d_model) + 0.5, yticks=np.arange(length) + 0.5, ylim=(length, 0))
     ax.set(xticklabels=range(d_model), yticklabels=range(length))
