@@ -7,16 +7,15 @@ python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 import time
 from pathlib import Path
 
 from autograder import sandbox
-from autograder.alone import NotGradable, check_notebook, page, summary
-from autograder.batch import WorkerError
-from autograder.class_report import write_report
-from autograder.classroom import CourseError, Settings, as_table, grade_class
-from autograder.sandbox import SandboxError
+from autograder.engine import EngineError, engine_for
+from autograder.sandbox import Limits, SandboxError
+from autograder.settings import Settings
 
 
 class Progress:
@@ -50,11 +49,29 @@ def main(arguments: list[str] | None = None) -> int:
     grade.add_argument("--again", action="store_true", help="grade also what has not changed")
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
+        "--scheduler", default="", help="grade on the Dask cluster at this address, not here"
+    )
+    grade.add_argument(
         "--isolation",
         choices=(sandbox.FULL, sandbox.NONE),
         default=sandbox.FULL,
         help="none: submissions can read and change all that you can; only where that is no harm",
     )
+    limits = grade.add_argument_group("what one submission may use")
+    for name, default, help_text in (
+        ("seconds-per-cell", Settings.seconds_per_cell, "for one cell"),
+        ("seconds", Settings.seconds, "for the whole notebook"),
+        ("cpu", Limits.cpu, "seconds of processor time"),
+        ("memory", Limits.memory >> 20, "MiB beyond what the imports take"),
+        ("disk", Limits.disk >> 20, "MiB in its folder and /tmp together"),
+        ("file", Limits.file >> 20, "MiB in one file"),
+        ("files", Limits.files, "open files"),
+        ("output", Limits.output >> 20, "MiB that it may print and show"),
+    ):
+        help_text = f"{help_text} (default {default})"
+        limits.add_argument(
+            f"--{name}", type=positive, default=default, metavar="N", help=help_text
+        )
     check = commands.add_parser("check", help="grade your own notebook; it is not changed")
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
@@ -66,7 +83,7 @@ def main(arguments: list[str] | None = None) -> int:
 def positive(text: str) -> int:
     number = int(text)
     if number < 1:
-        raise argparse.ArgumentTypeError(f"expected a number of processes from 1 on, got {text}")
+        raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text}")
     return number
 
 
@@ -75,14 +92,31 @@ def run_grade(options: argparse.Namespace) -> int:
     settings = Settings(
         workers=options.jobs,
         isolation=options.isolation,
+        seconds_per_cell=options.seconds_per_cell,
+        seconds=options.seconds,
+        limits=Limits(
+            memory=options.memory << 20,
+            cpu=options.cpu,
+            file=options.file << 20,
+            disk=options.disk << 20,
+            files=options.files,
+            output=options.output << 20,
+        ),
         feedback=not options.no_feedback,
         again=options.again,
+        scheduler=options.scheduler,
     )
     try:
-        rows = grade_class(
-            options.course, options.assignment, Progress(), options.student, settings
-        )
-    except (CourseError, SandboxError, WorkerError) as error:
+        with contextlib.closing(engine_for(settings)) as engine:
+            # only here, so that the engine's processes import while this one does
+            from autograder.class_report import write_report
+            from autograder.classroom import as_table, grade_class
+            from autograder.course import CourseError
+
+            rows = grade_class(
+                options.course, options.assignment, Progress(), options.student, settings, engine
+            )
+    except (CourseError, SandboxError, EngineError) as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print(as_table(rows))
@@ -97,6 +131,8 @@ def run_grade(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """Exit status 0: every point earned; 1: points were lost; 2: it could not be graded."""
+    from autograder.alone import NotGradable, check_notebook, page, summary
+
     try:
         verdicts = check_notebook(options.notebook, options.assignment)
     except NotGradable as error:

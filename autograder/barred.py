@@ -164,10 +164,24 @@ def _docstrings(statement: ast.stmt) -> set[ast.AST]:
 
 def _smuggles(node: ast.AST) -> str:
     """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
+    text = _text_of(node)
+    for package in OWN_PACKAGES:
+        if package in text:
+            return f"import {package}"
+    return ""
+
+
+def _text_of(node: ast.AST) -> str:
+    """The text that an expression stands for, also one put together from pieces; else empty."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        for package in OWN_PACKAGES:
-            if package in node.value:
-                return f"import {package}"
+        return node.value
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        return _text_of(node.left) + _text_of(node.right)
+    if isinstance(node, ast.JoinedStr):
+        return "".join(
+            _text_of(part.value if isinstance(part, ast.FormattedValue) else part)
+            for part in node.values
+        )
     return ""
 
 
@@ -179,8 +193,8 @@ def _uses(node: ast.AST, barred: set[str], own: set[str]) -> str:
         return node.id
     if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:
         return node.name
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in barred:
-        return repr(node.value)
+    if _text_of(node) in barred:
+        return repr(_text_of(node))
     return ""
 
 

@@ -10,57 +10,33 @@ import base64
 import contextlib
 import json
 import logging
-import os
-import sys
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
 from filelock import FileLock, Timeout
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
-from nbgrader.coursedir import CourseDirectory
-from traitlets.config import Config, PyFileConfigLoader
 
 from autograder import sandbox
 from autograder.batch import run_jobs
+from autograder.course import CourseError, open_assignment
+from autograder.engine import Engine, engine_for
 from autograder.files import plain_files
 from autograder.intake import ReleasedCell, released_cells
 from autograder.job import Job, Result
+from autograder.local import Local
 from autograder.record import Recorder, Row
+from autograder.settings import Settings
 
 LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
 
 
-class CourseError(Exception):
-    """The course folder is not as it must be; the message says what to do."""
-
-
 class Unreadable(Exception):
     """A submission that cannot be run; the message says why and what to do."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How a class is graded.
-
-    Attributes:
-        workers: processes that grade side by side.
-        isolation: `sandbox.FULL`, or `sandbox.NONE` where nothing can be lost.
-        seconds_per_cell, seconds: for one cell, and for a whole notebook.
-        feedback: also write nbgrader's feedback pages.
-        again: grade also what has not changed.
-    """
-
-    workers: int = os.cpu_count() or 1
-    isolation: str = sandbox.FULL
-    seconds_per_cell: int = 20
-    seconds: int = 120
-    feedback: bool = True
-    again: bool = False
 
 
 def grade_class(
@@ -69,6 +45,7 @@ def grade_class(
     progress: Callable[[int, int, str], None],
     students: Sequence[str] = (),
     settings: Settings | None = None,
+    engine: Engine | None = None,
 ) -> list[Row]:
     """Grade every submission of an assignment, record it, and write feedback pages.
 
@@ -80,16 +57,21 @@ def grade_class(
         progress: told (done, of, student) after each submission.
         students: grade only these; all if empty.
         settings: how to run them; the defaults of `Settings` if None.
+        engine: what runs them; if None, the one of the settings, for as long as this lasts.
 
     Returns:
         one row per student, in alphabetical order, broken submissions among them.
 
     Raises:
         CourseError: no such course folder, assignment or student, or nothing was submitted.
+        EngineError: nothing can be run.
         sandbox.SandboxError: full isolation is asked for and not to be had on this machine.
     """
     settings = settings or Settings()
-    api = _open(course, assignment)
+    if engine is None:
+        with contextlib.closing(engine_for(settings)) as own:
+            return grade_class(course, assignment, progress, students, settings, own)
+    api = open_assignment(course, assignment)
     submitted = _submitted(course, assignment)
     for student in students:
         if student not in submitted:
@@ -104,50 +86,39 @@ def grade_class(
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             released = released_cells(gradebook, assignment, assignment)
             recorder = Recorder(api, course, assignment, gradebook, kept)
-            jobs: dict[str, Job] = {}
-            for student in students:
-                folder = course / "submitted" / student / assignment
-                try:
-                    jobs[student] = _job(folder, assignment, released, settings)
-                except Unreadable as problem:
-                    recorder.take(student, "", {"broken": str(problem)})
-                    progress(len(recorder.rows), len(students), student)
+
+            def jobs() -> Iterator[tuple[str, Job | Result]]:
+                for student in students:
+                    folder = course / "submitted" / student / assignment
+                    try:
+                        yield student, _job(folder, assignment, released, settings)
+                    except Unreadable as problem:
+                        yield student, {"broken": str(problem)}
 
             def tell(student: str, key: str, result: Result) -> None:
                 recorder.take(student, key, result)
                 progress(len(recorder.rows), len(students), student)
 
-            run_jobs(jobs, kept, settings.workers, settings.isolation, tell, settings.again)
+            run_jobs(jobs(), kept, engine, tell, settings.again)
         if settings.feedback:
-            recorder.write_feedback()
+            write_feedback(recorder, settings, engine)
     return [recorder.rows[student] for student in students]
 
 
-def use_own_programs() -> None:
-    """Put this environment's programs on PATH: nbgrader starts ``alembic`` by its bare name."""
-    own = str(Path(sys.executable).parent)
-    if own not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] = own + os.pathsep + os.environ["PATH"]
-
-
-def _open(course: Path, assignment: str) -> NbGraderAPI:
-    use_own_programs()
-    config_file = course / "nbgrader_config.py"
-    if not config_file.exists():
+def write_feedback(recorder: Recorder, settings: Settings, engine: Engine) -> None:
+    """Make feedback pages for what is new, and for those that lack one, side by side."""
+    students = recorder.without_feedback()
+    if not students:
+        return
+    if not isinstance(engine, Local):  # pages are made beside the gradebook
+        with contextlib.closing(Local(settings.workers, sandbox.NONE)) as local:
+            return write_feedback(recorder, settings, local)
+    missed = engine.write_feedback(recorder.course, recorder.assignment, students)
+    if missed:
         raise CourseError(
-            f"no nbgrader_config.py in {course}: name the course folder with --course, or start in it"
+            f"grades are recorded, but nbgrader could not write the feedback of {', '.join(missed)}. "
+            "`nbgrader generate_feedback` says why"
         )
-    config: Config = PyFileConfigLoader(config_file.name, path=str(course)).load_config()
-    config.CourseDirectory.root = str(course.resolve())
-    coursedir = CourseDirectory(config=config)
-    solutions = course / coursedir.source_directory
-    if not (solutions / assignment / f"{assignment}.ipynb").exists():
-        there = sorted(path.name for path in solutions.glob("*") if path.is_dir())
-        raise CourseError(
-            f"there is no assignment '{assignment}' in {solutions}. "
-            f"There {'are' if there else 'is'}: {', '.join(there) or 'none'}."
-        )
-    return NbGraderAPI(coursedir, config=config)
 
 
 def _submitted(course: Path, assignment: str) -> list[str]:
@@ -188,6 +159,7 @@ def _job(folder: Path, assignment: str, released: list[ReleasedCell], settings: 
         "seconds_per_cell": settings.seconds_per_cell,
         "seconds": settings.seconds,
         "isolation": settings.isolation,
+        "limits": asdict(settings.limits),
     }
 
 

@@ -38,7 +38,8 @@ class Picture(NamedTuple):
         zero_on_top: the y axis runs downwards.
         x_labelled, y_labelled: the axis has a label that can be seen.
         colour_bar: the figure has one.
-        on_given_axes: the cells are on the Axes that the function was given, if it was given one.
+        on_given_axes: the cells are on the Axes that the function was given; if it was given none,
+            they are not in a figure that was open before.
         axes_returned: what came back is an Axes.
         right_axes_returned: it is the one given, or where none was given, the one with the cells.
         other_figures: more figures were opened than the one that holds the cells.
@@ -79,16 +80,19 @@ def observe(
         function: draws one grid of cells.
         arguments, keywords: what it is called with.
         on_axes: also give it ``ax``, the left of two Axes in a figure whose right one is current,
-            so that drawing on the current Axes is not the same.
+            so that drawing on the current Axes is not the same. Without it, some other figure is
+            open and current.
     """
     with _no_screen() as shows:
-        given = None
+        given = others = None
         if on_axes:
             _, (given, current) = plt.subplots(1, 2)
             plt.sca(current)
             keywords = {**keywords, "ax": given}
+        else:
+            others, _ = plt.subplots()
         returned = function(*arguments, **keywords)
-        return _look(returned, given, bool(shows))
+        return _look(returned, given, others, bool(shows))
 
 
 @contextmanager
@@ -109,10 +113,11 @@ def _no_screen() -> Iterator[list]:
         plt.switch_backend(backend)
 
 
-def _look(returned: Any, given: Axes | None, shown: bool) -> Picture:
+def _look(returned: Any, given: Axes | None, others: Figure | None, shown: bool) -> Picture:
     ax, cells = _find_cells(returned, given)
     home = _figure_of(ax)
     open_figures = [plt.figure(number) for number in plt.get_fignums()]
+    opened = [figure for figure in open_figures if figure is not others]
     values, counted_from_zero = _as_table(cells)
     return Picture(
         values=torch.from_numpy(values.astype(np.float32)),
@@ -123,10 +128,10 @@ def _look(returned: Any, given: Axes | None, shown: bool) -> Picture:
         x_labelled=ax is not None and _is_labelled(ax, ax.xaxis),
         y_labelled=ax is not None and _is_labelled(ax, ax.yaxis),
         colour_bar=_has_colour_bar(home, cells),
-        on_given_axes=ax is not None and given in (None, ax),
+        on_given_axes=ax is not None and (ax is given if given else home is not others),
         axes_returned=isinstance(returned, Axes),
         right_axes_returned=isinstance(returned, Axes) and returned is (given or ax),
-        other_figures=any(figure is not _figure_of(given or ax) for figure in open_figures),
+        other_figures=any(figure is not _figure_of(given or ax) for figure in opened),
         shown=shown,
     )
 

@@ -1,12 +1,9 @@
 """The unit of work of a batch: one submission in, its graded notebook and scores out, all JSON.
 
 A job knows nothing of the course folder, the gradebook or other submissions, so it can run in
-another process or on another machine that has this package.
+another process or on another machine that has this package. By hand, or for a cluster's own queue:
 
-    python -m autograder.job [--isolation full|none]
-
-reads lines ``JOB_FILE RESULT_FILE`` from standard input, and answers each with a line ``done``
-when the result stands in its file, complete.
+    python -m autograder.job JOB_FILE RESULT_FILE
 """
 
 from __future__ import annotations
@@ -15,7 +12,6 @@ import argparse
 import base64
 import json
 import os
-import sys
 import tempfile
 import threading
 import time
@@ -26,10 +22,12 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
+from traitlets.config import Config
 
 from autograder import sandbox, warm
 from autograder.execute import Execute
 from autograder.files import write_whole
+from autograder.forks import ZygoteError
 from autograder.intake import ReleasedCell, restore
 
 Job = dict[str, Any]
@@ -44,7 +42,8 @@ def run_job(job: Job) -> Result:
 
     Args:
         job: ``notebook`` and its other ``files`` (name -> base64), what was ``released`` (a list
-            of `ReleasedCell` as dicts), ``seconds_per_cell`` and ``seconds`` in all.
+            of `ReleasedCell` as dicts), ``seconds_per_cell`` and ``seconds`` in all, its
+            ``isolation`` and ``limits`` (`sandbox.Limits` as a dict).
 
     Returns:
         ``notebook`` as graded (JSON text), ``scores`` by grade_id (None: a person must look),
@@ -67,7 +66,9 @@ def run_job(job: Job) -> Result:
             place.parent.mkdir(parents=True, exist_ok=True)
             place.write_bytes(base64.b64decode(content))
         prepared = time.perf_counter()
+        os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONERS[job["isolation"]]
         runner = Execute(
+            config=Config({"SandboxedProvisioner": {"limits": sandbox.Limits(**job["limits"])}}),
             kernel_manager_class=warm.QuickManager,
             timeout=job["seconds_per_cell"],
             extra_arguments=["--log-level=ERROR"],
@@ -103,6 +104,20 @@ def run_job(job: Job) -> Result:
     }
 
 
+def attempt(job: Job) -> Result:
+    """Grade one submission; where that fails, the result says why and a person will look.
+
+    Raises:
+        ZygoteError: kernels cannot be had, which is no fault of the submission.
+    """
+    try:
+        return run_job(job)
+    except ZygoteError:
+        raise
+    except Exception as error:  # noqa: BLE001 (the batch goes on)
+        return {"broken": f"grading stopped with {type(error).__name__}: {error}"[:500]}
+
+
 def end_kernel(runner: Execute) -> None:
     """Kill the kernel of a run that takes too long; what was earned until then stays earned."""
     process = getattr(getattr(runner.km, "provisioner", None), "process", None)
@@ -110,26 +125,13 @@ def end_kernel(runner: Execute) -> None:
         process.kill()
 
 
-def serve() -> None:
-    """Run jobs as lines name them, until there are no more lines."""
-    for line in sys.stdin:
-        source, target = (Path(name) for name in json.loads(line))
-        try:
-            result = run_job(json.loads(source.read_text(encoding="utf-8")))
-        except Exception as error:  # noqa: BLE001 (the batch goes on, and a person will look)
-            result = {"broken": f"grading stopped with {type(error).__name__}: {error}"[:500]}
-        write_whole(target, json.dumps(result))
-        print("done", flush=True)
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m autograder.job")
-    parser.add_argument("--isolation", choices=PROVISIONERS, default=sandbox.FULL)
-    isolation = parser.parse_args().isolation
-    os.environ["JUPYTER_DEFAULT_PROVISIONER_NAME"] = PROVISIONERS[isolation]
-    warm.shared_zygote(isolation)
-    print("ready", flush=True)
-    serve()
+    parser = argparse.ArgumentParser(prog="python -m autograder.job", description=__doc__)
+    parser.add_argument("job", type=Path, help="the file that holds the job")
+    parser.add_argument("result", type=Path, help="the file that the result is written to")
+    options = parser.parse_args()
+    result = attempt(json.loads(options.job.read_text(encoding="utf-8")))
+    write_whole(options.result, json.dumps(result))
 
 
 if __name__ == "__main__":

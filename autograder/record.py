@@ -59,7 +59,7 @@ class Recorder:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept = gradebook, kept
         self.rows: dict[str, Row] = {}
-        self.new: list[str] = []
+        self.new: set[str] = set()
         self.journal = kept / "journal.jsonl"
         self.recorded = dict(self._read_journal())
 
@@ -80,7 +80,7 @@ class Recorder:
         elif not self._has(student, key):
             self._write(student, result)
             self._note(student, key)
-            self.new.append(student)
+            self.new.add(student)
         self.rows[student] = self._row(student, result)
 
     def _has(self, student: str, key: str) -> bool:
@@ -99,12 +99,14 @@ class Recorder:
                 file.write(json.dumps({"student": student, "key": key}) + "\n")
             self.recorded[student] = key
 
-    def write_feedback(self) -> None:
-        """Make feedback pages for what is new, and for those that lack one."""
-        for student, row in self.rows.items():
-            there = self._folder("feedback", student).exists()
-            if not row.failed and (student in self.new or not there):
-                self.api.generate_feedback(self.assignment, student, force=True)
+    def without_feedback(self) -> list[str]:
+        """Students whose feedback page is missing, or older than their result."""
+        return [
+            student
+            for student, row in self.rows.items()
+            if not row.failed
+            and (student in self.new or not self._folder("feedback", student).exists())
+        ]
 
     def _folder(self, kind: str, student: str) -> Path:
         return self.course / kind / student / self.assignment

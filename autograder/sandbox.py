@@ -42,6 +42,7 @@ class Limits:
         file: bytes in one file.
         disk: bytes in its private /tmp and working folder together.
         files: open files.
+        output: bytes that it may print and show; the rest is left out.
     """
 
     memory: int = 2 << 30
@@ -49,6 +50,7 @@ class Limits:
     file: int = 64 << 20
     disk: int = 128 << 20
     files: int = 256
+    output: int = 8 << 20
 
 
 # ------------------------------------------------------------------- around the zygote, by bubblewrap

@@ -7,16 +7,10 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
-import json
 import os
 import shutil
-import signal
-import socket
-import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from queue import Empty
@@ -29,136 +23,39 @@ from traitlets import DottedObjectName, Instance, Type
 
 from autograder import sandbox
 from autograder.files import copy_files
+from autograder.forks import SECONDS_TO_IMPORT, Fork, Line, Zygote
 
-SECONDS_TO_IMPORT = 120
 WORK = Path("/tmp/work")  # where a sandboxed kernel finds its files
 # what a sandboxed kernel may know of the environment
 HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
 
-
-class ZygoteError(Exception):
-    """The process that kernels are forked from did not start; the message says why."""
-
-
-class Zygote:
-    """A running zygote, which ends with this process.
-
-    Args:
-        isolation: `sandbox.FULL`, or `sandbox.NONE` for a zygote with no walls.
-    """
-
-    def __init__(self, isolation: str) -> None:
-        self.isolation = isolation
-        # sockets live here, and their paths must be short
-        self.runs = Path(tempfile.mkdtemp(prefix="ag-", dir="/tmp")).resolve()
-        atexit.register(shutil.rmtree, self.runs, ignore_errors=True)
-        walls = sandbox.command(self.runs) if isolation == sandbox.FULL else []
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        if walls:
-            environment.setdefault("MPLCONFIGDIR", "/tmp/matplotlib")
-        with theirs:
-            self.process = subprocess.Popen(
-                [*walls, sys.executable, "-P", "-m", "autograder.zygote", str(theirs.fileno())],
-                pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            )  # fmt: skip
-        self.requests = ours
-        ours.settimeout(SECONDS_TO_IMPORT)
-        try:
-            ready = ours.recv(64)
-        except OSError:
-            ready = b""
-        if ready != b"ready":
-            self.process.kill()
-            reason = self.process.communicate()[1].decode(errors="replace").strip()
-            raise ZygoteError(f"the process that forks kernels did not start: {reason[-800:]}")
-
-    def new_run(self) -> Path:
-        """A folder for one kernel's connection file, sockets and ``files``."""
-        run = Path(tempfile.mkdtemp(prefix="", dir=self.runs))
-        (run / "files").mkdir()
-        return run
-
-    def fork(self, request: dict[str, Any]) -> Fork:
-        """Start a kernel as `autograder.zygote.become_kernel` reads the request."""
-        ours, theirs = socket.socketpair()
-        with theirs:
-            socket.send_fds(self.requests, [json.dumps(request).encode()], [theirs.fileno()])
-        return Fork(ours)
-
-    def close(self) -> None:
-        """End the zygote and every kernel that it forked."""
-        self.requests.close()
-        self.process.wait()
-        self.process.stderr.close()
-        shutil.rmtree(self.runs, ignore_errors=True)
+_line: Line | None = None
+_own: Zygote | None = None
 
 
-class Fork:
-    """A kernel that a zygote forked, with the methods of `subprocess.Popen` that are needed."""
-
-    stdin = stdout = stderr = None
-
-    def __init__(self, line: socket.socket) -> None:
-        self.line = line
-        self.returncode: int | None = None
-        self._heard = b""
-        line.settimeout(SECONDS_TO_IMPORT)
-        while b"\n" not in self._heard:
-            more = line.recv(256)
-            if not more:
-                raise ZygoteError("the process that forks kernels has ended")
-            self._heard += more
-        first, self._heard = self._heard.split(b"\n", 1)
-        self.pid = int(first.split()[1])
-        line.setblocking(False)
-
-    def poll(self) -> int | None:
-        while self.returncode is None:
-            try:
-                more = self.line.recv(256)
-            except BlockingIOError:
-                return None
-            except OSError:
-                more = b""
-            self._take(more)
-        return self.returncode
-
-    def _take(self, more: bytes) -> None:
-        self._heard += more
-        if b"exit " in self._heard and self._heard.endswith(b"\n"):
-            self.returncode = int(self._heard.split()[1])
-        elif not more:
-            self.returncode = -signal.SIGKILL  # the zygote itself has ended
-        if self.returncode is not None:
-            self.line.close()
-
-    async def wait_async(self) -> int:
-        while self.returncode is None:
-            self._take(await asyncio.get_running_loop().sock_recv(self.line, 256))
-        return self.returncode
-
-    def send_signal(self, number: int) -> None:
-        if self.poll() is None:
-            with contextlib.suppress(OSError):
-                self.line.send(f"{int(number)} ".encode())
-
-    def kill(self) -> None:
-        self.send_signal(signal.SIGKILL)
+def use(line: Line) -> None:
+    """Fork this process's kernels from a zygote of another process."""
+    global _line
+    _line = line
 
 
-_zygote: Zygote | None = None
+def kernels(isolation: str = sandbox.NONE) -> Line:
+    """Where this process's kernels are forked: the zygote it was told to use, or its own."""
+    global _line, _own
+    if _line is None or _line.isolation != isolation or (_own and not _own.alive()):
+        close()
+        _own = Zygote("kernel", isolation)
+        _own.wait_until_ready()
+        _line = _own.line
+    return _line
 
 
-def shared_zygote(isolation: str = sandbox.NONE) -> Zygote:
-    """This process's zygote, started on first use."""
-    global _zygote
-    if _zygote is None or _zygote.process.poll() is not None or _zygote.isolation != isolation:
-        if _zygote is not None:
-            _zygote.close()
-        _zygote = Zygote(isolation)
-    return _zygote
+def close() -> None:
+    """End this process's own zygote, if it has one; the next kernel starts another."""
+    global _line, _own
+    if _own:
+        _own.close()
+    _line = _own = None
 
 
 class WarmProvisioner(LocalProvisioner):
@@ -168,7 +65,7 @@ class WarmProvisioner(LocalProvisioner):
         arguments = _arguments_of_ipykernel(cmd)
         if arguments is None:
             return await super().launch_kernel(cmd, **kwargs)
-        self._take(shared_zygote(sandbox.NONE).fork(self._request(arguments, kwargs)))
+        self._take(kernels(sandbox.NONE).fork(self._request(arguments, kwargs)))
         return self.connection_info
 
     def _request(self, arguments: list[str], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +104,7 @@ class SandboxedProvisioner(WarmProvisioner):
     limits = Instance(sandbox.Limits, args=(), help="what one notebook may use")
 
     async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        self.run = shared_zygote(sandbox.FULL).new_run()
+        self.run = kernels(sandbox.FULL).new_run()
         manager = self.parent
         manager.transport, manager.ip = "ipc", str(self.run / "k")
         manager.connection_file = str(self.run / "kernel.json")
@@ -220,7 +117,7 @@ class SandboxedProvisioner(WarmProvisioner):
                 f"only kernels of this Python, {sys.executable}, run in the sandbox; asked for {cmd[0]}"
             )
         copy_files(Path(kwargs.get("cwd") or Path.cwd()), self.run / "files")
-        self._take(shared_zygote(sandbox.FULL).fork(self._request(arguments, kwargs)))
+        self._take(kernels(sandbox.FULL).fork(self._request(arguments, kwargs)))
         # a client that knocks before there is a door waits a tenth of a second before the next try
         while self.process.poll() is None and not all(
             Path(f"{self.run}/k-{port}").exists() for port in range(1, 6)

@@ -1,9 +1,12 @@
-"""A process that has imported what notebooks import, and forks a Jupyter kernel when asked.
+"""A process that has imported what its forks need, and forks a kernel or a worker when asked.
+
+    python -m autograder.zygote kernel|worker DESCRIPTOR
 
 It talks over one socket that it is given as a file descriptor. A request is a JSON object with
-one end of a socket pair attached: the *line* of the new kernel. On its line, the zygote reads
-signal numbers for the kernel and writes how the kernel ended; when the other end of the line is
-closed, the kernel is killed. When the request socket is closed, the zygote kills all and ends.
+one end of a socket pair attached: the *line* of the new process. On its line, the zygote reads
+signal numbers for the process and writes how it ended; when the other end of the line is closed,
+the process is killed. Further sockets of a request are the new process's own. When the request
+socket is closed, the zygote kills all and ends.
 
 It stays single-threaded and makes no ZMQ context and no tensor operation, so that forks are safe.
 """
@@ -23,13 +26,15 @@ import sys
 import threading
 import time
 import types
+from collections.abc import Callable
 from typing import Any
 
 from autograder import sandbox
 
-LARGEST_REQUEST = 1 << 20
+LARGEST_REQUEST, MOST_SOCKETS = 1 << 20, 3
 CELLS = "/tmp/ipykernel_"  # how file names of cells begin
 
+Become = Callable[[dict[str, Any], list[socket.socket]], None]
 
 # what notebooks and kernels import, also what they import late
 MODULES = (
@@ -43,15 +48,12 @@ MODULES = (
 )  # fmt: skip
 
 
-def import_everything() -> None:
+def import_for_kernels() -> None:
+    """Import what notebooks and kernels import, and do once what each would do again."""
     # ipykernel sets this before a notebook's first import; here the import comes first
     os.environ.setdefault("MPLBACKEND", "module://matplotlib_inline.backend_inline")
     for name in MODULES:
         importlib.import_module(name)
-
-
-def warm_up() -> None:
-    """Fill caches that every kernel would otherwise fill for itself, and spare it idle work."""
     import torch
     from IPython.core.interactiveshell import InteractiveShell
     from IPython.core.ultratb import FormattedTB
@@ -83,10 +85,13 @@ def module_of(thing: Any, _filename: str | None = None) -> types.ModuleType | No
     return _getmodule(thing, _filename)
 
 
-def main(descriptor: int) -> None:
+def main(kind: str, descriptor: int) -> None:
     """Serve requests until the other end of the socket is closed."""
-    import_everything()
-    warm_up()
+    if kind == "kernel":
+        import_for_kernels()
+        become: Become = become_kernel
+    else:
+        from autograder.worker import become_worker as become
     if threading.active_count() > 1:
         others = [thread.name for thread in threading.enumerate()][1:]
         raise RuntimeError(f"an import has started threads ({', '.join(others)}): no safe fork")
@@ -94,18 +99,19 @@ def main(descriptor: int) -> None:
     gc.freeze()  # a kernel's garbage collector need not go through all that was imported
     requests = socket.socket(fileno=descriptor)
     requests.send(b"ready")
-    Zygote(requests).serve()
+    Zygote(requests, become).serve()
 
 
 class Zygote:
-    """The parent of all kernels that it has forked.
+    """The parent of all processes that it has forked.
 
     Args:
         requests: the socket on which requests arrive.
+        become: what a fork does with its request and its sockets; it does not return.
     """
 
-    def __init__(self, requests: socket.socket) -> None:
-        self.requests = requests
+    def __init__(self, requests: socket.socket, become: Become) -> None:
+        self.requests, self.become = requests, become
         self.lines: dict[int, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
         self.selector.register(requests, selectors.EVENT_READ)
@@ -129,21 +135,37 @@ class Zygote:
             self._reap()
 
     def _answer(self) -> bool:
-        """Fork one kernel; False if nobody will ask any more."""
-        message, descriptors, _, _ = socket.recv_fds(self.requests, LARGEST_REQUEST, 1)
+        """Fork one process; False if nobody will ask any more."""
+        message, descriptors, _, _ = socket.recv_fds(self.requests, LARGEST_REQUEST, MOST_SOCKETS)
         if not message:
             return False
-        line = socket.socket(fileno=descriptors[0])
+        line, *others = (socket.socket(fileno=number) for number in descriptors)
         pid = os.fork()
         if pid == 0:
-            become_kernel(json.loads(message), self._forget)
+            line.close()
+            self._run(json.loads(message), others)
+        for other in others:
+            other.close()
         self.lines[pid] = line
         self.selector.register(line, selectors.EVENT_READ, pid)
         line.send(f"pid {pid}\n".encode())
         return True
 
+    def _run(self, request: dict[str, Any], sockets: list[socket.socket]) -> None:
+        """In a fork: let go of everything that is the zygote's, and do what was asked."""
+        status = 1
+        try:
+            self._forget()
+            os.setsid()
+            silence()
+            self.become(request, sockets)
+            status = 0
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else 0
+        finally:
+            os._exit(status)
+
     def _forget(self) -> None:
-        """In a fork: let go of everything that is the zygote's."""
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         self.selector.close()
@@ -187,37 +209,32 @@ class Zygote:
             os.waitpid(pid, 0)
 
 
-def become_kernel(request: dict[str, Any], forget: Any) -> None:
-    """Turn this fork into a Jupyter kernel; never returns."""
-    status = 1
-    try:
-        forget()
-        os.setsid()
-        silence()
-        os.environ.clear()
-        os.environ.update(request["env"])
-        sandbox.enter(request["walls"])
-        os.chdir(request["cwd"])
-        seed = time.time_ns() ^ os.getpid()
-        random.seed(seed)
-        import numpy
-        import torch
+def become_kernel(request: dict[str, Any], _sockets: list[socket.socket]) -> None:
+    """Turn this fork into a Jupyter kernel.
 
-        numpy.random.seed(seed % 2**32)
-        torch.default_generator.manual_seed(seed % 2**63)
-        from ipykernel.kernelapp import IPKernelApp
+    Args:
+        request: ``arguments`` of the kernel's command line, its ``env`` and ``cwd``, and ``walls``
+            for `sandbox.enter`.
+    """
+    os.environ.clear()
+    os.environ.update(request["env"])
+    sandbox.enter(request["walls"])
+    os.chdir(request["cwd"])
+    seed = time.time_ns() ^ os.getpid()
+    random.seed(seed)
+    import numpy
+    import torch
 
-        sys.argv = [importlib.util.find_spec("ipykernel_launcher").origin, *request["arguments"]]
-        IPKernelApp.launch_instance()
-        status = 0
-    except SystemExit as leaving:
-        status = leaving.code if isinstance(leaving.code, int) else 0
-    finally:
-        os._exit(status)
+    numpy.random.seed(seed % 2**32)
+    torch.default_generator.manual_seed(seed % 2**63)
+    from ipykernel.kernelapp import IPKernelApp
+
+    sys.argv = [importlib.util.find_spec("ipykernel_launcher").origin, *request["arguments"]]
+    IPKernelApp.launch_instance()
 
 
 def silence() -> None:
-    """Nothing to read, and prints go nowhere until the kernel catches them."""
+    """Nothing to read, and prints go nowhere, unless a kernel catches them."""
     nothing = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(nothing, descriptor)
@@ -225,4 +242,4 @@ def silence() -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(sys.argv[1], int(sys.argv[2]))

@@ -33,7 +33,7 @@ from nbformat import NotebookNode
 from traitlets.config import PyFileConfigLoader
 
 from autograder.checks import load
-from autograder.classroom import use_own_programs
+from autograder.course import use_own_programs
 
 ROOT = Path(__file__).resolve().parent.parent
 KINDS = ("solution", "test", "check", "written")

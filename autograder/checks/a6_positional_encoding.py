@@ -222,7 +222,10 @@ def is_a_good_guest(expected: tuple, got: Any) -> str | None:
     if missing:
         return missing
     if not picture.on_given_axes:
-        return "the picture is not on the Axes that was given as `ax`"
+        return (
+            "the picture is not where it should be: on `ax` if that is given, else in a new figure of "
+            "its own"
+        )
     if not picture.axes_returned:
         return "the Axes should come back, and something else did: is there a `return ax`?"
     if not picture.right_axes_returned:

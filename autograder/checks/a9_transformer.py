@@ -15,7 +15,7 @@ from autograder.checks.a8_transformer_layer import (
     one_hidden_number,
     one_loud_sublayer,
 )
-from autograder.compare import values_agree
+from autograder.compare import dropped, values_agree
 from autograder.scripted import state_of
 from autograder.wire import Instance
 from course_utils import layers, masks, transformer
@@ -174,6 +174,13 @@ TARGETS_PADDED = Case(
     "three sentences, S=7, T=4, targets padded", model("decode", 3, 7, 4, pad_id=3), random=True
 )
 REAL_SOURCE, REAL_TARGET = at_real_positions(source_lengths), at_real_positions(target_lengths)
+LONG = 126  # long enough to count what is dropped
+DEFAULT_DROPS = dropped(0.1)
+
+
+def model_drops(expected: Tensor, got: Any) -> str | None:
+    """Like `REAL_TARGET`; a sentence of `LONG` words was left to chance, with the default dropout."""
+    return (DEFAULT_DROPS if expected.shape[1] == LONG else REAL_TARGET)(expected, got)
 
 
 def script(
@@ -1006,6 +1013,11 @@ Transformer = Part(
                     "train mode, a dropout of nearly 1, encode",
                     model("encode", 1, 5, 3, dropout=EVERYTHING, training=True),
                 ),
+                Case(
+                    f"train mode, the default dropout, no layers at all, S={LONG}",
+                    model("encode", 1, LONG, 3, num_layers=0, training=True),
+                    random=True,
+                ),
                 Case("eval mode, dropout=0.7", model("forward", 2, 5, 3, dropout=0.7)),
                 Case("float64", model("forward", 2, 5, 3, dtype=torch.float64)),
                 Case("ids with gaps in memory", model("forward", 2, 5, 3), strided=True),
@@ -1015,7 +1027,7 @@ Transformer = Part(
                     gradient=True,
                 ),
             ),
-            judge=REAL_TARGET,
+            judge=model_drops,
             strict=True,
         ),
     ),

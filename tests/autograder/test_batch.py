@@ -14,7 +14,6 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder import sandbox
 from autograder.classroom import CourseError, grade_class
 from tests.sample_class import (
     ASSIGNMENT,
@@ -206,5 +205,5 @@ def test_two_warm_kernels_draw_different_numbers(monkeypatch):
             client.execute()
             drawn.update(notebook.cells[0].outputs[0].text.split())
     finally:
-        warm.shared_zygote(sandbox.NONE).close()
+        warm.close()
     assert len(drawn) == 6

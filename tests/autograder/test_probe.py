@@ -397,14 +397,17 @@ def test_drawing_elsewhere_is_not_drawing_on_the_axes_given():
     assert own.other_figures
 
 
-@pytest.mark.parametrize("make", [plt.gca, lambda: plt.subplots()[1], lambda: Figure().subplots()])
-def test_without_axes_it_may_draw_where_it_likes_but_once(make):
+@pytest.mark.parametrize("make", [lambda: plt.subplots()[1], lambda: Figure().subplots()])
+def test_without_axes_it_draws_in_a_new_figure_and_only_one(make):
     right = look(lambda table: by_imshow(table, make()), on_axes=False)
     assert right.on_given_axes
     assert right.right_axes_returned
     assert not right.other_figures
     twice = look(lambda table: plt.figure() and by_imshow(table, plt.subplots()[1]), on_axes=False)
     assert twice.other_figures
+    elsewhere = look(lambda table: by_imshow(table, plt.gca()), on_axes=False)
+    assert not elsewhere.on_given_axes
+    assert not elsewhere.other_figures
 
 
 def test_an_error_while_drawing_leaves_no_figure_and_no_backend_behind():

@@ -575,6 +575,13 @@ class WithAShorterTable(Right):
 
 
 @BANK.wrong("PositionalEncoding")
+class WithATableOfNumPysNumbers(Right):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__(d_model, dropout, max_len)
+        self.pe = self.pe.double()
+
+
+@BANK.wrong("PositionalEncoding")
 class WithMoreDropout(Right):
     def __init__(self, d_model, dropout=0.5, max_len=5000):
         super().__init__(d_model, dropout, max_len)
@@ -822,6 +829,11 @@ def picture_on_whichever_axes_that_is_not_the_one_returned(length, d_model=512, 
     plt.colorbar()
     labelled(plt.gca())
     return ax
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_in_whatever_figure_is_open(length, d_model=512, ax=None):
+    return picture_by_imshow(length, d_model, ax or plt.gca())
 
 
 @BANK.wrong("visualize_positional_encodings", named="ax ignored and nothing returned")

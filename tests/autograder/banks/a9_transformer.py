@@ -515,6 +515,18 @@ class ModelWithOneLayerTimesN(ModelWithACausalMaskAlone):
 
 
 @BANK.wrong("Transformer")
+class ModelWithAnotherDefaultDropout(ModelWithACausalMaskAlone):
+    def __init__(self, *arguments, dropout=0.2, **keywords):
+        super().__init__(*arguments, dropout=dropout, **keywords)
+
+
+@BANK.wrong("Transformer")
+class ModelWithoutDropoutUnlessAskedFor(Assembled):
+    def __init__(self, *arguments, dropout=0.0, **keywords):
+        super().__init__(*arguments, dropout=dropout, **keywords)
+
+
+@BANK.wrong("Transformer")
 class ModelWithSourcesAndTargetsExchanged(Assembled):
     def decode(self, tgt, memory, src):
         return super().decode(src, memory, tgt)

@@ -1,0 +1,93 @@
+"""Run jobs on a Dask cluster: each of its workers grades in a sandbox of its own machine."""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import Any
+
+from autograder import sandbox
+from autograder.engine import EngineError, Task
+from autograder.files import write_whole
+from autograder.forks import ZygoteError
+
+SECONDS_TO_CONNECT, SECONDS_WITHOUT_WORKERS = 20, 300
+
+
+class Dask:
+    """A Dask cluster, on whose machines this package is installed as it is here.
+
+    Args:
+        scheduler: its address, such as ``tcp://10.0.0.1:8786``.
+
+    Raises:
+        EngineError: Dask is not installed, or nobody answers at the address.
+    """
+
+    def __init__(self, scheduler: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise EngineError(
+                "--scheduler needs Dask: `pip install -e '.[dask]'`, here and on every worker"
+            ) from error
+        try:
+            self.client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+        except (OSError, ValueError) as error:
+            raise EngineError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+
+    def run(self, tasks: Iterator[Task], done: Callable[[Task], None]) -> None:
+        """See `engine.Engine`; a few more jobs are sent than there are workers.
+
+        Dask starts the job of a worker that died again on another.
+        """
+        from distributed import FIRST_COMPLETED, KilledWorker, wait
+
+        pending: dict[Any, Task] = {}
+        last_seen = time.monotonic()
+        while True:
+            wanted = max(2 * self._workers(), 1) - len(pending)
+            for task in islice(tasks, max(wanted, 0)):
+                pending[self.client.submit(grade, task.job, pure=False)] = task
+            if not pending:
+                return
+            try:
+                finished = wait(list(pending), timeout=5, return_when=FIRST_COMPLETED).done
+            except TimeoutError:
+                finished = ()
+            if self._workers():
+                last_seen = time.monotonic()
+            elif time.monotonic() > last_seen + SECONDS_WITHOUT_WORKERS:
+                raise EngineError(
+                    f"the Dask cluster has had no worker for {SECONDS_WITHOUT_WORKERS} seconds. "
+                    "Results so far are kept: start workers, and grade again"
+                )
+            for future in finished:
+                task = pending.pop(future)
+                try:
+                    result = future.result()
+                except KilledWorker:
+                    result = {"broken": "several workers of the cluster died over it"}
+                write_whole(task.target, json.dumps(result))
+                done(task)
+
+    def close(self) -> None:
+        self.client.close()
+
+    def _workers(self) -> int:
+        return len(self.client.scheduler_info(n_workers=-1)["workers"])
+
+
+def grade(job: dict[str, Any]) -> dict[str, Any]:
+    """Run one job on a worker of the cluster."""
+    from autograder.job import attempt  # here, so that whoever only sends jobs imports little
+
+    if job["isolation"] == sandbox.FULL and sandbox.missing():
+        raise sandbox.SandboxError(f"on {platform.node()}: {sandbox.missing()}")
+    try:
+        return attempt(job)
+    except ZygoteError:
+        return attempt(job)  # from a zygote that is started anew

@@ -1,0 +1,192 @@
+"""Processes that are forked from one which has imported everything already, seen from outside."""
+
+from __future__ import annotations
+
+import asyncio
+import atexit
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from autograder import sandbox
+
+SECONDS_TO_IMPORT = 120
+# workers compute many small things side by side: more threads would only wait for each other
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+class ZygoteError(Exception):
+    """The process that others are forked from did not start, or ended; the message says why."""
+
+
+class Zygote:
+    """A running `autograder.zygote`, which ends with this process.
+
+    It imports while this process goes on; what is asked of it meanwhile waits.
+
+    Args:
+        kind: what its forks become, ``kernel`` or ``worker``.
+        isolation: `sandbox.FULL`, or `sandbox.NONE` for a zygote with no walls.
+    """
+
+    def __init__(self, kind: str, isolation: str = sandbox.NONE) -> None:
+        self.isolation = isolation
+        self._ready = False
+        # sockets live here, and their paths must be short
+        self.runs = Path(tempfile.mkdtemp(prefix="ag-", dir="/tmp")).resolve()
+        atexit.register(shutil.rmtree, self.runs, ignore_errors=True)
+        walls = sandbox.command(self.runs) if isolation == sandbox.FULL else []
+        self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        environment = {**os.environ, **ONE_THREAD}
+        if walls:
+            environment.setdefault("MPLCONFIGDIR", "/tmp/matplotlib")
+        with theirs:
+            self.process = subprocess.Popen(
+                [*walls, sys.executable, "-P", "-m", "autograder.zygote", kind, str(theirs.fileno())],
+                pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            )  # fmt: skip
+
+    def wait_until_ready(self) -> None:
+        """Wait until all is imported; from then on this returns at once.
+
+        Raises:
+            ZygoteError: it ended instead, or takes too long.
+        """
+        if self._ready:
+            return
+        self.requests.settimeout(SECONDS_TO_IMPORT)
+        try:
+            ready = self.requests.recv(64)
+        except OSError:
+            ready = b""
+        if ready != b"ready":
+            self.process.kill()
+            reason = self.process.communicate()[1].decode(errors="replace").strip()
+            raise ZygoteError(f"the process that others fork from did not start: {reason[-800:]}")
+        self._ready = True
+
+    @property
+    def line(self) -> Line:
+        """What other processes need to ask this zygote for forks."""
+        return Line(self.requests, self.runs, self.isolation)
+
+    def alive(self) -> bool:
+        return self.process.poll() is None
+
+    def close(self) -> None:
+        """End the zygote and every process that it forked."""
+        self.requests.close()
+        self.process.wait()
+        self.process.stderr.close()
+        shutil.rmtree(self.runs, ignore_errors=True)
+
+
+class Line:
+    """A way to a zygote, perhaps another process's.
+
+    Args:
+        requests: the socket on which it reads.
+        runs: folder for the forks' files.
+        isolation: of its forks.
+    """
+
+    def __init__(self, requests: socket.socket, runs: Path, isolation: str) -> None:
+        self.requests, self.runs, self.isolation = requests, runs, isolation
+
+    def new_run(self) -> Path:
+        """A folder for one kernel's connection file, sockets and ``files``."""
+        run = Path(tempfile.mkdtemp(prefix="", dir=self.runs))
+        (run / "files").mkdir()
+        return run
+
+    def fork(self, request: dict[str, Any], *sockets: socket.socket) -> Fork:
+        """Ask for a fork.
+
+        Args:
+            request: as `autograder.zygote` reads it.
+            sockets: what the fork is handed, copies of which it then owns.
+
+        Raises:
+            ZygoteError: the zygote is no more.
+        """
+        ours, theirs = socket.socketpair()
+        descriptors = [theirs.fileno(), *(item.fileno() for item in sockets)]
+        with theirs:
+            try:
+                socket.send_fds(self.requests, [json.dumps(request).encode()], descriptors)
+            except OSError as error:
+                ours.close()
+                raise ZygoteError("the process that others fork from has ended") from error
+        return Fork(ours)
+
+
+class Fork:
+    """A forked process, with the methods of `subprocess.Popen` that are needed."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, line: socket.socket) -> None:
+        self.line = line
+        self.returncode: int | None = None
+        self._heard = b""
+        line.settimeout(SECONDS_TO_IMPORT)
+        while b"\n" not in self._heard:
+            try:
+                more = line.recv(256)
+            except OSError:
+                more = b""
+            if not more:
+                line.close()
+                raise ZygoteError("the process that others fork from has ended")
+            self._heard += more
+        first, self._heard = self._heard.split(b"\n", 1)
+        self.pid = int(first.split()[1])
+        line.setblocking(False)
+
+    def poll(self) -> int | None:
+        while self.returncode is None:
+            try:
+                more = self.line.recv(256)
+            except BlockingIOError:
+                return None
+            except OSError:
+                more = b""
+            self._take(more)
+        return self.returncode
+
+    def _take(self, more: bytes) -> None:
+        self._heard += more
+        if b"exit " in self._heard and self._heard.endswith(b"\n"):
+            self.returncode = int(self._heard.split()[1])
+        elif not more:
+            self.returncode = -signal.SIGKILL  # the zygote itself has ended
+        if self.returncode is not None:
+            self.line.close()
+
+    def wait(self) -> int:
+        while self.poll() is None:
+            time.sleep(0.005)
+        return self.returncode
+
+    async def wait_async(self) -> int:
+        while self.returncode is None:
+            self._take(await asyncio.get_running_loop().sock_recv(self.line, 256))
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            with contextlib.suppress(OSError):
+                self.line.send(f"{int(number)} ".encode())
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)

@@ -1,0 +1,179 @@
+"""Run jobs in processes of this machine, side by side; whoever dies is replaced."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from autograder import sandbox
+from autograder.engine import EngineError, Task
+from autograder.files import write_whole
+from autograder.forks import Zygote, ZygoteError
+
+DEATHS = 2
+# beyond the limit that the worker itself keeps, for starting and deciding
+SECONDS_OF_GRACE = 120
+
+Item = TypeVar("Item")
+
+
+class Local:
+    """Workers that are forked from one zygote, and kernels from another.
+
+    Both start to import at once, while the caller does something else.
+
+    Args:
+        workers: how many submissions are graded side by side.
+        isolation: of the kernels, `sandbox.FULL` or `sandbox.NONE`.
+
+    Raises:
+        sandbox.SandboxError: full isolation is not to be had here.
+    """
+
+    def __init__(self, workers: int, isolation: str) -> None:
+        if isolation == sandbox.FULL and sandbox.missing():
+            raise sandbox.SandboxError(sandbox.missing())
+        self.workers, self.isolation = workers, isolation
+        self._lock = threading.Lock()
+        self._stop = threading.Event()
+        self._zygotes = {"kernel": Zygote("kernel", isolation), "worker": Zygote("worker")}
+
+    def run(self, tasks: Iterator[Task], done: Callable[[Task], None]) -> None:
+        """See `engine.Engine`."""
+
+        def grade(worker: Worker, task: Task) -> bool:
+            source = task.target.with_suffix(".job")
+            write_whole(source, json.dumps(task.job))
+            try:
+                order = ["grade", str(source), str(task.target)]
+                return worker.obey(order, task.job["seconds"] + SECONDS_OF_GRACE) is not None
+            finally:
+                source.unlink(missing_ok=True)
+
+        def finish(task: Task, _well: bool) -> None:
+            if not task.target.exists():
+                reason = f"the process that graded it died {DEATHS} times over it"
+                write_whole(task.target, json.dumps({"broken": reason}))
+            done(task)
+
+        self._side_by_side(tasks, grade, finish)
+
+    def write_feedback(self, course: Path, assignment: str, students: Iterable[str]) -> list[str]:
+        """Let nbgrader write feedback pages; return the students for whom it could not."""
+        without = []
+
+        def write(worker: Worker, student: str) -> bool:
+            order = ["feedback", str(course.resolve()), assignment, student]
+            return worker.obey(order, SECONDS_OF_GRACE) == ""
+
+        def finish(student: str, well: bool) -> None:
+            if not well:
+                without.append(student)
+
+        self._side_by_side(iter(students), write, finish)
+        return sorted(without)
+
+    def close(self) -> None:
+        """End all processes; threads that wait for them come back."""
+        self._stop.set()
+        with self._lock:
+            for zygote in self._zygotes.values():
+                zygote.close()
+
+    def _side_by_side(
+        self,
+        items: Iterator[Item],
+        work: Callable[[Worker, Item], bool],
+        finish: Callable[[Item, bool], None],
+    ) -> None:
+        taking = threading.Lock()
+        errors: list[Exception] = []
+
+        def tend() -> None:
+            """Keep one worker busy, and start another one whenever it dies."""
+            worker = None
+            try:
+                while not self._stop.is_set() and not errors:
+                    with taking:
+                        item = next(items, None)
+                    if item is None:
+                        return
+                    for _ in range(DEATHS):
+                        worker = worker or self._new_worker()
+                        well = work(worker, item)
+                        if well or self._stop.is_set():
+                            break
+                        worker.end()
+                        worker = None
+                    if not self._stop.is_set():
+                        finish(item, well)
+            except Exception as error:  # noqa: BLE001 (raised below, in the thread that waits)
+                errors.append(error)
+            finally:
+                if worker:
+                    worker.end()
+
+        threads = [threading.Thread(target=tend, daemon=True) for _ in range(self.workers)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        if errors and not self._stop.is_set():
+            raise errors[0]
+
+    def _new_worker(self) -> Worker:
+        with self._lock:
+            if self._stop.is_set():
+                raise EngineError("the batch has been stopped")
+            try:
+                for kind, zygote in self._zygotes.items():
+                    if not zygote.alive():
+                        zygote.close()
+                        isolation = self.isolation if kind == "kernel" else sandbox.NONE
+                        self._zygotes[kind] = Zygote(kind, isolation)
+                for zygote in self._zygotes.values():
+                    zygote.wait_until_ready()
+                return Worker(**self._zygotes)
+            except ZygoteError as error:
+                raise EngineError(f"a worker did not start: {error}") from error
+
+
+class Worker:
+    """A process that carries out orders, see `autograder.worker`.
+
+    Args:
+        worker: the zygote that it is forked from.
+        kernel: the zygote of its kernels.
+    """
+
+    def __init__(self, worker: Zygote, kernel: Zygote) -> None:
+        self.orders, theirs = socket.socketpair()
+        request = {"runs": str(kernel.runs), "isolation": kernel.isolation}
+        with theirs:
+            self.process = worker.line.fork(request, theirs, kernel.requests)
+
+    def obey(self, order: list[str], seconds: float) -> str | None:
+        """Its answer to an order; None if it died over it or did not answer in time."""
+        deadline = time.monotonic() + seconds
+        heard = b""
+        try:
+            self.orders.settimeout(seconds)
+            self.orders.sendall(json.dumps(order).encode() + b"\n")
+            while not heard.endswith(b"\n"):
+                self.orders.settimeout(max(deadline - time.monotonic(), 0.001))
+                more = self.orders.recv(1 << 16)
+                if not more:
+                    return None
+                heard += more
+        except OSError:  # a timeout is one, too
+            return None
+        return json.loads(heard)
+
+    def end(self) -> None:
+        self.process.kill()
+        self.orders.close()

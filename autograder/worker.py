@@ -1,0 +1,48 @@
+"""A process that carries out one order after the other, as the batch's own process sends them."""
+
+from __future__ import annotations
+
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from autograder import warm
+from autograder.files import write_whole
+from autograder.forks import Line
+from autograder.job import attempt
+
+
+def become_worker(request: dict[str, Any], sockets: list[socket.socket]) -> None:
+    """Turn this fork into a worker, until no more orders can come.
+
+    An order is a line, a JSON list: ``grade``, a job's file, its result's file; or ``feedback``,
+    a course folder, an assignment, a student. The answer is a line, too: a JSON string, empty if
+    all went well, else the reason.
+
+    Args:
+        request: ``runs`` and ``isolation`` of the kernels.
+        sockets: for the orders, and to the zygote of the kernels.
+    """
+    orders, kernels = sockets
+    warm.use(Line(kernels, Path(request["runs"]), request["isolation"]))
+    with orders.makefile("r", encoding="utf-8") as lines:
+        for line in lines:
+            kind, *arguments = json.loads(line)
+            answer = {"grade": grade, "feedback": feedback}[kind](*arguments)
+            orders.sendall(json.dumps(answer).encode() + b"\n")
+
+
+def grade(source: str, target: str) -> str:
+    """Run the job in one file and write the result to the other."""
+    result = attempt(json.loads(Path(source).read_text(encoding="utf-8")))
+    write_whole(Path(target), json.dumps(result))
+    return ""
+
+
+def feedback(course: str, assignment: str, student: str) -> str:
+    """Let nbgrader write a student's feedback page."""
+    from autograder.course import open_course  # here, since grading itself does not need it
+
+    outcome = open_course(Path(course)).generate_feedback(assignment, student, force=True)
+    return "" if outcome["success"] else outcome["error"]
