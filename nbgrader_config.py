@@ -20,9 +20,10 @@ c.Autograde.sanitize_preprocessors = [
     "nbgrader.preprocessors.CheckCellMetadata",
 ]
 
-# Notebooks run in a kernel, and checks are decided outside it.
+# Notebooks run in a kernel, checks are decided outside it, and outputs cannot act in a browser.
 c.Autograde.autograde_preprocessors = [
     "autograder.execute.Execute",
+    "autograder.harmless.Harmless",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",

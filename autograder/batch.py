@@ -15,8 +15,7 @@ from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
-from autograder.engine import Engine, Task
-from autograder.job import Job, Result
+from autograder.engine import Engine, Job, Result, Task
 
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 

@@ -12,7 +12,6 @@ from statistics import median
 from jinja2 import Environment
 from matplotlib.figure import Figure
 
-from autograder.checks import load
 from autograder.record import Row
 
 PAGE = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string("""\
@@ -94,10 +93,10 @@ def as_page(assignment: str, rows: Sequence[Row], isolation: str) -> str:
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]
     parts = []
-    for part in load(assignment).parts:
-        earned = [row.parts[part.name] for row in graded]
-        share = sum(earned) / max(part.points * len(graded), 1)
-        parts.append((part.name, share, sum(value == part.points for value in earned)))
+    for part, possible in _possible(rows).items():
+        earned = [row.parts[part] for row in graded]
+        share = sum(earned) / max(possible * len(graded), 1)
+        parts.append((part, share, sum(value == possible for value in earned)))
     # a student who made a mistake in three parts made it once
     mistakes = Counter(name for row in graded for name in set(row.mistakes)).most_common()
     return PAGE.render(
@@ -114,6 +113,11 @@ def as_page(assignment: str, rows: Sequence[Row], isolation: str) -> str:
         isolation=isolation,
         seconds=median(row.seconds for row in graded) if graded else 0,
     )
+
+
+def _possible(rows: Sequence[Row]) -> dict[str, float]:
+    """The points that there are, by part."""
+    return rows[0].possible if rows else {}
 
 
 def _histogram(points: Sequence[float], of: float) -> str:
@@ -140,7 +144,7 @@ def _histogram(points: Sequence[float], of: float) -> str:
 
 def as_csv(assignment: str, rows: Sequence[Row], isolation: str) -> str:
     """The table with names, points by part and reasons, as CSV text."""
-    names = [part.name for part in load(assignment).parts]
+    names = list(_possible(rows))
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(

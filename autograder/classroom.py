@@ -24,10 +24,9 @@ from nbgrader.apps import NbGraderAPI
 from autograder import sandbox
 from autograder.batch import run_jobs
 from autograder.course import CourseError, open_assignment
-from autograder.engine import Engine, engine_for
+from autograder.engine import Engine, Job, Result, engine_for
 from autograder.files import plain_files
 from autograder.intake import ReleasedCell, released_cells
-from autograder.job import Job, Result
 from autograder.local import Local
 from autograder.record import Recorder, Row
 from autograder.settings import Settings

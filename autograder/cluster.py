@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from autograder import sandbox
-from autograder.engine import EngineError, Task
+from autograder.engine import EngineError, Job, Result, Task
 from autograder.files import write_whole
 from autograder.forks import ZygoteError
 
@@ -81,7 +81,7 @@ class Dask:
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
 
-def grade(job: dict[str, Any]) -> dict[str, Any]:
+def grade(job: Job) -> Result:
     """Run one job on a worker of the cluster."""
     from autograder.job import attempt  # here, so that whoever only sends jobs imports little
 

@@ -9,6 +9,9 @@ from typing import Any, Protocol
 
 from autograder.settings import Settings
 
+Job = dict[str, Any]
+Result = dict[str, Any]
+
 
 class EngineError(Exception):
     """Jobs cannot be run; the message says why and what to do."""
@@ -20,7 +23,7 @@ class Task:
 
     student: str
     key: str
-    job: dict[str, Any]
+    job: Job
     target: Path
 
 

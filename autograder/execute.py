@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import base64
+from typing import Any
 from uuid import uuid4
 
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
@@ -15,11 +16,14 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 from nbgrader.preprocessors import Execute as NbGraderExecute
+from traitlets import Integer
 
 from autograder.checks import load
 from autograder.probe import ANSWERS_MIME, TARGET
 from autograder.report import as_bundle
 from autograder.verdict import PartVerdict, decide, nothing
+
+OUTPUTS = ("stream", "display_data", "update_display_data", "execute_result", "error")
 
 
 class Execute(NbGraderExecute):
@@ -32,6 +36,10 @@ class Execute(NbGraderExecute):
         verdicts: after a run, the verdict on each part.
     """
 
+    most_output = Integer(8 << 20, help="Characters that a notebook may print and show.").tag(
+        config=True
+    )
+
     def preprocess(
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
@@ -39,6 +47,8 @@ class Execute(NbGraderExecute):
         self._cells: list[str] = []
         self._died = ""
         self._listening = False
+        self._probing = False
+        self._shown = 0
         return super().preprocess(nb, resources)
 
     def preprocess_cell(
@@ -72,6 +82,21 @@ class Execute(NbGraderExecute):
                 "nor when it was asked to. Is there a loop without an end?"
             )
 
+    def process_message(
+        self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
+    ) -> NotebookNode | None:
+        """Take an output, unless the notebook has shown too much by now."""
+        if msg["msg_type"] in OUTPUTS and not self._probing:
+            before = self._shown
+            self._shown += _size(msg["content"])
+            if self._shown > self.most_output:
+                if before <= self.most_output:
+                    note = f"[The notebook shows more than {self.most_output} characters: the rest "
+                    note += "is left out.]\n"
+                    cell.outputs.append(new_output("stream", name="stdout", text=note))
+                return None
+        return super().process_message(msg, cell, cell_index)
+
     def _send(self, message: bytes) -> None:
         """Put a message for the probe before the next cell, on the channel that cells go."""
         opening = {"comm_id": uuid4().hex, "target_name": TARGET, "data": {}}
@@ -91,7 +116,9 @@ class Execute(NbGraderExecute):
                 self._listening = True
             self._send(message)
             request = new_code_cell("from autograder.probe import serve\nserve()")
+            self._probing = True
             self._run(request, resources, index)
+            self._probing = False
             return _answers(request)
 
         verdict = decide(
@@ -109,6 +136,12 @@ class Execute(NbGraderExecute):
             new_output("display_data", as_bundle(verdict)),
             new_output("execute_result", {"text/plain": repr(verdict.earned)}),
         ]
+
+
+def _size(content: dict[str, Any]) -> int:
+    """Characters of an output, about."""
+    shown = [*content.get("data", {}).values(), *content.get("traceback", [])]
+    return sum(len(str(item)) for item in [content.get("text", ""), *shown])
 
 
 def graded_part(source: str) -> tuple[str, str] | None:

@@ -16,7 +16,6 @@ import tempfile
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
@@ -25,13 +24,12 @@ from nbgrader.preprocessors import LimitOutput
 from traitlets.config import Config
 
 from autograder import sandbox, warm
+from autograder.engine import Job, Result
 from autograder.execute import Execute
 from autograder.files import write_whole
 from autograder.forks import ZygoteError
+from autograder.harmless import Harmless
 from autograder.intake import ReleasedCell, restore
-
-Job = dict[str, Any]
-Result = dict[str, Any]
 
 PROVISIONERS = {sandbox.FULL: "sandboxed-provisioner", sandbox.NONE: "warm-provisioner"}
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -71,6 +69,7 @@ def run_job(job: Job) -> Result:
             config=Config({"SandboxedProvisioner": {"limits": sandbox.Limits(**job["limits"])}}),
             kernel_manager_class=warm.QuickManager,
             timeout=job["seconds_per_cell"],
+            most_output=job["limits"]["output"],
             extra_arguments=["--log-level=ERROR"],
             shutdown_kernel="immediate",  # nothing that a kernel does while it leaves can count
         )
@@ -81,6 +80,7 @@ def run_job(job: Job) -> Result:
         finally:
             late.cancel()
     executed = time.perf_counter()
+    Harmless().preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
     for cell in notebook.cells:
         kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +18,17 @@ from nbgrader.api import Gradebook, MissingEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 
-from autograder.checks import load
+from autograder.engine import Result
 from autograder.files import copy_files
-from autograder.job import Result
+
+CHECK = "check_"  # how the ids of the cells begin that decide a part
 
 
 @dataclass(frozen=True)
 class Row:
     """What one student got, and why.
 
-    ``parts`` maps a part to its points; ``reasons`` are the sentences for the table; ``mistakes``
+    ``parts`` maps a part to its points, and ``possible`` to those that there are; ``reasons`` are the sentences for the table; ``mistakes``
     are names; ``seconds`` is what running and deciding took.
     """
 
@@ -35,6 +36,7 @@ class Row:
     points: float
     of: float
     parts: dict[str, float] = field(default_factory=dict)
+    possible: dict[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     mistakes: tuple[str, ...] = ()
     seconds: float = 0.0
@@ -166,33 +168,30 @@ class Recorder:
 
     def _row(self, student: str, result: Result) -> Row:
         submission = self.gradebook.find_submission(self.assignment, student)
-        scores = {grade.name: grade.score for grade in submission.notebooks[0].grades}
-        waiting = [
-            grade.name for grade in submission.notebooks[0].grades if grade.needs_manual_grade
-        ]
-        if "broken" in result:
-            return Row(
-                student, submission.score, submission.max_score, reasons=(result["broken"],),
-                failed=True, needs_person=True,
-            )  # fmt: skip
-        parts = {part.name: scores[f"check_{part.name}"] for part in load(self.assignment).parts}
-        reasons = [*_reasons(result)]
-        if waiting:
-            reasons.append(f"waits for a person: {', '.join(waiting)}")
-        return Row(
+        grades = {grade.name: grade for grade in submission.notebooks[0].grades}
+        checks = {name.removeprefix(CHECK): grades[name] for name in grades if CHECK in name}
+        row = Row(
             student,
             submission.score,
             submission.max_score,
-            parts,
-            tuple(reasons),
-            tuple(
-                name
-                for verdict in result["verdicts"].values()
-                for name, _ in verdict["mistakes"]
+            possible={part: check.max_score for part, check in checks.items()},
+        )
+        if "broken" in result:
+            return replace(row, reasons=(result["broken"],), failed=True, needs_person=True)
+        waiting = [name for name, grade in grades.items() if grade.needs_manual_grade]
+        reasons = [*_reasons(result)]
+        if waiting:
+            reasons.append(f"waits for a person: {', '.join(waiting)}")
+        return replace(
+            row,
+            parts={part: check.score for part, check in checks.items()},
+            reasons=tuple(reasons),
+            mistakes=tuple(
+                name for verdict in result["verdicts"].values() for name, _ in verdict["mistakes"]
             ),
-            sum(result["seconds"].values()),
+            seconds=sum(result["seconds"].values()),
             needs_person=bool(waiting),
-        )  # fmt: skip
+        )
 
 
 def _reasons(result: Result) -> Iterator[str]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+import zmq
 from jupyter_client.asynchronous import AsyncKernelClient
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning import LocalProvisioner
@@ -25,6 +26,7 @@ from autograder import sandbox
 from autograder.files import copy_files
 from autograder.forks import SECONDS_TO_IMPORT, Fork, Line, Zygote
 
+LARGEST_MESSAGE = 100 << 20  # more than the probe's largest answers take as text
 WORK = Path("/tmp/work")  # where a sandboxed kernel finds its files
 # what a sandboxed kernel may know of the environment
 HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
@@ -143,8 +145,12 @@ class QuickClient(AsyncKernelClient):
     """Takes a kernel for ready when it has answered on both channels.
 
     jupyter_client's own client then listens for another fifth of a second in case more comes, which
-    is longer than a warm kernel takes to start.
+    is longer than a warm kernel takes to start. Messages that are too large to read are dropped.
     """
+
+    def start_channels(self, **kwargs: bool) -> None:
+        self.context.setsockopt(zmq.MAXMSGSIZE, LARGEST_MESSAGE)
+        super().start_channels(**kwargs)
 
     async def wait_for_ready(self, timeout: float | None = None) -> None:
         deadline = time.monotonic() + (timeout or SECONDS_TO_IMPORT)
