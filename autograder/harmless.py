@@ -26,7 +26,7 @@ ATTRIBUTES = {**ALLOWED_ATTRIBUTES, "td": ["colspan", "rowspan"], "th": ["colspa
 SHOWN = {"text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml"}
 TAG_BEGINS = re.compile(r"<(?=[A-Za-z/!?])")
 # a link to anything but a page, a place in this one, or a file
-LINK = re.compile(r"\](\(|:)(?!\s*(?:https?://|mailto:|attachment:|[\w./#-]*[)\s\"]))")
+LINK = re.compile(r"\](\(|:)(?!\s*+(?:https?://|mailto:|attachment:|[\w./#-]*[)\s\"]))")
 ATTACHMENT = re.compile(r"attachment:([^\s)\"'\]]+)")
 LEFT_OUT = "[An output that could act in a browser is left out.]"
 PICTURE, BASE64 = re.compile(r"image/(png|jpeg|gif)"), re.compile(r"[A-Za-z0-9+/=\s]*")
