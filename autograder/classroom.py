@@ -13,13 +13,14 @@ import logging
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import nbformat
 from filelock import FileLock, Timeout
-from nbgrader.api import Gradebook
+from nbgrader.api import Gradebook, InvalidEntry
 from nbgrader.apps import NbGraderAPI
+from sqlalchemy.exc import OperationalError
 
 from autograder import sandbox
 from autograder.batch import run_jobs
@@ -80,7 +81,7 @@ def grade_class(
     students = [student for student in submitted if student in (students or submitted)]
     kept = course / "grading" / assignment
     kept.mkdir(parents=True, exist_ok=True)
-    with _logged(kept / "log.txt"), _only_one(kept / "lock"):
+    with _logged(kept / "log.txt"), _only_one(kept / "lock"), _nothing_lost():
         _release(api, assignment, kept / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             released = released_cells(gradebook, assignment, assignment)
@@ -112,12 +113,10 @@ def write_feedback(recorder: Recorder, settings: Settings, engine: Engine) -> No
     if not isinstance(engine, Local):  # pages are made beside the gradebook
         with contextlib.closing(Local(settings.workers, sandbox.NONE)) as local:
             return write_feedback(recorder, settings, local)
-    missed = engine.write_feedback(recorder.course, recorder.assignment, students)
-    if missed:
-        raise CourseError(
-            f"grades are recorded, but nbgrader could not write the feedback of {', '.join(missed)}. "
-            "`nbgrader generate_feedback` says why"
-        )
+    for student in engine.write_feedback(recorder.course, recorder.assignment, students):
+        row = recorder.rows[student]
+        reason = "nbgrader could not write the feedback page; `nbgrader generate_feedback` says why"
+        recorder.rows[student] = replace(row, reasons=(*row.reasons, reason), needs_person=True)
 
 
 def _submitted(course: Path, assignment: str) -> list[str]:
@@ -191,10 +190,27 @@ def unreadable(path: Path) -> str:
 
 def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
     """Tell the gradebook about the assignment as its source stands now."""
-    if not api.generate_assignment(assignment, force=True, create=True)["success"]:
+    outcome = api.generate_assignment(assignment, force=True, create=True)
+    if not outcome["success"]:
+        reason = _last_line(outcome.get("error") or outcome.get("log") or "")
         raise CourseError(
-            f"nbgrader could not make the release version of {assignment}; the reason is in {log}"
+            f"nbgrader could not make the release version of {assignment}: {reason}. More in {log}"
         )
+
+
+@contextlib.contextmanager
+def _nothing_lost() -> Iterator[None]:
+    """Say what to do where the gradebook or the disk refuses; results so far are kept."""
+    again = "Put that right and grade again: what is done is kept, and nothing is lost"
+    try:
+        yield
+    except (OperationalError, InvalidEntry) as error:
+        raise CourseError(
+            f"the gradebook cannot be used: {getattr(error, 'orig', error)}. Does another program hold it, is it "
+            f"read-only, or the disk full? {again}"
+        ) from error
+    except OSError as error:
+        raise CourseError(f"a file cannot be written: {error}. {again}") from error
 
 
 @contextlib.contextmanager
@@ -256,4 +272,5 @@ def as_table(rows: list[Row]) -> str:
             lines.extend(
                 textwrap.wrap(reason, 96, initial_indent="    ", subsequent_indent="      ")
             )
-    return "\n".join(lines)
+    # names and reasons hold what students wrote, which a terminal could take for commands
+    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in "\n".join(lines))

@@ -71,6 +71,8 @@ class Dask:
                     result = future.result()
                 except KilledWorker:
                     result = {"broken": "several workers of the cluster died over it"}
+                except OSError as error:
+                    raise EngineError(f"a machine of the cluster cannot go on: {error}") from error
                 write_whole(task.target, json.dumps(result))
                 done(task)
 

@@ -103,6 +103,15 @@ class Line:
     def __init__(self, requests: socket.socket, runs: Path, isolation: str) -> None:
         self.requests, self.runs, self.isolation = requests, runs, isolation
 
+    def alive(self) -> bool:
+        """Whether the zygote still reads what is asked."""
+        try:
+            return self.requests.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+
     def new_run(self) -> Path:
         """A folder for one kernel's connection file, sockets and ``files``."""
         run = Path(tempfile.mkdtemp(prefix="", dir=self.runs))
@@ -190,3 +199,7 @@ class Fork:
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
+
+    def close(self) -> None:
+        """Let go of the process, which its zygote then kills."""
+        self.line.close()

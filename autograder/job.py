@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import base64
+import errno
 import json
 import os
 import tempfile
@@ -32,6 +33,7 @@ from autograder.harmless import Harmless
 from autograder.intake import ReleasedCell, restore
 
 PROVISIONERS = {sandbox.FULL: "sandboxed-provisioner", sandbox.NONE: "warm-provisioner"}
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
 
 
@@ -79,6 +81,8 @@ def run_job(job: Job) -> Result:
             runner.preprocess(notebook, {"metadata": {"path": folder}})
         finally:
             late.cancel()
+            if warm.lost():
+                raise ZygoteError("kernels ended with the process that they were forked from")
     executed = time.perf_counter()
     Harmless().preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
@@ -109,11 +113,16 @@ def attempt(job: Job) -> Result:
 
     Raises:
         ZygoteError: kernels cannot be had, which is no fault of the submission.
+        OSError: the machine has no room; nor is this.
     """
     try:
         return run_job(job)
     except ZygoteError:
         raise
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        return {"broken": f"grading stopped with {type(error).__name__}: {error}"[:500]}
     except Exception as error:  # noqa: BLE001 (the batch goes on)
         return {"broken": f"grading stopped with {type(error).__name__}: {error}"[:500]}
 

@@ -51,7 +51,10 @@ class Local:
             write_whole(source, json.dumps(task.job))
             try:
                 order = ["grade", str(source), str(task.target)]
-                return worker.obey(order, task.job["seconds"] + SECONDS_OF_GRACE) is not None
+                answer = worker.obey(order, task.job["seconds"] + SECONDS_OF_GRACE)
+                if answer:
+                    raise EngineError(answer)
+                return answer is not None
             finally:
                 source.unlink(missing_ok=True)
 
@@ -175,5 +178,5 @@ class Worker:
         return json.loads(heard)
 
     def end(self) -> None:
-        self.process.kill()
+        self.process.close()
         self.orders.close()

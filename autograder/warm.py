@@ -52,6 +52,11 @@ def kernels(isolation: str = sandbox.NONE) -> Line:
     return _line
 
 
+def lost() -> bool:
+    """Whether this process's kernels have ended with the zygote that they were forked from."""
+    return _line is not None and not _line.alive()
+
+
 def close() -> None:
     """End this process's own zygote, if it has one; the next kernel starts another."""
     global _line, _own

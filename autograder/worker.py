@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import json
 import socket
 from pathlib import Path
@@ -35,8 +36,11 @@ def become_worker(request: dict[str, Any], sockets: list[socket.socket]) -> None
 
 def grade(source: str, target: str) -> str:
     """Run the job in one file and write the result to the other."""
-    result = attempt(json.loads(Path(source).read_text(encoding="utf-8")))
-    write_whole(Path(target), json.dumps(result))
+    try:
+        result = attempt(json.loads(Path(source).read_text(encoding="utf-8")))
+        write_whole(Path(target), json.dumps(result))
+    except OSError as error:
+        return f"this machine cannot go on: {error}"
     return ""
 
 
@@ -44,5 +48,8 @@ def feedback(course: str, assignment: str, student: str) -> str:
     """Let nbgrader write a student's feedback page."""
     from autograder.course import open_course  # here, since grading itself does not need it
 
-    outcome = open_course(Path(course)).generate_feedback(assignment, student, force=True)
-    return "" if outcome["success"] else outcome["error"]
+    # nbgrader takes a student's name for a pattern
+    api = open_course(Path(course))
+    outcome = api.generate_feedback(assignment, glob.escape(student), force=True)
+    page = Path(course, "feedback", student, assignment, f"{assignment}.html")
+    return "" if page.exists() else outcome.get("error") or "no page was made"

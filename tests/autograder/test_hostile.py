@@ -8,6 +8,7 @@ import base64
 import os
 import shutil
 import sqlite3
+import stat
 import time
 from pathlib import Path
 
@@ -19,6 +20,9 @@ from autograder.classroom import Settings, grade_class
 from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled_in
 
 ALL, FIRST_TWO = 10, 5
+NO_NOTEBOOKS = (
+    "link", "pipe", "device", "empty", "folder", "deep", "not_text", "old_format", "renamed", "huge",
+)  # fmt: skip
 
 SECRET = "nobody may read this"
 
@@ -41,6 +45,8 @@ MISCHIEF = {
     ),
     "memory_bomb": ("hoard = [bytearray(1 << 26) for _ in range(1000)]", ALL),
     "endless_print": ("while True: print('x' * 1000)", ALL),
+    "one_line": ("print('x' * 300_000_000)", None),
+    "one_line_of_a_gigabyte": ("print('x' * 10**9)", None),
     "huge_html": ("from IPython.display import HTML\nHTML('<b>' * 5_000_000)", ALL),
     "full_disk": (
         "for number in range(10_000):\n    open(f'/tmp/{number}', 'wb').write(bytes(1 << 24))",
@@ -50,6 +56,7 @@ MISCHIEF = {
     "os_exit": ("import os; os._exit(0)", FIRST_TWO),
     "segfault": ("import ctypes; ctypes.string_at(0)", FIRST_TWO),
     "system_exit": ("import sys; sys.exit(1)", ALL),
+    "exit": ("exit()", None),
     "input": ("input('Your name? ')", ALL),
     "atexit": ("import atexit, os; atexit.register(os._exit, 3)", ALL),
     # reach
@@ -61,6 +68,8 @@ MISCHIEF = {
     "kill_all": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)", None),
     "socket": ("import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)", ALL),
     "shell": ("!touch {course}/touched", ALL),
+    "pip": ("%pip install anything", ALL),
+    "pickle": ("import pickle; pickle.load(open('evil.pickle', 'rb'))", ALL),
     "bash": ("%%bash\ntouch {course}/touched", ALL),
     "gradebook": ("import sqlite3\nsqlite3.connect('{course}/gradebook.db').execute('delete from grade')", ALL),
     # cheating
@@ -71,6 +80,11 @@ MISCHIEF = {
         ALL,
     ),
     "run_cell": ("get_ipython().run_cell_async = None\nget_ipython().run_cell = None", None),
+    "displayhook": ("import sys\nsys.displayhook = get_ipython().displayhook = print", None),
+    # accidents
+    "stderr": ("import sys, warnings\nwarnings.warn('careful')\nprint('50%|###', file=sys.stderr)", ALL),
+    "chdir": ("import os; os.chdir('/')", ALL),
+    "backend": ("import matplotlib.pyplot as plt\nplt.switch_backend('TkAgg')\nplt.figure()", ALL),
     "own_torch": ("import torch; print(torch.__version__)", ALL),
 }  # fmt: skip
 
@@ -104,10 +118,16 @@ def hand_in(course, secret):
         notebook.cells.insert(names.index("check_self_attention"), cell)
         write(course, student, notebook)
     (course / "submitted/own_torch" / ASSIGNMENT / "torch.py").write_text("1 / 0")
+    (course / "submitted/pickle" / ASSIGNMENT / "evil.pickle").write_bytes(
+        f"cos\nsystem\n(S'touch {course}/touched'\ntR.".encode()
+    )
+    other = filled_in(right)
+    other.metadata.kernelspec = {"name": "julia-1.9", "display_name": "Julia", "language": "julia"}
+    write(course, "other_kernel", other)
     for student, code in PRETENCE.items():
         write(course, student, filled_in({name: code.format(name=name) for name in right}))
     # what is no notebook at all
-    for student in ("link", "pipe", "empty", "folder", "deep", "not_text", "old_format"):
+    for student in NO_NOTEBOOKS:
         (course / "submitted" / student / ASSIGNMENT).mkdir(parents=True)
     path = {
         student.parent.name: student / f"{ASSIGNMENT}.ipynb"
@@ -115,6 +135,11 @@ def hand_in(course, secret):
     }
     path["link"].symlink_to(secret)
     os.mkfifo(path["pipe"])
+    if os.geteuid() == 0:
+        os.mknod(path["device"], stat.S_IFCHR | 0o600, os.makedev(1, 5))  # zeros without an end
+    nbformat.write(filled_in(right), path["renamed"].with_name("my answers.ipynb"))
+    with path["huge"].open("wb") as file:
+        file.truncate(200 << 20)
     path["empty"].touch()
     path["folder"].mkdir()
     path["deep"].write_text("[" * 100_000)
@@ -156,7 +181,7 @@ def graded(tmp_path_factory):
     return course, {row.student: row for row in rows}, before == after
 
 
-@pytest.mark.parametrize("student", [*MISCHIEF, "right"])
+@pytest.mark.parametrize("student", [*MISCHIEF, "right", "other_kernel"])
 def test_who_attacks_keeps_what_was_earned(graded, student):
     row = graded[1][student]
     expected = MISCHIEF.get(student, ("", ALL))[1]
@@ -172,9 +197,7 @@ def test_pretence_earns_nothing(graded, student):
     assert graded[1][student].points == 0
 
 
-@pytest.mark.parametrize(
-    "student", ["link", "pipe", "empty", "folder", "deep", "not_text", "old_format"]
-)
+@pytest.mark.parametrize("student", NO_NOTEBOOKS)
 def test_what_is_no_notebook_gets_a_row_with_a_reason(graded, student):
     row = graded[1][student]
     assert row.points == 0
