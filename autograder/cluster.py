@@ -44,7 +44,7 @@ class Dask:
 
         Dask starts the job of a worker that died again on another.
         """
-        from distributed import FIRST_COMPLETED, KilledWorker, wait
+        from distributed import KilledWorker, wait
 
         pending: dict[Any, Task] = {}
         last_seen = time.monotonic()
@@ -55,7 +55,8 @@ class Dask:
             if not pending:
                 return
             try:
-                finished = wait(list(pending), timeout=5, return_when=FIRST_COMPLETED).done
+                with self.client.as_current():
+                    finished = wait(list(pending), timeout=5, return_when="FIRST_COMPLETED").done
             except TimeoutError:
                 finished = ()
             if self._workers():

@@ -7,6 +7,7 @@ import atexit
 import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 import socket
@@ -22,6 +23,16 @@ from autograder import sandbox
 SECONDS_TO_IMPORT = 120
 # workers compute many small things side by side: more threads would only wait for each other
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+def remove_leftovers() -> None:
+    """Remove the folders of processes that were killed."""
+    for folder in Path("/tmp").glob("ag-*-*"):
+        with contextlib.suppress(ValueError, PermissionError):  # not ours, so not our business
+            try:
+                os.kill(int(folder.name.split("-")[1]), 0)
+            except ProcessLookupError:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 class ZygoteError(Exception):
@@ -42,7 +53,8 @@ class Zygote:
         self.isolation = isolation
         self._ready = False
         # sockets live here, and their paths must be short
-        self.runs = Path(tempfile.mkdtemp(prefix="ag-", dir="/tmp")).resolve()
+        remove_leftovers()
+        self.runs = Path(tempfile.mkdtemp(prefix=f"ag-{os.getpid()}-", dir="/tmp")).resolve()
         atexit.register(shutil.rmtree, self.runs, ignore_errors=True)
         walls = sandbox.command(self.runs) if isolation == sandbox.FULL else []
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -105,10 +117,9 @@ class Line:
 
     def alive(self) -> bool:
         """Whether the zygote still reads what is asked."""
+        readable, _, _ = select.select([self.requests], [], [], 0)
         try:
-            return self.requests.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT) != b""
-        except BlockingIOError:
-            return True
+            return not readable or self.requests.recv(1, socket.MSG_PEEK) != b""
         except OSError:
             return False
 
