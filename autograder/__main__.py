@@ -14,6 +14,7 @@ from pathlib import Path
 
 from autograder import sandbox
 from autograder.engine import EngineError, engine_for
+from autograder.files import printable
 from autograder.sandbox import Limits, SandboxError
 from autograder.settings import Settings
 
@@ -24,17 +25,16 @@ class Progress:
     def __init__(self) -> None:
         self.began = time.monotonic()
 
-    def __call__(self, done: int, of: int, student: str) -> None:
+    def __call__(self, done: int, of: int, what: str) -> None:
         if not sys.stderr.isatty():
             return
-        rate = done / max(time.monotonic() - self.began, 1e-3)
-        left = (of - done) / rate
-        bar = "█" * (20 * done // of)
+        if done == 1:
+            self.began = time.monotonic()  # starting is over
+        rate = (done - 1) / max(time.monotonic() - self.began, 1e-3)
+        speed = f"{rate:.1f} a second, {(of - done) / rate:.0f} s left" if rate else ""
+        line = f"{'█' * (20 * done // of):<20} {done} of {of}  {speed}  {printable(what)}"
         end = "\n" if done == of else ""
-        print(
-            f"\r\033[K{bar:<20} {done} of {of}  {rate:.1f} a second, {left:.0f} s left  {student}",
-            end=end, file=sys.stderr, flush=True,
-        )  # fmt: skip
+        print(f"\r\033[K{line}", end=end, file=sys.stderr, flush=True)
 
 
 def main(arguments: list[str] | None = None) -> int:

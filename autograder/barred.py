@@ -17,22 +17,16 @@ OWN_PACKAGES = ("course_utils", "autograder")
 class Definitions:
     """Top-level statements of a notebook's code cells, by the names that they bind."""
 
-    statements: dict[str, list[tuple[ast.stmt, str]]] = field(default_factory=dict)
+    statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, cells: Iterable[str]) -> Definitions:
         """Read the cells; one that is no Python is left out, since it defines nothing either."""
         found = cls()
         for cell in cells:
-            try:
-                source = TransformerManager().transform_cell(cell)
-                tree = ast.parse(source)
-            except (SyntaxError, ValueError, RecursionError):
-                continue
-            for statement in _bindings(tree.body):
-                text = ast.unparse(statement)
-                for name in _bound_names(statement):
-                    found.statements.setdefault(name, []).append((statement, text))
+            for statement, names in _read(cell):
+                for name in names:
+                    found.statements.setdefault(name, []).append(statement)
         return found
 
     def reached_from(self, name: str) -> Iterator[ast.stmt]:
@@ -43,9 +37,19 @@ class Definitions:
             if current in done:
                 continue
             done.add(current)
-            for statement, text in self.statements.get(current, []):
+            for statement in self.statements.get(current, []):
                 yield statement
-                todo.extend(_global_names(text))
+                todo.extend(_global_names(ast.unparse(statement)))
+
+
+@lru_cache(maxsize=64)
+def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
+    """A cell's top-level statements and the names that they bind; each part asks again."""
+    try:
+        tree = ast.parse(TransformerManager().transform_cell(cell))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
+    return [(statement, _bound_names(statement)) for statement in _bindings(tree.body)]
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -118,12 +122,6 @@ def _global_names(text: str) -> set[str]:
         return set()
 
 
-@lru_cache(maxsize=4)
-def _definitions(cells: tuple[str, ...]) -> Definitions:
-    """The same cells are read once for each part."""
-    return Definitions.of(cells)
-
-
 def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterable[str]) -> str:
     """The first thing that ``part`` uses and may not, in words; empty if there is none.
 
@@ -134,14 +132,14 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
             under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
     """
-    definitions, barred, modules = _definitions(tuple(cells)), set(barred), set(modules)
+    definitions, barred, modules = Definitions.of(cells), set(barred), set(modules)
     own = {
         name
         for name, statements in definitions.statements.items()
-        if any(not isinstance(node, ast.Import | ast.ImportFrom) for node, _ in statements)
+        if any(not isinstance(node, ast.Import | ast.ImportFrom) for node in statements)
     }
     # what a star brings in has no name here, so it counts for every part
-    stars = [statement for statement, _ in definitions.statements.get("*", [])]
+    stars = definitions.statements.get("*", [])
     for statement in [*stars, *definitions.reached_from(part)]:
         docstrings = _docstrings(statement)
         for node in ast.walk(statement):

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import itertools
 import json
 import logging
 import textwrap
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import nbformat
@@ -26,7 +27,7 @@ from autograder import sandbox
 from autograder.batch import run_jobs
 from autograder.course import CourseError, open_assignment
 from autograder.engine import Engine, Job, Result, engine_for
-from autograder.files import plain_files
+from autograder.files import plain_files, printable
 from autograder.intake import ReleasedCell, released_cells
 from autograder.local import Local
 from autograder.record import Recorder, Row
@@ -54,7 +55,7 @@ def grade_class(
     Args:
         course: folder with nbgrader_config.py, solutions/ and submitted/.
         assignment: the assignment's id.
-        progress: told (done, of, student) after each submission.
+        progress: told (done, of, what) after each submission, then after each feedback page.
         students: grade only these; all if empty.
         settings: how to run them; the defaults of `Settings` if None.
         engine: what runs them; if None, the one of the settings, for as long as this lasts.
@@ -101,22 +102,30 @@ def grade_class(
 
             run_jobs(jobs(), kept, engine, tell, settings.again)
         if settings.feedback:
-            write_feedback(recorder, settings, engine)
+            write_feedback(recorder, settings, engine, progress)
     return [recorder.rows[student] for student in students]
 
 
-def write_feedback(recorder: Recorder, settings: Settings, engine: Engine) -> None:
+def write_feedback(
+    recorder: Recorder,
+    settings: Settings,
+    engine: Engine,
+    progress: Callable[[int, int, str], None],
+) -> None:
     """Make feedback pages for what is new, and for those that lack one, side by side."""
     students = recorder.without_feedback()
     if not students:
         return
     if not isinstance(engine, Local):  # pages are made beside the gradebook
         with contextlib.closing(Local(settings.workers, sandbox.NONE)) as local:
-            return write_feedback(recorder, settings, local)
-    for student in engine.write_feedback(recorder.course, recorder.assignment, students):
-        row = recorder.rows[student]
-        reason = "nbgrader could not write the feedback page; `nbgrader generate_feedback` says why"
-        recorder.rows[student] = replace(row, reasons=(*row.reasons, reason), needs_person=True)
+            return write_feedback(recorder, settings, local, progress)
+    count = itertools.count(1)
+
+    def done(student: str, written: bool) -> None:
+        recorder.take_feedback(student, written)
+        progress(next(count), len(students), f"feedback of {student}")
+
+    engine.write_feedback(recorder.course, recorder.assignment, students, done)
 
 
 def _submitted(course: Path, assignment: str) -> list[str]:
@@ -272,5 +281,4 @@ def as_table(rows: list[Row]) -> str:
             lines.extend(
                 textwrap.wrap(reason, 96, initial_indent="    ", subsequent_indent="      ")
             )
-    # names and reasons hold what students wrote, which a terminal could take for commands
-    return "".join(sign if sign.isprintable() or sign == "\n" else "�" for sign in "\n".join(lines))
+    return "\n".join(map(printable, lines))

@@ -1,4 +1,4 @@
-"""Files of other people: which of them are taken, and how results are put down."""
+"""What other people wrote: which files are taken, how they are shown, how results are put down."""
 
 from __future__ import annotations
 
@@ -36,3 +36,8 @@ def write_whole(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     os.replace(aside, path)
+
+
+def printable(text: str) -> str:
+    """Text that other people wrote, without what a terminal would take for a command."""
+    return "".join(sign if sign.isprintable() else "�" for sign in text)

@@ -66,20 +66,20 @@ class Local:
 
         self._side_by_side(tasks, grade, finish)
 
-    def write_feedback(self, course: Path, assignment: str, students: Iterable[str]) -> list[str]:
-        """Let nbgrader write feedback pages; return the students for whom it could not."""
-        without = []
+    def write_feedback(
+        self,
+        course: Path,
+        assignment: str,
+        students: Iterable[str],
+        done: Callable[[str, bool], None],
+    ) -> None:
+        """Let nbgrader write feedback pages; ``done`` is told for whom, and whether it could."""
 
         def write(worker: Worker, student: str) -> bool:
             order = ["feedback", str(course.resolve()), assignment, student]
             return worker.obey(order, SECONDS_OF_GRACE) == ""
 
-        def finish(student: str, well: bool) -> None:
-            if not well:
-                without.append(student)
-
-        self._side_by_side(iter(students), write, finish)
-        return sorted(without)
+        self._side_by_side(iter(students), write, done)
 
     def close(self) -> None:
         """End all processes; threads that wait for them come back."""
@@ -94,7 +94,7 @@ class Local:
         work: Callable[[Worker, Item], bool],
         finish: Callable[[Item, bool], None],
     ) -> None:
-        taking = threading.Lock()
+        taking, telling = threading.Lock(), threading.Lock()
         errors: list[Exception] = []
 
         def tend() -> None:
@@ -113,8 +113,9 @@ class Local:
                             break
                         worker.end()
                         worker = None
-                    if not self._stop.is_set():
-                        finish(item, well)
+                    with telling:
+                        if not self._stop.is_set():
+                            finish(item, well)
             except Exception as error:  # noqa: BLE001 (raised below, in the thread that waits)
                 errors.append(error)
             finally:

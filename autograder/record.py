@@ -61,16 +61,18 @@ class Recorder:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept = gradebook, kept
         self.rows: dict[str, Row] = {}
-        self.new: set[str] = set()
         self.journal = kept / "journal.jsonl"
-        self.recorded = dict(self._read_journal())
+        self.recorded: dict[str, str] = {}
+        self.explained: dict[str, str] = {}
+        for student, key, feedback in self._read_journal():
+            (self.explained if feedback else self.recorded)[student] = key
 
-    def _read_journal(self) -> Iterator[tuple[str, str]]:
+    def _read_journal(self) -> Iterator[tuple[str, str, bool]]:
         if self.journal.exists():
             for line in self.journal.read_text(encoding="utf-8").splitlines():
                 try:
                     entry = json.loads(line)
-                    yield entry["student"], entry["key"]
+                    yield entry["student"], entry["key"], entry.get("feedback", False)
                 except ValueError:
                     continue  # the last line of a run that was killed
 
@@ -82,7 +84,6 @@ class Recorder:
         elif not self._has(student, key):
             self._write(student, result)
             self._note(student, key)
-            self.new.add(student)
         self.rows[student] = self._row(student, result)
 
     def _has(self, student: str, key: str) -> bool:
@@ -97,18 +98,34 @@ class Recorder:
 
     def _note(self, student: str, key: str) -> None:
         if self.recorded.get(student) != key:
-            with self.journal.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"student": student, "key": key}) + "\n")
+            self._append({"student": student, "key": key})
             self.recorded[student] = key
 
+    def _append(self, entry: dict[str, Any]) -> None:
+        with self.journal.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(entry) + "\n")
+
     def without_feedback(self) -> list[str]:
-        """Students whose feedback page is missing, or older than their result."""
+        """Students whose feedback page is missing, cut short, or of another result."""
         return [
             student
             for student, row in self.rows.items()
             if not row.failed
-            and (student in self.new or not self._folder("feedback", student).exists())
+            and (
+                self.explained.get(student) != self.recorded[student]
+                or not self._folder("feedback", student).exists()
+            )
         ]
+
+    def take_feedback(self, student: str, written: bool) -> None:
+        """Note that a student's page stands, or say in the row that it does not."""
+        if written:
+            key = self.explained[student] = self.recorded[student]
+            self._append({"student": student, "key": key, "feedback": True})
+        else:
+            row = self.rows[student]
+            reason = "no feedback page could be written; `nbgrader generate_feedback` says why"
+            self.rows[student] = replace(row, reasons=(*row.reasons, reason), needs_person=True)
 
     def _folder(self, kind: str, student: str) -> Path:
         return self.course / kind / student / self.assignment

@@ -6,6 +6,7 @@ drifts slows both. A ratio is the median over the pairs; below 1 means that ours
 """
 
 import argparse
+import contextlib
 import os
 import shutil
 import sqlite3
@@ -15,15 +16,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import nbformat
+import psutil
 import torch
+from nbformat import NotebookNode
 from torch import nn
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from autograder import warm
+from autograder.alone import add_checks
+from autograder.execute import Execute, graded_part
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached
@@ -185,10 +193,11 @@ SCORES = """
     join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
     join base_cell on grade.cell_id = base_cell.id order by 1, 2
 """
+KINDS = {"right": None, "heads not split": "split_heads", "heads not merged": "merge_heads"}
 
 
-def hand_in(course: Path, submissions: int) -> None:
-    """Make a course folder in which a third of the class is right and two thirds made a mistake."""
+def filled_in(wrong: str | None, mark: str) -> NotebookNode:
+    """The release with the right answers, one of them wrong; ``mark`` makes it like no other."""
     solution = nbformat.read(ROOT / f"solutions/{GRADED}/{GRADED}.ipynb", as_version=4)
     answers = {
         cell.metadata.nbgrader.grade_id: cell.source.replace("### BEGIN SOLUTION", "").replace(
@@ -197,62 +206,191 @@ def hand_in(course: Path, submissions: int) -> None:
         for cell in solution.cells
         if cell.metadata.get("nbgrader", {}).get("solution")
     }
+    notebook = nbformat.read(ROOT / f"exercises/{GRADED}/{GRADED}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name in answers:
+            text = answers[name]
+            cell.source = text.replace(".transpose(1, 2)", "") if name == wrong else text
+            cell.source += f"\n# {mark}"
+    return notebook
+
+
+def hand_in(course: Path, submissions: int) -> None:
+    """Make a course folder in which a third of the class is right and two thirds made a mistake."""
     (course / "solutions" / GRADED).mkdir(parents=True)
     shutil.copy(ROOT / "nbgrader_config.py", course)
     shutil.copy(ROOT / f"solutions/{GRADED}/{GRADED}.ipynb", course / "solutions" / GRADED)
     for number in range(submissions):
-        wrong = [None, "split_heads", "merge_heads"][number % 3]
-        notebook = nbformat.read(ROOT / f"exercises/{GRADED}/{GRADED}.ipynb", as_version=4)
-        for cell in notebook.cells:
-            name = cell.metadata.get("nbgrader", {}).get("grade_id")
-            if name in answers:
-                text = answers[name]
-                cell.source = text.replace(".transpose(1, 2)", "") if name == wrong else text
-                cell.source += f"\n# {number}"
         folder = course / "submitted" / f"student{number:04d}" / GRADED
         folder.mkdir(parents=True)
-        nbformat.write(notebook, folder / f"{GRADED}.ipynb")
+        wrong = list(KINDS.values())[number % len(KINDS)]
+        nbformat.write(filled_in(wrong, str(number)), folder / f"{GRADED}.ipynb")
+    timed(course, "nbgrader", "generate_assignment", GRADED, "--create")
 
 
-def timed(course: Path, *command: str) -> tuple[float, list[tuple]]:
-    """Run a command in a course folder; return its seconds and the scores in the gradebook."""
+@dataclass(frozen=True)
+class Run:
+    """A command that has run: its seconds, how much memory the machine lacked, and the scores."""
+
+    seconds: float
+    memory: float
+    scores: list[tuple]
+
+
+def timed(course: Path, *command: str) -> Run:
+    """Run a Python module in a course folder."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     environment = {**os.environ, "PATH": path, "OMP_NUM_THREADS": "1"}
+    before = least = psutil.virtual_memory().available
     begin = time.perf_counter()
-    subprocess.run(
+    with subprocess.Popen(
         [sys.executable, "-m", *command],
-        cwd=course, env=environment, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        cwd=course, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    ) as process:  # fmt: skip
+        while process.poll() is None:
+            least = min(least, psutil.virtual_memory().available)
+            time.sleep(0.05)
     seconds = time.perf_counter() - begin
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
     with sqlite3.connect(course / "gradebook.db") as gradebook:
-        return seconds, gradebook.execute(SCORES).fetchall()
+        scores = gradebook.execute(SCORES).fetchall()
+    return Run(seconds, (before - least) / 2**20, scores)
 
 
-def bench_grading(submissions: int) -> None:
+def bench_grading(submissions: int, large: int) -> None:
     """Print how long a class takes, ours and stock nbgrader on the same submissions."""
+    ours_command = ("autograder", "grade", GRADED, "--no-feedback")
     with tempfile.TemporaryDirectory() as folder:
-        ours, stock = Path(folder, "ours"), Path(folder, "stock")
-        hand_in(ours, submissions)
-        hand_in(stock, submissions)
-        seconds, scores = timed(ours, "autograder", "grade", GRADED, "--no-feedback")
-        timed(stock, "nbgrader", "generate_assignment", GRADED, "--create")
-        stock_seconds, stock_scores = timed(stock, "nbgrader", "autograde", GRADED, "--create")
-    each, stock_each = seconds / submissions, stock_seconds / submissions
-    print(f"\ngrading {submissions} submissions of {GRADED}, start included")
-    print(f"python -m autograder grade   {each:6.2f} s each, sandboxed, {os.cpu_count()} workers")
-    print(f"nbgrader autograde           {stock_each:6.2f} s each")
-    print(f"times faster                 {stock_each / each:6.1f}")
-    print(f"same scores                  {'yes' if scores == stock_scores else 'NO'}")
+        first, stock_folder = Path(folder, "ours"), Path(folder, "stock")
+        hand_in(first, submissions)
+        hand_in(stock_folder, submissions)
+        ours = timed(first, *ours_command)
+        nothing_new = timed(first, *ours_command)
+        stock = timed(stock_folder, "nbgrader", "autograde", GRADED)
+        print(f"\ngrading {GRADED}, {os.cpu_count()} workers, sandboxed; without feedback pages\n")
+        row = "{:<52}{:>10}{:>12}{:>10}"
+        print(row.format("", "seconds", "ms each", "MiB"))
+
+        def show(name: str, run: Run, number: int) -> None:
+            each = 1000 * run.seconds / number
+            print(row.format(name, f"{run.seconds:.1f}", f"{each:.0f}", f"{run.memory:.0f}"))
+
+        show(f"{submissions} submissions, ours, start included", ours, submissions)
+        show("the same again: nothing is new", nothing_new, submissions)
+        show(f"{submissions} submissions, nbgrader autograde", stock, submissions)
+        if large:
+            crowd = Path(folder, "crowd")
+            hand_in(crowd, large)
+            many = timed(crowd, *ours_command)
+            show(f"{large} submissions, ours, start included", many, large)
+            more = (many.seconds - ours.seconds) / (large - submissions)
+            print(f"\neach further submission      {1000 * more:6.0f} ms")
+        print(f"times faster, start included {stock.seconds / ours.seconds:6.1f}")
+        print(
+            f"same scores                  {'   yes' if ours.scores == stock.scores else '    NO'}"
+        )
+
+
+class Timed(Execute):
+    """Notes how long a submission's stages take, in seconds."""
+
+    def preprocess(self, *arguments: Any) -> Any:
+        self.spent = dict.fromkeys(STAGES, 0.0)
+        self.begun = self.last = time.perf_counter()
+        outcome = super().preprocess(*arguments)
+        self.spent["end"] = time.perf_counter() - self.last
+        return outcome
+
+    def _run(self, *arguments: Any) -> None:
+        begin = time.perf_counter()
+        if not self.spent["start"]:
+            self.spent["start"] = begin - self.begun
+        super()._run(*arguments)
+        self.last = time.perf_counter()
+        self.spent["probes" if self._probing else "cells"] += self.last - begin
+
+    def _decide(self, *arguments: Any) -> None:
+        begin, asked = time.perf_counter(), self.spent["probes"] + self.spent["cells"]
+        super()._decide(*arguments)
+        self.last = time.perf_counter()
+        asked = self.spent["probes"] + self.spent["cells"] - asked
+        self.spent["decide"] += self.last - begin - asked
+
+
+PROVISIONER = "JUPYTER_DEFAULT_PROVISIONER_NAME"
+STAGES = {
+    "bare": "a fork that only executes the cells, no kernel",
+    "start": "fork, walls, a kernel that answers",
+    "cells": "the notebook's cells, visible tests among them",
+    "probes": "the probe's requests in the kernel",
+    "decide": "reference, comparison, naming mistakes",
+    "end": "killing the kernel",
+}
+
+
+def bare_fork(cells: list[str]) -> float:
+    """Seconds of a fork of this process that executes cells and leaves."""
+    begin = time.perf_counter()
+    child = os.fork()
+    if child == 0:
+        namespace: dict[str, Any] = {"__name__": "__main__"}
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, 1)
+        for cell in cells:
+            with contextlib.suppress(Exception):
+                exec(compile(cell, "cell", "exec"), namespace)  # noqa: S102 (what is measured)
+        os._exit(0)
+    os.waitpid(child, 0)
+    return time.perf_counter() - begin
+
+
+def bench_stages(runs: int) -> None:
+    """Print where one submission's milliseconds go, one at a time on an idle machine."""
+    os.environ[PROVISIONER] = "sandboxed-provisioner"
+    torch.set_num_threads(1)
+    print("\none submission alone, median milliseconds\n")
+    row = "{:<52}" + "{:>18}" * len(KINDS)
+    print(row.format("", *KINDS))
+    columns = []
+    for wrong in KINDS.values():
+        spent = []
+        for number in range(runs + 1):  # the first one is not counted
+            notebook = filled_in(wrong, str(number))
+            cells = [
+                cell.source
+                for cell in notebook.cells
+                if cell.cell_type == "code" and graded_part(cell.source) is None
+            ]
+            add_checks(notebook, GRADED)
+            bare = bare_fork(cells)
+            runner = Timed(kernel_manager_class=warm.QuickManager, shutdown_kernel="immediate")
+            with tempfile.TemporaryDirectory() as folder:
+                runner.preprocess(notebook, {"metadata": {"path": folder}})
+            spent.append({**runner.spent, "bare": bare})
+        columns.append(
+            {stage: 1000 * statistics.median(one[stage] for one in spent[1:]) for stage in STAGES}
+        )
+    for stage, what in STAGES.items():
+        print(row.format(what, *(f"{column[stage]:.0f}" for column in columns)))
+    totals = [sum(column.values()) - column["bare"] for column in columns]
+    print(row.format("all but the bare fork", *(f"{total:.0f}" for total in totals)))
+    warm.close()
+    del os.environ[PROVISIONER]  # stock nbgrader is measured as it comes
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=25, help="pairs a row (default 25)")
+    parser.add_argument("--pairs", type=int, default=25, help="pairs a row; 0 for none")
     parser.add_argument("--submissions", type=int, default=48, help="to grade; 0 for none")
+    parser.add_argument("--large", type=int, default=0, help="also grade a class as large as this")
     options = parser.parse_args()
-    bench_reference(options.pairs)
+    if options.pairs:
+        bench_reference(options.pairs)
     if options.submissions:
-        bench_grading(options.submissions)
+        bench_stages(15)
+        bench_grading(options.submissions, options.large)
 
 
 if __name__ == "__main__":

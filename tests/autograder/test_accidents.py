@@ -66,7 +66,7 @@ def test_a_read_only_gradebook_is_named(course):
     run = subprocess.run(
         [
             "bwrap", "--dev-bind", "/", "/", "--ro-bind", db, db,
-            *command(course), "--isolation", "none", "--student", "mixed_batch_0",
+            *command(course), "--isolation", "none", "--no-feedback", "--student", "mixed_batch_0",
         ],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -84,7 +84,7 @@ def test_a_full_disk_is_named_and_the_next_start_goes_on(course, tmp_path):
     for name in ("grading", "autograded", "gradebook.db"):
         path = course / name
         shutil.rmtree(path) if path.is_dir() else path.unlink()
-    words = " ".join([*command(small), "--isolation", "none"])
+    words = " ".join([*command(small), "--isolation", "none", "--no-feedback"])
     words += "".join(f" --student {student}" for student in STUDENTS)
     scores = "import sqlite3; print(sqlite3.connect('gradebook.db').execute('select sum(auto_score) from grade').fetchone()[0])"
     program = f"""
