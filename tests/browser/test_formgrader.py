@@ -1,8 +1,19 @@
 """What an instructor sees: the class in nbgrader's formgrader, and the feedback pages."""
 
+import dataclasses
+import shutil
+import sqlite3
+import time
+
+import nbformat
+
+from autograder.classroom import grade_class
 from tests.browser.conftest import SCREENSHOTS, TOKEN
 from tests.browser.test_jupyterlab import find
-from tests.sample_class import ASSIGNMENT
+from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS
+
+WRITTEN, QUESTION = "a7_dropout_and_layer_norm", "rows_after_dropout"
+ACTS = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
 
 
 def test_the_formgrader_shows_the_class(browser, serve, course, rows):
@@ -27,3 +38,63 @@ def test_the_feedback_page_says_what_went_wrong(browser, course, rows):
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", told)
     browser.save_screenshot(str(SCREENSHOTS / "feedback.png"))
     assert "Read again" in browser.page_source
+
+
+def hand_in_an_essay(course):
+    """One submission of the assignment with a written question; it tries to act on its reader."""
+    (course / "solutions" / WRITTEN).mkdir(parents=True)
+    shutil.copy(ROOT / "nbgrader_config.py", course)
+    shutil.copy(ROOT / f"solutions/{WRITTEN}/{WRITTEN}.ipynb", course / "solutions" / WRITTEN)
+    notebook = nbformat.read(ROOT / f"exercises/{WRITTEN}/{WRITTEN}.ipynb", as_version=4)
+    for cell in notebook.cells:
+        if cell.metadata.get("nbgrader", {}).get("grade_id") == QUESTION:
+            cell.source = f"The kept weights grow, so a row sums to 1 on average only. {ACTS}"
+    show = f"from IPython.display import HTML\nHTML({ACTS!r})"
+    notebook.cells.append(nbformat.v4.new_code_cell(show, id="own"))
+    target = course / "submitted" / "ada" / WRITTEN
+    target.mkdir(parents=True)
+    nbformat.write(notebook, target / f"{WRITTEN}.ipynb")
+
+
+def manual_score(course):
+    question = "select manual_score, grade.id from grade join base_cell on base_cell.id = cell_id"
+    with sqlite3.connect(course / "gradebook.db") as gradebook:
+        return gradebook.execute(f"{question} where name = '{QUESTION}'").fetchone()
+
+
+def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path):
+    course = tmp_path / "course"
+    hand_in_an_essay(course)
+
+    def grade(**changes):
+        settings = dataclasses.replace(SETTINGS, **changes)
+        (row,) = grade_class(course, WRITTEN, lambda *_: None, settings=settings)
+        return row
+
+    before = grade()
+    assert before.needs_person and QUESTION in " ".join(before.reasons)
+
+    address = serve(["-m", "jupyterlab"], course)
+    browser.get(f"{address}/lab?token={TOKEN}")
+    find(browser, "//div[contains(@class,'lm-MenuBar-itemLabel') and text()='File']")
+    browser.get(f"{address}/formgrader/gradebook/{WRITTEN}/{WRITTEN}")
+    find(browser, "//a[contains(@href,'/formgrader/submissions/')]").click()
+    box = find(browser, f"//input[@id='{QUESTION}']")
+    assert browser.title != "owned"
+    box.send_keys("1.5")
+    browser.execute_script("arguments[0].blur()", box)
+    deadline = time.monotonic() + 20
+    while manual_score(course)[0] is None and time.monotonic() < deadline:
+        time.sleep(0.2)
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", box)
+    browser.save_screenshot(str(SCREENSHOTS / "formgrader_manual.png"))
+    assert manual_score(course)[0] == 1.5
+
+    after = grade(again=True)
+    assert manual_score(course)[0] == 1.5
+    assert after.points == before.points + 1.5
+    assert browser.title != "owned"
+    page = course / "feedback" / "ada" / WRITTEN / f"{WRITTEN}.html"
+    browser.get(page.as_uri())
+    find(browser, "//*[contains(.,'on average only')]")
+    assert browser.title != "owned"
