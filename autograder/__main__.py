@@ -13,10 +13,13 @@ import time
 from pathlib import Path
 
 from autograder import sandbox
-from autograder.engine import EngineError, engine_for
+from autograder.engine import engine_for
+from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.sandbox import Limits, SandboxError
 from autograder.settings import Settings
+
+ENGINES = ("local", "dask")
 
 
 class Progress:
@@ -49,8 +52,9 @@ def main(arguments: list[str] | None = None) -> int:
     grade.add_argument("--again", action="store_true", help="grade also what has not changed")
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
-        "--scheduler", default="", help="grade on the Dask cluster at this address, not here"
+        "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
     )
+    grade.add_argument("--scheduler", default="", help="address of the cluster's scheduler")
     grade.add_argument(
         "--isolation",
         choices=(sandbox.FULL, sandbox.NONE),
@@ -77,6 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
     options = parser.parse_args(arguments)
+    if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
+        parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")
     return run_grade(options) if options.command == "grade" else run_check(options)
 
 
@@ -111,17 +117,16 @@ def run_grade(options: argparse.Namespace) -> int:
             # only here, so that the engine's processes import while this one does
             from autograder.class_report import write_report
             from autograder.classroom import as_table, grade_class
-            from autograder.course import CourseError
 
             rows = grade_class(
                 options.course, options.assignment, Progress(), options.student, settings, engine
             )
-    except (CourseError, SandboxError, EngineError) as error:
+            pages = write_report(options.course, options.assignment, rows, options.isolation)
+    except (CourseError, SandboxError, EngineError, OSError) as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print(as_table(rows))
     print(f"\nisolation: {options.isolation}")
-    pages = write_report(options.course, options.assignment, rows, options.isolation)
     print(f"class report: {', '.join(str(page) for page in pages)}")
     failed = [row.student for row in rows if row.failed]
     if failed:

@@ -25,8 +25,9 @@ from sqlalchemy.exc import OperationalError
 
 from autograder import sandbox
 from autograder.batch import run_jobs
-from autograder.course import CourseError, open_assignment
+from autograder.course import open_assignment
 from autograder.engine import Engine, Job, Result, engine_for
+from autograder.errors import CourseError
 from autograder.files import plain_files, printable
 from autograder.intake import ReleasedCell, released_cells
 from autograder.local import Local

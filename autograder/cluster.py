@@ -10,7 +10,8 @@ from itertools import islice
 from typing import Any
 
 from autograder import sandbox
-from autograder.engine import EngineError, Job, Result, Task
+from autograder.engine import Job, Result, Task
+from autograder.errors import EngineError
 from autograder.files import write_whole
 from autograder.forks import ZygoteError
 
@@ -32,7 +33,7 @@ class Dask:
             from distributed import Client
         except ImportError as error:
             raise EngineError(
-                "--scheduler needs Dask: `pip install -e '.[dask]'`, here and on every worker"
+                "--engine dask needs Dask: `pip install -e '.[dask]'`, here and on every worker"
             ) from error
         try:
             self.client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)

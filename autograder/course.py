@@ -10,9 +10,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
-
-class CourseError(Exception):
-    """The course folder is not as it must be; the message says what to do."""
+from autograder.errors import CourseError
 
 
 def use_own_programs() -> None:

@@ -13,10 +13,6 @@ Job = dict[str, Any]
 Result = dict[str, Any]
 
 
-class EngineError(Exception):
-    """Jobs cannot be run; the message says why and what to do."""
-
-
 @dataclass(frozen=True)
 class Task:
     """A job, the student whose it is, its key, and the file in which its result must stand."""

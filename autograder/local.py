@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from autograder import sandbox
-from autograder.engine import EngineError, Task
+from autograder.engine import Task
+from autograder.errors import EngineError
 from autograder.files import write_whole
 from autograder.forks import Zygote, ZygoteError
 

@@ -15,8 +15,8 @@ import pytest
 
 from autograder import sandbox
 from autograder.classroom import as_table, grade_class
-from autograder.course import CourseError
 from autograder.engine import Task
+from autograder.errors import CourseError
 from autograder.local import DEATHS, Local
 from tests.autograder.test_batch import command, hand_in
 from tests.sample_class import (

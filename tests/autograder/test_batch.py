@@ -15,7 +15,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
-from autograder.classroom import CourseError, grade_class
+from autograder.classroom import grade_class
+from autograder.errors import CourseError
 from tests.sample_class import (
     ASSIGNMENT,
     ISOLATION,

@@ -10,7 +10,7 @@ import pytest
 
 from autograder.classroom import grade_class
 from autograder.cluster import Dask
-from autograder.engine import EngineError
+from autograder.errors import EngineError
 from tests.autograder.test_batch import hand_in, outcome
 from tests.browser.conftest import free_port
 from tests.sample_class import ASSIGNMENT, SETTINGS
