@@ -6,9 +6,12 @@ import os
 import shutil
 import signal
 import sqlite3
+import stat
 import subprocess
 import sys
+import tempfile
 import threading
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -18,10 +21,11 @@ from autograder.classroom import as_table, grade_class
 from autograder.engine import Task
 from autograder.errors import CourseError
 from autograder.local import DEATHS, Local
-from tests.autograder.test_batch import command, hand_in
+from tests.autograder.test_batch import command, hand_in, outcome
 from tests.sample_class import (
     ASSIGNMENT,
     ISOLATION,
+    ROOT,
     SETTINGS,
     SUBMISSIONS,
     answers_in,
@@ -173,3 +177,39 @@ def test_odd_names_are_names(tmp_path):
     # a pattern for nbgrader itself
     assert [row.student for row in rows if row.needs_person] == ["[1]"]
     assert "\x1b" not in as_table(rows)
+
+
+NOBODY = 65534
+
+
+@needs_bubblewrap
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_an_ordinary_user_and_root_get_the_same(course):
+    expected = grade(course)
+    needed = [Path(sys.base_prefix), Path(sys.prefix), ROOT]
+    walls = ["bwrap", "--dev-bind", "/", "/"]
+    for path in needed:
+        for folder in path.parents:
+            # such as root's home, in which Python may stand: opened, with nothing else in it
+            if folder != Path("/") and not folder.stat().st_mode & stat.S_IXOTH:
+                inside = str(folder / path.relative_to(folder).parts[0])
+                walls += ["--tmpfs", str(folder), "--ro-bind", inside, inside]
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        theirs = Path(folder, "course")
+        hand_in(theirs)
+        for path in (Path(folder), *Path(folder).rglob("*")):
+            os.chown(path, NOBODY, NOBODY)
+        users = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
+        students = [f"--student={student}" for student in STUDENTS]
+        run = subprocess.run(
+            [*walls, *users, *command(theirs), *students],
+            env={**os.environ, "HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"},
+            cwd=folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stderr
+        assert (theirs / "gradebook.db").stat().st_uid == NOBODY
+        scores, pages = outcome(theirs)
+        assert len(pages) == 2 * len(STUDENTS)
+    ours = outcome(course)[0]
+    assert [row for row in scores if row[0] in STUDENTS] == ours
+    assert sum(row[2] for row in ours) == sum(row.points for row in expected)
