@@ -170,8 +170,9 @@ def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.T
             total = total + (output * weights).sum()
     if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:
         return dict.fromkeys(leaves)
-    found = torch.autograd.grad(total, list(leaves.values()), allow_unused=True)
-    return dict(zip(leaves, found, strict=True))
+    asked = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
+    found = torch.autograd.grad(total, list(asked.values()), allow_unused=True) if asked else ()
+    return {**dict.fromkeys(leaves), **dict(zip(asked, found, strict=True))}
 
 
 def describe(error: BaseException) -> dict[str, Any]:

@@ -407,8 +407,8 @@ def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
             continue
         if found is None:
             return (
-                f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy() or "
-                "no_grad, or a torch.tensor(…) made from old values?"
+                f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy(), "
+                "no_grad or requires_grad=False, or a torch.tensor(…) made from old values?"
             )
         if isinstance(found, torch.Tensor) and not found.isfinite().all():
             return (

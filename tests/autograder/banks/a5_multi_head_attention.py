@@ -456,6 +456,13 @@ class AsASumOverHeads(FourMaps):
         return torch.einsum("bhtd,ohd->bto", context, blocks) + self.w_o.bias, weights
 
 
+@BANK.wrong("MultiHeadAttention")
+class WithFrozenKeys(AsInTheLecture):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.w_k.requires_grad_(False)
+
+
 @BANK.wrong("MultiHeadAttention", named="softmax that overflows")
 class WithTheFormulaOfTheSoftmax(FourMaps):
     def softmax(self, scores, mask):
