@@ -1,7 +1,8 @@
 """Run many jobs and lose none: whatever dies, the next start goes on from there.
 
 Each job has a key, the digest of everything that its result depends on. Results are kept by key in
-a folder; a job whose result is there is not run again.
+a folder; a job whose result is there is not run again. Only what could not be graded is tried again on
+the next start, unless it is *poisoned*: processes died over it.
 """
 
 from __future__ import annotations
@@ -92,7 +93,9 @@ def run_jobs(
                 raise item
             student, key, result = item
             if isinstance(result, Path):
-                result = json.loads(result.read_text(encoding="utf-8"))
+                path, result = result, json.loads(result.read_text(encoding="utf-8"))
+                if "broken" in result and not result.get("poisoned"):
+                    path.unlink()  # the next start tries again
             tell(student, key, result)
     except BaseException:
         engine.close()

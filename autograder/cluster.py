@@ -72,7 +72,8 @@ class Dask:
                 try:
                     result = future.result()
                 except KilledWorker:
-                    result = {"broken": "several workers of the cluster died over it"}
+                    reason = "several workers of the cluster died over it"
+                    result = {"broken": reason, "poisoned": True}
                 except OSError as error:
                     raise EngineError(f"a machine of the cluster cannot go on: {error}") from error
                 write_whole(task.target, json.dumps(result))

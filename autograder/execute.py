@@ -19,6 +19,7 @@ from nbgrader.preprocessors import Execute as NbGraderExecute
 from traitlets import Integer
 
 from autograder.checks import load
+from autograder.forks import ZygoteError
 from autograder.probe import ANSWERS_MIME, TARGET
 from autograder.report import as_bundle
 from autograder.verdict import PartVerdict, decide, nothing
@@ -71,7 +72,9 @@ class Execute(NbGraderExecute):
         place = f"in the cell `{name}`" if name else f"in cell {index + 1}"
         try:
             super().preprocess_cell(cell, resources, index)
-        except DeadKernelError:
+        except DeadKernelError as error:
+            if getattr(self.km.provisioner.process, "lost", False):
+                raise ZygoteError("a kernel ended with what it was forked from") from error
             self._died = (
                 f"The notebook's process ended {place}, and nothing after it could run. Is there an "
                 "`exit()`, or does it need more memory or time than there is?"

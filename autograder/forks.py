@@ -7,7 +7,6 @@ import atexit
 import contextlib
 import json
 import os
-import select
 import shutil
 import signal
 import socket
@@ -20,9 +19,10 @@ from typing import Any
 
 from autograder import sandbox
 
-SECONDS_TO_IMPORT = 120
+SECONDS_TO_IMPORT, SECONDS_TO_END = 120, 10
 # workers compute many small things side by side: more threads would only wait for each other
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+LOST = "kernels have ended with the process that they are forked from"
 
 
 def remove_leftovers() -> None:
@@ -97,8 +97,14 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and every process that it forked."""
+        with contextlib.suppress(OSError):
+            self.requests.shutdown(socket.SHUT_RDWR)  # also the ends that other processes hold
         self.requests.close()
-        self.process.wait()
+        try:
+            self.process.wait(SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self.process.stderr.close()
         shutil.rmtree(self.runs, ignore_errors=True)
 
@@ -114,14 +120,6 @@ class Line:
 
     def __init__(self, requests: socket.socket, runs: Path, isolation: str) -> None:
         self.requests, self.runs, self.isolation = requests, runs, isolation
-
-    def alive(self) -> bool:
-        """Whether the zygote still reads what is asked."""
-        readable, _, _ = select.select([self.requests], [], [], 0)
-        try:
-            return not readable or self.requests.recv(1, socket.MSG_PEEK) != b""
-        except OSError:
-            return False
 
     def new_run(self) -> Path:
         """A folder for one kernel's connection file, sockets and ``files``."""
@@ -158,6 +156,7 @@ class Fork:
     def __init__(self, line: socket.socket) -> None:
         self.line = line
         self.returncode: int | None = None
+        self.lost = False  # ended with its zygote, by no doing of its own
         self._heard = b""
         line.settimeout(SECONDS_TO_IMPORT)
         while b"\n" not in self._heard:
@@ -189,7 +188,7 @@ class Fork:
         if b"exit " in self._heard and self._heard.endswith(b"\n"):
             self.returncode = int(self._heard.split()[1])
         elif not more:
-            self.returncode = -signal.SIGKILL  # the zygote itself has ended
+            self.returncode, self.lost = -signal.SIGKILL, True
         if self.returncode is not None:
             self.line.close()
 

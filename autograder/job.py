@@ -81,8 +81,6 @@ def run_job(job: Job) -> Result:
             runner.preprocess(notebook, {"metadata": {"path": folder}})
         finally:
             late.cancel()
-            if warm.lost():
-                raise ZygoteError("kernels ended with the process that they were forked from")
     executed = time.perf_counter()
     Harmless().preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})

@@ -14,9 +14,10 @@ from autograder import sandbox
 from autograder.engine import Task
 from autograder.errors import EngineError
 from autograder.files import write_whole
-from autograder.forks import Zygote, ZygoteError
+from autograder.forks import LOST, Zygote, ZygoteError
 
-DEATHS = 2
+# of a process over one job: then it is poisoned, or this machine cannot grade
+DEATHS, LOSSES = 2, 5
 # beyond the limit that the worker itself keeps, for starting and deciding
 SECONDS_OF_GRACE = 120
 
@@ -42,7 +43,7 @@ class Local:
         self.workers, self.isolation = workers, isolation
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._zygotes = {"kernel": Zygote("kernel", isolation), "worker": Zygote("worker")}
+        self._zygotes = {"worker": Zygote("worker"), "kernel": Zygote("kernel", isolation)}
 
     def run(self, tasks: Iterator[Task], done: Callable[[Task], None]) -> None:
         """See `engine.Engine`."""
@@ -53,6 +54,8 @@ class Local:
             try:
                 order = ["grade", str(source), str(task.target)]
                 answer = worker.obey(order, task.job["seconds"] + SECONDS_OF_GRACE)
+                if answer == LOST:
+                    raise ZygoteError(answer)
                 if answer:
                     raise EngineError(answer)
                 return answer is not None
@@ -62,7 +65,7 @@ class Local:
         def finish(task: Task, _well: bool) -> None:
             if not task.target.exists():
                 reason = f"the process that graded it died {DEATHS} times over it"
-                write_whole(task.target, json.dumps({"broken": reason}))
+                write_whole(task.target, json.dumps({"broken": reason, "poisoned": True}))
             done(task)
 
         self._side_by_side(tasks, grade, finish)
@@ -107,13 +110,24 @@ class Local:
                         item = next(items, None)
                     if item is None:
                         return
-                    for _ in range(DEATHS):
+                    deaths = losses = 0
+                    while True:
                         worker = worker or self._new_worker()
-                        well = work(worker, item)
+                        try:
+                            well = work(worker, item)
+                            deaths += not well
+                        except ZygoteError as error:  # no fault of the submission
+                            well = False
+                            losses += 1
+                            self._give_up(worker.kernel)
+                            if losses == LOSSES:
+                                raise EngineError(f"{error}, {losses} times over") from error
                         if well or self._stop.is_set():
                             break
                         worker.end()
                         worker = None
+                        if deaths == DEATHS:
+                            break
                     with telling:
                         if not self._stop.is_set():
                             finish(item, well)
@@ -130,6 +144,12 @@ class Local:
             thread.join()
         if errors and not self._stop.is_set():
             raise errors[0]
+
+    def _give_up(self, kernels: Zygote) -> None:
+        """End a zygote whose kernels were lost, unless another worker did so before."""
+        with self._lock:
+            if self._zygotes["kernel"] is kernels and not self._stop.is_set():
+                kernels.close()
 
     def _new_worker(self) -> Worker:
         with self._lock:
@@ -157,6 +177,7 @@ class Worker:
     """
 
     def __init__(self, worker: Zygote, kernel: Zygote) -> None:
+        self.kernel = kernel
         self.orders, theirs = socket.socketpair()
         request = {"runs": str(kernel.runs), "isolation": kernel.isolation}
         with theirs:

@@ -24,7 +24,7 @@ from traitlets import DottedObjectName, Instance, Type
 
 from autograder import sandbox
 from autograder.files import copy_files
-from autograder.forks import SECONDS_TO_IMPORT, Fork, Line, Zygote
+from autograder.forks import SECONDS_TO_IMPORT, Fork, Line, Zygote, ZygoteError
 
 LARGEST_MESSAGE = 100 << 20  # more than the probe's largest answers take as text
 WORK = Path("/tmp/work")  # where a sandboxed kernel finds its files
@@ -50,11 +50,6 @@ def kernels(isolation: str = sandbox.NONE) -> Line:
         _own.wait_until_ready()
         _line = _own.line
     return _line
-
-
-def lost() -> bool:
-    """Whether this process's kernels have ended with the zygote that they were forked from."""
-    return _line is not None and not _line.alive()
 
 
 def close() -> None:
@@ -166,8 +161,8 @@ class QuickClient(AsyncKernelClient):
                 if await self._heard(self.iopub_channel, asked, "status", 0.2):
                     return
             elif not await self.is_alive():
-                raise RuntimeError("the kernel died before it was ready")
-        raise RuntimeError(f"the kernel was not ready after {timeout} seconds")
+                raise ZygoteError("a kernel died before it was ready")
+        raise ZygoteError(f"a kernel was not ready after {timeout} seconds")
 
     async def _heard(self, channel: Any, asked: str, kind: str, seconds: float) -> bool:
         """Whether the last word of this kind about a request comes in time; others are dropped."""

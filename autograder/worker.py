@@ -10,7 +10,7 @@ from typing import Any
 
 from autograder import warm
 from autograder.files import write_whole
-from autograder.forks import Line
+from autograder.forks import LOST, Line, ZygoteError
 from autograder.job import attempt
 
 # in nbgrader's own style the columns of a table run together
@@ -42,6 +42,8 @@ def grade(source: str, target: str) -> str:
     try:
         result = attempt(json.loads(Path(source).read_text(encoding="utf-8")))
         write_whole(Path(target), json.dumps(result))
+    except ZygoteError:
+        return LOST
     except OSError as error:
         return f"this machine cannot go on: {error}"
     return ""
