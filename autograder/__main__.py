@@ -94,7 +94,10 @@ def positive(text: str) -> int:
 
 
 def run_grade(options: argparse.Namespace) -> int:
-    """Exit status 0: all graded; 1: some submission could not be run; 2: nothing could be done."""
+    """Exit status 0: all graded; 1: some submission could not be run; 2: nothing could be done.
+
+    Status 130: stopped by Ctrl-C.
+    """
     settings = Settings(
         workers=options.jobs,
         isolation=options.isolation,
@@ -121,16 +124,26 @@ def run_grade(options: argparse.Namespace) -> int:
             rows = grade_class(
                 options.course, options.assignment, Progress(), options.student, settings, engine
             )
-            pages = write_report(options.course, options.assignment, rows, options.isolation)
+            if not options.student:
+                pages = write_report(options.course, options.assignment, rows, options.isolation)
+                report = f"class report: {', '.join(map(str, pages))}"
+            else:
+                report = "class report: left as it was, since it is about the whole class"
+    except KeyboardInterrupt:
+        print("\nstopped; what is graded is kept, and the same command goes on", file=sys.stderr)
+        return 130
     except (CourseError, SandboxError, EngineError, OSError) as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print(as_table(rows))
     print(f"\nisolation: {options.isolation}")
-    print(f"class report: {', '.join(str(page) for page in pages)}")
+    print(report)
     failed = [row.student for row in rows if row.failed]
+    waiting = [row.student for row in rows if row.needs_person and not row.failed]
     if failed:
-        print(f"needs a human look: {', '.join(failed)}")
+        print(f"could not be run: {', '.join(map(printable, failed))}")
+    if waiting:
+        print(f"waits for a person: {', '.join(map(printable, waiting))}")
     return 1 if failed else 0
 
 

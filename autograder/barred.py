@@ -29,9 +29,9 @@ class Definitions:
                     found.statements.setdefault(name, []).append(statement)
         return found
 
-    def reached_from(self, name: str) -> Iterator[ast.stmt]:
-        """Every statement that the definition of ``name`` can reach through global names."""
-        todo, done = [name], set()
+    def reached_from(self, name: str, but: Iterable[str] = ()) -> Iterator[ast.stmt]:
+        """Every statement that the definition of ``name`` can reach through other global names."""
+        todo, done = [name], set(but) - {name}
         while todo:
             current = todo.pop()
             if current in done:
@@ -122,7 +122,13 @@ def _global_names(text: str) -> set[str]:
         return set()
 
 
-def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterable[str]) -> str:
+def find(
+    cells: Iterable[str],
+    part: str,
+    barred: Iterable[str],
+    modules: Iterable[str],
+    other_parts: Iterable[str] = (),
+) -> str:
     """The first thing that ``part`` uses and may not, in words; empty if there is none.
 
     Args:
@@ -131,6 +137,7 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
         barred: library names that would be the answer itself. What the notebook itself defines
             under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
+        other_parts: parts that this one may call; what they use is charged there.
     """
     definitions, barred, modules = Definitions.of(cells), set(barred), set(modules)
     own = {
@@ -140,7 +147,7 @@ def find(cells: Iterable[str], part: str, barred: Iterable[str], modules: Iterab
     }
     # what a star brings in has no name here, so it counts for every part
     stars = definitions.statements.get("*", [])
-    for statement in [*stars, *definitions.reached_from(part)]:
+    for statement in [*stars, *definitions.reached_from(part, other_parts)]:
         docstrings = _docstrings(statement)
         for node in ast.walk(statement):
             if node in docstrings:

@@ -33,8 +33,8 @@ svg { max-width: 100%; height: auto; }
 </head>
 <body>
 <h1>{{ assignment }}</h1>
-<p>{{ graded }} submissions graded, {{ failed }} could not be run, {{ waiting }} wait for a person.
-Median {{ "%g"|format(middle) }} of {{ "%g"|format(of) }} points.</p>
+<p>Submissions: {{ graded }} graded, {{ failed }} that could not be run; {{ waiting }} of the graded wait
+for a person. Median {{ "%g"|format(middle) }} of {{ "%g"|format(of) }} points.</p>
 <h2>Points</h2>
 {{ histogram|safe }}
 <h2>How far each part was solved</h2>
@@ -84,7 +84,8 @@ def write_report(
     folder = course / "grading" / assignment
     page, table = folder / "class.html", folder / "class.csv"
     page.write_text(as_page(assignment, rows, isolation), encoding="utf-8")
-    table.write_text(as_csv(assignment, rows, isolation), encoding="utf-8", newline="")
+    # with a mark at the beginning by which spreadsheets know that it is UTF-8
+    table.write_text(as_csv(rows, isolation), encoding="utf-8-sig", newline="")
     return page, table
 
 
@@ -142,7 +143,7 @@ def _histogram(points: Sequence[float], of: float) -> str:
     return svg[svg.index("<svg") :].replace("<svg ", label, 1)
 
 
-def as_csv(assignment: str, rows: Sequence[Row], isolation: str) -> str:
+def as_csv(rows: Sequence[Row], isolation: str) -> str:
     """The table with names, points by part and reasons, as CSV text."""
     names = list(_possible(rows))
     text = io.StringIO()

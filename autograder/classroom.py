@@ -87,7 +87,7 @@ def grade_class(
         _release(api, assignment, kept / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             released = released_cells(gradebook, assignment, assignment)
-            recorder = Recorder(api, course, assignment, gradebook, kept)
+            recorder = Recorder(api, course, assignment, gradebook, kept, settings.again)
 
             def jobs() -> Iterator[tuple[str, Job | Result]]:
                 for student in students:
@@ -176,9 +176,13 @@ def unreadable(path: Path) -> str:
     if path.is_symlink():
         return f"{path.name} is a link to somewhere else. Ask for the file itself"
     if not path.is_file():
-        others = sorted(item.name for item in path.parent.glob("*.ipynb"))
-        found = f"found {', '.join(others)}" if others else "found no notebook"
-        return f"expected a file named {path.name}, {found}: rename it and grade again"
+        others = sorted(item.name for item in path.parent.iterdir())
+        if any(name.endswith(".ipynb") for name in others):
+            return f"expected a file named {path.name}, found {', '.join(others)}: rename it"
+        found = f"found only {', '.join(others)}" if others else "the folder is empty"
+        return f"expected a notebook named {path.name}, {found}. Ask for the notebook"
+    if path.stat().st_size == 0:
+        return "the file is empty. Ask for it again"
     if path.stat().st_size > LARGEST_NOTEBOOK:
         return (
             f"the notebook has {path.stat().st_size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}. "
@@ -202,6 +206,8 @@ def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
     """Tell the gradebook about the assignment as its source stands now."""
     outcome = api.generate_assignment(assignment, force=True, create=True)
     if not outcome["success"]:
+        if "KeyboardInterrupt" in outcome.get("error", ""):
+            raise KeyboardInterrupt
         reason = _last_line(outcome.get("error") or outcome.get("log") or "")
         raise CourseError(
             f"nbgrader could not make the release version of {assignment}: {reason}. More in {log}"

@@ -66,6 +66,7 @@ class Zygote:
                 [*walls, sys.executable, "-P", "-m", "autograder.zygote", kind, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                start_new_session=True,  # Ctrl-C is for this process, which then ends the others
             )  # fmt: skip
 
     def wait_until_ready(self) -> None:

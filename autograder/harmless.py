@@ -24,7 +24,8 @@ TAGS = sorted(
 ATTRIBUTES = {**ALLOWED_ATTRIBUTES, "td": ["colspan", "rowspan"], "th": ["colspan", "rowspan"]}
 # shown as text, or inside <img>, where nothing runs
 SHOWN = {"text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml"}
-TAG_BEGINS = re.compile(r"<(?=[A-Za-z/!?])")
+# every tag but those that fold a text, where they have no attributes
+TAG_BEGINS = re.compile(r"<(?!/?(?:details|summary)>)(?=[A-Za-z/!?])")
 # a link to anything but a page, a place in this one, or a file
 LINK = re.compile(r"\](\(|:)(?!\s*+(?:https?://|mailto:|attachment:|[\w./#-]*[)\s\"]))")
 ATTACHMENT = re.compile(r"attachment:([^\s)\"'\]]+)")

@@ -11,6 +11,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,15 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 
 from autograder.engine import Result
-from autograder.files import copy_files
+from autograder.files import copy_files, write_whole
 
+PAGE = """<!DOCTYPE html>
+<html lang="en"><meta charset="utf-8"><title>{title}</title>
+<body style="font:18px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto;padding:0 1rem">
+<h1>{title}</h1>
+<p>What you handed in could not be graded, and so has no points yet: {reason}.</p>
+</body></html>
+"""
 CHECK = "check_"  # how the ids of the cells begin that decide a part
 
 
@@ -53,13 +61,20 @@ class Recorder:
         assignment: the assignment's id.
         gradebook: an open gradebook.
         kept: folder with the journal of what has been recorded.
+        again: also record what is recorded already.
     """
 
     def __init__(
-        self, api: NbGraderAPI, course: Path, assignment: str, gradebook: Gradebook, kept: Path
+        self,
+        api: NbGraderAPI,
+        course: Path,
+        assignment: str,
+        gradebook: Gradebook,
+        kept: Path,
+        again: bool = False,
     ) -> None:
         self.api, self.course, self.assignment = api, course, assignment
-        self.gradebook, self.kept = gradebook, kept
+        self.gradebook, self.kept, self.again = gradebook, kept, again
         self.rows: dict[str, Row] = {}
         self.journal = kept / "journal.jsonl"
         self.recorded: dict[str, str] = {}
@@ -79,10 +94,11 @@ class Recorder:
     def take(self, student: str, key: str, result: Result) -> None:
         """Record a result, unless this very one is recorded already."""
         if "broken" in result:
-            self._give_nothing(student)
+            self._give_nothing(student, result["broken"])
             self._note(student, "")
-        elif not self._has(student, key):
+        elif self.again or not self._has(student, key):
             self._write(student, result)
+            self.explained.pop(student, None)
             self._note(student, key)
         self.rows[student] = self._row(student, result)
 
@@ -166,8 +182,12 @@ class Recorder:
                 notebook.late_submission_penalty = min(max(penalty, 0.0), notebook.score)
                 self.gradebook.db.commit()
 
-    def _give_nothing(self, student: str) -> None:
-        """A row in the gradebook for a submission that cannot be run, marked for a human look."""
+    def _give_nothing(self, student: str, reason: str) -> None:
+        """A row in the gradebook for a submission that cannot be run, and a page that says why."""
+        shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
+        page = self._folder("feedback", student) / f"{self.assignment}.html"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(page, PAGE.format(title=escape(self.assignment), reason=escape(reason)))
         for notebook in self._submission(student).notebooks:
             for grade in notebook.grades:
                 grade.auto_score = 0.0

@@ -113,7 +113,7 @@ def decide(
     """
     cells = list(cells)
     names = assignment.barred if part.barred is None else part.barred
-    used = barred.find(cells, part.name, names, assignment.allowed_modules)
+    used = barred.find(cells, part.name, names, assignment.allowed_modules, part.may_call)
     if used.startswith("import "):
         free = " and ".join(f"`{module}`" for module in assignment.allowed_modules)
         return nothing(
@@ -148,6 +148,19 @@ def nothing(part: Part, remark: str) -> PartVerdict:
     """The verdict on a part that could not be decided step by step, with the reason."""
     steps = tuple(StepVerdict(step.asks, 0.0, step.points) for step in part.steps)
     return PartVerdict(part.name, part.signature, steps, remark=remark, reads=part.reads)
+
+
+def _why_unanswered(name: str, cells: list[str]) -> str:
+    """What to say of a part that only says that it is not answered."""
+    if (
+        sum(bool(re.search(rf"^\s*(def|class)\s+{name}\b", cell, re.MULTILINE)) for cell in cells)
+        > 1
+    ):
+        return (
+            f"Two cells define `{name}`, and the later one is not answered yet: it takes the other's "
+            "place. Is there an answer in a cell of your own? Put it where the text says."
+        )
+    return "This part is not answered yet."
 
 
 def _why_missing(name: str, cells: list[str]) -> str:
@@ -206,7 +219,7 @@ class Trial:
         if all(report["status"] == "missing" for report in reports):
             return nothing(part, _why_missing(part.name, self.cells)), []
         if all(_unanswered(report) for report in reports):
-            return nothing(part, "This part is not answered yet."), []
+            return nothing(part, _why_unanswered(part.name, self.cells)), []
         tries = [
             Try(case, request, right, report)
             for (_, case), request, right, report in zip(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import json
+import re
 import socket
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from autograder.job import attempt
 
 # in nbgrader's own style the columns of a table run together
 STYLE = "<style>.rendered_html td, .rendered_html th { padding: 2px 12px 2px 0 }</style>\n"
+# the page leaves the course folder, in which these lead from an assignment to its lecture
+LINK_TO_THE_COURSE = re.compile(r"<a href=[\"']\.\./\.\./[^\"']*[\"']>(.*?)</a>", re.DOTALL)
 
 
 def become_worker(request: dict[str, Any], sockets: list[socket.socket]) -> None:
@@ -59,6 +62,6 @@ def feedback(course: str, assignment: str, student: str) -> str:
     page = Path(course, "feedback", student, assignment, f"{assignment}.html")
     if not page.exists():
         return outcome.get("error") or "no page was made"
-    text = page.read_text(encoding="utf-8")
+    text = LINK_TO_THE_COURSE.sub(r"<b>\1</b>", page.read_text(encoding="utf-8"))
     write_whole(page, text.replace("</head>", f"{STYLE}</head>", 1))
     return ""

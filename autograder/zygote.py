@@ -27,6 +27,7 @@ import threading
 import time
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from autograder import sandbox
@@ -227,6 +228,9 @@ def become_kernel(request: dict[str, Any], _sockets: list[socket.socket]) -> Non
 
     numpy.random.seed(seed % 2**32)
     torch.default_generator.manual_seed(seed % 2**63)
+    # IPython puts the working folder here, but not in a Python that was started without it (-P)
+    places = [place for place, path in enumerate(sys.path) if Path(path).name == "site-packages"]
+    sys.path.insert(min(places, default=0), "")
     from ipykernel.kernelapp import IPKernelApp
 
     sys.argv = [importlib.util.find_spec("ipykernel_launcher").origin, *request["arguments"]]

@@ -1,5 +1,6 @@
 """A batch that is killed and started again ends as one that was left in peace; warm is like cold."""
 
+import contextlib
 import dataclasses
 import os
 import random
@@ -10,6 +11,7 @@ import sqlite3
 import subprocess
 import sys
 import time
+from unittest.mock import ANY
 
 import nbformat
 import pytest
@@ -129,8 +131,32 @@ def test_what_was_lost_or_spoilt_in_between_is_made_again(tmp_path):
     text = path.read_text(encoding="utf-8")
     path.write_text("gone", encoding="utf-8")
     assert grade("right_loops_0")[0].points == 0
+    page = course / "feedback" / "right_loops_0" / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    assert "could not be graded" in page.read_text(encoding="utf-8")
+    assert not (course / "autograded" / "right_loops_0" / ASSIGNMENT).exists()
     path.write_text(text, encoding="utf-8")
     assert grade("right_loops_0") == first[:1]
+    # what a person or another program has entered for the grader gives way when asked
+    with contextlib.closing(sqlite3.connect(course / "gradebook.db")) as gradebook:
+        gradebook.execute("update grade set auto_score = 0")
+        gradebook.commit()
+    settings = dataclasses.replace(settings, again=True)
+    assert grade("right_loops_0") == [dataclasses.replace(first[0], seconds=ANY)]
+
+
+def test_ctrl_c_stops_at_once_and_the_next_start_goes_on(tmp_path):
+    course = tmp_path / "course"
+    hand_in(course)
+    run = subprocess.Popen(command(course), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    deadline = time.monotonic() + 60
+    while not list(course.glob("autograded/*")) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    run.send_signal(signal.SIGINT)
+    _, said = run.communicate(timeout=20)
+    assert run.returncode == 130
+    assert said.decode().strip() == "stopped; what is graded is kept, and the same command goes on"
+    assert subprocess.run(command(course), capture_output=True, check=False).returncode == 0
+    assert len(list(course.glob("feedback/*"))) == len(STUDENTS) * COPIES
 
 
 def test_only_one_run_at_a_time(tmp_path):
@@ -160,6 +186,7 @@ def test_only_one_run_at_a_time(tmp_path):
 CELLS = (
     "import sys, os, math\nprint(__name__, sys.path[0], os.getcwd(), sys.argv[0].endswith('.py'))",
     "import torch\ntorch.manual_seed(3)\nprint(torch.randn(2))",
+    "print(sys.path.index(''), len(sys.path))\nfrom helper import helped\nprint(helped)",
     "%matplotlib inline\nimport matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint(plt.get_backend())",
     "print(sorted(name for name in dir() if not name.startswith('_'))[:20])",
     "1 / 0",
@@ -172,6 +199,7 @@ def outputs_with(provisioner, folder, monkeypatch):
     notebook = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(code, id=f"c{place}") for place, code in enumerate(CELLS)]
     )
+    (folder / "helper.py").write_text("helped = True")
     path = folder / f"{provisioner}.ipynb"
     nbformat.write(notebook, path)
     program = (

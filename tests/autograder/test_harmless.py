@@ -57,6 +57,7 @@ def test_what_is_only_shown_stays():
     page = shown(
         output(text_html="<table><tr><td colspan='2'>1</td></tr></table>"),
         output(image_png="iVBORw0KGgo="),
+        new_markdown_cell("<details><summary>Hint</summary>\n\nfolded\n\n</details>"),
         new_markdown_cell("Rows with p < 0.5 are *rare*, [see](https://a.org/b) [it](../c.md#d)."),
         new_code_cell("x = '<script>'", outputs=[new_output("stream", text="1 < 2")]),
     )
@@ -64,6 +65,7 @@ def test_what_is_only_shown_stays():
         '<td colspan="2">1</td>',
         "iVBORw0KGgo=",
         "<em>rare</em>",
+        "<summary>Hint</summary>",
         'href="../c.md#d"',
         'href="https://a.org/b"',
         "1 &lt; 2",

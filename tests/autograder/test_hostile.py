@@ -68,6 +68,7 @@ MISCHIEF = {
     "kill_all": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)", None),
     "socket": ("import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)", ALL),
     "shell": ("!touch {course}/touched", ALL),
+    "own_module": ("try:\n    import helper\nexcept ImportError:\n    del self_attention", ALL),
     "pip": ("%pip install anything", ALL),
     "pickle": ("import pickle; pickle.load(open('evil.pickle', 'rb'))", ALL),
     "bash": ("%%bash\ntouch {course}/touched", ALL),
@@ -118,6 +119,7 @@ def hand_in(course, secret):
         notebook.cells.insert(names.index("check_self_attention"), cell)
         write(course, student, notebook)
     (course / "submitted/own_torch" / ASSIGNMENT / "torch.py").write_text("1 / 0")
+    (course / "submitted/own_module" / ASSIGNMENT / "helper.py").write_text("ready = True")
     (course / "submitted/pickle" / ASSIGNMENT / "evil.pickle").write_bytes(
         f"cos\nsystem\n(S'touch {course}/touched'\ntR.".encode()
     )
