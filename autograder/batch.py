@@ -21,9 +21,9 @@ from autograder.engine import Engine, Job, Result, Task
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 
 
-def key_of(job: Job) -> str:
-    """A digest of a job, of the grader's own code and of the packages that it stands on."""
-    text = json.dumps(job, sort_keys=True) + grader_digest()
+def key_of(student: str, job: Job) -> str:
+    """A digest of a student's job, of the grader's code and of the packages that it stands on."""
+    text = json.dumps([student, job], sort_keys=True) + grader_digest()
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
@@ -69,7 +69,7 @@ def run_jobs(
             if "broken" in job:
                 finished.put((student, "", job))
                 continue
-            key = key_of(job)
+            key = key_of(student, job)
             task = Task(student, key, job, folder / f"{key}.json")
             if again:
                 task.target.unlink(missing_ok=True)
@@ -83,7 +83,8 @@ def run_jobs(
             engine.run(tasks(), done)
         except Exception as error:  # noqa: BLE001 (raised in the thread that waits for results)
             finished.put(error)
-        finished.put(None)
+        finally:
+            finished.put(None)
 
     driver = threading.Thread(target=drive, daemon=True)
     driver.start()

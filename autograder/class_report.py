@@ -85,7 +85,8 @@ def write_report(
     page, table = folder / "class.html", folder / "class.csv"
     page.write_text(as_page(assignment, rows, isolation), encoding="utf-8")
     # with a mark at the beginning by which spreadsheets know that it is UTF-8
-    table.write_text(as_csv(rows, isolation), encoding="utf-8-sig", newline="")
+    text = as_csv(rows, isolation)
+    table.write_text(text, encoding="utf-8-sig", errors="backslashreplace", newline="")
     return page, table
 
 

@@ -83,7 +83,7 @@ def grade_class(
     students = [student for student in submitted if student in (students or submitted)]
     kept = course / "grading" / assignment
     kept.mkdir(parents=True, exist_ok=True)
-    with _logged(kept / "log.txt"), _only_one(kept / "lock"), _nothing_lost():
+    with _only_one(kept / "lock"), _logged(kept / "log.txt"), _nothing_lost():
         _release(api, assignment, kept / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             released = released_cells(gradebook, assignment, assignment)
@@ -96,6 +96,8 @@ def grade_class(
                         yield student, _job(folder, assignment, released, settings)
                     except Unreadable as problem:
                         yield student, {"broken": str(problem)}
+                    except OSError as error:
+                        yield student, {"broken": f"a file cannot be read: {error}"}
 
             def tell(student: str, key: str, result: Result) -> None:
                 recorder.take(student, key, result)
@@ -130,7 +132,13 @@ def write_feedback(
 
 
 def _submitted(course: Path, assignment: str) -> list[str]:
-    students = sorted(path.parent.name for path in (course / "submitted").glob(f"*/{assignment}"))
+    folders = (course / "submitted").glob(f"*/{assignment}")
+    students = sorted(path.parent.name for path in folders)
+    for student in students:
+        if student != student.encode(errors="replace").decode():
+            raise CourseError(
+                f"the folder submitted/{printable(student)} has a name that is not UTF-8: rename it"
+            )
     if not students:
         raise CourseError(
             f"nothing to grade: no folder matches {course / 'submitted'}/STUDENT/{assignment}. "
@@ -191,6 +199,11 @@ def unreadable(path: Path) -> str:
     try:
         notebook = nbformat.reads(path.read_text(encoding="utf-8"), as_version=4)
         nbformat.validate(notebook)
+        nbformat.writes(notebook).encode()
+    except UnicodeEncodeError:
+        return (
+            "not a valid notebook: it holds half a character (a lone surrogate). Ask for it again"
+        )
     except UnicodeDecodeError:
         return "not a notebook: the file is not UTF-8 text. Ask for it again"
     except (nbformat.reader.NotJSONError, json.JSONDecodeError):

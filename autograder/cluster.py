@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -15,6 +16,7 @@ from autograder.errors import EngineError
 from autograder.files import write_whole
 from autograder.forks import ZygoteError
 
+_one_at_a_time = threading.Lock()
 SECONDS_TO_CONNECT, SECONDS_WITHOUT_WORKERS = 20, 300
 
 
@@ -74,8 +76,10 @@ class Dask:
                 except KilledWorker:
                     reason = "several workers of the cluster died over it"
                     result = {"broken": reason, "poisoned": True}
-                except OSError as error:
-                    raise EngineError(f"a machine of the cluster cannot go on: {error}") from error
+                except sandbox.SandboxError:
+                    raise
+                except Exception as error:  # whatever goes wrong between machines
+                    raise EngineError(f"the cluster cannot go on: {error}") from error
                 write_whole(task.target, json.dumps(result))
                 done(task)
 
@@ -92,7 +96,12 @@ def grade(job: Job) -> Result:
 
     if job["isolation"] == sandbox.FULL and sandbox.missing():
         raise sandbox.SandboxError(f"on {platform.node()}: {sandbox.missing()}")
-    try:
-        return attempt(job)
-    except ZygoteError:
-        return attempt(job)  # from a zygote that is started anew
+    with _one_at_a_time:  # also where a worker has several threads
+        try:
+            return attempt(job)
+        except ZygoteError:
+            pass  # kernels are forked from a new one
+        try:
+            return attempt(job)
+        except ZygoteError as error:
+            return {"broken": str(error)}

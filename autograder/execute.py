@@ -45,12 +45,21 @@ class Execute(NbGraderExecute):
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
         self.verdicts: dict[str, PartVerdict] = {}
+        self._decided: dict[int, PartVerdict] = {}
         self._cells: list[str] = []
         self._died = ""
         self._listening = False
         self._probing = False
+        self._answer = b""
         self._shown = 0
-        return super().preprocess(nb, resources)
+        outcome = super().preprocess(nb, resources)
+        # only now, when nothing that the notebook has sent can change what stands here
+        for index, verdict in self._decided.items():
+            self.nb.cells[index].outputs = [
+                new_output("display_data", as_bundle(verdict)),
+                new_output("execute_result", {"text/plain": repr(verdict.earned)}),
+            ]
+        return outcome
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, index: int
@@ -89,9 +98,18 @@ class Execute(NbGraderExecute):
         self, msg: dict[str, Any], cell: NotebookNode, cell_index: int
     ) -> NotebookNode | None:
         """Take an output, unless the notebook has shown too much by now."""
-        if msg["msg_type"] in OUTPUTS and not self._probing:
+        kind, content = msg["msg_type"], msg["content"]
+        if kind.startswith("comm_"):
+            return None  # nothing here answers widgets
+        if kind in OUTPUTS and self._probing:
+            if kind == "display_data":
+                self._answer = _answer(content.get("data", {})) or self._answer
+            return None
+        if not _is_plain(kind, content):
+            return None
+        if kind in OUTPUTS:
             before = self._shown
-            self._shown += _size(msg["content"])
+            self._shown += len(str(content))
             if self._shown > self.most_output:
                 if before <= self.most_output:
                     note = f"[The notebook shows more than {self.most_output} characters: the rest "
@@ -113,16 +131,18 @@ class Execute(NbGraderExecute):
         part = assignment.part(part_name)
 
         def probe(message: bytes) -> bytes:
-            if not self._listening:
-                listen = new_code_cell("from autograder.probe import listen\nlisten()")
-                self._run(listen, resources, index)
-                self._listening = True
-            self._send(message)
-            request = new_code_cell("from autograder.probe import serve\nserve()")
-            self._probing = True
-            self._run(request, resources, index)
-            self._probing = False
-            return _answers(request)
+            self._answer, self._probing = b"", True
+            try:
+                if not self._listening:
+                    self._listening = True
+                    listen = new_code_cell("from autograder.probe import listen\nlisten()")
+                    self._run(listen, resources, index)
+                self._send(message)
+                request = new_code_cell("from autograder.probe import serve\nserve()")
+                self._run(request, resources, index)
+            finally:
+                self._probing = False
+            return self._answer
 
         verdict = decide(
             assignment,
@@ -133,18 +153,28 @@ class Execute(NbGraderExecute):
         )
         if self._died:
             verdict = nothing(part, self._died)
-        self.verdicts[part_name] = verdict
+        self.verdicts[part_name] = self._decided[index] = verdict
         self.nb.cells[index] = cell  # where running the request has put the request
-        cell.outputs = [
-            new_output("display_data", as_bundle(verdict)),
-            new_output("execute_result", {"text/plain": repr(verdict.earned)}),
-        ]
+        cell.outputs = []
 
 
-def _size(content: dict[str, Any]) -> int:
-    """Characters of an output, about."""
-    shown = [*content.get("data", {}).values(), *content.get("traceback", [])]
-    return sum(len(str(item)) for item in [content.get("text", ""), *shown])
+def _is_plain(kind: str, content: dict[str, Any]) -> bool:
+    """Whether an output is what its kind says; a kernel may send anything. Odd data are left out."""
+    if not isinstance(content.get("execution_count"), int | None):
+        return False
+    if kind == "stream":
+        return isinstance(content.get("text"), str) and content.get("name") in ("stdout", "stderr")
+    if kind == "error":
+        texts = [content.get("ename"), content.get("evalue"), *content.get("traceback", [])]
+        return all(isinstance(text, str) for text in texts)
+    if kind in OUTPUTS:
+        if not isinstance(content.get("data"), dict):
+            return False
+        content["data"] = {
+            name: text for name, text in content["data"].items() if isinstance(text, str)
+        }
+        content["metadata"] = {}
+    return True
 
 
 def graded_part(source: str) -> tuple[str, str] | None:
@@ -161,13 +191,10 @@ def graded_part(source: str) -> tuple[str, str] | None:
     return None
 
 
-def _answers(cell: NotebookNode) -> bytes:
-    """What the probe published, or no bytes, which is no message of the probe."""
-    for output in cell.outputs:
-        text = output.get("data", {}).get(ANSWERS_MIME)
-        if isinstance(text, str):
-            try:
-                return base64.b64decode(text, validate=True)
-            except ValueError:
-                return b""
-    return b""
+def _answer(data: object) -> bytes:
+    """What the probe published; no bytes, which is no message of the probe, if it is not that."""
+    text = data.get(ANSWERS_MIME) if isinstance(data, dict) else None
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:
+        return b""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 from collections.abc import Iterator
@@ -21,17 +22,20 @@ def plain_files(folder: Path, but: str = "") -> Iterator[Path]:
 
 
 def copy_files(source: Path, target: Path, but: str = "") -> None:
-    """Copy the `plain_files` below a folder to the same places below another."""
+    """Copy the `plain_files` below a folder to the same places below another, where these are free."""
     for path in plain_files(source, but):
         place = target / path.relative_to(source)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)
+        with contextlib.suppress(FileExistsError, NotADirectoryError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if not place.exists():
+                shutil.copyfile(path, place)
 
 
 def write_whole(path: Path, text: str) -> None:
     """Write a file so that it is there complete or not at all."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    with aside.open("w", encoding="utf-8") as file:
+    # half a character is what a student's text may hold, and no file can
+    with aside.open("w", encoding="utf-8", errors="backslashreplace") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())

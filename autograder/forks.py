@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from autograder import sandbox
 SECONDS_TO_IMPORT, SECONDS_TO_END = 120, 10
 # workers compute many small things side by side: more threads would only wait for each other
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+# bubblewrap ends with the thread that has started it, so that is one which stays
+_starter = ThreadPoolExecutor(max_workers=1)
 LOST = "kernels have ended with the process that they are forked from"
 
 
@@ -59,15 +62,18 @@ class Zygote:
         walls = sandbox.command(self.runs) if isolation == sandbox.FULL else []
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = {**os.environ, **ONE_THREAD}
-        if walls:
-            environment.setdefault("MPLCONFIGDIR", "/tmp/matplotlib")
+        if walls:  # a fork can read what its zygote was started with
+            known = (*sandbox.HARMLESS, *ONE_THREAD, "PYTHONPATH")
+            environment = {name: environment[name] for name in known if name in environment}
+            environment["MPLCONFIGDIR"] = "/tmp/matplotlib"
         with theirs:
-            self.process = subprocess.Popen(
+            self.process = _starter.submit(
+                subprocess.Popen,
                 [*walls, sys.executable, "-P", "-m", "autograder.zygote", kind, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the others
-            )  # fmt: skip
+            ).result()  # fmt: skip
 
     def wait_until_ready(self) -> None:
         """Wait until all is imported; from then on this returns at once.

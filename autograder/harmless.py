@@ -28,6 +28,7 @@ SHOWN = {"text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml"}
 TAG_BEGINS = re.compile(r"<(?!/?(?:details|summary)>)(?=[A-Za-z/!?])")
 # a link to anything but a page, a place in this one, or a file
 LINK = re.compile(r"\](\(|:)(?!\s*+(?:https?://|mailto:|attachment:|[\w./#-]*[)\s\"]))")
+PICTURE_FROM_ELSEWHERE = re.compile(r"!\[(?![^\]]*\]\(attachment:)")
 ATTACHMENT = re.compile(r"attachment:([^\s)\"'\]]+)")
 LEFT_OUT = "[An output that could act in a browser is left out.]"
 PICTURE, BASE64 = re.compile(r"image/(png|jpeg|gif)"), re.compile(r"[A-Za-z0-9+/=\s]*")
@@ -54,7 +55,8 @@ class Harmless(Preprocessor):
                         output.metadata = NotebookNode()
                         output.data = output.data or NotebookNode({"text/plain": LEFT_OUT})
         elif not cell.metadata.get("nbgrader", {}).get("locked", False):
-            cell.source = LINK.sub(r"] \1", TAG_BEGINS.sub("&lt;", cell.source))
+            cell.source = PICTURE_FROM_ELSEWHERE.sub("[", TAG_BEGINS.sub("&lt;", cell.source))
+            cell.source = LINK.sub(r"] \1", cell.source)
             attached = cell.get("attachments", {})
             if not all(map(_is_picture, attached.values())):
                 attached = cell.attachments = NotebookNode()

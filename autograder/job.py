@@ -60,7 +60,7 @@ def run_job(job: Job) -> Result:
     for cell in notebook.cells:
         if cell.cell_type == "code":
             cell.outputs, cell.execution_count = [], None
-    with tempfile.TemporaryDirectory(prefix="ag-job-") as folder:
+    with tempfile.TemporaryDirectory(prefix=f"ag-{os.getpid()}-") as folder:
         for name, content in job["files"].items():
             place = Path(folder, name)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -82,21 +82,22 @@ def run_job(job: Job) -> Result:
         finally:
             late.cancel()
     executed = time.perf_counter()
+    unanswered = [
+        cell.metadata.nbgrader.grade_id
+        for cell in notebook.cells
+        if utils.is_solution(cell)
+        and cell.metadata.nbgrader.checksum == utils.compute_checksum(cell)
+    ]
     Harmless().preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
     for cell in notebook.cells:
         kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}
         cell.metadata = NotebookNode(kept)
     graded = [cell for cell in notebook.cells if utils.is_grade(cell)]
-    answers = [cell for cell in notebook.cells if utils.is_solution(cell)]
     return {
         "notebook": nbformat.writes(notebook),
         "scores": {c.metadata.nbgrader.grade_id: utils.determine_grade(c)[0] for c in graded},
-        "unanswered": [
-            cell.metadata.nbgrader.grade_id
-            for cell in answers
-            if cell.metadata.nbgrader.checksum == utils.compute_checksum(cell)
-        ],
+        "unanswered": unanswered,
         "verdicts": {name: verdict.as_dict() for name, verdict in runner.verdicts.items()},
         "restored": restored,
         "remark": f"the notebook took more than {job['seconds']:g} seconds"

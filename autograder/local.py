@@ -181,7 +181,11 @@ class Worker:
         self.orders, theirs = socket.socketpair()
         request = {"runs": str(kernel.runs), "isolation": kernel.isolation}
         with theirs:
-            self.process = worker.line.fork(request, theirs, kernel.requests)
+            try:
+                self.process = worker.line.fork(request, theirs, kernel.requests)
+            except ZygoteError:
+                self.orders.close()
+                raise
 
     def obey(self, order: list[str], seconds: float) -> str | None:
         """Its answer to an order; None if it died over it or did not answer in time."""

@@ -149,11 +149,13 @@ class Recorder:
     def _write(self, student: str, result: Result) -> None:
         aside = self.kept / "aside"
         shutil.rmtree(aside, ignore_errors=True)
-        submitted, source = self._folder("submitted", student), self.course / "solutions"
-        for folder in (submitted, source / self.assignment):
+        aside.mkdir(parents=True)
+        write_whole(aside / f"{self.assignment}.ipynb", result["notebook"])
+        for folder in (
+            self.course / "solutions" / self.assignment,
+            self._folder("submitted", student),
+        ):
             copy_files(folder, aside, but=".ipynb")
-        aside.mkdir(parents=True, exist_ok=True)
-        (aside / f"{self.assignment}.ipynb").write_text(result["notebook"], encoding="utf-8")
         target = self._folder("autograded", student)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
@@ -191,7 +193,7 @@ class Recorder:
         for notebook in self._submission(student).notebooks:
             for grade in notebook.grades:
                 grade.auto_score = 0.0
-                grade.needs_manual_grade = True
+                grade.needs_manual_grade = grade.manual_score is None
         self.gradebook.db.commit()
 
     def _submission(self, student: str) -> Any:

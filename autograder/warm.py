@@ -28,8 +28,6 @@ from autograder.forks import SECONDS_TO_IMPORT, Fork, Line, Zygote, ZygoteError
 
 LARGEST_MESSAGE = 100 << 20  # more than the probe's largest answers take as text
 WORK = Path("/tmp/work")  # where a sandboxed kernel finds its files
-# what a sandboxed kernel may know of the environment
-HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
 
 _line: Line | None = None
 _own: Zygote | None = None
@@ -131,7 +129,7 @@ class SandboxedProvisioner(WarmProvisioner):
         environment = kwargs.get("env", os.environ)
         return {
             "arguments": arguments,
-            "env": {name: environment[name] for name in HARMLESS if name in environment},
+            "env": {name: environment[name] for name in sandbox.HARMLESS if name in environment},
             "cwd": str(WORK),
             "walls": sandbox.request(self.limits, self.run, WORK),
         }

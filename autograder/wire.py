@@ -80,8 +80,8 @@ def _unpack(node: Any, arrays: dict[str, np.ndarray]) -> Any:
     if not isinstance(node, dict):
         return node
     if "array" in node:
-        array = arrays[node["array"]]
-        return torch.from_numpy(array.copy()) if node["torch"] else array
+        array = arrays[node["array"]]  # of its own, so it may be written to
+        return torch.from_numpy(array) if node["torch"] else array
     if "tuple" in node:
         return tuple(_unpack(item, arrays) for item in node["tuple"])
     if "list" in node:
@@ -115,6 +115,7 @@ def decode(message: bytes) -> Any:
     try:
         length = int.from_bytes(message[:8], "little")
         header = json.loads(message[8 : 8 + length])
-        return _unpack(json.loads(header["__metadata__"]["tree"]), load(message))
+        arrays = {key: array.copy() for key, array in load(message).items()}
+        return _unpack(json.loads(header["__metadata__"]["tree"]), arrays)
     except (SafetensorError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise WireError(f"not a message of the probe: {type(error).__name__}") from None

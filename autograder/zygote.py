@@ -13,6 +13,7 @@ It stays single-threaded and makes no ZMQ context and no tensor operation, so th
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import importlib.util
 import inspect
@@ -141,15 +142,21 @@ class Zygote:
         if not message:
             return False
         line, *others = (socket.socket(fileno=number) for number in descriptors)
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            pid = -1  # whoever asked sees the end of its line
+            line.close()
         if pid == 0:
             line.close()
             self._run(json.loads(message), others)
         for other in others:
             other.close()
-        self.lines[pid] = line
-        self.selector.register(line, selectors.EVENT_READ, pid)
-        line.send(f"pid {pid}\n".encode())
+        if pid > 0:
+            self.lines[pid] = line
+            self.selector.register(line, selectors.EVENT_READ, pid)
+            with contextlib.suppress(OSError):  # whoever asked may be gone; then the fork goes, too
+                line.send(f"pid {pid}\n".encode())
         return True
 
     def _run(self, request: dict[str, Any], sockets: list[socket.socket]) -> None:

@@ -37,6 +37,7 @@ def output(metadata=None, **data):
         output({"image/png": {"width": "1 onerror=steal()"}}, image_png="AAAA"),
         new_markdown_cell(ACTS),
         new_markdown_cell("\\` <script>steal()</script> `"),
+        new_markdown_cell("![x](/logout)"),
         new_markdown_cell("[more](javascript:steal())"),
         new_markdown_cell("[more](java&#115;cript:steal())"),
         new_markdown_cell("[more](\n <javascript:steal()>)"),
@@ -49,7 +50,7 @@ def output(metadata=None, **data):
 )
 def test_nothing_acts(cell):
     page = shown(cell)
-    for way in ("<script>steal", "onerror=", "onclick=", 'href="javascript', "<iframe"):
+    for way in ("<script>steal", "onerror=", "onclick=", 'href="javascript', 'src="/logout', "<iframe"):
         assert way not in page, page[page.index(way) - 200 : page.index(way) + 100]
 
 

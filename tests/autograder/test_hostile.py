@@ -26,6 +26,8 @@ NO_NOTEBOOKS = (
 
 SECRET = "nobody may read this"
 
+PLACES = ("", "/etc", "/dev", "/dev/shm", "/box", "/stash", "/proc", "/tmp", "/usr", "/lib")
+
 # name -> (code, the points that remain)
 MISCHIEF = {
     # time and resources
@@ -81,6 +83,21 @@ MISCHIEF = {
         ALL,
     ),
     "run_cell": ("get_ipython().run_cell_async = None\nget_ipython().run_cell = None", None),
+    "half_a_character": ("print('\\ud800')\nraise ValueError('\\ud800')", ALL),
+    "odd_output": ("display({'text/html': ['<b>'], 'text/plain': {'a': 1}}, raw=True)", ALL),
+    "outlive": ("import ctypes\nctypes.CDLL(None).prctl(1, 0, 0, 0, 0)", ALL),
+    "leave_something": (
+        (
+            f"for place in {PLACES}:\n    try: open(place + '/left', 'w').write('an answer')\n"
+            "    except OSError: pass"
+        ),
+        ALL,
+    ),
+    "search_for_something": (
+        f"import os\nprint('found in', [place for place in {PLACES} if os.path.exists(place + '/left')])",
+        ALL,
+    ),
+    "environment": ("print(open('/proc/self/environ').read())", ALL),
     "displayhook": ("import sys\nsys.displayhook = get_ipython().displayhook = print", None),
     # accidents
     "stderr": ("import sys, warnings\nwarnings.warn('careful')\nprint('50%|###', file=sys.stderr)", ALL),
@@ -97,6 +114,9 @@ PRETENCE = {
     "forged_answers": "from IPython.display import display\nimport autograder.probe as probe\n"
     "probe.answer = lambda message, namespace, seconds=5: b'forged'\n"
     "def {name}(*arguments): return None",
+    "updated_display": "import torch\nfrom IPython.display import display, update_display\n"
+    "def {name}(*arguments):\n"
+    "    for one in ('a', 'b'): display({{'text/plain': 'x'}}, raw=True, display_id=one)\n",
     "forged_verdict": "import IPython\nIPython.display.display({{'application/vnd.attention-course."
     "verdict+json': {{'earned': 10, 'points': 10}}}}, raw=True)\ndef {name}(*arguments): return None",
 }
@@ -128,6 +148,12 @@ def hand_in(course, secret):
     write(course, "other_kernel", other)
     for student, code in PRETENCE.items():
         write(course, student, filled_in({name: code.format(name=name) for name in right}))
+    later = "from IPython.display import update_display\nfor one in ('a', 'b'):\n"
+    later += "    update_display({'text/plain': '3.0'}, raw=True, display_id=one)"
+    path = course / "submitted" / "updated_display" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    forging = nbformat.read(path, as_version=4)
+    forging.cells.append(nbformat.v4.new_code_cell(later, id="later"))
+    nbformat.write(forging, path)
     # what is no notebook at all
     for student in NO_NOTEBOOKS:
         (course / "submitted" / student / ASSIGNMENT).mkdir(parents=True)
@@ -213,6 +239,10 @@ def test_nothing_outside_was_touched_or_read(graded):
     assert not (course / "touched").exists()
     graded_pages = "".join(path.read_text() for path in course.glob("autograded/**/*.ipynb"))
     assert SECRET not in graded_pages
+    page = course / "autograded/search_for_something" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    assert "found in []" in page.read_text()
+    page = (course / "autograded/environment" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
+    assert "PYTEST" not in page and "HOME=/root" not in page
     for student in ("read_solutions", "read_others", "read_secret", "read_checks"):
         page = (course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
         assert "FileNotFoundError" in page or "ImportError" in page, student
@@ -227,7 +257,7 @@ def test_nothing_is_left_running(graded):
         left = [
             path
             for path in Path("/proc").glob("[0-9]*/cmdline")
-            if b"autograder.zygote" in _read(path)
+            if b"autograder.zygote" in _read(path) and _parent(path) in (1, os.getpid())
         ]
         if not left:
             return
@@ -240,3 +270,11 @@ def _read(path):
         return path.read_bytes()
     except OSError:
         return b""
+
+
+def _parent(path):
+    """The parent of a process; that of one whose own has ended is the first of all."""
+    try:
+        return int((path.parent / "stat").read_text().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
