@@ -50,7 +50,14 @@ def output(metadata=None, **data):
 )
 def test_nothing_acts(cell):
     page = shown(cell)
-    for way in ("<script>steal", "onerror=", "onclick=", 'href="javascript', 'src="/logout', "<iframe"):
+    for way in (
+        "<script>steal",
+        "onerror=",
+        "onclick=",
+        'href="javascript',
+        'src="/logout',
+        "<iframe",
+    ):
         assert way not in page, page[page.index(way) - 200 : page.index(way) + 100]
 
 
