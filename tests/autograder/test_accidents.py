@@ -157,6 +157,19 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_
     assert "died" in task.target.read_text()
 
 
+def test_identical_submissions_do_not_get_in_each_others_way(course):
+    shutil.rmtree(course / "submitted")
+    notebook = filled_in(answers_in(SUBMISSIONS / "scaled_scores.py"))
+    for name in "abcdefgh":
+        target = course / "submitted" / name / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+        target.parent.mkdir(parents=True)
+        nbformat.write(notebook, target)
+    settings = dataclasses.replace(ALONE, workers=4)
+    first = grade(course, (), settings)
+    again = grade(course, (), dataclasses.replace(settings, again=True))
+    assert len({(row.points, row.reasons, row.failed) for row in [*first, *again]}) == 1
+
+
 ODD = ("ana maria", "o'neill", "müller", "-x", "[1]", "<b>x", "a%2Fb", "...", "$(id)", "x\x1b[2J")
 
 

@@ -21,7 +21,7 @@ from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled
 
 ALL, FIRST_TWO = 10, 5
 NO_NOTEBOOKS = (
-    "link", "pipe", "device", "empty", "folder", "deep", "not_text", "old_format", "renamed", "huge",
+    "link", "pipe", "device", "empty", "folder", "deep", "not_text", "old_format", "renamed", "huge", "surrogate",
 )  # fmt: skip
 
 SECRET = "nobody may read this"
@@ -69,6 +69,10 @@ MISCHIEF = {
     "delete": ("import shutil\nshutil.rmtree('{course}', ignore_errors=True)\nshutil.rmtree('..', ignore_errors=True)", ALL),
     "kill_all": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)", None),
     "socket": ("import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)", ALL),
+    "download": ("import urllib.request as r; r.urlopen('http://192.0.2.1/', timeout=2)", ALL),
+    "read_home": ("import os; print(open(os.path.join('{home}', '.profile')).read())", ALL),
+    "read_cells": ("print(*In, *vars(get_ipython()), sep='\\n')", ALL),
+    "detect": ("import os, sys\nif 'NBGRADER_EXECUTION' in os.environ: del sys", ALL),
     "shell": ("!touch {course}/touched", ALL),
     "own_module": ("try:\n    import helper\nexcept ImportError:\n    del self_attention", ALL),
     "pip": ("%pip install anything", ALL),
@@ -111,6 +115,9 @@ PRETENCE = {
     "always_equal": "class Yes:\n    shape = (3, 3)\n    def __eq__(self, other): return True\n"
     "    def __getattr__(self, name): return Yes()\n"
     "def {name}(*arguments): return Yes()",
+    "lying_tensor": "import torch\nclass Liar(torch.Tensor):\n    @classmethod\n"
+    "    def __torch_function__(cls, *_, **__): return True\n"
+    "def {name}(*arguments): return torch.zeros(3, 3).as_subclass(Liar)",
     "forged_answers": "from IPython.display import display\nimport autograder.probe as probe\n"
     "probe.answer = lambda message, namespace, seconds=5: b'forged'\n"
     "def {name}(*arguments): return None",
@@ -130,6 +137,7 @@ def hand_in(course, secret):
     )
     right = answers_in(SUBMISSIONS / "right_matrices.py")
     places = {"course": course, "assignment": ASSIGNMENT, "secret": secret, "port": 9}
+    places["home"] = Path.home()
     for student, (code, _) in {**MISCHIEF, "right": ("1", ALL)}.items():
         notebook = filled_in(right)
         for place, text in places.items():
@@ -166,6 +174,9 @@ def hand_in(course, secret):
     if os.geteuid() == 0:
         os.mknod(path["device"], stat.S_IFCHR | 0o600, os.makedev(1, 5))  # zeros without an end
     nbformat.write(filled_in(right), path["renamed"].with_name("my answers.ipynb"))
+    path["surrogate"].write_text(
+        '{"cells": [], "metadata": {"who": "\\ud800"}, "nbformat": 4, "nbformat_minor": 5}'
+    )
     with path["huge"].open("wb") as file:
         file.truncate(200 << 20)
     path["empty"].touch()
@@ -243,7 +254,7 @@ def test_nothing_outside_was_touched_or_read(graded):
     assert "found in []" in page.read_text()
     page = (course / "autograded/environment" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
     assert "PYTEST" not in page and "HOME=/root" not in page
-    for student in ("read_solutions", "read_others", "read_secret", "read_checks"):
+    for student in ("read_home", "read_solutions", "read_others", "read_secret", "read_checks"):
         page = (course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
         assert "FileNotFoundError" in page or "ImportError" in page, student
     with sqlite3.connect(course / "gradebook.db") as gradebook:
