@@ -1,5 +1,4 @@
 # One line per job. Every job first makes sure that .venv is what requirements.lock says.
-PYTHON ?= python3
 BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
@@ -10,28 +9,30 @@ help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 setup:
-	@$(PYTHON) tools/set_up.py
+	@sh tools/set_up.sh $(PYTHON)
 
 lab: setup  ## read, run and answer: JupyterLab on the course map, on your own copies in workspace/
 	@python tools/lab.py $(LAB_FLAGS)
 
-author: setup  ## write: JupyterLab on the sources (right-click a .py file, Open With, Notebook)
+author: setup  ## write, and grade in the formgrader: JupyterLab on the course's own files
 	@python tools/lab.py --author $(LAB_FLAGS)
 
 test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
-	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile --nbval tests lectures solutions
+	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadscope --nbval tests lectures solutions
 
 test-slow: setup  ## what takes longer: every check with 200 seeds, lectures 1 and 8 with others
-	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadfile -m slow tests
+	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadscope -m slow tests
 
-lint: setup  ## ruff on all code
-	@ruff check . && ruff format --check .
+lint: setup  ## ruff, mypy and the import rules of the grader, on all code
+	@ruff check . && ruff format --check . && mypy && lint-imports
 
-build: setup figures  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
+build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
 	@python sources/build.py $(ONLY)
 
-figures: setup  ## draw figures/*.svg again
-	@for source in figures/make_*.py; do python $$source || exit 1; done
+FIGURES = $(or $(ONLY:%=figures/make_%.py),$(wildcard figures/make_*.py))
+figures: setup  ## draw figures/*.svg again (ONLY=soft_lookup for one)
+	@$(foreach source,$(FIGURES),$(if $(wildcard $(source)),,$(error there is no $(source), see figures/)))
+	@for source in $(FIGURES); do python $$source || exit 1; done
 
 bench: setup  ## how fast the reference code and grading are, against PyTorch's and nbgrader's own
 	@python tools/bench.py

@@ -12,7 +12,7 @@ c.ClearSolutions.code_stub = {
 
 # Cells that students deleted, moved or edited are put right before anything runs.
 c.Autograde.sanitize_preprocessors = [
-    "autograder.intake.Intake",
+    "autograder.notebook.intake.Intake",
     "nbgrader.preprocessors.ClearOutput",
     "nbgrader.preprocessors.DeduplicateIds",
     "nbgrader.preprocessors.OverwriteKernelspec",
@@ -22,8 +22,8 @@ c.Autograde.sanitize_preprocessors = [
 
 # Notebooks run in a kernel, checks are decided outside it, and outputs cannot act in a browser.
 c.Autograde.autograde_preprocessors = [
-    "autograder.execute.Execute",
-    "autograder.harmless.Harmless",
+    "autograder.notebook.execute.Execute",
+    "autograder.notebook.sanitize.Sanitize",
     "nbgrader.preprocessors.IgnorePattern",
     "nbconvert.preprocessors.ClearMetadataPreprocessor",
     "nbgrader.preprocessors.LimitOutput",

@@ -1,14 +1,13 @@
-"""Checks, probe and verdict: how an assignment's points are decided.
+"""Grades a class, and says why: rooms that import only downwards.
 
-A *check* (``autograder.checks``) says which inputs a part is called with, what the reference
-answers, and which wrong answers have a name. The *probe* (``autograder.probe``) calls the
-student's code on those inputs and returns plain arrays. The *verdict* (``autograder.verdict``)
-compares, names the mistake and awards the points. Only bytes cross from one side to the other
-(``autograder.wire``), so the probe may run in this process, in another, or on another machine.
+batch      a class: folders, gradebook, engines, reports
+notebook   one submission, from file to result
+checks     what is right, for each assignment
+verdict    compares, decides, names mistakes; knows no assignment and runs no submission
+kernels    where a submission's code runs
+probe      runs beside it, inside the walls; knows no answer
 """
 
-import sys
+from autograder import patches
 
-# jsonschema, which nbformat asks whether a notebook is one, spends seconds on compiling the grammar
-# of web addresses if this package is there. No notebook's format has any to check.
-sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+patches.for_everybody()

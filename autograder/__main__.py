@@ -7,17 +7,18 @@ python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 from __future__ import annotations
 
 import argparse
-import contextlib
 import sys
 import time
+import traceback
 from pathlib import Path
 
-from autograder import sandbox
-from autograder.engine import engine_for
+from autograder.batch.engine import engine_for
+from autograder.batch.settings import Settings
+from autograder.checks import allowed_modules
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
-from autograder.sandbox import Limits, SandboxError
-from autograder.settings import Settings
+from autograder.kernels import limits, sandbox
+from autograder.kernels.sandbox import SandboxError
 
 ENGINES = ("local", "dask")
 
@@ -50,6 +51,12 @@ def main(arguments: list[str] | None = None) -> int:
     grade.add_argument("--student", action="append", default=[], help="only this one; repeatable")
     grade.add_argument("--jobs", type=positive, default=Settings.workers, help="side by side")
     grade.add_argument("--again", action="store_true", help="grade also what has not changed")
+    grade.add_argument(
+        "--collected-times",
+        action="store_true",
+        help="take when work came in from timestamp.txt, as `nbgrader collect` writes it; only "
+        "where students cannot put such a file there themselves",
+    )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
         "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
@@ -61,20 +68,14 @@ def main(arguments: list[str] | None = None) -> int:
         default=sandbox.FULL,
         help="none: submissions can read and change all that you can; only where that is no harm",
     )
-    limits = grade.add_argument_group("what one submission may use")
-    for name, default, help_text in (
-        ("seconds-per-cell", Settings.seconds_per_cell, "for one cell"),
-        ("seconds", Settings.seconds, "for the whole notebook"),
-        ("cpu", Limits.cpu, "seconds of processor time"),
-        ("memory", Limits.memory >> 20, "MiB beyond what the imports take"),
-        ("disk", Limits.disk >> 20, "MiB in its folder and /tmp together"),
-        ("file", Limits.file >> 20, "MiB in one file"),
-        ("files", Limits.files, "open files"),
-        ("output", Limits.output >> 20, "MiB that it may print and show"),
-    ):
-        help_text = f"{help_text} (default {default})"
-        limits.add_argument(
-            f"--{name}", type=positive, default=default, metavar="N", help=help_text
+    group = grade.add_argument_group("what one submission may use")
+    for name, default, help_text in limits.flags():
+        group.add_argument(
+            f"--{name.replace('_', '-')}",
+            type=positive,
+            default=default,
+            metavar="N",
+            help=f"{help_text} (default {default})",
         )
     check = commands.add_parser("check", help="grade your own notebook; it is not changed")
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
@@ -96,30 +97,22 @@ def positive(text: str) -> int:
 def run_grade(options: argparse.Namespace) -> int:
     """Exit status 0: all graded; 1: some submission could not be run; 2: nothing could be done.
 
-    Status 130: stopped by Ctrl-C.
+    Status 3: the grader itself failed; 130: stopped by Ctrl-C.
     """
     settings = Settings(
         workers=options.jobs,
         isolation=options.isolation,
-        seconds_per_cell=options.seconds_per_cell,
-        seconds=options.seconds,
-        limits=Limits(
-            memory=options.memory << 20,
-            cpu=options.cpu,
-            file=options.file << 20,
-            disk=options.disk << 20,
-            files=options.files,
-            output=options.output << 20,
-        ),
+        limits=limits.from_flags(vars(options)),
         feedback=not options.no_feedback,
         again=options.again,
+        collected_times=options.collected_times,
         scheduler=options.scheduler,
     )
     try:
-        with contextlib.closing(engine_for(settings)) as engine:
+        with engine_for(settings, allowed_modules(options.assignment)) as engine:
             # only here, so that the engine's processes import while this one does
-            from autograder.class_report import write_report
-            from autograder.classroom import as_table, grade_class
+            from autograder.batch.class_report import write_report
+            from autograder.batch.classroom import as_table, grade_class
 
             rows = grade_class(
                 options.course, options.assignment, Progress(), options.student, settings, engine
@@ -149,7 +142,7 @@ def run_grade(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """Exit status 0: every point earned; 1: points were lost; 2: it could not be graded."""
-    from autograder.alone import NotGradable, check_notebook, page, summary
+    from autograder.notebook.self_check import NotGradable, check_notebook, page, summary
 
     try:
         verdicts = check_notebook(options.notebook, options.assignment)
@@ -163,5 +156,16 @@ def run_check(options: argparse.Namespace) -> int:
     return 0 if all(verdict.right for verdict in verdicts) else 1
 
 
+def guarded() -> int:
+    """`main`; a crash of the grader itself has an exit status of its own, 3."""
+    try:
+        return main()
+    except Exception:  # noqa: BLE001 (whatever nobody has thought of)
+        traceback.print_exc()
+        print("the grader itself failed: please report the lines above. Nothing graded is lost",
+              file=sys.stderr)  # fmt: skip
+        return 3
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(guarded())

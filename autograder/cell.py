@@ -1,6 +1,6 @@
 """What a check cell runs inside the notebook's own kernel: probe here, verdict here, same words.
 
-In grading, `autograder.execute` decides outside this process; what a student reads is the same.
+In grading, `autograder.notebook.execute` decides outside this process; what a student reads is the same.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from IPython import get_ipython
 from IPython.display import display
 
 from autograder.checks import load
-from autograder.probe import answer
-from autograder.report import as_bundle
-from autograder.verdict import PartVerdict, decide
+from autograder.probe.probe import answer
+from autograder.verdict.decide import PartVerdict, decide
+from autograder.verdict.report import as_bundle
 
 _decided: dict[tuple[str, str], PartVerdict] = {}
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+
+LONGEST_TEXT = 400
 
 
 def plain_files(folder: Path, but: str = "") -> Iterator[Path]:
@@ -31,17 +34,34 @@ def copy_files(source: Path, target: Path, but: str = "") -> None:
                 shutil.copyfile(path, place)
 
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that it is there complete or not at all."""
+def write_whole(path: Path, content: str | bytes) -> None:
+    """Write a file so that it is there complete or not at all; an error names it."""
     aside = path.with_name(f".{path.name}.{os.getpid()}")
-    # half a character is what a student's text may hold, and no file can
-    with aside.open("w", encoding="utf-8", errors="backslashreplace") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(aside, path)
+    if isinstance(content, str):
+        # half a character is what a student's text may hold, and no file can
+        content = content.encode("utf-8", errors="backslashreplace")
+    try:
+        with aside.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(aside, path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            aside.unlink(missing_ok=True)
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def printable(text: str) -> str:
     """Text that other people wrote, without what a terminal would take for a command."""
     return "".join(sign if sign.isprintable() else "�" for sign in text)
+
+
+def digest_of(text: str) -> str:
+    """A short name for a text, by which it is known again."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def cut(text: str, most: int = LONGEST_TEXT) -> str:
+    """The beginning of a text, with a sign where something was left out."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -1,6 +1,6 @@
 """German–English sentence pairs: a toy corpus that is made here, and files that readers bring.
 
-The corpus comes from the grammar of `course_utils.grammar`, so nothing has to be downloaded and the
+The corpus comes from the grammar of `course_utils.corpus`, so nothing has to be downloaded and the
 true alignment is known. German is the source, English the target. A sentence is a string of
 lower-case tokens with one space between them; punctuation marks are tokens.
 
@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import torch
 
-from course_utils.grammar import Writer
+from course_utils.corpus.sentences import sentences
 
 SPECIALS = ("<pad>", "<bos>", "<eos>", "<unk>")
 PAD_ID, BOS_ID, EOS_ID, UNK_ID = range(4)
@@ -133,12 +133,12 @@ def _draw(wanted, seed):
     for name, number in wanted.items():
         if number < 0:
             raise ValueError(f"{name or 'count'}: expected a number of pairs, found {number}")
-    writer = Writer(seed)
+    stream = sentences(seed)
     seen = set()
     drawn = {name: [] for name in wanted}
     missing = sum(wanted.values())
     while missing:
-        pair = Pair(*writer.sentence())
+        pair = Pair(*next(stream))
         if pair.source in seen:
             continue
         seen.add(pair.source)

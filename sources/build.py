@@ -7,42 +7,30 @@
                                   ->  exercises/aN_name/….ipynb    nbgrader's release version
     all of them                   ->  course_map.md and the tables in README.md
 
-In an exercise, four short cell tags stand for nbgrader's metadata:
-
-    # %% solution="name"            the cell a student fills in; it defines `name`
-    # %% test="name"                visible tests: locked, no points
-    # %% check="name"               earns the points; its text and points come from autograder/checks
-    # %% [markdown] written="name" points=2      a written answer, graded by hand
+CONTRIBUTING.md shows how to add a lecture, an assignment, and parts of one.
 """
 
 from __future__ import annotations
 
-import ast
 import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import jupytext
 import nbformat
+from cell_tags import BuildError, add_nbgrader_metadata, checks_of
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
 from traitlets.config import PyFileConfigLoader
 
-from autograder.checks import load
-from autograder.course import use_own_programs
-
 ROOT = Path(__file__).resolve().parent.parent
-KINDS = ("solution", "test", "check", "written")
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LECTURE_SECONDS_PER_CELL = 180
-
-
-class BuildError(Exception):
-    """A source that cannot be built; the message names the file, the cell and the remedy."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +66,37 @@ def read_source(path: Path) -> Source:
                 f"{path.name}: the header has no 'course: {field}:' entry, which the course map "
                 "shows. Add it under 'jupyter:' in the first lines of the file."
             )
+    if not isinstance(source.course["minutes"], int):
+        raise BuildError(
+            f"{path.name}: 'course: minutes:' in the header is '{source.course['minutes']}'. The "
+            "course map adds up minutes: give a whole number."
+        )
     return source
 
 
+def in_order(paths: Iterable[Path]) -> list[Path]:
+    """By the number that a name begins with: a10 after a9, 10 after 09."""
+    return sorted(paths, key=lambda path: (len(path.stem.partition("_")[0]), path.stem))
+
+
+def sources_in(folder: Path, form: str, example: str) -> list[Source]:
+    """The sources of a folder in the order of the course, which their names tell."""
+    paths = in_order(folder.glob("*.py"))
+    for path in paths:
+        if not re.fullmatch(form, path.stem):
+            raise BuildError(
+                f"{path.relative_to(ROOT)}: the name does not tell its place in the course. Give it "
+                f"one such as {example}."
+            )
+    return [read_source(path) for path in paths]
+
+
 def lecture_sources() -> list[Source]:
-    return [read_source(path) for path in sorted((ROOT / "sources/lectures").glob("*.py"))]
+    return sources_in(ROOT / "sources/lectures", r"[0-9]{2,}_\w+", "10_long_sentences.py")
 
 
 def exercise_sources() -> list[Source]:
-    return [read_source(path) for path in sorted((ROOT / "sources/exercises").glob("*.py"))]
+    return sources_in(ROOT / "sources/exercises", r"a[1-9][0-9]*_\w+", "a10_long_sentences.py")
 
 
 def slug(text: str) -> str:
@@ -163,119 +173,10 @@ def execute_lecture(notebook: NotebookNode, source: Source) -> None:
             cell.outputs = []
 
 
-def solution_names(cell: NotebookNode) -> set[str]:
-    """Names that a cell defines at its top level."""
-    return {
-        node.name
-        for node in ast.parse(cell.source).body
-        if isinstance(node, ast.FunctionDef | ast.ClassDef)
-    }
-
-
-def check_cell_text(assignment: str, part: str, points: float) -> str:
-    return "\n".join(
-        [
-            f"# Here the {points:g} points for `{part}` are decided when your notebook is graded.",
-            "### BEGIN HIDDEN TESTS",
-            "from autograder.cell import grade",
-            "",
-            f'grade("{assignment}", "{part}")',
-            "### END HIDDEN TESTS",
-        ]
-    )
-
-
-def add_nbgrader_metadata(notebook: NotebookNode, source: Source) -> None:
-    """Turn the short tags into nbgrader's metadata; refuse what nbgrader would only stumble over."""
-    parts = {part.name: part for part in load(source.name).parts}
-    seen: dict[str, str] = {}
-    solved: set[str] = set()
-    for number, cell in enumerate(notebook.cells, start=1):
-        kinds = [kind for kind in KINDS if kind in cell.metadata]
-        if not kinds:
-            continue
-        where = f"{source.path.name}, cell {number}"
-        kind = kinds[0]
-        name = cell.metadata.pop(kind)
-        if len(kinds) > 1:
-            raise BuildError(
-                f"{where}: tags {' and '.join(kinds)} on one cell. Use one tag a cell."
-            )
-        grade_id = name if kind in ("solution", "written") else f"{kind}_{name}"
-        if grade_id in seen:
-            raise BuildError(
-                f"{where}: the grade_id '{grade_id}' stands already in {seen[grade_id]}. nbgrader "
-                "keeps one grade per id, so each must be unique: rename one of the two."
-            )
-        seen[grade_id] = where
-        points = 0.0
-        if kind == "solution":
-            check_solution_cell(cell, name, where)
-            solved.add(name)
-        elif kind in ("test", "check") and name not in solved:
-            raise BuildError(
-                f"{where}: the {kind} of '{name}' stands before its solution, so it could never "
-                f'pass. Move it below the cell tagged solution="{name}".'
-            )
-        if kind == "check":
-            if name not in parts:
-                raise BuildError(
-                    f"{where}: autograder/checks/{source.name}.py has no part '{name}' (it has "
-                    f"{', '.join(parts)}). Add the part or mend the tag."
-                )
-            points = parts[name].points
-            cell.source = check_cell_text(source.name, name, points)
-        elif kind == "written":
-            points = written_points(cell, where)
-        cell.metadata["nbgrader"] = NotebookNode(
-            grade=kind != "solution",
-            grade_id=grade_id,
-            locked=kind in ("test", "check"),
-            points=points,
-            schema_version=3,
-            solution=kind in ("solution", "written"),
-            task=False,
-        )
-        if kind == "solution":
-            del cell.metadata.nbgrader["points"]
-    for name in parts:
-        for grade_id in (name, f"test_{name}", f"check_{name}"):
-            if grade_id not in seen:
-                raise BuildError(
-                    f"{source.path.name}: no cell '{grade_id}', though autograder/checks/"
-                    f"{source.name}.py has the part '{name}'. A part needs a solution, a test and a "
-                    "check cell, in this order."
-                )
-
-
-def check_solution_cell(cell: NotebookNode, name: str, where: str) -> None:
-    if name not in solution_names(cell):
-        raise BuildError(
-            f"{where}: the cell tagged solution=\"{name}\" does not define '{name}'. Name the tag "
-            "after the function or class that students write."
-        )
-    if "### BEGIN SOLUTION" not in cell.source or "### END SOLUTION" not in cell.source:
-        raise BuildError(
-            f"{where}: the solution of '{name}' has no '### BEGIN SOLUTION' … '### END SOLUTION' "
-            "lines, so the release would lose the signature and the docstring with it."
-        )
-
-
-def written_points(cell: NotebookNode, where: str) -> float:
-    points = cell.metadata.pop("points", None)
-    if cell.cell_type != "markdown" or not isinstance(points, int | float) or points <= 0:
-        raise BuildError(
-            f"{where}: a written answer is a markdown cell that says its points, "
-            '# %% [markdown] written="name" points=2. All its text is taken out of the release: ask '
-            "the question in a cell above, and let this one hold an answer and what earns points."
-        )
-    return float(points)
-
-
 def build_solution(source: Source) -> NotebookNode:
     """nbgrader's source version of an assignment: answers and hidden checks in it, no outputs."""
     notebook = nbformat.from_dict(source.notebook)
-    add_nbgrader_metadata(notebook, source)
+    add_nbgrader_metadata(notebook, source.path.name, checks_of(source.name))
     give_ids(notebook, source.path.name)
     clean_metadata(notebook, source.course)
     return notebook
@@ -283,9 +184,12 @@ def build_solution(source: Source) -> NotebookNode:
 
 def release(assignment: str, solutions: Path, exercises: Path) -> None:
     """Run nbgrader's own release step: solutions/<id>/ in, exercises/<id>/ out."""
+    # here, since a lecture does without nbgrader, which takes a while to import
     from nbgrader.converters import GenerateAssignment
     from nbgrader.coursedir import CourseDirectory
     from nbgrader.utils import capture_log
+
+    from autograder.batch.course import use_own_programs
 
     use_own_programs()
     with tempfile.TemporaryDirectory() as folder:
@@ -303,20 +207,30 @@ def release(assignment: str, solutions: Path, exercises: Path) -> None:
         shutil.copytree(Path(folder, "exercises", assignment), exercises / assignment)
 
 
+def points_of(source: Source) -> float:
+    """What an assignment is worth: its checks, and its written answers."""
+    written = sum(cell.metadata.get("points", 0) for cell in source.notebook.cells)
+    return sum(part.points for part in checks_of(source.name).parts) + written
+
+
+def minutes_of(source: Source) -> int:
+    return source.course["minutes"]
+
+
 def course_rows(lectures: list[Source], exercises: list[Source]) -> tuple[list[str], list[str]]:
     """The two tables of the course map, one row a notebook; links are relative to the root."""
     lecture_rows = ["| lecture | what it is about | minutes |", "|---|---|--:|"]
     for source in lectures:
         link = f"[{source.title}](lectures/{source.name}.ipynb)"
-        lecture_rows.append(f"| {link} | {source.course['summary']} | {source.course['minutes']} |")
+        lecture_rows.append(f"| {link} | {source.course['summary']} | {minutes_of(source)} |")
+    lecture_rows.append(f"| together | | {sum(map(minutes_of, lectures))} |")
     exercise_rows = ["| assignment | what you write | points | minutes |", "|---|---|--:|--:|"]
     for source in exercises:
         link = f"[{source.title}](exercises/{source.name}/{source.name}.ipynb)"
-        written = sum(cell.metadata.get("points", 0) for cell in source.notebook.cells)
-        points = sum(part.points for part in load(source.name).parts) + written
-        exercise_rows.append(
-            f"| {link} | {source.course['summary']} | {points:g} | {source.course['minutes']} |"
-        )
+        points, minutes = points_of(source), minutes_of(source)
+        exercise_rows.append(f"| {link} | {source.course['summary']} | {points:g} | {minutes} |")
+    points, minutes = sum(map(points_of, exercises)), sum(map(minutes_of, exercises))
+    exercise_rows.append(f"| together | | {points:g} | {minutes} |")
     return lecture_rows, exercise_rows
 
 
@@ -366,12 +280,16 @@ def build(names: list[str]) -> None:
     for name in names:
         if name not in known:
             raise BuildError(f"no source '{name}'. There are: {', '.join(known)}.")
+    wanted = set(names or known)
+    for source in exercises:
+        if source.name in wanted:
+            checks_of(source.name)  # what is missing is said before lectures run for minutes
     for source in lectures:
-        if not names or source.name in names:
+        if source.name in wanted:
             print(f"lecture     {source.name}", flush=True)
             write_notebook(build_lecture(source), ROOT / "lectures" / f"{source.name}.ipynb")
     for source in exercises:
-        if not names or source.name in names:
+        if source.name in wanted:
             print(f"assignment  {source.name}", flush=True)
             path = ROOT / "solutions" / source.name / f"{source.name}.ipynb"
             write_notebook(build_solution(source), path)

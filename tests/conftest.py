@@ -5,9 +5,10 @@ from collections import Counter
 
 import pytest
 from filelock import FileLock
+from xdist.scheduler import LoadScopeScheduling
 
-from autograder.classroom import grade_class
-from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in
+from autograder.checks import known
+from tests.sample_class import grade, hand_in, whole_class
 
 
 @pytest.fixture(scope="session")
@@ -19,8 +20,8 @@ def graded_class(tmp_path_factory, worker_id):
     course, result = shared / "course", shared / "rows.pickle"
     with FileLock(shared / "course.lock"):
         if not result.exists():
-            hand_in(course)
-            graded = grade_class(course, ASSIGNMENT, lambda *_: None, settings=SETTINGS)
+            hand_in(course, whole_class())
+            graded = grade(course)
             result.write_bytes(pickle.dumps({row.student: row for row in graded}))
     return course, pickle.loads(result.read_bytes())
 
@@ -33,6 +34,28 @@ def course(graded_class):
 @pytest.fixture
 def rows(graded_class):
     return graded_class[1]
+
+
+# whose tests share nothing, and are thousands or take long: each goes where there is room
+SPREAD = ("test_checks.py", "test_accidents.py", "test_run.py", "test_dask.py")
+# whose tests read or write the sample class's course folder, one after the other
+SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
+
+
+class Together(LoadScopeScheduling):
+    """Keeps on one worker what shares fixtures or a notebook's kernel, which is a file's tests."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.split("::")[0]
+        name = path.rsplit("/", 1)[-1]
+        if name in SPREAD:
+            return nodeid
+        return "the sample class" if name in SAMPLE_CLASS else path
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Say which tests stay together where several workers run them."""
+    return Together(config, log)
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -52,7 +75,10 @@ def pytest_terminal_summary(terminalreporter):
     terminalreporter.section("answers against the checks")
     row = "{:<34}{:<36}{:>13}{:>9}{:>14}"
     terminalreporter.line(row.format("assignment", "part", "wrong caught", "named", "false alarms"))
-    for (assignment, part), count in sorted(counts.items()):
+    order = known()
+    for (assignment, part), count in sorted(
+        counts.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
+    ):
         wrong = count["mistake"] + count["wrong"]
         caught = count["mistake caught"] + count["wrong caught"]
         terminalreporter.line(

@@ -21,6 +21,8 @@ def test_conda_users_get_the_packages_of_pyproject():
     listed = {item for item in environment["dependencies"] if isinstance(item, str)}
     wanted = {f"python{project['requires-python']}", "pip"}
     for requirement in project["dependencies"]:
+        if ";" in requirement:
+            continue  # for some systems only, so pip brings it
         name, version = re.match(r"([\w-]+)(.*)", requirement).groups()
         wanted.add(CONDA_NAMES.get(name, name) + version)
     assert listed == wanted

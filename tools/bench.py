@@ -9,13 +9,12 @@ import argparse
 import contextlib
 import os
 import shutil
-import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,9 +28,16 @@ from torch import nn
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from autograder import warm
-from autograder.alone import add_checks
-from autograder.execute import Execute, graded_part
+from autograder.batch.course import scores_in
+from autograder.checks import allowed_modules
+from autograder.kernels import provisioner, sandbox
+from autograder.kernels.direct import DirectKernel
+from autograder.kernels.forks import ZygoteClient
+from autograder.kernels.limits import Limits
+from autograder.kernels.provisioner import own_zygote
+from autograder.notebook.grading import Grading, graded_part
+from autograder.notebook.job import SHELL, Direct
+from autograder.notebook.self_check import add_checks
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached
@@ -187,12 +193,6 @@ def bench_reference(pairs: int) -> None:
 
 
 GRADED = "a5_multi_head_attention"
-SCORES = """
-    select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade
-    join submitted_notebook on grade.notebook_id = submitted_notebook.id
-    join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
-    join base_cell on grade.cell_id = base_cell.id order by 1, 2
-"""
 KINDS = {"right": None, "heads not split": "split_heads", "heads not merged": "merge_heads"}
 
 
@@ -254,79 +254,80 @@ def timed(course: Path, *command: str) -> Run:
     seconds = time.perf_counter() - begin
     if process.returncode:
         raise SystemExit(f"{' '.join(command)} ended with {process.returncode}")
-    with sqlite3.connect(course / "gradebook.db") as gradebook:
-        scores = gradebook.execute(SCORES).fetchall()
-    return Run(seconds, (before - least) / 2**20, scores)
+    return Run(seconds, (before - least) / 2**20, scores_in(course))
 
 
-def bench_grading(submissions: int, large: int) -> None:
-    """Print how long a class takes, ours and stock nbgrader on the same submissions."""
-    ours_command = ("autograder", "grade", GRADED, "--no-feedback")
-    with tempfile.TemporaryDirectory() as folder:
-        first, stock_folder = Path(folder, "ours"), Path(folder, "stock")
-        hand_in(first, submissions)
-        hand_in(stock_folder, submissions)
-        ours = timed(first, *ours_command)
-        nothing_new = timed(first, *ours_command)
-        stock = timed(stock_folder, "nbgrader", "autograde", GRADED)
-        print(f"\ngrading {GRADED}, {os.cpu_count()} workers, sandboxed; without feedback pages\n")
-        row = "{:<52}{:>10}{:>12}{:>10}"
-        print(row.format("", "seconds", "ms each", "MiB"))
+OURS = ("autograder", "grade", GRADED, "--no-feedback")
 
-        def show(name: str, run: Run, number: int) -> None:
-            each = 1000 * run.seconds / number
-            print(row.format(name, f"{run.seconds:.1f}", f"{each:.0f}", f"{run.memory:.0f}"))
 
-        show(f"{submissions} submissions, ours, start included", ours, submissions)
-        show("the same again: nothing is new", nothing_new, submissions)
-        show(f"{submissions} submissions, nbgrader autograde", stock, submissions)
-        if large:
-            crowd = Path(folder, "crowd")
-            hand_in(crowd, large)
-            many = timed(crowd, *ours_command)
-            show(f"{large} submissions, ours, start included", many, large)
-            more = (many.seconds - ours.seconds) / (large - submissions)
-            print(f"\neach further submission      {1000 * more:6.0f} ms")
-        print(f"times faster, start included {stock.seconds / ours.seconds:6.1f}")
+def bench_grading(submissions: int, larger: list[int]) -> None:
+    """Print how long classes take, ours and stock nbgrader on the same submissions.
+
+    Stock nbgrader grades one after the other, so a larger class takes it as much longer.
+    """
+    print(f"\ngrading {GRADED}, {os.cpu_count()} workers, sandboxed; without feedback pages\n")
+    row = "{:<52}{:>10}{:>12}{:>10}"
+    print(row.format("", "seconds", "ms each", "MiB"))
+
+    def show(name: str, run: Run, number: int) -> None:
+        each = 1000 * run.seconds / number
         print(
-            f"same scores                  {'   yes' if ours.scores == stock.scores else '    NO'}"
+            row.format(name, f"{run.seconds:.1f}", f"{each:.0f}", f"{run.memory:.0f}"), flush=True
         )
 
+    runs = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for number in (submissions, *larger):
+            course = Path(folder, str(number))
+            hand_in(course, number)
+            runs[number] = timed(course, *OURS)
+            show(f"{number} submissions, ours, start included", runs[number], number)
+        show("the same again: nothing is new", timed(course, *OURS), number)
+        course = Path(folder, "stock")
+        hand_in(course, submissions)
+        stock = timed(course, "nbgrader", "autograde", GRADED)
+        show(f"{submissions} submissions, nbgrader autograde", stock, submissions)
+    print()
+    for number, run in runs.items():
+        faster = stock.seconds / submissions * number / run.seconds
+        print(f"times faster, {number} submissions, start included {faster:6.1f}")
+    least, most = runs[submissions], runs[number]
+    if number > submissions:
+        more = (most.seconds - least.seconds) / (number - submissions)
+        print(f"each further submission {1000 * more:.0f} ms")
+        print(f"flat cost {least.seconds - submissions * more:.1f} s")
+    print(f"same scores  {'yes' if least.scores == stock.scores else 'NO'}")
 
-class Timed(Execute):
+
+class Timed(Direct):
     """Notes how long a submission's stages take, in seconds."""
 
-    def preprocess(self, *arguments: Any) -> Any:
+    def __init__(self, kernel: DirectKernel, most_output: int) -> None:
+        super().__init__(kernel, most_output)
         self.spent = dict.fromkeys(STAGES, 0.0)
-        self.begun = self.last = time.perf_counter()
-        outcome = super().preprocess(*arguments)
-        self.spent["end"] = time.perf_counter() - self.last
-        return outcome
 
-    def _run(self, *arguments: Any) -> None:
+    def run(self, cell: NotebookNode, index: int) -> None:
+        with self.during("cells"):
+            super().run(cell, index)
+
+    def ask(self, message: bytes) -> bytes:
+        with self.during("probes"):
+            return super().ask(message)
+
+    @contextlib.contextmanager
+    def during(self, stage: str) -> Iterator[None]:
         begin = time.perf_counter()
-        if not self.spent["start"]:
-            self.spent["start"] = begin - self.begun
-        super()._run(*arguments)
-        self.last = time.perf_counter()
-        self.spent["probes" if self._probing else "cells"] += self.last - begin
-
-    def _decide(self, *arguments: Any) -> None:
-        begin, asked = time.perf_counter(), self.spent["probes"] + self.spent["cells"]
-        super()._decide(*arguments)
-        self.last = time.perf_counter()
-        asked = self.spent["probes"] + self.spent["cells"] - asked
-        self.spent["decide"] += self.last - begin - asked
+        yield
+        self.spent[stage] += time.perf_counter() - begin
 
 
-PROVISIONER = "JUPYTER_DEFAULT_PROVISIONER_NAME"
 STAGES = {
     "bare": "a fork that only executes the cells, no kernel",
     "start": "fork, walls, a kernel that answers",
     "cells": "the notebook's cells, visible tests among them",
     "probes": "the probe's requests in the kernel",
     "decide": "reference, comparison, naming mistakes",
-    "end": "killing the kernel",
+    "end": "letting go of the kernel",
 }
 
 
@@ -346,29 +347,40 @@ def bare_fork(cells: list[str]) -> float:
     return time.perf_counter() - begin
 
 
+def stages_of(notebook: NotebookNode, zygote: ZygoteClient) -> dict[str, float]:
+    """Grade one notebook; the seconds of each stage."""
+    limits = Limits()
+    cells = [cell.source for cell in notebook.cells if graded_part(cell.source) is None]
+    bare = bare_fork([source for source in cells if "def " in source or "import " in source])
+    begin = time.perf_counter()
+    with DirectKernel(zygote, limits) as kernel:
+        kernel.run("", "nothing", lambda *_: None)
+        started = time.perf_counter()
+        timing = Timed(kernel, limits.output)
+        grading = Grading(timing)
+        for index, cell in enumerate(notebook.cells):
+            grading.take(cell, index)
+        decided = time.perf_counter()
+    ended = time.perf_counter()
+    asked = timing.spent["cells"] + timing.spent["probes"]
+    own = {"bare": bare, "start": started - begin, "decide": decided - started - asked}
+    return {**timing.spent, **own, "end": ended - decided}
+
+
 def bench_stages(runs: int) -> None:
     """Print where one submission's milliseconds go, one at a time on an idle machine."""
-    os.environ[PROVISIONER] = "sandboxed-provisioner"
     torch.set_num_threads(1)
     print("\none submission alone, median milliseconds\n")
     row = "{:<52}" + "{:>18}" * len(KINDS)
     print(row.format("", *KINDS))
+    zygote = own_zygote(SHELL, sandbox.FULL, allowed_modules(GRADED))
     columns = []
     for wrong in KINDS.values():
         spent = []
         for number in range(runs + 1):  # the first one is not counted
             notebook = filled_in(wrong, str(number))
-            cells = [
-                cell.source
-                for cell in notebook.cells
-                if cell.cell_type == "code" and graded_part(cell.source) is None
-            ]
             add_checks(notebook, GRADED)
-            bare = bare_fork(cells)
-            runner = Timed(kernel_manager_class=warm.QuickManager, shutdown_kernel="immediate")
-            with tempfile.TemporaryDirectory() as folder:
-                runner.preprocess(notebook, {"metadata": {"path": folder}})
-            spent.append({**runner.spent, "bare": bare})
+            spent.append(stages_of(notebook, zygote))
         columns.append(
             {stage: 1000 * statistics.median(one[stage] for one in spent[1:]) for stage in STAGES}
         )
@@ -376,15 +388,16 @@ def bench_stages(runs: int) -> None:
         print(row.format(what, *(f"{column[stage]:.0f}" for column in columns)))
     totals = [sum(column.values()) - column["bare"] for column in columns]
     print(row.format("all but the bare fork", *(f"{total:.0f}" for total in totals)))
-    warm.close()
-    del os.environ[PROVISIONER]  # stock nbgrader is measured as it comes
+    provisioner.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=int, default=25, help="pairs a row; 0 for none")
     parser.add_argument("--submissions", type=int, default=48, help="to grade; 0 for none")
-    parser.add_argument("--large", type=int, default=0, help="also grade a class as large as this")
+    parser.add_argument(
+        "--large", type=int, nargs="*", default=[], help="also grade classes as large as these"
+    )
     options = parser.parse_args()
     if options.pairs:
         bench_reference(options.pairs)

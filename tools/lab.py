@@ -5,6 +5,10 @@
     python tools/lab.py --author              edit the sources, in the course itself
 
 Further arguments are handed to JupyterLab.
+
+JupyterLab reopens the tabs of last time. Readers and authors keep theirs apart, each in the folder that
+they work in: otherwise an author's JupyterLab would open what a reader had open, but in the course
+itself, where saving overwrites what is handed out.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from jupyterlab.labapp import LabApp
 
 ROOT = Path(__file__).resolve().parent.parent
 MAP = "course_map.md"
+CONFIG = ROOT / "tools" / "jupyter"
 
 
 def digest(path: Path) -> str:
@@ -67,23 +72,36 @@ def has_display() -> bool:
     )
 
 
+def config_path(author: bool) -> str:
+    """Where Jupyter looks for settings first; readers are spared nbgrader's menus for instructors."""
+    return str(CONFIG) if author else os.pathsep.join([str(CONFIG / "reader"), str(CONFIG)])
+
+
+def flags_for(folder: Path, author: bool) -> list[str]:
+    """What JupyterLab is told about the folder that it opens, and where it remembers open tabs."""
+    memory = folder / ".jupyterlab"
+    flags = [
+        f"--ServerApp.root_dir={folder}",
+        f"--LabApp.default_url=/lab/tree/{'README.md' if author else MAP}",
+        f"--LabApp.workspaces_dir={memory / 'workspaces'}",
+    ]
+    if author:
+        flags.append(f"--LabApp.user_settings_dir={memory / 'user-settings'}")
+    return flags
+
+
 def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python tools/lab.py", allow_abbrev=False)
     parser.add_argument("--author", action="store_true")
     parser.add_argument("--workspace", type=Path, default=ROOT / "workspace")
     options, arguments = parser.parse_known_args(arguments)
-    if options.author:
-        folder, page = ROOT, "README.md"
-    else:
-        folder, page = options.workspace.resolve(), MAP
+    folder = ROOT if options.author else options.workspace.resolve()
+    if not options.author:
         for sentence in prepare_workspace(ROOT, folder):
             print(sentence)
-    os.environ["JUPYTER_CONFIG_PATH"] = str(ROOT / "tools" / "jupyter")
+    os.environ["JUPYTER_CONFIG_PATH"] = config_path(options.author)
     os.chdir(folder)
-    flags = [
-        f"--ServerApp.root_dir={folder}",
-        f"--LabApp.default_url=/lab/tree/{page}",
-    ]
+    flags = flags_for(folder, options.author)
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         flags.append("--allow-root")
     if not has_display():

@@ -1,5 +1,10 @@
 """Make .venv hold what requirements.lock says, and the course itself; do nothing when it already does.
 
+An environment that works is changed in place, and pip fetches everything before it changes anything:
+where the package index cannot be reached, what is installed stays, and the course starts with it.
+To make the environment anew, delete .venv. A .venv that is a link belongs to somebody else and is
+taken as it is.
+
 Uses the standard library alone, and only syntax that an old Python can still read, so that it can
 say in words what is missing instead of failing with a traceback.
 """
@@ -19,6 +24,7 @@ NEEDED_GIB = 4
 
 NETWORK_SIGNS = (
     "NewConnectionError",
+    "NameResolutionError",
     "Name or service not known",
     "Temporary failure in name resolution",
     "Network is unreachable",
@@ -36,13 +42,22 @@ def stop(message):
     sys.exit(1)
 
 
+def starts(python, code="pass"):
+    """Whether an interpreter runs, and this code in it; pyenv leaves some on PATH that do not run."""
+    try:
+        done = subprocess.run([str(python), "-c", code], capture_output=True, check=False)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
 def use_new_enough_python():
     """Start again under a newer interpreter if this one is too old, or say that there is none."""
     if sys.version_info[:2] >= OLDEST:
         return
     for minor in range(20, OLDEST[1] - 1, -1):
         newer = shutil.which(f"python3.{minor}")
-        if newer:
+        if newer and starts(newer):
             os.execv(newer, [newer, *sys.argv])
     stop(
         "the course needs Python {}.{} or newer; python3 here is {}.{}. Install a newer Python, or "
@@ -65,8 +80,8 @@ def environment_python():
     return windows if os.name == "nt" else ENVIRONMENT / "bin" / "python"
 
 
-def run(arguments, doing):
-    """Run a command, show how far it is, and explain the failures that people meet."""
+def attempt(arguments, doing):
+    """Run a command and show how far it is; None when it worked, else all that it printed."""
     seen, packages = [], 0
     print("  " + doing, end="", flush=True)
     with subprocess.Popen(
@@ -82,11 +97,25 @@ def run(arguments, doing):
                 packages += 1
                 if sys.stdout.isatty():
                     print(f"\r  {doing}: {packages} packages so far", end="", flush=True)
+            if line.startswith("Installing collected packages"):
+                STAMP.unlink(missing_ok=True)  # from here on it is neither the old nor the new
     print(flush=True)
-    if process.returncode == 0:
+    return None if process.returncode == 0 else "".join(seen)
+
+
+def run(arguments, doing):
+    """Run a command, and explain the failures that people meet."""
+    text = attempt(arguments, doing)
+    if text is None:
         return
-    print("".join(seen[-15:]), file=sys.stderr)
-    text = "".join(seen)
+    if out_of_reach(text) and STAMP.exists():
+        print(
+            "The course asks for packages that are not here yet, and the package index cannot be "
+            "reached, or does not have them. Going on with those that are installed; the next "
+            "start with a network fetches the rest."
+        )
+        sys.exit(0)
+    print("".join(text.splitlines(keepends=True)[-15:]), file=sys.stderr)
     if "No space left on device" in text or "Disk quota exceeded" in text:
         stop(
             f"the disk filled up while {doing}. Free about {NEEDED_GIB} GiB and run the same command again."
@@ -96,32 +125,48 @@ def run(arguments, doing):
             "this Python cannot make virtual environments. On Debian or Ubuntu: "
             "apt-get install python3-venv"
         )
-    if any(sign in text for sign in NETWORK_SIGNS):
+    if out_of_reach(text):
         stop(
             f"the package index could not be reached, or lacks a package for this Python, while {doing}. "
             "Look at the lines above; check the network (and the proxy settings of pip) and run the "
-            "same command again: what is already installed stays."
+            "same command again: what was fetched is not fetched twice."
         )
     stop(f"{doing} failed; the lines above say why. Mend that and run the same command again.")
 
 
-def main():
-    use_new_enough_python()
-    wanted = fingerprint()
-    if STAMP.exists() and STAMP.read_text().strip() == wanted and environment_python().exists():
-        return
+def out_of_reach(text):
+    """Whether pip's words say that it could not get at a package."""
+    return any(sign in text for sign in NETWORK_SIGNS)
+
+
+def make_environment():
+    """An empty environment, in place of one that does not work."""
     free = shutil.disk_usage(str(ROOT)).free / 2**30
     if free < NEEDED_GIB:
         stop(
             f"the environment needs about {NEEDED_GIB} GiB of disk; {free:.1f} GiB are free in {ROOT}."
         )
     print("Setting up the course in .venv (a few minutes; only when something changed)", flush=True)
-    if STAMP.exists():
-        STAMP.unlink()
+    STAMP.unlink(missing_ok=True)
     run([sys.executable, "-m", "venv", "--clear", ENVIRONMENT], "making the virtual environment")
+
+
+def main():
+    use_new_enough_python()
+    wanted = fingerprint()
+    if ENVIRONMENT.is_symlink():
+        return
+    if STAMP.exists() and STAMP.read_text().strip() == wanted and environment_python().exists():
+        return
     pip = [environment_python(), "-m", "pip", "install", "--disable-pip-version-check"]
+    if STAMP.exists() and starts(environment_python(), "import pip"):
+        print("Bringing .venv up to date, because the course's packages changed", flush=True)
+        pip += ["--retries", "1"]  # what is here will do: no reason to wait for a network
+    else:
+        make_environment()
     run([*pip, "-r", ROOT / "requirements.lock"], "installing the packages of requirements.lock")
-    run([*pip, "--no-deps", "--editable", ROOT], "installing the course's own packages")
+    own = [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT]
+    run(own, "installing the course's own packages")
     STAMP.write_text(wanted + "\n")
     print("Set up.", flush=True)
 

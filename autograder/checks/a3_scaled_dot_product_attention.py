@@ -1,4 +1,4 @@
-"""Assignment 3: a softmax that cannot overflow, self-attention in NumPy, scaled attention in PyTorch.
+"""Assignment 3: a softmax that cannot overflow, self-attention in NumPy, then in PyTorch.
 
 Two facts about floating-point numbers shape the cases below.
 
@@ -11,16 +11,19 @@ overflows, so that the weights become 0; masks leave no row and no column wholly
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.check import Assignment, Case, Mistake, Part, Step
-from autograder.compare import hidden_are_zero, kind_of, numbers
+from autograder.checks.judges import Weights
+from autograder.verdict.check import Assignment, Case, Part, Randn
+from autograder.verdict.compare import hidden_are_zero, kind_of
 from course_utils import attention
 
 LECTURE = "../../lectures/03_scaled_dot_product_attention.ipynb"
@@ -28,1058 +31,788 @@ LECTURE = "../../lectures/03_scaled_dot_product_attention.ipynb"
 # exp(709.1 … 709.6) is finite in float64, and the sum of two such numbers is not
 CROWDED, CROWDED_SPREAD = 709.35, 0.25
 
+Hide = Callable[[torch.Generator, tuple[int, ...]], Tensor]
 
-def points_only(label: str, draw: Callable[..., list], **how: Any) -> Case:
-    """A case in which wrong answers may hold NaN, so that it says nothing about which one it was."""
-    return Case(label, draw, random=True, **how)
-
-
-# -------------------------------------------------------------------------------- what is drawn
+# ------------------------------------------------------------------------------ what is drawn
 
 
-def as_scores(
-    *shape: int,
-    axis: int | None = None,
-    size: float = 1.5,
-    start: float = 0.0,
-    dtype: type = np.float64,
-) -> Callable[..., list]:
-    """Draws (scores,) or (scores, axis): normal numbers of standard deviation `size` about `start`."""
-
-    def draw(generator: torch.Generator) -> list[Any]:
-        values = torch.randn(shape, generator=generator, dtype=torch.float64) * size + start
-        array = values.numpy().astype(dtype)
-        return [array] if axis is None else [array, axis]
-
-    return draw
+def points_only(case: Case) -> Case:
+    """Wrong answers may hold NaN here, so that this case cannot tell which mistake was made."""
+    return replace(case, random=True)
 
 
-def crowded_scores(rows: int, columns: int, lowest: float | None = None) -> Callable[..., list]:
-    """Draws scores whose exponentials are finite while their sum is not, maybe with one far below."""
+def in_float32(case: Case) -> Case:
+    """A case in NumPy, whose own dtype is float64."""
+    return replace(case, label=f"{case.label}, float32", dtype=torch.float32)
 
-    def draw(generator: torch.Generator) -> list[Any]:
-        values = torch.rand(rows, columns, generator=generator, dtype=torch.float64)
-        values = CROWDED + CROWDED_SPREAD * (2 * values - 1)
+
+def scores(*shape: int, axis: int | None = None, start: float = 0.0, size: float = 1.5) -> Case:
+    """(scores,) or (scores, axis): normal numbers about ``start``, of deviation ``size``."""
+    given = [] if axis is None else [axis]
+    return Case(
+        f"shape {shape}, scores {start:g} ± {size:g}{f', {axis=}' * len(given)}",
+        lambda randn: [(randn(*shape) * size + start).numpy(), *given],
+        torch.float64,
+    )
+
+
+def crowded_scores(lowest: float | None = None) -> Case:
+    """(scores (3, 5),) whose exponentials are finite, their sum is not; one may be far below."""
+
+    def draw(randn: Randn) -> list[Any]:
+        values = CROWDED + CROWDED_SPREAD * randn(3, 5).tanh()
         if lowest is not None:
             values[:, 1] = lowest
         return [values.numpy()]
 
-    return draw
+    also = "" if lowest is None else f" and one at {lowest:g}"
+    return Case(f"shape (3, 5), scores near 709{also}", draw, torch.float64)
 
 
-def rows_far_apart(generator: torch.Generator) -> list[Any]:
-    """Draws two rows, the second so far below the first that exp of the distance loses its digits."""
-    values = torch.rand(2, 5, generator=generator, dtype=torch.float64)
-    values[0] *= -3
-    values[0, 2] = 1.0
-    values[1] = -740 - 2 * values[1]
-    return [values.numpy()]
+def rows_far_apart() -> Case:
+    """Two rows, the second so far below the first that exp of the distance loses its digits."""
+    middles = torch.tensor([[0.0], [-741.0]])
+    return Case(
+        "two rows, one near 0, one near -741",
+        lambda randn: [(randn(2, 5).tanh() + middles).numpy()],
+        torch.float64,
+    )
 
 
-def with_infinities(*shape: int, axis: int) -> Callable[..., list]:
-    """Draws (scores, axis) in which every third score is minus infinity, none of a kind alone."""
+def with_infinities(*shape: int, axis: int) -> Case:
+    """(scores, axis) in which every third score is minus infinity, none of a kind alone."""
 
-    def draw(generator: torch.Generator) -> list[Any]:
-        values = torch.randn(shape, generator=generator, dtype=torch.float64)
-        places = torch.arange(shape[axis]) % 3 == 1
-        return [values.transpose(axis, -1).masked_fill(places, -math.inf).transpose(axis, -1)
-                .contiguous().numpy(), axis]  # fmt: skip
+    def draw(randn: Randn) -> list[Any]:
+        values = randn(*shape)
+        values.transpose(axis, -1)[..., 1::3] = -math.inf
+        return [values.numpy(), axis]
 
-    return draw
+    return Case(f"shape {shape}, some scores are minus infinity, {axis=}", draw, torch.float64)
 
 
-def well_apart(weights: Tensor) -> bool:
+def scaled_scores(query: Tensor, key: Tensor) -> Tensor:
+    return query @ key.mT / key.shape[-1] ** 0.5
+
+
+def hidden_by_infinity(scores: Tensor, mask: Tensor | None = None) -> Tensor:
+    return scores if mask is None else scores.masked_fill(~mask, -math.inf)
+
+
+def well_apart(scores: Tensor) -> bool:
     """Whether no rounding can change the order of the weights in a row."""
-    return bool((weights.log().sort(dim=-1).values.diff(dim=-1) > 0.02).all())
+    return bool((scores.sort(dim=-1).values.diff(dim=-1) > 0.02).all())
 
 
-def projections(
-    length: int, width: int, d_k: int, d_v: int, size: float = 1.0, dtype: type = np.float64
-) -> Callable[..., list]:
-    """Draws (X, Wq, Wk, Wv) with weights that differ clearly from each other."""
+def words(T: int, D: int, d_k: int, d_v: int, size: float = 1.0) -> Case:
+    """X (T, D), ``size`` times as large as usual, Wq (D, d_k), Wk (D, d_k) and Wv (D, d_v)."""
 
-    def draw(generator: torch.Generator) -> list[Any]:
+    def draw(randn: Randn) -> list[Any]:
+        # entries of queries and keys have a standard deviation of 1.2, whatever the widths
+        loud = 1.2 / D**0.5
         while True:
-            X, Wq, Wk, Wv = (
-                torch.randn(rows, columns, generator=generator, dtype=torch.float64)
-                for rows, columns in ((length, width), (width, d_k), (width, d_k), (width, d_v))
-            )
-            # entries of queries and keys have a standard deviation of 1.2, whatever the widths
-            Wq, Wk = Wq * 1.2 / width**0.5, Wk * 1.2 / width**0.5
-            scores = (X @ Wq) @ (X @ Wk).T / d_k**0.5
-            if well_apart(scores.softmax(dim=-1)):
-                return [(X * size).numpy().astype(dtype)] + [
-                    item.numpy().astype(dtype) for item in (Wq, Wk, Wv)
-                ]
+            X, Wq, Wk = randn(T, D), randn(D, d_k) * loud, randn(D, d_k) * loud
+            if well_apart(scaled_scores(X @ Wq, X @ Wk)):
+                return [item.numpy() for item in (X * size, Wq, Wk, randn(D, d_v))]
 
-    return draw
+    times = f", X {size:g} times as large" if size != 1 else ""
+    return Case(f"{T=}, {D=}, {d_k=}, {d_v=}{times}", draw, torch.float64)
 
 
-def crowded_projections(length: int, width: int, d_k: int, d_v: int) -> Callable[..., list]:
-    """Draws (X, Wq, Wk, Wv) whose scaled scores are crowded: each exp is finite, no sum of them is."""
+def crowded_words(T: int, D: int, d_k: int, d_v: int) -> Case:
+    """(X, Wq, Wk, Wv) whose scaled scores are crowded: each exp is finite, no sum of them is."""
 
-    def draw(generator: torch.Generator) -> list[Any]:
-        X, Wq, Wk, Wv = projections(length, width, d_k, d_v)(generator)
+    def draw(randn: Randn) -> list[Any]:
+        X, Wq, Wk = randn(T, D), randn(D, d_k), randn(D, d_k)
         # a first entry that all words share gives all scores the same large part
         X[:, 0] = 1.0
         Wq[:, 0] = Wk[:, 0] = 0.0
-        rest = (X @ Wq) @ (X @ Wk).T / d_k**0.5
-        Wq *= CROWDED_SPREAD / np.abs(rest).max()
+        Wq *= CROWDED_SPREAD / scaled_scores(X @ Wq, X @ Wk).abs().max()
         Wq[0, 0] = Wk[0, 0] = (CROWDED * d_k**0.5) ** 0.5
-        return [X, Wq, Wk, Wv]
+        return [item.numpy() for item in (X, Wq, Wk, randn(D, d_v))]
 
-    return draw
+    return Case(f"{T=}, {D=}, {d_k=}, {d_v=}, scaled scores near 709", draw, torch.float64)
+
+
+def partial(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
+    """A mask of which no row and no column is wholly hidden or wholly visible."""
+    while True:
+        mask = torch.rand(shape, generator=generator) < 0.55
+        if all(bool((mask.any(dim) & ~mask.all(dim)).all()) for dim in (-1, -2)):
+            return mask
+
+
+def padding(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
+    """A mask over keys that hides the last one or two of each sentence."""
+    hidden = torch.randint(1, 3, (*shape[:-1], 1), generator=generator)
+    return torch.arange(shape[-1]).expand(shape) < shape[-1] - hidden
+
+
+def causal(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
+    """The mask of lecture 4 that hides the future; its last row hides nothing."""
+    return torch.ones(shape, dtype=torch.bool).tril()
+
+
+def with_empty_rows(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
+    """A mask in which the second row, and the last one, may attend to nothing."""
+    mask = partial(generator, shape)
+    mask[..., [1, -1], :] = False
+    return mask
+
+
+def all_or_nothing(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
+    """A mask of shape (T, 1): a query may attend to all keys, the second one to none."""
+    return torch.arange(shape[0]).unsqueeze(1) != 1
 
 
 def triple(
-    leading: tuple[int, ...],
-    queries: int,
-    keys: int,
-    d_k: int,
-    d_v: int,
-    dtype: torch.dtype = torch.float32,
-    mask: Callable[[torch.Generator], Tensor | None] | None = None,
-    common: float = 0.0,
-    spread: float = 1.0,
-) -> Callable[..., list]:
-    """Draws (query, key, value), and a mask if there is one.
+    *leading: int, T: int, S: int, d_k: int, d_v: int,
+    mask: tuple[int, ...] | None = (), hide: Hide = partial,
+) -> Case:  # fmt: skip
+    """(query, key, value), and a mask of this shape; () means that there is none."""
 
-    The scaled scores vary by about `spread` around `common`.
-    """
-
-    def draw(generator: torch.Generator) -> list[Any]:
+    def draw(randn: Randn) -> list[Any]:
         while True:
-            query, key, value = (
-                torch.randn(*leading, rows, columns, generator=generator, dtype=torch.float64)
-                for rows, columns in ((queries, d_k), (keys, d_k), (keys, d_v))
-            )
-            query = query * 1.4 * spread
-            if common:
-                query[..., 0] = (abs(common) * d_k**0.5) ** 0.5
-                key[..., 0] = math.copysign((abs(common) * d_k**0.5) ** 0.5, common)
-            scores = query @ key.transpose(-2, -1) / d_k**0.5
-            if spread > 1 or well_apart(scores.softmax(dim=-1)):
+            query, key = randn(*leading, T, d_k) * 1.4, randn(*leading, S, d_k)
+            if well_apart(scaled_scores(query, key)):
                 break
-        drawn = [item.to(dtype) for item in (query, key, value)]
-        return drawn if mask is None else [*drawn, mask(generator)]
+        drawn = [query, key, randn(*leading, S, d_v)]
+        return drawn if mask == () else [*drawn, mask and hide(randn.generator, mask)]
 
-    return draw
-
-
-def crowded_triple(queries: int, keys: int, d_k: int, d_v: int) -> Callable[..., list]:
-    """Draws (query, key, value) whose scaled scores are crowded: each exp is finite, no sum is."""
-
-    def draw(generator: torch.Generator) -> list[Any]:
-        draw_one = triple((2,), queries, keys, d_k, d_v, torch.float64)
-        query, key, value = draw_one(generator)
-        query[..., 0] = key[..., 0] = 0.0
-        rest = query @ key.transpose(-2, -1) / d_k**0.5
-        query *= CROWDED_SPREAD / rest.abs().max()
-        query[..., 0] = key[..., 0] = (CROWDED * d_k**0.5) ** 0.5
-        return [query, key, value]
-
-    return draw
+    shapes = f"query {(*leading, T, d_k)}, key {(*leading, S, d_k)}, value {(*leading, S, d_v)}"
+    kind = f" {hide.__name__.replace('_', ' ')}" if mask else ""
+    return Case(shapes if mask == () else f"{shapes}, mask {mask}{kind}", draw)
 
 
-def decided_triple(
-    queries: int,
-    keys: int,
-    d_k: int,
-    d_v: int,
-    mask: Callable[[torch.Generator], Tensor] | None = None,
-    common: float = 0.0,
-    spread: float = 8000.0,
-) -> Callable[..., list]:
-    """Draws float32 (query, key, value), and a mask, with scaled scores in the ten thousands.
+def scores_near(common: float, spread: float, mask: tuple[int, ...] = ()) -> Case:
+    """(query, key, value), and a mask, with scaled scores within ``spread`` of ``common``.
 
-    In every row one visible score is far above the others, so that it does not matter in which
-    order an answer rounds.
+    In every row one visible score is clearly above the others. Where they are far apart, it does
+    not matter in which order an answer rounds.
     """
-    draw_one = triple((2,), queries, keys, d_k, d_v, mask=mask, common=common, spread=spread)
 
-    def draw(generator: torch.Generator) -> list[Any]:
+    def draw(randn: Randn) -> list[Any]:
         while True:
-            drawn = draw_one(generator)
-            scores = drawn[0] @ drawn[1].transpose(-2, -1) / d_k**0.5
-            visible = scores if mask is None else scores.masked_fill(~drawn[3], -math.inf)
-            best = visible.topk(2, dim=-1).values
-            clear = (best[..., 0] - best[..., 1]).min() > 200
-            if clear and scores.abs().max() < 90_000 and (not common or scores.max() < -66_000):
-                return drawn
+            query, key = randn(2, 3, 4), randn(2, 5, 4)
+            query[..., 0] = key[..., 0] = 0.0
+            query *= spread / scaled_scores(query, key).abs().max()
+            query[..., 0] = root = (abs(common) * 4**0.5) ** 0.5
+            key[..., 0] = math.copysign(root, common)
+            masks = [partial(randn.generator, mask)] if mask else []
+            visible = hidden_by_infinity(scaled_scores(query, key), *masks)
+            if (visible.topk(2, dim=-1).values.diff(dim=-1) < -spread / 40).all():
+                return [query, key, randn(2, 5, 6), *masks]
 
-    return draw
-
-
-def partial(*shape: int) -> Callable[[torch.Generator], Tensor]:
-    """Draws a mask of which no row and no column is wholly hidden or wholly visible."""
-
-    def draw(generator: torch.Generator) -> Tensor:
-        while True:
-            mask = torch.rand(shape, generator=generator) < 0.55
-            mixed = [mask.any(dim) & ~mask.all(dim) for dim in (-1, -2)]
-            if all(bool(item.all()) for item in mixed):
-                return mask
-
-    return draw
+    hidden = f", mask {mask} partial" if mask else ""
+    return Case(f"scaled scores {common:g} ± {spread:g}{hidden}", draw)
 
 
-def padding(*shape: int) -> Callable[[torch.Generator], Tensor]:
-    """Draws a mask over keys that hides the last one or two of each sentence."""
+def loud_hidden_keys() -> Case:
+    """(query, key, value, mask): what is hidden would take all the weight if it were seen."""
 
-    def draw(generator: torch.Generator) -> Tensor:
-        hidden = torch.randint(1, 3, (*shape[:-1], 1), generator=generator)
-        return torch.arange(shape[-1]).expand(shape) < shape[-1] - hidden
+    def draw(randn: Randn) -> list[Any]:
+        query, key, value = randn(2, 3, 4), randn(2, 5, 4), randn(2, 5, 6)
+        query[..., 0] = query[..., 0].abs() + 1.0
+        mask = torch.ones(2, 1, 5, dtype=torch.bool)
+        mask[0, :, 3] = mask[1, :, 1] = False
+        key[~mask[:, 0]] = torch.tensor([2000.0, 0.0, 0.0, 0.0])
+        value[~mask[:, 0]] = 1e4
+        return [query, key, value, mask]
 
-    return draw
-
-
-def with_empty_rows(*shape: int) -> Callable[[torch.Generator], Tensor]:
-    """Draws a mask in which the second row, and the last one, may attend to nothing."""
-
-    def draw(generator: torch.Generator) -> Tensor:
-        mask = partial(*shape)(generator)
-        mask[..., 1, :] = False
-        mask[..., -1, :] = False
-        return mask
-
-    return draw
-
-
-def whole_rows(queries: int) -> Callable[[torch.Generator], Tensor]:
-    """A mask of shape (T, 1): a query may attend to all keys or to none."""
-    return lambda generator: (torch.arange(queries) != 1).unsqueeze(1)
-
-
-def causal(length: int) -> Callable[[torch.Generator], Tensor]:
-    """The mask of lecture 4 that hides the future; its last row hides nothing."""
-    return lambda generator: torch.ones(length, length, dtype=torch.bool).tril()
-
-
-def loud_hidden_keys(generator: torch.Generator) -> list[Any]:
-    """Draws (query, key, value, mask): what is hidden would take all the weight if it were seen."""
-    query, key, value = triple((2,), 3, 5, 4, 6)(generator)
-    query[..., 0] = query[..., 0].abs() + 1.0
-    mask = torch.ones(2, 1, 5, dtype=torch.bool)
-    mask[0, :, 3] = mask[1, :, 1] = False
-    hidden = ~mask.transpose(-2, -1)
-    key = torch.where(hidden, torch.tensor([2000.0, 0.0, 0.0, 0.0]), key)
-    return [query, key, torch.where(hidden, 1e4, value), mask]
+    return Case("hidden keys with very large scores", draw)
 
 
 # ------------------------------------------------------------------------------------ judges
 
+WEIGHTS = Weights(**{"...": "sentence", "T": "query", "S": "key"})
 
-def ranks(expected: Any, got: Any) -> str | None:
-    """Accept any weights, as second result, that sum to one and order the keys as expected.
 
-    Hidden weights must be exactly 0. So an answer that has only the scale wrong earns this step.
-    """
-    problem = _two_of_these_shapes(expected, got)
-    if problem:
-        return problem
-    wanted, found = (torch.as_tensor(pair[1]).double() for pair in (expected, got))
-    if not torch.isfinite(found).all():
-        return "the weights hold NaN or infinity"
-    sums = found.sum(dim=-1)
-    if (found[wanted == 0] != 0).any():
-        return (
-            "a hidden key has weight "
-            f"{float(found[wanted == 0].abs().max()):.3g}: hidden weights are exactly 0"
-        )
-    if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
-        down = found.sum(dim=-2)
-        downwards = torch.allclose(down, torch.ones_like(down), atol=1e-4)
-        return (
-            f"each row of the weights should sum to 1; your rows sum to {numbers(sums)}"
-            f"{' and your columns to 1: along which axis does the softmax run?' * downwards}"
-        )
-    if (found < 0).any():
-        return f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
-    order, other = (item.argsort(dim=-1, descending=True, stable=True) for item in (wanted, found))
-    if not torch.equal(order, other):
-        row = tuple((order != other).any(dim=-1).nonzero()[0].tolist())
-        return (
-            f"in row {list(row)}, the keys by falling weight should be {order[row].tolist()} and "
-            f"are {other[row].tolist()} (counting from 0)"
-        )
-    return None
+def ranks(expected: tuple, got: Any) -> str | None:
+    """Like `Weights.rank`, down to the smallest weights; the output must have the right shape."""
+    problem = WEIGHTS.rank(expected, got, apart=0.0)
+    if problem is None and getattr(got[0], "shape", None) != expected[0].shape:
+        problem = f"for the output, expected {kind_of(expected[0])}, got {kind_of(got[0])}"
+    return problem
 
 
-def _two_of_these_shapes(expected: tuple, got: Any) -> str | None:
-    if not isinstance(got, tuple | list) or len(got) != 2:
-        return f"expected {kind_of(expected)}, got {kind_of(got)}"
-    for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
-        if not isinstance(item, torch.Tensor | np.ndarray) or item.shape != wanted.shape:
-            return f"in result {number} (counting from 0), expected {kind_of(wanted)}, got {kind_of(item)}"
-    return None
+# ---------------------------------------------------------------------------- stable_softmax
 
-
-def empty_rows_are_zero(expected: Any, got: Any) -> str | None:
-    """Like `hidden_are_zero`; says what went wrong in rows with nothing to attend to."""
-    problem = _two_of_these_shapes(expected, got)
-    if problem:
-        return problem
-    found = torch.as_tensor(got[1])[(expected[1] == 0).all(dim=-1)]
-    if found.isnan().any():
-        return (
-            "NaN rows: a query that may attend to nothing gets NaN. A softmax of nothing but minus "
-            "infinity is 0 divided by 0; which rows are these, and what belongs there instead?"
-        )
-    if (found != 0).any():
-        return (
-            "a query that may attend to nothing should get only zeros; its weights are "
-            f"{numbers(found[0])}. Does it attend to what is hidden?"
-        )
-    return hidden_are_zero(expected, got)
-
-
-# ------------------------------------------------------------- wrong answers that people give
-
-
-def quietly(answer: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function without NumPy's warnings: overflow is its mistake, and not ours to hear."""
-
-    def call(*arguments: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return answer(*arguments)
-
-    return call
-
-
-def softmax_with(
-    subtract: Callable[[np.ndarray, int], Any],
-    total: Callable[[np.ndarray, int], Any] = lambda e, axis: e.sum(axis=axis, keepdims=True),
-) -> Callable[..., np.ndarray]:
-    """stable_softmax that subtracts something else, or divides by something else."""
-
-    def answer(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-        exponentials = np.exp(scores - subtract(scores, axis))
-        return exponentials / total(exponentials, axis)
-
-    return quietly(answer)
-
-
-def row_maximum(scores: np.ndarray, axis: int) -> np.ndarray:
-    return scores.max(axis=axis, keepdims=True)
-
-
-def flat_total(exponentials: np.ndarray, axis: int) -> np.ndarray:
-    return exponentials.sum(axis=axis)
-
-
-literal_softmax = softmax_with(lambda scores, axis: 0.0)
-
-
-def last_axis_always(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    return attention.stable_softmax(scores)
-
-
-def first_axis_always(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    return attention.stable_softmax(scores, axis=0)
-
-
-def exponentials_alone(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    return np.exp(scores - scores.max(axis=axis, keepdims=True))
-
-
-def logarithms(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.log(attention.stable_softmax(scores, axis))
-
-
-def divided_by_maximum(scores: np.ndarray, axis: int = -1) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        exponentials = np.exp(scores / scores.max(axis=axis, keepdims=True))
-        return exponentials / exponentials.sum(axis=axis, keepdims=True)
-
-
-def numpy_attention(
-    divide: Callable[..., float] = lambda X, Wq, Wk, Wv: Wk.shape[1] ** 0.5,
-    softmax: Callable[..., np.ndarray] = attention.stable_softmax,
-    after: bool = False,
-    swap: bool = False,
-    mix: Callable[..., np.ndarray] = lambda X, Wq, Wk, Wv: X @ Wv,
-    result: Callable[..., Any] = lambda output, weights: (output, weights),
-    show: Callable[..., np.ndarray] = lambda scores, weights: weights,
-) -> Callable[..., Any]:
-    """numpy_self_attention with one thing different."""
-
-    def answer(X: np.ndarray, Wq: np.ndarray, Wk: np.ndarray, Wv: np.ndarray) -> Any:
-        query, key = (X @ Wk, X @ Wq) if swap else (X @ Wq, X @ Wk)
-        by = divide(X, Wq, Wk, Wv)
-        scores = query @ key.T if after else query @ key.T / by
-        weights = softmax(scores) / by if after else softmax(scores)
-        return result(weights @ mix(X, Wq, Wk, Wv), show(scores, weights))
-
-    return quietly(answer)
-
-
-def over_the_matrix(scores: np.ndarray) -> np.ndarray:
-    return attention.stable_softmax(scores.ravel()).reshape(scores.shape)
-
-
-def hide(scores: Tensor, mask: Tensor | None) -> Tensor:
-    return scores if mask is None else scores.masked_fill(~mask, -math.inf)
-
-
-def root_of_width(query: Tensor, key: Tensor, value: Tensor) -> float:
-    return math.sqrt(key.shape[-1])
-
-
-def attend(
-    divide: Callable[[Tensor, Tensor, Tensor], float] = root_of_width,
-    dim: int = -1,
-    after: bool = False,
-    hide: Callable[[Tensor, Tensor | None], Tensor] = hide,
-    score: Callable[[Tensor, Tensor], Tensor] = lambda query, key: query @ key.transpose(-2, -1),
-    softmax: Callable[..., Tensor] = torch.softmax,
-    mix: Callable[..., Tensor] = lambda query, key, value: value,
-    result: Callable[..., Any] = lambda output, weights, scores: (output, weights),
-) -> Callable[..., Any]:
-    """scaled_dot_product_attention with one thing different."""
-
-    def answer(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None) -> Any:
-        by = divide(query, key, value)
-        scores = score(query, key) if after else score(query, key) / by
-        weights = softmax(hide(scores, mask), dim=dim)
-        if after:
-            weights = weights / by
-        return result(weights @ mix(query, key, value), weights, scores)
-
-    return answer
-
-
-def hidden_after_softmax(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    weights = attention.scaled_dot_product_attention(query, key, value)[1]
-    weights = weights if mask is None else weights * mask
-    return weights @ value, weights
-
-
-def torch_exp_and_sum(scores: Tensor, dim: int) -> Tensor:
-    exponentials = torch.exp(scores)
-    return exponentials / exponentials.sum(dim=dim, keepdim=True)
-
-
-def inverted(scores: Tensor, mask: Tensor | None) -> Tensor:
-    return scores if mask is None else scores.masked_fill(mask, -math.inf)
-
-
-def ignored(scores: Tensor, mask: Tensor | None) -> Tensor:
-    return scores
-
-
-def set_to_zero(scores: Tensor, mask: Tensor | None) -> Tensor:
-    return scores if mask is None else scores * mask
-
-
-def added(scores: Tensor, mask: Tensor | None) -> Tensor:
-    return scores if mask is None else scores + mask
-
-
-def by_index(scores: Tensor, mask: Tensor | None) -> Tensor:
-    if mask is not None:
-        scores[~mask] = -math.inf
-    return scores
-
-
-def all_axes_reversed(query: Tensor, key: Tensor) -> Tensor:
-    return query @ key.permute(*reversed(range(key.dim())))
-
-
-def axes_one_and_two(query: Tensor, key: Tensor) -> Tensor:
-    return query @ key.transpose(1, 2)
-
-
-def reshaped(query: Tensor, key: Tensor) -> Tensor:
-    return query @ key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
-
-
-def three_axes(query: Tensor, key: Tensor) -> Tensor:
-    return torch.bmm(query, key.transpose(1, 2))
-
-
-def value_as_wide_as_key(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
-    return output.reshape(query.shape), weights
-
-
-def as_many_keys_as_queries(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
-    return output, weights.reshape(*query.shape[:-1], query.shape[-2])
-
-
-def one_long_sentence(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
-    output, weights = attention.scaled_dot_product_attention(*flat, mask)
-    return output.reshape(*query.shape[:-1], -1), weights
-
-
-# ------------------------------------------------------------------------------------ the parts
-
-
+ATTENTION = (
+    "scaled_dot_product_attention", "_scaled_dot_product_attention", "MultiheadAttention",
+    "multi_head_attention_forward",
+)  # fmt: skip
 OVERFLOW = (
     "Your numbers match exp without anything subtracted first. From about 709 on, exp (or already "
     "the sum of several) is too large for float64. What may you subtract from a whole row without "
     "changing its weights?"
 )
-UNSCALED = "Your numbers match scores that are not scaled. Where does √d_k come in?"
-ROOT_OF_LENGTH = (
-    "Your numbers match scores divided by the root of the number of words. The scale is about the "
-    "width of a key, the number of terms in one dot product. Which axis of `key` is that?"
-)
-BY_WIDTH = "Your numbers match scores divided by d_k itself. Is there a root missing?"
-TIMES_ROOT = (
-    "Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an "
-    "operator, or a sign in an exponent, the wrong way round?"
-)
-SCALED_AFTER = (
-    "Your weights match a softmax that is divided by √d_k afterwards, so that rows sum to 1/√d_k. "
-    "Which of the two comes first, the scale or the softmax?"
-)
-ROOT_OF_AXIS_ONE = (
-    "Your numbers match scores divided by the root of the length of axis 1, `shape[1]`. That is the "
-    "width only where there is no batch. How do you name the last axis, however many there are?"
-)
-ONE_ROOT_TOO_FAR = (
-    "Your numbers match scores divided by the root of the value's width. The dot product runs over "
-    "query and key; the values take no part in it."
-)
 
-stable_softmax = Part(
-    name="stable_softmax",
-    signature="stable_softmax(scores, axis=-1) -> weights, an array like scores",
-    reference=attention.stable_softmax,
-    steps=(
-        Step(
-            "along the last axis: exact weights for one row and for a matrix",
-            1,
-            (
-                Case("a row of 5 scores", as_scores(5)),
-                Case("scores of shape (3, 5)", as_scores(3, 5)),
-                Case("scores of shape (5, 2), axis=-1", as_scores(5, 2, axis=-1)),
-            ),
-        ),
-        Step(
-            "along any axis of any array, and the scores stay as they were",
-            1,
-            (
-                Case("shape (3, 5), axis=0", as_scores(3, 5, axis=0)),
-                Case("shape (4, 4), axis=1", as_scores(4, 4, axis=1)),
-                Case("shape (4, 4), axis=0", as_scores(4, 4, axis=0)),
-                Case("shape (2, 3, 5), axis=1", as_scores(2, 3, 5, axis=1)),
-                Case("shape (2, 3, 5), axis=-3", as_scores(2, 3, 5, axis=-3)),
-                Case("shape (2, 7, 3, 5), no axis given", as_scores(2, 7, 3, 5)),
-                Case("shape (2, 7, 3, 5), axis=-2", as_scores(2, 7, 3, 5, axis=-2)),
-                Case("shape (3, 1), axis=-1", as_scores(3, 1, axis=-1)),
-                Case("float32, shape (3, 5)", as_scores(3, 5, start=2.0, dtype=np.float32)),
-            ),
-            strict=True,
-        ),
-        Step(
-            "scores of any size, also rows far apart from each other; minus infinity gets weight 0",
-            1,
-            (
-                Case("shape (3, 5), all scores near 709", crowded_scores(3, 5)),
-                Case("shape (3, 5), scores near 709 and one at 0", crowded_scores(3, 5, 0.0)),
-                Case("two rows, one near 0, one near -741", rows_far_apart),
-                points_only("scores in the thousands, shape (3, 5)", as_scores(3, 5, size=3000.0)),
-                points_only("a row near 100 000", as_scores(5, start=1e5)),
-                points_only("shape (3, 5), near -100 000, axis=0",
-                            as_scores(3, 5, axis=0, start=-1e5)),
-                points_only("float32, scores in the thousands",
-                            as_scores(3, 5, size=2000.0, dtype=np.float32)),
-                points_only("some scores are minus infinity", with_infinities(2, 5, axis=-1)),
-                points_only("some are minus infinity, axis=0", with_infinities(7, 3, axis=0)),
-            ),
-        ),
-    ),
-    mistakes=(
-        Mistake("overflow", literal_softmax, OVERFLOW),
-        Mistake(
-            "one maximum for the whole array",
-            softmax_with(lambda scores, axis: scores.max()),
-            "You subtract the largest number of the whole array. A row far below it becomes nothing "
-            "but zeros. Each row needs a maximum of its own.",
-        ),
-        Mistake(
-            "a maximum of at least 0",
-            softmax_with(lambda scores, axis: np.maximum(row_maximum(scores, axis), 0.0)),
-            "Your maximum is never below 0. Does its search start at 0? In a row far below 0, all "
-            "exponentials then become 0, or lose their digits. Start with a score of the row.",
-        ),
-        Mistake(
-            "minimum subtracted",
-            softmax_with(lambda scores, axis: scores.min(axis=axis, keepdims=True)),
-            "You subtract the smallest score of each row, so the largest exponent is still large. "
-            "Which number must you subtract so that no exponent is above 0?",
-        ),
-        Mistake(
-            "divided by the maximum",
-            divided_by_maximum,
-            "Your numbers match scores divided by the largest one. That changes the weights; a "
-            "softmax forgives a number that is added to all scores, not a factor.",
-        ),
-        Mistake(
-            "axis ignored",
-            last_axis_always,
-            "Your weights sum to one along the last axis whatever `axis` says. Does each step use "
-            "the argument?",
-        ),
-        Mistake(
-            "first axis always",
-            first_axis_always,
-            "Your weights sum to one along axis 0 whatever `axis` says. Does each step use the "
-            "argument?",
-        ),
-        Mistake(
-            "sum over the whole array",
-            softmax_with(row_maximum, lambda e, axis: e.sum()),
-            "You divide by the sum of the whole array. Each row is divided by its own sum: give the "
-            "sum its axis.",
-        ),
-        Mistake(
-            "maximum and sum lose their axis",
-            softmax_with(lambda scores, axis: scores.max(axis=axis), flat_total),
-            "`max` and `sum` drop the axis that they run along, and what is left is spread over the "
-            "wrong one. Which argument keeps it, with length 1?",
-        ),
-        Mistake(
-            "the sum loses its axis",
-            softmax_with(row_maximum, flat_total),
-            "The maximum is right, but the sum drops the axis that it runs along and is spread over "
-            "the wrong one. Which argument keeps it, with length 1?",
-        ),
-        Mistake(
-            "the maximum loses its axis",
-            softmax_with(lambda scores, axis: scores.max(axis=axis)),
-            "The sum is right, but the maximum drops the axis that it runs along and is spread over "
-            "the wrong one. Which argument keeps it, with length 1?",
-        ),
-        Mistake(
-            "exp without the division",
-            exponentials_alone,
-            "Your numbers match exp of the differences to the maximum. The last step is missing: "
-            "weights sum to one.",
-        ),
-        Mistake(
-            "logarithms of the weights",
-            logarithms,
-            "Your numbers are the logarithms of the weights. Is there an exp missing at the end?",
-        ),
-    ),
+stable = Part(
+    "stable_softmax(scores, axis=-1) -> weights, an array like scores",
+    attention.stable_softmax,
     reads=(
         "lecture 3, section 5, a softmax that cannot overflow",
         f"{LECTURE}#5.-A-softmax-that-cannot-overflow",
     ),
     barred=(
         "softmax", "log_softmax", "softmin", "logsumexp", "Softmax", "LogSoftmax", "Softmin",
-        "_softmax", "special_softmax", "special_log_softmax", "special_logsumexp",
-        "scaled_dot_product_attention", "_scaled_dot_product_attention", "MultiheadAttention",
-        "multi_head_attention_forward",
+        "_softmax", "special_softmax", "special_log_softmax", "special_logsumexp", *ATTENTION,
     ),
 )  # fmt: skip
+stable.step(
+    "along the last axis: exact weights for one row and for a matrix",
+    1, scores(5), scores(3, 5), scores(5, 2, axis=-1),
+)  # fmt: skip
+stable.step(
+    "along any axis of any array, and the scores stay as they were",
+    1,
+    scores(3, 5, axis=0), scores(4, 4, axis=1), scores(4, 4, axis=0),
+    scores(2, 3, 5, axis=1), scores(2, 3, 5, axis=-3),
+    scores(2, 7, 3, 5), scores(2, 7, 3, 5, axis=-2),
+    scores(3, 1, axis=-1), in_float32(scores(3, 5, start=2.0)),
+    strict=True,
+)  # fmt: skip
+stable.step(
+    "scores of any size, also rows far apart from each other; minus infinity gets weight 0",
+    1,
+    crowded_scores(),
+    crowded_scores(lowest=0.0),
+    rows_far_apart(),
+    points_only(scores(3, 5, size=3000.0)),
+    points_only(scores(5, start=1e5)),
+    points_only(scores(3, 5, start=-1e5, axis=0)),
+    points_only(in_float32(scores(3, 5, size=2000.0))),
+    points_only(with_infinities(2, 5, axis=-1)),
+    points_only(with_infinities(7, 3, axis=0)),
+)
 
-numpy_self_attention = Part(
-    name="numpy_self_attention",
-    signature="numpy_self_attention(X (T, D), Wq (D, d_k), Wk (D, d_k), Wv (D, d_v)) "
+
+@np.errstate(all="ignore")  # overflow is the mistake of these answers, and not ours to hear
+def shares(scores: np.ndarray, axis: int | None, keepdims: bool = True) -> np.ndarray:
+    exponentials = np.exp(scores)
+    return exponentials / exponentials.sum(axis=axis, keepdims=keepdims)
+
+
+def below_maximum(scores: np.ndarray, axis: int) -> np.ndarray:
+    return scores - scores.max(axis=axis, keepdims=True)
+
+
+@stable.mistake("overflow", OVERFLOW)
+def literal_softmax(scores, axis=-1):
+    return shares(scores, axis)
+
+
+@stable.mistake("one maximum for the whole array")
+def one_maximum(scores, axis=-1):
+    """You subtract the largest number of the whole array. A row far below it becomes nothing but
+    zeros. Each row needs a maximum of its own."""
+    return shares(scores - scores.max(), axis)
+
+
+@stable.mistake("a maximum of at least 0")
+def maximum_from_zero(scores, axis=-1):
+    """Your maximum is never below 0. Does its search start at 0? In a row far below 0, all
+    exponentials then become 0, or lose their digits. Start with a score of the row."""
+    return shares(scores - scores.max(axis=axis, keepdims=True).clip(min=0.0), axis)
+
+
+@stable.mistake("minimum subtracted")
+@np.errstate(invalid="ignore")
+def minimum_subtracted(scores, axis=-1):
+    """You subtract the smallest score of each row, so the largest exponent is still large. Which
+    number must you subtract so that no exponent is above 0?"""
+    return shares(scores - scores.min(axis=axis, keepdims=True), axis)
+
+
+@stable.mistake("divided by the maximum")
+def divided_by_maximum(scores, axis=-1):
+    """Your numbers match scores divided by the largest one. That changes the weights; a softmax
+    forgives a number that is added to all scores, not a factor."""
+    return shares(scores / scores.max(axis=axis, keepdims=True), axis)
+
+
+@stable.mistake("axis ignored")
+def last_axis_always(scores, axis=-1):
+    """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
+    argument?"""
+    return attention.stable_softmax(scores)
+
+
+@stable.mistake("first axis always")
+def first_axis_always(scores, axis=-1):
+    """Your weights sum to one along axis 0 whatever `axis` says. Does each step use the
+    argument?"""
+    return attention.stable_softmax(scores, axis=0)
+
+
+@stable.mistake("sum over the whole array")
+def one_sum(scores, axis=-1):
+    """You divide by the sum of the whole array. Each row is divided by its own sum: give the sum
+    its axis."""
+    return shares(below_maximum(scores, axis), axis=None)
+
+
+@stable.mistake("maximum and sum lose their axis")
+def without_keepdims(scores, axis=-1):
+    """`max` and `sum` drop the axis that they run along, and what is left is spread over the wrong
+    one. Which argument keeps it, with length 1?"""
+    return shares(scores - scores.max(axis=axis), axis, keepdims=False)
+
+
+@stable.mistake("the sum loses its axis")
+def sum_without_keepdims(scores, axis=-1):
+    """The maximum is right, but the sum drops the axis that it runs along and is spread over the
+    wrong one. Which argument keeps it, with length 1?"""
+    return shares(below_maximum(scores, axis), axis, keepdims=False)
+
+
+@stable.mistake("the maximum loses its axis")
+def maximum_without_keepdims(scores, axis=-1):
+    """The sum is right, but the maximum drops the axis that it runs along and is spread over the
+    wrong one. Which argument keeps it, with length 1?"""
+    return shares(scores - scores.max(axis=axis), axis)
+
+
+@stable.mistake("exp without the division")
+def exponentials_alone(scores, axis=-1):
+    """Your numbers match exp of the differences to the maximum. The last step is missing: weights
+    sum to one."""
+    return np.exp(below_maximum(scores, axis))
+
+
+@stable.mistake("logarithms of the weights")
+@np.errstate(divide="ignore")
+def logarithms(scores, axis=-1):
+    """Your numbers are the logarithms of the weights. Is there an exp missing at the end?"""
+    return np.log(attention.stable_softmax(scores, axis))
+
+
+# ---------------------------------------------------------------------- numpy_self_attention
+
+ROOT_OF_LENGTH = (
+    "Your numbers match scores divided by the root of the number of words. The scale is about the "
+    "width of a key, the number of terms in one dot product. Which axis of `key` is that?"
+)
+
+in_numpy = Part(
+    "numpy_self_attention(X (T, D), Wq (D, d_k), Wk (D, d_k), Wv (D, d_v)) "
     "-> (output (T, d_v), weights (T, T))",
-    reference=attention.numpy_self_attention,
-    steps=(
-        Step(
-            "the second result holds weights: each row sums to one and ranks the words rightly",
-            1,
-            (
-                Case("T=5, D=3, d_k=4, d_v=6", projections(5, 3, 4, 6)),
-                Case("T=3, D=6, d_k=5, d_v=2", projections(3, 6, 5, 2)),
-            ),
-            judge=ranks,
-        ),
-        Step(
-            "output and weights are exact, whatever the length and the widths",
-            1,
-            (
-                Case("T=5, D=3, d_k=4, d_v=6", projections(5, 3, 4, 6)),
-                Case("T=4, D=7, d_k=2, d_v=3", projections(4, 7, 2, 3)),
-                Case("T=D=d_k=d_v=3", projections(3, 3, 3, 3)),
-                Case("T=2, D=5, d_k=1, d_v=1", projections(2, 5, 1, 1)),
-                Case("a single word, D=3, d_k=4, d_v=6", projections(1, 3, 4, 6)),
-            ),
-        ),
-        Step(
-            "large scores give no NaN; float32 arrays work; the inputs stay as they were",
-            1,
-            (
-                Case("scaled scores near 709, T=5, D=3, d_k=4, d_v=6",
-                     crowded_projections(5, 3, 4, 6)),
-                points_only("X 100 times as large, T=5, D=3, d_k=4, d_v=6",
-                            projections(5, 3, 4, 6, size=100.0)),
-                Case("float32, T=5, D=3, d_k=4, d_v=6",
-                     projections(5, 3, 4, 6, dtype=np.float32)),
-            ),
-            strict=True,
-        ),
-    ),
-    mistakes=(
-        Mistake("overflow", numpy_attention(softmax=literal_softmax), OVERFLOW),
-        Mistake("not scaled", numpy_attention(lambda X, Wq, Wk, Wv: 1.0), UNSCALED),
-        Mistake(
-            "√ of the length", numpy_attention(lambda X, Wq, Wk, Wv: len(X) ** 0.5), ROOT_OF_LENGTH
-        ),
-        Mistake("divided by d_k", numpy_attention(lambda X, Wq, Wk, Wv: Wk.shape[1]), BY_WIDTH),
-        Mistake(
-            "multiplied by √d_k",
-            numpy_attention(lambda X, Wq, Wk, Wv: Wk.shape[1] ** -0.5),
-            TIMES_ROOT,
-        ),
-        Mistake("scaled after the softmax", numpy_attention(after=True), SCALED_AFTER),
-        Mistake(
-            "√ of the word vectors' width",
-            numpy_attention(lambda X, Wq, Wk, Wv: X.shape[1] ** 0.5),
-            "Your numbers match scores divided by √D, the width of the words in X. What counts is "
-            "the width of queries and keys, after the projection.",
-        ),
-        Mistake(
-            "√ of the value's width",
-            numpy_attention(lambda X, Wq, Wk, Wv: Wv.shape[1] ** 0.5),
-            ONE_ROOT_TOO_FAR,
-        ),
-        Mistake(
-            "softmax over the columns",
-            numpy_attention(softmax=lambda scores: attention.stable_softmax(scores, axis=0)),
-            "Your columns sum to one, and it should be your rows: row i says how word i shares out "
-            "its attention.",
-        ),
-        Mistake(
-            "softmax over the whole matrix",
-            numpy_attention(softmax=over_the_matrix),
-            "Your weights sum to one over the whole matrix. Each row is one word's attention and "
-            "sums to one by itself.",
-        ),
-        Mistake(
-            "the sum loses its axis",
-            numpy_attention(
-                softmax=lambda scores: softmax_with(row_maximum, flat_total)(scores)
-            ),
-            "Each row should be divided by its own sum, but your sums are spread along the other "
-            "axis. The matrix is square, so NumPy does not complain. Which argument of `sum` helps?",
-        ),
-        Mistake(
-            "query and key swapped",
-            numpy_attention(swap=True),
-            "You score keys against queries. Row i of the scores belongs to the query of word i.",
-        ),
-        Mistake(
-            "words averaged instead of values",
-            numpy_attention(mix=lambda X, Wq, Wk, Wv: X),
-            "Your weights are right, but what you average are the words in X. What are Wv and V for?",
-        ),
-        Mistake(
-            "keys averaged instead of values",
-            numpy_attention(mix=lambda X, Wq, Wk, Wv: X @ Wk),
-            "Your weights are right, but what you average are the keys. What are Wv and V for?",
-        ),
-        Mistake(
-            "scores returned for weights",
-            numpy_attention(show=lambda scores, weights: scores),
-            "The output is right, but the second result holds the scores. Return what comes out of "
-            "the softmax.",
-        ),
-        Mistake(
-            "results in the wrong order",
-            numpy_attention(result=lambda output, weights: (weights, output)),
-            "You return the weights first. The course returns the output first, the weights second.",
-        ),
-        Mistake(
-            "output returned without the weights",
-            numpy_attention(result=lambda output, weights: output),
-            "The output is right, but it comes alone. The weights are asked for, too.",
-        ),
-    ),
+    attention.numpy_self_attention,
     reads=("lecture 3, sections 4 and 5", f"{LECTURE}#4.-The-function"),
     may_call=("stable_softmax",),
+)
+in_numpy.step(
+    "the second result holds weights: each row sums to one and ranks the words rightly",
+    1, words(T=5, D=3, d_k=4, d_v=6), words(T=3, D=6, d_k=5, d_v=2), judge=ranks,
 )  # fmt: skip
+in_numpy.step(
+    "output and weights are exact, whatever the length and the widths",
+    1,
+    words(T=5, D=3, d_k=4, d_v=6),
+    words(T=4, D=7, d_k=2, d_v=3),
+    words(T=3, D=3, d_k=3, d_v=3),
+    words(T=2, D=5, d_k=1, d_v=1),
+    words(T=1, D=3, d_k=4, d_v=6),
+)
+in_numpy.step(
+    "large scores give no NaN; float32 arrays work; the inputs stay as they were",
+    1,
+    crowded_words(T=5, D=3, d_k=4, d_v=6),
+    points_only(words(T=5, D=3, d_k=4, d_v=6, size=100.0)),
+    in_float32(words(T=5, D=3, d_k=4, d_v=6)),
+    strict=True,
+)
 
-scaled_dot_product_attention = Part(
-    name="scaled_dot_product_attention",
-    signature="scaled_dot_product_attention(query (..., T, d_k), key (..., S, d_k), "
-    "value (..., S, d_v), mask=None) -> (output (..., T, d_v), weights (..., T, S))",
-    reference=attention.scaled_dot_product_attention,
-    steps=(
-        Step(
-            "one sentence: weights of shape (T, S), whose rows sum to one and rank the keys rightly",
-            1,
-            (
-                Case("no batch, T=3, S=5, d_k=4, d_v=6", triple((), 3, 5, 4, 6)),
-                Case("no batch, T=5, S=2, d_k=3, d_v=4", triple((), 5, 2, 3, 4)),
-            ),
-            judge=ranks,
-        ),
-        Step(
-            "output and weights are exact, with any number of leading axes",
-            1,
-            (
-                Case("no batch, T=3, S=5, d_k=4, d_v=6", triple((), 3, 5, 4, 6)),
-                Case("two sentences, T=3, S=5, d_k=4, d_v=6", triple((2,), 3, 5, 4, 6)),
-                Case("two sentences, T=S=5, d_k=3, d_v=4", triple((2,), 5, 5, 3, 4)),
-                Case("two sentences, T=3, S=7, d_k=d_v=5", triple((2,), 3, 7, 5, 5)),
-                Case("two sentences, T=S=5, d_k=d_v=3", triple((2,), 5, 5, 3, 3)),
-                Case("three sentences, T=2, S=d_k=3, d_v=4", triple((3,), 2, 3, 3, 4)),
-                Case("leading axes (2, 7), T=3, S=5, d_k=4, d_v=6", triple((2, 7), 3, 5, 4, 6)),
-                Case("leading axes (2, 3), T=4, S=d_k=3, d_v=5", triple((2, 3), 4, 3, 3, 5)),
-                Case("leading axes (2, 1, 3), T=2, S=4, d_k=5, d_v=1",
-                     triple((2, 1, 3), 2, 4, 5, 1)),
-                Case("one sentence in a batch, mask=None", triple((1,), 3, 5, 4, 6,
-                                                                  mask=lambda generator: None)),
-                Case("a single query, two sentences", triple((2,), 1, 5, 4, 6)),
-                Case("a single key, two sentences", triple((2,), 3, 1, 4, 6)),
-            ),
-        ),
-        Step(
-            "a mask: hidden weights are exactly 0, the visible ones sum to one and keep their order",
-            1,
-            (
-                Case("two sentences, d_k=d_v=4, mask (2, 3, 5)",
-                     triple((2,), 3, 5, 4, 4, mask=partial(2, 3, 5))),
-                Case("three sentences, d_k=d_v=3, mask (3, 6, 4)",
-                     triple((3,), 6, 4, 3, 3, mask=partial(3, 6, 4))),
-            ),
-            judge=ranks,
-        ),
-        Step(
-            "masks of fewer axes; what is hidden has no effect, whatever the scores; mask untouched",
-            1,
-            (
-                Case("two sentences, mask (3, 5)", triple((2,), 3, 5, 4, 6, mask=partial(3, 5))),
-                Case("two sentences, mask (1, 3, 5)", triple((2,), 3, 5, 4, 6,
-                                                             mask=partial(1, 3, 5))),
-                points_only("two sentences, mask (5,)", triple((2,), 3, 5, 4, 6, mask=padding(5))),
-                points_only("two sentences, mask (2, 1, 5)", triple((2,), 3, 5, 4, 6,
-                                                                    mask=padding(2, 1, 5))),
-                points_only("leading axes (2, 3), mask (2, 1, 1, 5)",
-                            triple((2, 3), 4, 5, 3, 6, mask=padding(2, 1, 1, 5))),
-                points_only("leading axes (2, 3), mask (2, 1, 4, 5)",
-                            triple((2, 3), 4, 5, 3, 6, mask=partial(2, 1, 4, 5))),
-                points_only("leading axes (2, 3), mask (3, 4, 5)",
-                            triple((2, 3), 4, 5, 3, 6, mask=partial(3, 4, 5))),
-                points_only("leading axes (2, 3), mask (4, 5)",
-                            triple((2, 3), 4, 5, 3, 6, mask=partial(4, 5))),
-                points_only("no batch, T=S=5, a causal mask (5, 5)",
-                            triple((), 5, 5, 4, 6, mask=causal(5))),
-                points_only("hidden keys with very large scores", loud_hidden_keys),
-                # below the lowest number of float16, which some people hide keys by
-                points_only("all scaled scores below -66 000, mask (2, 3, 5)",
-                            decided_triple(3, 5, 4, 6, common=-75_000.0, spread=2000.0,
-                                           mask=partial(2, 3, 5))),
-            ),
-            judge=hidden_are_zero,
-            strict=True,
-        ),
-        Step(
-            "a query with nothing to attend to gets zeros, and all gradients stay finite",
-            1,
-            (
-                Case("two sentences, T=S=4, mask (2, 4, 4) with empty rows",
-                     triple((2,), 4, 4, 3, 3, mask=with_empty_rows(2, 4, 4)), gradient=True),
-                Case("leading axes (2, 3), T=S=5, mask (2, 3, 5, 5) with empty rows",
-                     triple((2, 3), 5, 5, 4, 4, mask=with_empty_rows(2, 3, 5, 5)), gradient=True),
-                Case("two sentences, T=S=3, mask (3, 1): all keys or none",
-                     triple((2,), 3, 3, 4, 4, mask=whole_rows(3)), gradient=True),
-            ),
-            judge=empty_rows_are_zero,
-        ),
-        Step(
-            "float64 stays float64, any memory layout, untouched inputs, gradients, large scores",
-            1,
-            (
-                Case("float64, two sentences", triple((2,), 3, 5, 4, 6, torch.float64)),
-                Case("inputs with gaps in memory", triple((2,), 3, 5, 4, 6), strided=True),
-                Case("gradients for query, key, value", triple((2,), 3, 5, 4, 6), gradient=True),
-                Case("float64, scaled scores near 709", crowded_triple(3, 5, 4, 6)),
-                points_only("float32, scaled scores in the ten thousands",
-                            decided_triple(3, 5, 4, 6)),
-            ),
-            strict=True,
-        ),
+
+def attend_in_numpy(
+    X: np.ndarray, Wq: np.ndarray, Wk: np.ndarray, Wv: np.ndarray,
+    by: float | None = None,
+    softmax: Callable[[np.ndarray], np.ndarray] = attention.stable_softmax,
+) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
+    """In steps, of which a mistake changes one."""
+    scores = X @ Wq @ (X @ Wk).T / (Wk.shape[1] ** 0.5 if by is None else by)
+    weights = softmax(scores)
+    return weights @ X @ Wv, weights
+
+
+@in_numpy.mistake("√ of the length", ROOT_OF_LENGTH)
+def root_of_length(X, Wq, Wk, Wv):
+    return attend_in_numpy(X, Wq, Wk, Wv, by=len(X) ** 0.5)
+
+
+@in_numpy.mistake("√ of the word vectors' width")
+def root_of_word_width(X, Wq, Wk, Wv):
+    """Your numbers match scores divided by √D, the width of the words in X. What counts is the
+    width of queries and keys, after the projection."""
+    return attend_in_numpy(X, Wq, Wk, Wv, by=X.shape[1] ** 0.5)
+
+
+@in_numpy.mistake("softmax over the columns")
+def over_columns(X, Wq, Wk, Wv):
+    """Your columns sum to one, and it should be your rows: row i says how word i shares out its
+    attention."""
+    return attend_in_numpy(X, Wq, Wk, Wv, softmax=first_axis_always)
+
+
+@in_numpy.mistake("softmax over the whole matrix")
+def over_matrix(X, Wq, Wk, Wv):
+    """Your weights sum to one over the whole matrix. Each row is one word's attention and sums to
+    one by itself."""
+    over_all = functools.partial(attention.stable_softmax, axis=None)
+    return attend_in_numpy(X, Wq, Wk, Wv, softmax=over_all)
+
+
+@in_numpy.mistake("the sum loses its axis")
+def sums_along_the_other_axis(X, Wq, Wk, Wv):
+    """Each row should be divided by its own sum, but your sums are spread along the other axis. The
+    matrix is square, so NumPy does not complain. Which argument of `sum` helps?"""
+    return attend_in_numpy(X, Wq, Wk, Wv, softmax=sum_without_keepdims)
+
+
+@in_numpy.mistake("query and key swapped")
+def maps_swapped(X, Wq, Wk, Wv):
+    """You score keys against queries. Row i of the scores belongs to the query of word i."""
+    return attend_in_numpy(X, Wk, Wq, Wv)
+
+
+@in_numpy.mistake("words averaged instead of values")
+def words_averaged(X, Wq, Wk, Wv):
+    """Your weights are right, but what you average are the words in X. What are Wv and V for?"""
+    return attend_in_numpy(X, Wq, Wk, np.eye(X.shape[1], dtype=X.dtype))
+
+
+@in_numpy.mistake("keys averaged instead of values")
+def keys_averaged(X, Wq, Wk, Wv):
+    """Your weights are right, but what you average are the keys. What are Wv and V for?"""
+    return attend_in_numpy(X, Wq, Wk, Wk)
+
+
+# --------------------------------------------------------------- scaled_dot_product_attention
+
+ROOT_OF_AXIS_ONE = (
+    "Your numbers match scores divided by the root of the length of axis 1, `shape[1]`. That is "
+    "the width only where there is no batch. How do you name the last axis, however many there are?"
+)
+
+scaled = Part(
+    "scaled_dot_product_attention(query (..., T, d_k), key (..., S, d_k), value (..., S, d_v), "
+    "mask=None) -> (output (..., T, d_v), weights (..., T, S))",
+    attention.scaled_dot_product_attention,
+    reads=(
+        "lecture 3, section 4, the function and the mask in brief",
+        f"{LECTURE}#4.-The-function",
     ),
-    mistakes=(
-        Mistake("overflow", attend(softmax=torch_exp_and_sum), OVERFLOW),
-        Mistake("not scaled", attend(lambda query, key, value: 1.0), UNSCALED),
-        Mistake(
-            "√ of the number of keys",
-            attend(lambda query, key, value: key.shape[-2] ** 0.5),
-            ROOT_OF_LENGTH,
-        ),
-        Mistake(
-            "√ of the number of queries",
-            attend(lambda query, key, value: query.shape[-2] ** 0.5),
-            ROOT_OF_LENGTH,
-        ),
-        Mistake(
-            "√ of the first axis",
-            attend(lambda query, key, value: len(key) ** 0.5),
-            "Your numbers match scores divided by the root of the first axis's length, which is the "
-            "batch size as soon as there is a batch. Which axis of `key` holds its width, however "
-            "many axes there are?",
-        ),
-        Mistake(
-            "√ of the key's axis 1",
-            attend(lambda query, key, value: key.shape[1] ** 0.5),
-            ROOT_OF_AXIS_ONE,
-        ),
-        Mistake(
-            "√ of the query's axis 1",
-            attend(lambda query, key, value: query.shape[1] ** 0.5),
-            ROOT_OF_AXIS_ONE,
-        ),
-        Mistake(
-            "√ of the value's width",
-            attend(lambda query, key, value: value.shape[-1] ** 0.5),
-            ONE_ROOT_TOO_FAR,
-        ),
-        Mistake("divided by d_k", attend(lambda query, key, value: key.shape[-1]), BY_WIDTH),
-        Mistake(
-            "multiplied by √d_k", attend(lambda query, key, value: key.shape[-1] ** -0.5), TIMES_ROOT
-        ),
-        Mistake("scaled after the softmax", attend(after=True), SCALED_AFTER),
-        Mistake(
-            "softmax over the queries",
-            attend(dim=-2),
-            "Your weights match a softmax over the queries. Each query shares out its attention "
-            "over the keys: which axis of the scores are they?",
-        ),
-        Mistake(
-            "softmax axis counted from the front",
-            attend(dim=1),
-            "Your softmax runs over axis 1. These are the keys only where there is no batch. How "
-            "do you name the last axis of a tensor, however many there are?",
-        ),
-        Mistake(
-            "inverted mask",
-            attend(hide=inverted),
-            "You hide what should be seen, and see what should be hidden. Here True means may "
-            "attend; what does `masked_fill` fill?",
-        ),
-        Mistake(
-            "mask after the softmax",
-            hidden_after_softmax,
-            "Your hidden weights are 0, but the rest no longer sums to one: they were hidden after "
-            "the softmax. What must a score be before the softmax so that its weight is 0?",
-        ),
-        Mistake(
-            "mask ignored",
-            attend(hide=ignored),
-            "Your results do not depend on the mask. Where should it act?",
-        ),
-        Mistake(
-            "hidden scores set to 0",
-            attend(hide=set_to_zero),
-            "Your numbers match hidden scores of 0. But exp(0) is 1, so a hidden key still gets "
-            "weight. Of which number is exp equal to 0?",
-        ),
-        Mistake(
-            "mask added as numbers",
-            attend(hide=added),
-            "You add the mask to the scores, so that True counts as 1 and False as 0. A hidden "
-            "score must be minus infinity; the others stay as they are.",
-        ),
-        Mistake(
-            "mask needs all axes",
-            attend(hide=by_index),
-            "Your function works when the mask has the very shape of the scores and stops when it "
-            "has fewer axes: indexing with a mask does not broadcast. `masked_fill` and "
-            "`torch.where` do.",
-        ),
-        Mistake(
-            ".T on batches",
-            attend(score=all_axes_reversed),
-            "Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last "
-            "two should change places, however many there are.",
-        ),
-        Mistake(
-            "axes 1 and 2 transposed",
-            attend(score=axes_one_and_two),
-            "You transpose axes 1 and 2. These are the last two only when there are three. Count "
-            "the axes from the end.",
-        ),
-        Mistake(
-            "three axes only",
-            attend(score=three_axes),
-            "Your function works for exactly three axes, as `torch.bmm` does. Which product treats "
-            "the last two axes as matrices and everything before them as a stack?",
-        ),
-        Mistake(
-            "reshape for transpose",
-            attend(score=reshaped),
-            "The shape fits, but `reshape` and `view` keep the numbers in their old order. "
-            "Rows become columns with a transpose.",
-        ),
-        Mistake(
-            "query and key swapped",
-            attend(score=lambda query, key: key @ query.transpose(-2, -1)),
-            "You score keys against queries. Rows of the scores belong to the queries: their shape "
-            "is (..., T, S).",
-        ),
-        Mistake(
-            "query used as key",
-            attend(score=lambda query, key: query @ query.transpose(-2, -1)),
-            "You compare the queries with themselves. Compare each query with the keys.",
-        ),
-        Mistake(
-            "key used as value",
-            attend(mix=lambda query, key, value: key),
-            "Your output is a weighted sum of the keys. What the weights weigh are the values.",
-        ),
-        Mistake(
-            "value width assumed = key width",
-            value_as_wide_as_key,
-            "Your function works only where the values are as wide as the keys. The output is "
-            "(..., T, d_v): where does your code use the width of query or key for it?",
-        ),
-        Mistake(
-            "as many keys as queries assumed",
-            as_many_keys_as_queries,
-            "Your function works only where T = S. The weights are (..., T, S): where does your code "
-            "take one length for the other?",
-        ),
-        Mistake(
-            "sentences of a batch mixed",
-            one_long_sentence,
-            "Your words attend to words of other sentences: the leading axes were flattened into "
-            "one long sentence. They stay apart.",
-        ),
-        Mistake(
-            "scores returned for weights",
-            attend(result=lambda output, weights, scores: (output, scores)),
-            "The output is right, but the second result holds the scores. Return what comes out of "
-            "the softmax.",
-        ),
-        Mistake(
-            "results in the wrong order",
-            attend(result=lambda output, weights, scores: (weights, output)),
-            "You return the weights first. The course returns the output first, the weights second.",
-        ),
-        Mistake(
-            "output returned without the weights",
-            attend(result=lambda output, weights, scores: output),
-            "The output is right, but it comes alone. The weights are asked for, too.",
-        ),
-    ),
-    reads=("lecture 3, section 4, the function and the mask in brief", f"{LECTURE}#4.-The-function"),
+)
+scaled.step(
+    "one sentence: weights of shape (T, S), whose rows sum to one and rank the keys rightly",
+    1, triple(T=3, S=5, d_k=4, d_v=6), triple(T=5, S=2, d_k=3, d_v=4), judge=ranks,
+)  # fmt: skip
+scaled.step(
+    "output and weights are exact, with any number of leading axes",
+    1,
+    triple(T=3, S=5, d_k=4, d_v=6), triple(2, T=3, S=5, d_k=4, d_v=6),
+    triple(2, T=5, S=5, d_k=3, d_v=4), triple(2, T=3, S=7, d_k=5, d_v=5),
+    triple(2, T=5, S=5, d_k=3, d_v=3), triple(3, T=2, S=3, d_k=3, d_v=4),
+    triple(2, 7, T=3, S=5, d_k=4, d_v=6), triple(2, 3, T=4, S=3, d_k=3, d_v=5),
+    triple(2, 1, 3, T=2, S=4, d_k=5, d_v=1), triple(1, T=3, S=5, d_k=4, d_v=6, mask=None),
+    triple(2, T=1, S=5, d_k=4, d_v=6), triple(2, T=3, S=1, d_k=4, d_v=6),
+)  # fmt: skip
+scaled.step(
+    "a mask: hidden weights are exactly 0, the visible ones sum to one and keep their order",
+    1,
+    triple(2, T=3, S=5, d_k=4, d_v=4, mask=(2, 3, 5)),
+    triple(3, T=6, S=4, d_k=3, d_v=3, mask=(3, 6, 4)),
+    judge=ranks,
+)
+scaled.step(
+    "masks of fewer axes; what is hidden has no effect, whatever the scores; mask untouched",
+    1,
+    triple(2, T=3, S=5, d_k=4, d_v=6, mask=(3, 5)),
+    triple(2, T=3, S=5, d_k=4, d_v=6, mask=(1, 3, 5)),
+    points_only(triple(2, T=3, S=5, d_k=4, d_v=6, mask=(5,), hide=padding)),
+    points_only(triple(2, T=3, S=5, d_k=4, d_v=6, mask=(2, 1, 5), hide=padding)),
+    points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(2, 1, 1, 5), hide=padding)),
+    points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(2, 1, 4, 5))),
+    points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(3, 4, 5))),
+    points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(4, 5))),
+    points_only(triple(T=5, S=5, d_k=4, d_v=6, mask=(5, 5), hide=causal)),
+    points_only(loud_hidden_keys()),
+    # below the lowest number of float16, which some people hide keys by
+    points_only(scores_near(-75_000.0, 8_000.0, mask=(2, 3, 5))),
+    judge=hidden_are_zero,
+    strict=True,
+)
+scaled.step(
+    "a query with nothing to attend to gets zeros, and all gradients stay finite",
+    1,
+    triple(2, T=4, S=4, d_k=3, d_v=3, mask=(2, 4, 4), hide=with_empty_rows).with_gradients(),
+    triple(2, 3, T=5, S=5, d_k=4, d_v=4, mask=(2, 3, 5, 5), hide=with_empty_rows).with_gradients(),
+    triple(2, T=3, S=3, d_k=4, d_v=4, mask=(3, 1), hide=all_or_nothing).with_gradients(),
+    judge=WEIGHTS.agree,
+)
+scaled.manners(
+    1,
+    triple(2, T=3, S=5, d_k=4, d_v=6),
+    scores_near(CROWDED, CROWDED_SPREAD).in_float64(),
+    points_only(scores_near(0.0, 40_000.0)),
+    asks="float64 stays float64, any memory layout, untouched inputs, gradients, large scores",
+)
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *,
+    scores: Tensor | None = None,
+    by: float | None = None,
+    hide: Callable[[Tensor, Tensor], Tensor] = hidden_by_infinity,
+    dim: int = -1,
+) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """In steps, of which a mistake changes one."""
+    scores = query @ key.mT if scores is None else scores
+    scores = scores / (key.shape[-1] ** 0.5 if by is None else by)
+    weights = (scores if mask is None else hide(scores, mask)).softmax(dim)
+    return weights @ value, weights
+
+
+@scaled.mistake("overflow", OVERFLOW)
+def overflow(query, key, value, mask=None):
+    exponentials = hidden_by_infinity(scaled_scores(query, key), mask).exp()
+    weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
+    return weights @ value, weights
+
+
+@scaled.mistake("not scaled")
+def not_scaled(query, key, value, mask=None):
+    """Your numbers match scores that are not scaled. Where does √d_k come in?"""
+    return attend(query, key, value, mask, by=1.0)
+
+
+@scaled.mistake("√ of the number of keys", ROOT_OF_LENGTH)
+def root_of_keys(query, key, value, mask=None):
+    return attend(query, key, value, mask, by=key.shape[-2] ** 0.5)
+
+
+@scaled.mistake("√ of the number of queries", ROOT_OF_LENGTH)
+def root_of_queries(query, key, value, mask=None):
+    return attend(query, key, value, mask, by=query.shape[-2] ** 0.5)
+
+
+@scaled.mistake("√ of the first axis")
+def root_of_first_axis(query, key, value, mask=None):
+    """Your numbers match scores divided by the root of the first axis's length, which is the batch
+    size as soon as there is a batch. Which axis of `key` holds its width, however many axes there
+    are?"""
+    return attend(query, key, value, mask, by=len(key) ** 0.5)
+
+
+@scaled.mistake("√ of the key's axis 1", ROOT_OF_AXIS_ONE)
+def root_of_keys_axis_one(query, key, value, mask=None):
+    return attend(query, key, value, mask, by=key.shape[1] ** 0.5)
+
+
+@scaled.mistake("√ of the query's axis 1", ROOT_OF_AXIS_ONE)
+def root_of_querys_axis_one(query, key, value, mask=None):
+    return attend(query, key, value, mask, by=query.shape[1] ** 0.5)
+
+
+@scaled.mistake("√ of the value's width")
+def root_of_value_width(query, key, value, mask=None):
+    """Your numbers match scores divided by the root of the value's width. The dot product runs over
+    query and key; the values take no part in it."""
+    return attend(query, key, value, mask, by=value.shape[-1] ** 0.5)
+
+
+@scaled.mistake("divided by d_k")
+def divided_by_width(query, key, value, mask=None):
+    """Your numbers match scores divided by d_k itself. Is there a root missing?"""
+    return attend(query, key, value, mask, by=key.shape[-1])
+
+
+@scaled.mistake("multiplied by √d_k")
+def times_root(query, key, value, mask=None):
+    """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
+    operator, or a sign in an exponent, the wrong way round?"""
+    return attend(query, key, value, mask, by=key.shape[-1] ** -0.5)
+
+
+@scaled.mistake("scaled after the softmax")
+def scaled_after_softmax(query, key, value, mask=None):
+    """Your weights match a softmax that is divided by √d_k afterwards, so that rows sum to 1/√d_k.
+    Which of the two comes first, the scale or the softmax?"""
+    weights = attend(query, key, value, mask, by=1.0)[1] / key.shape[-1] ** 0.5
+    return weights @ value, weights
+
+
+@scaled.mistake("softmax over the queries")
+def over_queries(query, key, value, mask=None):
+    """Your weights match a softmax over the queries. Each query shares out its attention over the
+    keys: which axis of the scores are they?"""
+    return attend(query, key, value, mask, dim=-2)
+
+
+@scaled.mistake("softmax axis counted from the front")
+def over_axis_one(query, key, value, mask=None):
+    """Your softmax runs over axis 1. These are the keys only where there is no batch. How do you
+    name the last axis of a tensor, however many there are?"""
+    return attend(query, key, value, mask, dim=1)
+
+
+@scaled.mistake("inverted mask")
+def inverted_mask(query, key, value, mask=None):
+    """You hide what should be seen, and see what should be hidden. Here True means may attend; what
+    does `masked_fill` fill?"""
+    return attend(query, key, value, None if mask is None else ~mask)
+
+
+@scaled.mistake("mask after the softmax")
+def hidden_after_softmax(query, key, value, mask=None):
+    """Your hidden weights are 0, but the rest no longer sums to one: they were hidden after the
+    softmax. What must a score be before the softmax so that its weight is 0?"""
+    weights = attend(query, key, value)[1]
+    weights = weights if mask is None else weights * mask
+    return weights @ value, weights
+
+
+@scaled.mistake("mask ignored")
+def mask_ignored(query, key, value, mask=None):
+    """Your results do not depend on the mask. Where should it act?"""
+    return attend(query, key, value)
+
+
+@scaled.mistake("hidden scores set to 0")
+def hidden_set_to_zero(query, key, value, mask=None):
+    """Your numbers match hidden scores of 0. But exp(0) is 1, so a hidden key still gets weight. Of
+    which number is exp equal to 0?"""
+    return attend(query, key, value, mask, hide=torch.mul)
+
+
+@scaled.mistake("mask added as numbers")
+def mask_added(query, key, value, mask=None):
+    """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score must
+    be minus infinity; the others stay as they are."""
+    return attend(query, key, value, mask, hide=torch.add)
+
+
+@scaled.mistake("mask needs all axes")
+def hidden_by_index(query, key, value, mask=None):
+    """Your function works when the mask has the very shape of the scores and stops when it has
+    fewer axes: indexing with a mask does not broadcast. `masked_fill` and `torch.where` do."""
+
+    def hide(scores, mask):
+        scores[~mask] = -math.inf
+        return scores
+
+    return attend(query, key, value, mask, hide=hide)
+
+
+@scaled.mistake(".T on batches")
+def all_axes_reversed(query, key, value, mask=None):
+    """Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last two
+    should change places, however many there are."""
+    reversed_key = key.permute(*reversed(range(key.dim())))
+    return attend(query, key, value, mask, scores=query @ reversed_key)
+
+
+@scaled.mistake("axes 1 and 2 transposed")
+def axes_one_and_two(query, key, value, mask=None):
+    """You transpose axes 1 and 2. These are the last two only when there are three. Count the axes
+    from the end."""
+    return attend(query, key, value, mask, scores=query @ key.transpose(1, 2))
+
+
+@scaled.mistake("three axes only")
+def three_axes(query, key, value, mask=None):
+    """Your function works for exactly three axes, as `torch.bmm` does. Which product treats the
+    last two axes as matrices and everything before them as a stack?"""
+    return attend(query, key, value, mask, scores=torch.bmm(query, key.mT))
+
+
+@scaled.mistake("reshape for transpose")
+def key_reshaped(query, key, value, mask=None):
+    """The shape fits, but `reshape` and `view` keep the numbers in their old order. Rows become
+    columns with a transpose."""
+    return attend(query, key, value, mask, scores=query @ key.reshape(key.mT.shape))
+
+
+@scaled.mistake("query and key swapped")
+def query_and_key_swapped(query, key, value, mask=None):
+    """You score keys against queries. Rows of the scores belong to the queries: their shape is
+    (..., T, S)."""
+    return attend(key, query, value, mask)
+
+
+@scaled.mistake("query used as key")
+def query_for_key(query, key, value, mask=None):
+    """You compare the queries with themselves. Compare each query with the keys."""
+    return attend(query, query, value, mask)
+
+
+@scaled.mistake("key used as value")
+def key_for_value(query, key, value, mask=None):
+    """Your output is a weighted sum of the keys. What the weights weigh are the values."""
+    return attend(query, key, key, mask)
+
+
+@scaled.mistake("value width assumed = key width")
+def value_as_wide_as_key(query, key, value, mask=None):
+    """Your function works only where the values are as wide as the keys. The output is (..., T,
+    d_v): where does your code use the width of query or key for it?"""
+    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
+    return output.reshape(query.shape), weights
+
+
+@scaled.mistake("as many keys as queries assumed")
+def as_many_keys_as_queries(query, key, value, mask=None):
+    """Your function works only where T = S. The weights are (..., T, S): where does your code take
+    one length for the other?"""
+    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
+    return output, weights.reshape(*query.shape[:-1], query.shape[-2])
+
+
+@scaled.mistake("sentences of a batch mixed")
+def one_long_sentence(query, key, value, mask=None):
+    """Your words attend to words of other sentences: the leading axes were flattened into one long
+    sentence. They stay apart."""
+    flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
+    output, weights = attention.scaled_dot_product_attention(*flat, mask)
+    return output.reshape(*query.shape[:-1], -1), weights
+
+
+@scaled.mistake("scores returned for weights")
+def scores_for_weights(query, key, value, mask=None):
+    """The output is right, but the second result holds the scores. Return what comes out of the
+    softmax."""
+    return attend(query, key, value, mask)[0], scaled_scores(query, key)
+
+
+@scaled.mistake("results in the wrong order")
+def swapped_results(query, key, value, mask=None):
+    """You return the weights first. The course returns the output first, the weights second."""
+    return attend(query, key, value, mask)[::-1]
+
+
+@scaled.mistake("output returned without the weights")
+def output_alone(query, key, value, mask=None):
+    """The output is right, but it comes alone. The weights are asked for, too."""
+    return attend(query, key, value, mask)[0]
+
+
+def of_words(wrong: Callable[..., Any]) -> Callable[..., Any]:
+    """The same mistake in NumPy, with queries, keys and values made from words."""
+
+    def answer(X: np.ndarray, *maps: np.ndarray) -> Any:
+        results = wrong(*(torch.from_numpy(X @ item) for item in maps))
+        if isinstance(results, Tensor):
+            return results.numpy()
+        return tuple(item.numpy() for item in results)
+
+    return answer
+
+
+in_numpy.inherit(
+    scaled, of_words,
+    overflow, not_scaled, divided_by_width, times_root, scaled_after_softmax, root_of_value_width,
+    scores_for_weights, swapped_results, output_alone,
 )  # fmt: skip
 
 ASSIGNMENT = Assignment(
-    name="a3_scaled_dot_product_attention",
-    parts=(stable_softmax, numpy_self_attention, scaled_dot_product_attention),
-    barred=(
-        "scaled_dot_product_attention", "_scaled_dot_product_attention", "MultiheadAttention",
-        "multi_head_attention_forward",
-    ),
-)  # fmt: skip
+    "a3_scaled_dot_product_attention", parts=(stable, in_numpy, scaled), barred=ATTENTION
+)

@@ -7,10 +7,10 @@ import sys
 import pytest
 import torch
 
-from autograder.check import Part
-from autograder.checks import known, load
-from autograder.probe import answer
-from autograder.verdict import decide, seed_of
+from autograder.checks import allowed_modules, known, load
+from autograder.probe.probe import answer
+from autograder.verdict.check import Part
+from autograder.verdict.decide import decide, seed_of
 from tests.sample_class import SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
@@ -51,7 +51,16 @@ def verdict_on(assignment: str, part: Part, code, cells=("",), **namespace):
 
 def test_points_are_those_of_the_course():
     found = {name: sum(part.points for part in load(name).parts) for name in known()}
-    assert found == {name: POINTS[name] for name in known()}
+    assert {name: found[name] for name in POINTS} == POINTS
+
+
+@pytest.mark.parametrize("assignment", known())
+def test_allowed_modules_are_read_as_they_would_be_imported(assignment):
+    assert allowed_modules(assignment) == load(assignment).allowed_modules
+
+
+def test_an_unknown_assignment_may_import_what_all_may():
+    assert allowed_modules("a99_nonsense") == ("course_utils.signoff",)
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
@@ -169,6 +178,12 @@ def test_seeds_differ_by_submission_and_repeat():
     assert seed_of("a2", ["x = 1"]) != seed_of("a2", ["x = 2"])
 
 
+def test_who_does_not_know_the_secret_cannot_tell_the_inputs():
+    seeds = {seed_of("a2", ["x = 1"], secret) for secret in ("", "one", "another")}
+    assert len(seeds) == 3
+    assert seed_of("a2", ["x = 1"], "one") in seeds
+
+
 def test_an_error_in_an_earlier_part_is_not_charged_again():
     assignment = load("a2_self_attention")
     part = assignment.part("basic_self_attention")
@@ -218,7 +233,7 @@ def test_a_typing_error_is_shown_with_its_line():
 
 @pytest.mark.parametrize("lie", [b"", b"junk", "short"])
 def test_answers_that_are_no_answers_earn_nothing(lie):
-    from autograder.wire import encode
+    from autograder.probe.wire import encode
 
     assignment = load("a2_self_attention")
     part = assignment.part("attention_weights")
@@ -229,7 +244,7 @@ def test_answers_that_are_no_answers_earn_nothing(lie):
 PROBE_PROCESS = """
 import sys
 import torch
-from autograder.probe import answer
+from autograder.probe.probe import answer
 namespace = {"torch": torch}
 exec(sys.argv[1], namespace)
 sys.stdout.buffer.write(answer(sys.stdin.buffer.read(), namespace))

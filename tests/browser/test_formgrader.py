@@ -1,16 +1,14 @@
 """What an instructor sees: the class in nbgrader's formgrader, and the feedback pages."""
 
 import dataclasses
-import shutil
 import sqlite3
 import time
 
 import nbformat
 
-from autograder.classroom import grade_class
 from tests.browser.conftest import SCREENSHOTS, TOKEN
 from tests.browser.test_jupyterlab import find
-from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS
+from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS, grade, hand_in
 
 WRITTEN, QUESTION = "a7_dropout_and_layer_norm", "rows_after_dropout"
 ACTS = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"
@@ -42,18 +40,13 @@ def test_the_feedback_page_says_what_went_wrong(browser, course, rows):
 
 def hand_in_an_essay(course):
     """One submission of the assignment with a written question; it tries to act on its reader."""
-    (course / "solutions" / WRITTEN).mkdir(parents=True)
-    shutil.copy(ROOT / "nbgrader_config.py", course)
-    shutil.copy(ROOT / f"solutions/{WRITTEN}/{WRITTEN}.ipynb", course / "solutions" / WRITTEN)
     notebook = nbformat.read(ROOT / f"exercises/{WRITTEN}/{WRITTEN}.ipynb", as_version=4)
     for cell in notebook.cells:
         if cell.metadata.get("nbgrader", {}).get("grade_id") == QUESTION:
             cell.source = f"The kept weights grow, so a row sums to 1 on average only. {ACTS}"
     show = f"from IPython.display import HTML\nHTML({ACTS!r})"
     notebook.cells.append(nbformat.v4.new_code_cell(show, id="own"))
-    target = course / "submitted" / "ada" / WRITTEN
-    target.mkdir(parents=True)
-    nbformat.write(notebook, target / f"{WRITTEN}.ipynb")
+    hand_in(course, {"ada": notebook}, WRITTEN)
 
 
 def manual_score(course):
@@ -66,12 +59,12 @@ def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path)
     course = tmp_path / "course"
     hand_in_an_essay(course)
 
-    def grade(**changes):
+    def graded(**changes):
         settings = dataclasses.replace(SETTINGS, **changes)
-        (row,) = grade_class(course, WRITTEN, lambda *_: None, settings=settings)
+        (row,) = grade(course, settings=settings, assignment=WRITTEN)
         return row
 
-    before = grade()
+    before = graded()
     assert before.needs_person and QUESTION in " ".join(before.reasons)
 
     address = serve(["-m", "jupyterlab"], course)
@@ -90,7 +83,7 @@ def test_a_grade_given_by_hand_outlives_the_next_batch(browser, serve, tmp_path)
     browser.save_screenshot(str(SCREENSHOTS / "formgrader_manual.png"))
     assert manual_score(course)[0] == 1.5
 
-    after = grade(again=True)
+    after = graded(again=True)
     assert manual_score(course)[0] == 1.5
     assert after.points == before.points + 1.5
     assert browser.title != "owned"

@@ -1,22 +1,24 @@
 """What stands in lectures/, solutions/ and exercises/ is what the sources say."""
 
-import importlib.util
 import json
+import re
+import shutil
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import jupytext
 import nbformat
 import pytest
 
+from autograder.verdict.check import Assignment
 from tests.sample_class import ROOT
 
-specification = importlib.util.spec_from_file_location("build", ROOT / "sources" / "build.py")
-build = importlib.util.module_from_spec(specification)
-sys.modules["build"] = build
-specification.loader.exec_module(build)
+sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
+build, cell_tags = import_module("build"), import_module("cell_tags")
 
-LECTURES = sorted((ROOT / "sources" / "lectures").glob("*.py"))
-EXERCISES = sorted((ROOT / "sources" / "exercises").glob("*.py"))
+LECTURES = build.in_order((ROOT / "sources" / "lectures").glob("*.py"))
+EXERCISES = build.in_order((ROOT / "sources" / "exercises").glob("*.py"))
 
 
 def without_outputs(notebook):
@@ -129,6 +131,9 @@ WHOLE = "".join((SOLUTION + TEST + CHECK).format(name) for name in NAMES)
         (SOLUTION.format("attention_weights") + WHOLE, "grade_id 'attention_weights' stands already"),
         (TEST.format("attention_weights") + WHOLE, "stands before its solution"),
         (CHECK.format("attention_weights") + WHOLE, "stands before its solution"),
+        (WHOLE.replace(TEST.format("self_attention") + CHECK.format("self_attention"),
+                       CHECK.format("self_attention") + TEST.format("self_attention")),
+         "the check of 'self_attention' stands before its test"),
         (WHOLE.replace(CHECK.format("self_attention"), "", 1), "no cell 'check_self_attention'"),
         (WHOLE + SOLUTION.format("extra") + CHECK.format("extra"), "has no part 'extra'"),
         (WHOLE.replace("def attention_weights", "def weights", 1), "does not define"),
@@ -194,9 +199,149 @@ def test_ids_are_readable_unique_and_repeat(tmp_path):
     assert ids[1:4] == ["attention_weights", "test_attention_weights", "check_attention_weights"]
 
 
-def test_the_course_has_a_hundred_points():
-    points = 0.0
-    for path in (ROOT / "solutions").glob("*/*.ipynb"):
-        for cell in nbformat.read(path, as_version=4).cells:
-            points += cell.metadata.get("nbgrader", {}).get("points", 0)
-    assert points == 100
+def points_in(notebook):
+    return sum(cell.metadata.get("nbgrader", {}).get("points", 0) for cell in notebook.cells)
+
+
+def test_the_points_of_the_tables_are_those_of_the_notebooks():
+    points = {
+        path.stem: points_in(nbformat.read(path, as_version=4))
+        for path in (ROOT / "solutions").glob("*/*.ipynb")
+    }
+    _, rows = build.course_rows([], build.exercise_sources())
+    said = [float(row.split("|")[3]) for row in rows[2:]]
+    assert said == [*(points[path.stem] for path in EXERCISES), sum(points.values())]
+
+
+def test_the_last_row_of_a_table_is_the_sum_of_the_others():
+    lectures, exercises = build.course_rows(build.lecture_sources(), build.exercise_sources())
+    for rows in (lectures, exercises):
+        minutes = [int(row.split("|")[-2]) for row in rows[2:]]
+        assert minutes[-1] == sum(minutes[:-1]) > 0
+
+
+TABLE = """# %% [markdown]
+# | part | what you write | points |
+# |---|---|--:|
+# | 1 | `attention_weights` | 3 |
+# | 2 | `basic_self_attention` | 2 |
+# | 3 | `self_attention` | 3 |
+# | 4 | `is_permutation_equivariant` | 2 |
+# | 5 | an answer in words | 2 |
+#
+# It is | not part of | the table: 17 points.
+
+"""
+
+
+def built_with(table, tmp_path):
+    path = tmp_path / "a2_self_attention.py"
+    path.write_text(HEADER + table + WHOLE + WRITTEN, encoding="utf-8")
+    return build.build_solution(build.read_source(path))
+
+
+def test_points_in_the_text_are_those_of_the_checks(tmp_path):
+    assert points_in(built_with(TABLE, tmp_path)) == 12
+
+
+@pytest.mark.parametrize(
+    ("true", "false"),
+    [
+        ("`self_attention` | 3", "`self_attention` | 4"),
+        ("`self_attention`", "`cross_attention`"),
+        ("words | 2", "words | 2.5"),
+        ("# | 5 | an answer in words | 2 |\n", ""),
+    ],
+)
+def test_points_in_the_text_that_are_wrong_are_refused(tmp_path, true, false):
+    with pytest.raises(build.BuildError, match=r"a table says 3 for attention_weights, .* give 3 "):
+        built_with(TABLE.replace(true, false, 1), tmp_path)
+
+
+def test_a10_comes_after_a9_and_10_after_09():
+    names = ["a10_x", "a1_x", "a9_x", "a2_x"]
+    assert [path.stem for path in build.in_order(map(Path, names))] == [
+        "a1_x", "a2_x", "a9_x", "a10_x",
+    ]  # fmt: skip
+    assert [path.stem for path in build.in_order([Path("10_x"), Path("09_x")])] == ["09_x", "10_x"]
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """A course of two assignments, with a1 and a10 for what their names have in common."""
+    for name in ("README.md", "nbgrader_config.py"):
+        shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / "sources" / "lectures").mkdir(parents=True)
+    (tmp_path / "sources" / "exercises").mkdir()
+    for name in ("a1_rnn_attention", "a10_rnn_attention"):
+        text = (ROOT / "sources" / "exercises" / "a1_rnn_attention.py").read_text(encoding="utf-8")
+        (tmp_path / "sources" / "exercises" / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(build, "ROOT", tmp_path)
+    return tmp_path
+
+
+def lend_checks(monkeypatch):
+    """a10 gets the checks of a1, under its own name."""
+    checks = cell_tags.checks_of
+
+    def lent(assignment):
+        return Assignment(assignment, parts=checks("a1_rnn_attention").parts)
+
+    monkeypatch.setattr(build, "checks_of", lent)
+
+
+@pytest.mark.parametrize("name", ["a1_rnn_attention", "a10_rnn_attention"])
+def test_one_name_builds_that_one_only(course, monkeypatch, name):
+    lend_checks(monkeypatch)
+    build.build([name])
+    for folder in ("solutions", "exercises"):
+        assert [path.name for path in (course / folder).iterdir()] == [name]
+        assert [path.name for path in (course / folder / name).iterdir()] == [f"{name}.ipynb"]
+    rows = re.findall(r"exercises/(\w+)/", (course / "course_map.md").read_text(encoding="utf-8"))
+    assert rows == ["a1_rnn_attention", "a10_rnn_attention"]
+    assert rows == re.findall(r"exercises/(\w+)/\1", (course / "README.md").read_text("utf-8"))
+    assert f'grade("{name}", "annotations")' in (
+        course / "solutions" / name / f"{name}.ipynb"
+    ).read_text(encoding="utf-8").replace('\\"', '"')
+
+
+def test_an_assignment_without_checks_says_which_file_is_missing(course):
+    with pytest.raises(build.BuildError) as stopped:
+        build.build([])
+    for words in (
+        "autograder/checks/a10_rnn_attention.py, and there is no such file",
+        'ASSIGNMENT = Assignment("a10_rnn_attention"',
+        "CONTRIBUTING.md",
+    ):
+        assert words in str(stopped.value)
+    assert not (course / "solutions").exists(), "it should be said before anything is built"
+
+
+def test_checks_without_an_assignment_of_that_name_are_refused(monkeypatch):
+    monkeypatch.setattr(cell_tags, "load", lambda _name: Assignment("a3_masks", parts=()))
+    with pytest.raises(build.BuildError, match=r"is called 'a3_masks'. Call it 'a4_masks'"):
+        cell_tags.checks_of("a4_masks")
+
+    def without(name):
+        raise AttributeError(f"module 'autograder.checks.{name}' has no attribute 'ASSIGNMENT'")
+
+    monkeypatch.setattr(cell_tags, "load", without)
+    with pytest.raises(build.BuildError, match=r"a4_masks.py has no ASSIGNMENT. End it with"):
+        cell_tags.checks_of("a4_masks")
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"), [("exercises", "masks"), ("exercises", "a0_masks"), ("lectures", "9_x")]
+)
+def test_a_name_without_its_place_in_the_course_is_refused(course, folder, name):
+    path = course / "sources" / folder / f"{name}.py"
+    path.write_text(HEADER, encoding="utf-8")
+    with pytest.raises(build.BuildError, match=f"sources/{folder}/{name}.py: the name does not"):
+        build.build([])
+
+
+def test_minutes_are_a_number(tmp_path):
+    path = tmp_path / "a2_self_attention.py"
+    path.write_text(HEADER.replace("minutes: 1", "minutes: an hour"), encoding="utf-8")
+    with pytest.raises(build.BuildError, match=r"'an hour'. The course map adds up minutes"):
+        build.read_source(path)

@@ -11,12 +11,14 @@ PAGE = (ROOT / "sources/COVERAGE.md").read_text(encoding="utf-8")
 LINK = re.compile(r"\[([^\]]+)\]\(\.\./lectures/(\w+)\.ipynb#([^)\s]+)\)")
 LINKS = LINK.findall(PAGE)
 LECTURES = {path.stem: path for path in sorted((ROOT / "sources/lectures").glob("*.py"))}
-ASSIGNMENTS = {path.stem[:2]: path for path in sorted((ROOT / "sources/exercises").glob("*.py"))}
+ASSIGNMENTS = {
+    path.stem.partition("_")[0]: path for path in sorted((ROOT / "sources/exercises").glob("*.py"))
+}
 
 
 def labels_by_anchor(path):
     """Each heading's anchor, as JupyterLab makes it, and the label of a link to it."""
-    lecture, section, labels = int(path.stem[:2]), "", {}
+    lecture, section, labels = int(path.stem.partition("_")[0]), "", {}
     for cell in jupytext.read(path, fmt="py:percent").cells:
         if cell.cell_type != "markdown":
             continue

@@ -9,14 +9,19 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import nbformat
 from nbformat import NotebookNode
 
-from autograder import sandbox
-from autograder.classroom import Settings
+from autograder.batch.classroom import grade_class
+from autograder.batch.course import course_secret
+from autograder.batch.engine import engine_for
+from autograder.batch.record import Row
+from autograder.batch.settings import Settings
+from autograder.checks import allowed_modules
+from autograder.kernels import sandbox
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = Path(__file__).parent / "submissions"
@@ -74,19 +79,60 @@ ACCIDENTS: dict[str, Callable[[NotebookNode], None]] = {
 }
 
 
-def hand_in(course: Path) -> None:
-    """Make a course folder with every student's submission in nbgrader's layout."""
-    course.mkdir(parents=True, exist_ok=True)
+def submission(student: str) -> NotebookNode | str:
+    """What a student of the sample class hands in: a notebook, or what is none."""
+    path = SUBMISSIONS / f"{student}.py"
+    if student == "not_json":
+        return path.read_text(encoding="utf-8")
+    notebook = filled_in(answers_in(path))
+    ACCIDENTS.get(student, lambda _notebook: None)(notebook)
+    return notebook
+
+
+def whole_class() -> dict[str, NotebookNode | str]:
+    """What every student hands in."""
+    return {path.stem: submission(path.stem) for path in sorted(SUBMISSIONS.glob("*.py"))}
+
+
+def new_course(course: Path, assignment: str = ASSIGNMENT) -> None:
+    """Make a course folder in which nothing has been handed in."""
+    (course / "solutions" / assignment).mkdir(parents=True)
     shutil.copy(ROOT / "nbgrader_config.py", course)
-    solution = f"{ASSIGNMENT}/{ASSIGNMENT}.ipynb"
-    (course / "solutions" / ASSIGNMENT).mkdir(parents=True)
-    shutil.copy(ROOT / "solutions" / solution, course / "solutions" / solution)
-    for path in sorted(SUBMISSIONS.glob("*.py")):
-        target = course / "submitted" / path.stem / solution
-        target.parent.mkdir(parents=True)
-        if path.stem == "not_json":
-            shutil.copy(path, target)
-            continue
-        notebook = filled_in(answers_in(path))
-        ACCIDENTS.get(path.stem, lambda _notebook: None)(notebook)
-        nbformat.write(notebook, target)
+    solution = f"solutions/{assignment}/{assignment}.ipynb"
+    shutil.copy(ROOT / solution, course / solution)
+
+
+def hand_in(
+    course: Path, notebooks: Mapping[str, NotebookNode | str], assignment: str = ASSIGNMENT
+) -> None:
+    """Put what students hand in into a course folder, in nbgrader's layout; made if there is none."""
+    if not (course / "nbgrader_config.py").exists():
+        new_course(course, assignment)
+    for student, notebook in notebooks.items():
+        text = notebook if isinstance(notebook, str) else nbformat.writes(notebook)
+        place_for(course, student, assignment).write_text(text, encoding="utf-8")
+
+
+def same_inputs(course: Path, other: Path) -> None:
+    """Let the checks draw in another course folder the inputs that they draw in this one."""
+    (other / "grading").mkdir(exist_ok=True)
+    (other / "grading" / "secret").write_text(course_secret(course), encoding="ascii")
+
+
+def place_for(course: Path, student: str, assignment: str = ASSIGNMENT) -> Path:
+    """Where a student's notebook belongs, its folder made."""
+    folder = course / "submitted" / student / assignment
+    folder.mkdir(parents=True)
+    return folder / f"{assignment}.ipynb"
+
+
+def grade(
+    course: Path,
+    students: Sequence[str] = (),
+    settings: Settings = SETTINGS,
+    assignment: str = ASSIGNMENT,
+    progress: Callable[[int, int, str], None] = lambda *_: None,
+) -> list[Row]:
+    """Grade a class as the command line does."""
+    with engine_for(settings, allowed_modules(assignment)) as engine:
+        return grade_class(course, assignment, progress, students, settings, engine)

@@ -1,8 +1,15 @@
 """A reader works on copies that no update of the course overwrites."""
 
 import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from jupyterlab.labapp import LabApp
 
 from tests.sample_class import ROOT
 
@@ -59,3 +66,60 @@ def test_a_renamed_copy_makes_room_for_the_new_one(course, tmp_path):
     assert lab.prepare_workspace(course, workspace) == []
     assert (workspace / "lectures/01.ipynb").read_text() == "second"
     assert (workspace / "lectures/01_mine.ipynb").read_text() == "first lectures/01.ipynb"
+
+
+PLUGINS = {
+    f"@jupyter/nbgrader:{name}"
+    for name in ("assignment-list", "course-list", "create-assignment", "formgrader", "menu")
+}
+
+
+def settings_of(author):
+    """Plugins of JupyterLab that are off, and extensions of the server that are on."""
+    asks = (
+        "import json\n"
+        "from jupyter_core.paths import jupyter_config_path\n"
+        "from jupyter_server.extension.config import ExtensionConfigManager\n"
+        "from jupyterlab_server.config import get_page_config\n"
+        "off = get_page_config([])['disabledExtensions']\n"
+        "manager = ExtensionConfigManager(read_config_path=jupyter_config_path())\n"
+        "on = manager.get_jpserver_extensions()\n"
+        "print(json.dumps([off, [name for name in on if on[name]]]))\n"
+    )
+    environment = {**os.environ, "JUPYTER_CONFIG_PATH": lab.config_path(author)}
+    done = subprocess.run(
+        [sys.executable, "-c", asks], env=environment, capture_output=True, text=True, check=True
+    )
+    return json.loads(done.stdout)
+
+
+def test_readers_can_validate_but_see_no_menu_for_instructors():
+    off, on = settings_of(author=False)
+    assert set(off) >= PLUGINS
+    extensions = {name.rpartition(".")[2] for name in on if name.startswith("nbgrader")}
+    assert extensions == {"validate_assignment"}
+
+
+def test_authors_have_all_of_nbgrader():
+    off, on = settings_of(author=True)
+    assert not PLUGINS & set(off)
+    assert "nbgrader.server_extensions.formgrader" in on
+
+
+def test_what_readers_do_not_see_is_what_nbgrader_calls_it():
+    folder = Path(sys.prefix, "share/jupyter/labextensions/@jupyter/nbgrader/static")
+    code = "".join(path.read_text(encoding="utf-8") for path in folder.glob("*.js"))
+    there = set(re.findall(r'"(@jupyter/nbgrader:[\w-]+)"', code))
+    assert there == PLUGINS | {"@jupyter/nbgrader:validate-assignment"}
+
+
+def test_an_author_does_not_reopen_the_tabs_of_a_reader(tmp_path):
+    def opened(author, folder):
+        told = (flag.removeprefix("--LabApp.").split("=") for flag in lab.flags_for(folder, author))
+        return dict(told)
+
+    reader, author = opened(False, tmp_path / "workspace"), opened(True, tmp_path)
+    assert reader["workspaces_dir"].startswith(f"{tmp_path}/workspace/")
+    assert author["workspaces_dir"].startswith(f"{tmp_path}/.")
+    assert "user_settings_dir" in author.keys() - reader.keys()
+    assert {"workspaces_dir", "user_settings_dir"} <= set(LabApp.class_trait_names(config=True))

@@ -1,6 +1,9 @@
 """The set-up says in words what is missing, and does nothing when nothing changed."""
 
 import importlib.util
+import os
+import shutil
+import subprocess
 import sys
 from collections import namedtuple
 
@@ -26,6 +29,22 @@ def ready(set_up):
     set_up.environment_python().parent.mkdir(parents=True)
     set_up.environment_python().touch()
     set_up.STAMP.write_text(set_up.fingerprint())
+
+
+def program(path, *lines):
+    """A program that does what these lines of shell say."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return path
+
+
+def working(set_up, *pip_install):
+    """An environment whose Python starts, with these lines for what installing prints and returns."""
+    ready(set_up)
+    python = set_up.environment_python()
+    program(python, 'case "$*" in *" install "*) ;; *) exit 0 ;; esac', *pip_install)
+    (set_up.ROOT / "requirements.lock").write_text("numpy==2.1\n")
 
 
 def test_nothing_is_done_when_nothing_changed(set_up, monkeypatch):
@@ -91,3 +110,96 @@ def test_failures_that_people_meet_are_explained(set_up, capsys, output, message
     said = capsys.readouterr()
     assert message in said.err
     assert output in said.err
+
+
+def test_an_environment_that_works_is_changed_in_place(set_up, monkeypatch):
+    working(set_up)
+    commands = []
+    monkeypatch.setattr(set_up, "run", lambda arguments, doing: commands.append(arguments))
+    set_up.main()
+    assert [command[1:4] for command in commands] == [["-m", "pip", "install"]] * 2
+    assert set_up.STAMP.read_text().strip() == set_up.fingerprint()
+
+
+def test_without_a_network_the_course_goes_on_with_what_is_installed(set_up, capsys):
+    working(set_up, "echo Temporary failure in name resolution; exit 1")
+    before = set_up.STAMP.read_text()
+    with pytest.raises(SystemExit) as ended:
+        set_up.main()
+    assert ended.value.code == 0
+    said = capsys.readouterr()
+    assert "Going on with those that are installed" in said.out
+    assert said.err == ""
+    assert set_up.STAMP.read_text() == before, "the next start should try again"
+
+
+def test_an_environment_that_is_half_changed_is_not_started_with(set_up, capsys):
+    working(set_up, "echo Installing collected packages: numpy; echo Connection refused; exit 1")
+    with pytest.raises(SystemExit) as ended:
+        set_up.main()
+    assert ended.value.code == 1
+    assert "could not be reached" in capsys.readouterr().err
+    assert not set_up.STAMP.exists()
+
+
+def test_a_linked_environment_belongs_to_somebody_else(set_up, tmp_path, monkeypatch):
+    theirs = tmp_path / "theirs"
+    theirs.mkdir()
+    set_up.ENVIRONMENT.symlink_to(theirs)
+    monkeypatch.setattr(set_up, "run", lambda *_: pytest.fail("changed somebody else's packages"))
+    set_up.main()
+    assert list(theirs.iterdir()) == []
+
+
+def test_a_newer_python_that_does_not_start_is_passed_over(set_up, tmp_path, monkeypatch):
+    broken = program(tmp_path / "python3.13", "echo not chosen in pyenv >&2; exit 127")
+    works = program(tmp_path / "python3.12", "exit 0")
+    started = []
+    monkeypatch.setattr(sys, "version_info", (3, 8, 2))
+    monkeypatch.setattr(
+        set_up.shutil, "which", {"python3.13": str(broken), "python3.12": str(works)}.get
+    )
+    monkeypatch.setattr(set_up.os, "execv", lambda path, _arguments: started.append(path))
+    with pytest.raises(SystemExit):  # only because execv returns here
+        set_up.use_new_enough_python()
+    assert started[:1] == [str(works)]
+
+
+def start(tmp_path, *python):
+    """Run tools/set_up.sh where PATH has only the programs of a folder, and set_up.py is a stand-in."""
+    (tmp_path / "tools").mkdir()
+    shutil.copy(ROOT / "tools" / "set_up.sh", tmp_path / "tools" / "set_up.sh")
+    (tmp_path / "tools" / "set_up.py").touch()
+    (tmp_path / "bin").mkdir(exist_ok=True)
+    (tmp_path / "bin" / "dirname").symlink_to(shutil.which("dirname"))
+    return subprocess.run(
+        [shutil.which("sh"), tmp_path / "tools" / "set_up.sh", *python],
+        env={**os.environ, "PATH": str(tmp_path / "bin")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+SHIM = "echo pyenv: python3: command not found >&2; exit 127"
+TELLS = 'case "$*" in *set_up.py) echo "set up with ${0##*/}" ;; esac'
+
+
+def test_a_shim_that_cannot_run_is_no_python(tmp_path):
+    program(tmp_path / "bin" / "python3", SHIM)
+    program(tmp_path / "bin" / "python3.12", TELLS)
+    assert start(tmp_path).stdout == "set up with python3.12\n"
+
+
+def test_the_python_that_was_asked_for_is_taken(tmp_path):
+    program(tmp_path / "bin" / "python3", SHIM)
+    mine = program(tmp_path / "mine" / "python", TELLS)
+    assert start(tmp_path, mine).stdout == "set up with python\n"
+
+
+def test_where_no_python_starts_it_is_said_what_to_do(tmp_path):
+    program(tmp_path / "bin" / "python3", SHIM)
+    done = start(tmp_path)
+    assert done.returncode == 1
+    for words in ("3.11 or newer; tried python3 ", "command not found", "pyenv local", "PYTHON=/"):
+        assert words in done.stderr

@@ -134,6 +134,13 @@ def causal_up_to_three(size):
 
 
 @BANK.wrong("causal_mask")
+def causal_with_positions_in_bytes(size):
+    # right up to 128 positions; the next would be -128
+    position = torch.arange(size).to(torch.int8)
+    return position[None, :] <= position[:, None]
+
+
+@BANK.wrong("causal_mask")
 def causal_that_forgets_the_distant_past(size):
     position = torch.arange(size)
     distance = position[:, None] - position[None, :]

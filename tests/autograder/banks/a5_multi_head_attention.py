@@ -288,15 +288,18 @@ class FourMaps(nn.Module):
             return scores.softmax(-1)
         return scores.masked_fill(~mask, -torch.inf).softmax(-1).masked_fill(~mask, 0)
 
-    def forward(self, query, key, value, mask=None):
+    def contexts_and_weights(self, query, key, value, mask):
         q, k, v = (
             self.heads(self.w_q(query)),
             self.heads(self.w_k(key)),
             self.heads(self.w_v(value)),
         )
         weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
-        context = (weights @ v).transpose(1, 2).reshape(query.shape)
-        return self.w_o(context), weights
+        return weights @ v, weights
+
+    def forward(self, query, key, value, mask=None):
+        contexts, weights = self.contexts_and_weights(query, key, value, mask)
+        return self.w_o(contexts.transpose(1, 2).reshape(query.shape)), weights
 
 
 @BANK.right("MultiHeadAttention")
@@ -500,13 +503,8 @@ class KeepsTheContextsOfEarlierCalls(FourMaps):
         self.contexts = []
 
     def forward(self, query, key, value, mask=None):
-        q, k, v = (
-            self.heads(self.w_q(query)),
-            self.heads(self.w_k(key)),
-            self.heads(self.w_v(value)),
-        )
-        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
-        self.contexts.extend((weights @ v).unbind(1))
+        contexts, weights = self.contexts_and_weights(query, key, value, mask)
+        self.contexts.extend(contexts.unbind(1))
         return self.w_o(torch.cat(self.contexts, dim=-1)), weights
 
 

@@ -203,7 +203,7 @@ def table_of_another_base(length, d_model):
     return table_by_exp_and_log(length, d_model, base=1000.0)
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", named="degrees for radians")
 def table_in_degrees(length, d_model):
     angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
     angles = torch.deg2rad(angles)

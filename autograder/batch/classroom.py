@@ -1,0 +1,275 @@
+"""Grade a class: many submissions side by side, each behind walls, and lose none of them.
+
+nbgrader's folders and gradebook stay the truth: what is written here, the formgrader shows,
+``nbgrader export`` exports, and ``nbgrader generate_feedback`` turns into pages.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import itertools
+import logging
+import os
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import nbformat
+from filelock import FileLock, Timeout
+from nbgrader.api import Gradebook, InvalidEntry
+from nbgrader.apps import NbGraderAPI
+from sqlalchemy.exc import OperationalError
+
+from autograder.batch.course import course_secret, open_assignment
+from autograder.batch.local import Local
+from autograder.batch.record import Recorder, Row
+from autograder.batch.run import run_jobs
+from autograder.batch.settings import Settings
+from autograder.batch.task import Engine
+from autograder.checks import allowed_modules
+from autograder.errors import CourseError
+from autograder.files import cut, digest_of, printable
+from autograder.kernels import sandbox
+from autograder.notebook.handed_in import Unreadable, read_folder
+from autograder.notebook.intake import released_cells
+from autograder.notebook.work import Job, Result
+
+
+def grade_class(
+    course: Path,
+    assignment: str,
+    progress: Callable[[int, int, str], None],
+    students: Sequence[str],
+    settings: Settings,
+    engine: Engine,
+) -> list[Row]:
+    """Grade every submission of an assignment, record it, and write feedback pages.
+
+    What was interrupted is taken up where it was; what has not changed is not graded again.
+
+    Args:
+        course: folder with nbgrader_config.py, solutions/ and submitted/.
+        assignment: the assignment's id.
+        progress: told (done, of, what) after each submission, then after each feedback page.
+        students: grade only these; all if empty.
+        settings: how to run them.
+        engine: what runs them, as `engine_for` opens it.
+
+    Returns:
+        one row per student, in alphabetical order, broken submissions among them.
+
+    Raises:
+        CourseError: no such course folder, assignment or student, or nothing was submitted.
+        EngineError: nothing can be run.
+        sandbox.SandboxError: full isolation is asked for and unavailable on this machine.
+    """
+    api = open_assignment(course, assignment)
+    submitted = _submitted(course, assignment)
+    for student in students:
+        if student not in submitted:
+            raise CourseError(
+                f"no submission of '{student}' for {assignment}. There are: {', '.join(submitted)}."
+            )
+    students = [student for student in submitted if student in (students or submitted)]
+    kept = course / "grading" / assignment
+    kept.mkdir(parents=True, exist_ok=True)
+    with _only_one(kept / "lock"), _logged(kept / "log.txt"), _nothing_lost(api.coursedir.db_url):
+        _release(api, assignment, kept / "log.txt")
+        with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
+            released = released_cells(gradebook, assignment, assignment)
+            recorder = Recorder(api, course, assignment, gradebook, kept, settings)
+
+            whole = Job(
+                assignment=assignment,
+                notebook="",
+                released=tuple(released),
+                isolation=settings.isolation,
+                limits=settings.limits,
+                modules=allowed_modules(assignment),
+                secret=course_secret(course),
+                own_text=own_text(course / api.coursedir.source_directory, assignment),
+            )
+
+            def jobs() -> Iterator[tuple[str, Job | Result]]:
+                for student in students:
+                    folder = course / "submitted" / student / assignment
+                    try:
+                        yield student, _job(folder, whole)
+                    except Unreadable as problem:
+                        yield student, Result(str(problem))
+                    except Exception as error:  # noqa: BLE001 (one student's folder stops nobody)
+                        reason = (
+                            f"what was handed in cannot be read: {type(error).__name__}: {error}"
+                        )
+                        yield student, Result(cut(reason))
+
+            def tell(student: str, key: str, result: Result) -> None:
+                recorder.take(student, key, result)
+                progress(len(recorder.rows), len(students), student)
+
+            run_jobs(jobs(), kept, engine, tell, settings.again)
+        if settings.feedback:
+            write_feedback(recorder, settings, engine, progress)
+    return [recorder.rows[student] for student in students]
+
+
+def write_feedback(
+    recorder: Recorder,
+    settings: Settings,
+    engine: Engine,
+    progress: Callable[[int, int, str], None],
+) -> None:
+    """Make feedback pages for what is new, and for those that lack one, side by side."""
+    students = recorder.without_feedback()
+    if not students:
+        return
+    count = itertools.count(1)
+
+    def done(student: str, written: bool) -> None:
+        recorder.take_feedback(student, written)
+        progress(next(count), len(students), f"feedback of {student}")
+
+    with contextlib.ExitStack() as stack:
+        if isinstance(engine, Local):
+            local = engine
+        else:  # pages are made beside the gradebook
+            local = stack.enter_context(contextlib.closing(Local(settings.workers, sandbox.NONE)))
+        local.write_feedback(recorder.course, recorder.assignment, students, done)
+
+
+def _submitted(course: Path, assignment: str) -> list[str]:
+    folders = (course / "submitted").glob("*")
+    # also where it is a link to nothing
+    students = sorted(path.name for path in folders if os.path.lexists(path / assignment))
+    if not students:
+        raise CourseError(
+            f"nothing to grade: no folder matches {course / 'submitted'}/STUDENT/{assignment}. "
+            "Put each student's notebook there, or collect them with nbgrader."
+        )
+    return students
+
+
+def _job(folder: Path, whole: Job) -> Job:
+    """Everything that grading one submission needs.
+
+    Args:
+        folder: the student's.
+        whole: a job with all that the class has in common.
+
+    Raises:
+        Unreadable: it is not what a student hands in.
+    """
+    handed_in = read_folder(folder, whole.assignment)
+    remark = (
+        f"files beside the notebook that are too many, too large or too deep: {handed_in.left_out}"
+    )
+    return replace(
+        whole,
+        notebook=handed_in.notebook,
+        files={name: base64.b64encode(data).decode() for name, data in handed_in.files.items()},
+        remark=remark if handed_in.left_out else "",
+    )
+
+
+def own_text(solutions: Path, assignment: str) -> tuple[str, ...]:
+    """Digests of the Markdown cells that stand in an assignment as it is given out."""
+    notebook = nbformat.read(solutions / assignment / f"{assignment}.ipynb", as_version=4)
+    texts = (cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    return tuple(sorted(map(digest_of, texts)))
+
+
+def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
+    """Tell the gradebook about the assignment as its source stands now."""
+    outcome = api.generate_assignment(assignment, force=True, create=True)
+    if not outcome["success"]:
+        if "KeyboardInterrupt" in outcome.get("error", ""):
+            raise KeyboardInterrupt
+        reason = _last_line(outcome.get("error") or outcome.get("log") or "")
+        raise CourseError(
+            f"nbgrader could not make the release version of {assignment}, with the gradebook "
+            f"{api.coursedir.db_url}: {reason}. More in {log}"
+        )
+
+
+@contextlib.contextmanager
+def _nothing_lost(gradebook: str) -> Iterator[None]:
+    """Say what to do where the gradebook or the disk refuses; results so far are kept."""
+    again = "Put that right and grade again: what is done is kept, and nothing is lost"
+    try:
+        yield
+    except (OperationalError, InvalidEntry) as error:
+        raise CourseError(
+            f"the gradebook {gradebook} cannot be used: {getattr(error, 'orig', error)}. Does another "
+            f"program hold it, is it read-only, or the disk full? {again}"
+        ) from error
+    except OSError as error:
+        raise CourseError(f"a file cannot be written: {error}. {again}") from error
+
+
+@contextlib.contextmanager
+def _only_one(path: Path) -> Iterator[None]:
+    """Keep a second run of the same assignment out while this one lasts."""
+    lock = FileLock(path)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise CourseError(
+            f"another process is grading this assignment (it holds {path}). Wait for it, or end it"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in (text or "no reason given").splitlines() if line.strip()]
+    return lines[-1][:200] if lines else "no reason given"
+
+
+@contextlib.contextmanager
+def _logged(path: Path) -> Iterator[None]:
+    """Send what nbgrader logs and warns of to a file, so that the table stays readable."""
+    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    logger = logging.getLogger("traitlets")
+    before = logger.handlers[:], logger.propagate
+    logger.handlers, logger.propagate = [handler], False
+    # what Python warns of, and what nbgrader's gradebook complains to
+    others = [logging.getLogger(name) for name in ("py.warnings", "tornado.application")]
+    for other in others:
+        other.addHandler(handler)
+        other.propagate = False
+    try:
+        # a warning inside nbgrader is for the log, also where Python was told to make it an error
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            logging.captureWarnings(True)
+            yield
+    finally:
+        logging.captureWarnings(False)
+        for other in others:
+            other.removeHandler(handler)
+            other.propagate = True
+        logger.handlers, logger.propagate = before
+        handler.close()
+
+
+def as_table(rows: list[Row]) -> str:
+    """The rows as text: points, points by part, and below each row why points were lost."""
+    width = max(len("student"), *(len(row.student) for row in rows))
+    parts = next((list(row.parts) for row in rows if row.parts), [])
+    head = "  ".join(["student".ljust(width), "points".rjust(9), *parts])
+    lines = [head, "─" * len(head)]
+    for row in rows:
+        cells = [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
+        total = f"{row.points:g} / {row.of:g}".rjust(9)
+        lines.append("  ".join([row.student.ljust(width), total, *cells]))
+        for reason in row.reasons:
+            lines.extend(
+                textwrap.wrap(reason, 96, initial_indent="    ", subsequent_indent="      ")
+            )
+    return "\n".join(map(printable, lines))

@@ -1,0 +1,120 @@
+"""nbgrader's view of a course folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from nbgrader.apps import NbGraderAPI
+from nbgrader.converters import GenerateFeedback
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.utils import capture_log
+from traitlets.config import Config, PyFileConfigLoader
+
+from autograder.errors import CourseError
+
+
+class AnyName(CourseDirectory):
+    """nbgrader's course folder, whose patterns for paths also match names with line ends."""
+
+    def format_path(self, step: str, student: str, assignment: str, escape: bool = False) -> str:
+        path = super().format_path(step, student, assignment, escape=escape)
+        return f"(?s){path}" if escape else path
+
+
+def use_own_programs() -> None:
+    """Put this environment's programs on PATH: nbgrader starts ``alembic`` by its bare name."""
+    own = str(Path(sys.executable).parent)
+    if own not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = own + os.pathsep + os.environ["PATH"]
+
+
+def open_course(course: Path) -> NbGraderAPI:
+    """nbgrader, as the course folder configures it.
+
+    Raises:
+        CourseError: it is no course folder.
+    """
+    use_own_programs()
+    config_file = course / "nbgrader_config.py"
+    if not config_file.exists():
+        raise CourseError(
+            f"no nbgrader_config.py in {course}: name the course folder with --course, or start in it"
+        )
+    config: Config = PyFileConfigLoader(config_file.name, path=str(course)).load_config()
+    config.CourseDirectory.root = str(course.resolve())
+    return NbGraderAPI(AnyName(config=config), config=config)
+
+
+class FeedbackOfOne(GenerateFeedback):
+    """nbgrader's feedback for one student, whose name is no pattern: `*` would be the whole class."""
+
+    student = ""
+
+    def init_notebooks(self) -> None:
+        assignment = self.coursedir.assignment_id
+        folder = self._format_source(assignment, self.student)
+        self.assignments = {folder: [os.path.join(folder, f"{assignment}.ipynb")]}
+        self.notebooks: list[str] = []
+
+
+def feedback_of(course: Path, assignment: str, student: str) -> dict[str, Any]:
+    """Let nbgrader write a student's feedback page, as `NbGraderAPI.generate_feedback` does."""
+    api = open_course(course)
+    api.coursedir.assignment_id = assignment
+    app = FeedbackOfOne(coursedir=api.coursedir, parent=api)
+    app.update_config(Config({"HTMLExporter": {"template_name": "feedback"}}))
+    app.force, app.student = True, student
+    return capture_log(app)
+
+
+def open_assignment(course: Path, assignment: str) -> NbGraderAPI:
+    """The same, where the assignment must be there.
+
+    Raises:
+        CourseError: it is no course folder, or has no such assignment.
+    """
+    api = open_course(course)
+    solutions = course / api.coursedir.source_directory
+    if not (solutions / assignment / f"{assignment}.ipynb").exists():
+        there = sorted(path.name for path in solutions.glob("*") if path.is_dir())
+        raise CourseError(
+            f"there is no assignment '{assignment}' in {solutions}. "
+            f"There {'are' if there else 'is'}: {', '.join(there) or 'none'}."
+        )
+    return api
+
+
+def course_secret(course: Path) -> str:
+    """What the inputs of checks depend on, beside the submission; made when it is first needed.
+
+    Without it, the inputs could be worked out at home, and answered from a table. It stays the same,
+    so that grading again changes nothing; sandboxed code never sees it.
+    """
+    path = course / "grading" / "secret"
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="ascii") as file:
+            file.write(secrets.token_hex(16))
+            file.flush()
+            with contextlib.suppress(FileExistsError):  # another process was faster
+                os.link(file.name, path)
+    return path.read_text(encoding="ascii")
+
+
+def scores_in(course: Path) -> list[tuple[str, str, float | None]]:
+    """What the gradebook holds for the grader: (student, cell, points), sorted; no person's scores."""
+    query = """
+        select submitted_assignment.student_id, base_cell.name, grade.auto_score from grade
+        join submitted_notebook on grade.notebook_id = submitted_notebook.id
+        join submitted_assignment on submitted_notebook.assignment_id = submitted_assignment.id
+        join base_cell on grade.cell_id = base_cell.id order by 1, 2
+    """
+    with contextlib.closing(sqlite3.connect(course / "gradebook.db")) as gradebook:
+        return gradebook.execute(query).fetchall()

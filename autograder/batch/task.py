@@ -1,0 +1,38 @@
+"""What an engine is given, and what it must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # an engine's processes import while this one has little to do
+    from autograder.notebook.work import Job
+
+
+@dataclass(frozen=True)
+class Task:
+    """A job, the student whose it is, its key, and the file in which its result must stand."""
+
+    student: str
+    key: str
+    job: Job
+    target: Path
+
+
+class Engine(Protocol):
+    """Whatever runs jobs."""
+
+    def run(self, tasks: Iterator[Task], done: Callable[[Task], None]) -> None:
+        """Run jobs as they come; ``done`` is called, in some thread, when a result stands.
+
+        A job over which processes die is *poisoned*: its result says so, and a person must look.
+
+        Raises:
+            EngineError: no job can be run.
+            sandbox.SandboxError: a machine cannot isolate as was asked.
+        """
+
+    def close(self) -> None:
+        """End all that was started; threads that wait for it come back."""

@@ -1,0 +1,95 @@
+"""A process that carries out one order after the other, as the batch's own process sends them."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from autograder.files import cut, write_whole
+from autograder.kernels.channel import Channel, ChannelClosed
+from autograder.kernels.forks import LOST, Address, ZygoteClient, ZygoteError
+from autograder.notebook.job import attempt
+from autograder.notebook.work import Job, from_json, to_json
+
+# in nbgrader's own style the columns of a table run together
+STYLE = "<style>.rendered_html td, .rendered_html th { padding: 2px 12px 2px 0 }</style>\n"
+# the page leaves the course folder, in which these lead from an assignment to its lecture
+LINK_TO_THE_COURSE = re.compile(r"<a href=[\"']\.\./\.\./[^\"']*[\"']>(.*?)</a>", re.DOTALL)
+
+MOST_MEMORY = 2 << 30  # beyond what the imports take
+
+
+def prepare(_arguments: Sequence[str]) -> None:
+    """In the zygote: this module has imported what there is to import."""
+
+
+def become(request: bytes, sockets: list[socket.socket]) -> None:
+    """Turn this fork into a worker, until no more orders can come.
+
+    An order is a frame: ``grade``, with a job beside it; or ``feedback`` of a student, in a course
+    folder, for an assignment. The answer to the first is a frame with a `Result` beside it, to the
+    second the reason why there is no page, if there is none.
+
+    Args:
+        request: the `Address` of the kernels' zygote.
+        sockets: for the orders, and to that zygote.
+    """
+    limit_memory()
+    orders, kernels = Channel(sockets[0]), sockets[1]
+    zygote = ZygoteClient(kernels, msgspec.json.decode(request, type=Address))
+    with contextlib.suppress(ChannelClosed):
+        while True:
+            order, job = orders.receive()
+            if order["do"] == "feedback":
+                orders.send(
+                    {"failed": feedback(order["course"], order["assignment"], order["student"])}
+                )
+            else:
+                orders.send(*grade(job, zygote))
+
+
+def limit_memory() -> None:
+    """However much a submission sends, this process takes no more; then its job fails alone."""
+    if sys.platform == "linux":
+        import resource
+
+        _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+        fields = Path("/proc/self/status").read_text(encoding="ascii").split()
+        now = int(fields[fields.index("VmData:") + 1]) << 10
+        resource.setrlimit(resource.RLIMIT_DATA, (now + MOST_MEMORY, hard))
+
+
+def grade(job: bytes, zygote: ZygoteClient) -> tuple[dict[str, str], bytes]:
+    """Run a job; an answer to an order, see `become`."""
+    try:
+        return {"failed": ""}, to_json(attempt(from_json(job, Job), zygote))
+    except ZygoteError:
+        return {"failed": LOST}, b""
+    except OSError as error:
+        return {"failed": f"this machine cannot go on: {error}"}, b""
+
+
+def feedback(course: str, assignment: str, student: str) -> str:
+    """Let nbgrader write a student's feedback page; why there is none, if there is none."""
+    try:
+        return _feedback(course, assignment, student)
+    except Exception as error:  # noqa: BLE001 (one student's page stops nobody)
+        return cut(f"{type(error).__name__}: {error}")
+
+
+def _feedback(course: str, assignment: str, student: str) -> str:
+    from autograder.batch.course import feedback_of  # here, since grading itself does not need it
+
+    outcome = feedback_of(Path(course), assignment, student)
+    page = Path(course, "feedback", student, assignment, f"{assignment}.html")
+    if not page.exists():
+        return outcome.get("error") or "no page was made"
+    text = LINK_TO_THE_COURSE.sub(r"<b>\1</b>", page.read_text(encoding="utf-8"))
+    write_whole(page, text.replace("</head>", f"{STYLE}</head>", 1))
+    return ""

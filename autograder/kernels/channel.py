@@ -1,0 +1,99 @@
+"""Frames over a socket: a JSON header, and bytes beside it that need not become text.
+
+Either side may be hostile to the other, so what arrives is measured before it is read.
+"""
+
+from __future__ import annotations
+
+import json
+import select
+import socket
+import struct
+import threading
+import time
+from typing import Any
+
+from autograder.probe.deadline import hold
+
+LENGTHS = struct.Struct(">II")
+LARGEST_HEADER, LARGEST_BODY = 16 << 20, 64 << 20
+PIECE = 1 << 20
+OVERFLOW = "overflow"  # the type of a frame that stands for an output too large for one
+
+
+class ChannelClosed(Exception):
+    """The other side is gone, or sends what is no frame."""
+
+
+class FrameTooLarge(ChannelClosed):
+    """A frame that nobody would read, and so was not sent; the channel is as it was."""
+
+
+class Channel:
+    """One end of a connected pair of sockets."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.socket = end
+        self._sending = threading.Lock()
+
+    def send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        """Send one frame whole, also where several threads do.
+
+        Raises:
+            ChannelClosed: nobody listens any more.
+            FrameTooLarge: it has more bytes than `receive` takes.
+        """
+        text = json.dumps(header, default=repr).encode()
+        if len(text) > LARGEST_HEADER or len(body) > LARGEST_BODY:
+            raise FrameTooLarge(f"a frame of {len(text)} and {len(body)} bytes")
+        try:
+            # an error in the middle of a frame would make nonsense of all that follow
+            with self._sending, hold():
+                self.socket.sendall(LENGTHS.pack(len(text), len(body)) + text + body)
+        except OSError as error:
+            raise ChannelClosed(str(error)) from error
+
+    def receive(self, deadline: float | None = None) -> tuple[dict[str, Any], bytes]:
+        """The next frame.
+
+        Args:
+            deadline: when to give up, by `time.monotonic`; None waits for ever.
+
+        Raises:
+            TimeoutError: nothing whole came in time.
+            ChannelClosed: the other side is gone, or what it sends is no frame of ours.
+        """
+        header_length, body_length = LENGTHS.unpack(self._read(LENGTHS.size, deadline))
+        if header_length > LARGEST_HEADER or body_length > LARGEST_BODY:
+            raise ChannelClosed(f"a frame of {header_length} and {body_length} bytes")
+        text, body = self._read(header_length, deadline), self._read(body_length, deadline)
+        try:
+            header = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise ChannelClosed(f"no frame: {type(error).__name__}") from None
+        if not isinstance(header, dict):
+            raise ChannelClosed("no frame: its header is no object")
+        return header, bytes(body)
+
+    def _read(self, length: int, deadline: float | None) -> bytearray:
+        read = bytearray()
+        while len(read) < length:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and (left <= 0 or not self._readable(left)):
+                raise TimeoutError
+            try:
+                more = self.socket.recv(min(length - len(read), PIECE))
+            except OSError as error:
+                raise ChannelClosed(str(error)) from error
+            if not more:
+                raise ChannelClosed("the other side has ended")
+            read += more
+        return read
+
+    def _readable(self, seconds: float) -> bool:
+        poll = select.poll()
+        poll.register(self.socket, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def close(self) -> None:
+        self.socket.close()

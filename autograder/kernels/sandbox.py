@@ -1,0 +1,150 @@
+"""The room in which a kernel's parent starts: what it can see at all.
+
+Linux only. The zygote starts inside bubblewrap, which shows it programs, the Python environment, the
+two rooms of this package that it needs, and those modules of the course that the assignment allows.
+Checks, verdicts, solutions and everything else are not there. `autograder.kernels.walls` is what
+each kernel then puts around itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+FULL, NONE = "full", "none"
+# what a sandboxed kernel may know of the environment
+HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
+HERE = Path(__file__).resolve().parent
+PACKAGE, COURSE = HERE.parent, HERE.parent.parent / "course_utils"
+# of this package, what a kernel needs; none of it knows an answer
+ROOMS = (
+    *(PACKAGE / f"{name}.py" for name in ("__init__", "errors", "files", "patches")),
+    PACKAGE / "probe",
+    HERE,
+)
+
+
+class SandboxError(Exception):
+    """The sandbox cannot be built here; the message says why and what to do."""
+
+
+def command(runs: Path, modules: Iterable[str]) -> list[str]:
+    """The beginning of a command line that starts a program inside bubblewrap.
+
+    Args:
+        runs: folder in which kernels find their connection files and make their sockets.
+        modules: modules of the course that may be imported there.
+
+    Raises:
+        SandboxError: bubblewrap is not there, or may not do its work.
+    """
+    problem = missing()
+    if problem:
+        raise SandboxError(problem)
+    visible = visible_paths(modules)
+    arguments = [
+        "bwrap", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-add", "CAP_SYS_ADMIN",
+        "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "grading",
+        "--die-with-parent", "--new-session", "--dev", "/dev", "--proc", "/proc",
+        "--tmpfs", "/tmp", "--dir", "/box", "--dir", "/stash",
+    ]  # fmt: skip
+    for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
+        path = Path(name)
+        if path.is_symlink():
+            arguments += ["--symlink", os.readlink(path), name]
+        elif path.exists():
+            visible.add(path)
+    for name in ("ld.so.cache", "alternatives", "fonts", "localtime", "ssl/certs"):
+        arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
+    for path in sorted(visible):
+        arguments += ["--ro-bind", str(path), str(path)]
+    arguments += ["--bind", str(runs), str(runs)]
+    for place in ("/dev", "/"):  # else one kernel could leave something there for the next
+        arguments += ["--remount-ro", place]
+    return [*arguments, "--chdir", "/tmp", "--"]
+
+
+def visible_paths(modules: Iterable[str] = ()) -> set[Path]:
+    """What a kernel may read: programs, the Python environment, and few files of the course."""
+    return {
+        Path("/usr"),
+        Path(sys.prefix),
+        Path(sys.base_prefix),
+        *ROOMS,
+        *files_of(modules),
+    }
+
+
+def files_of(modules: Iterable[str]) -> set[Path]:
+    """Files that hold these modules of the course, and what they import of it themselves."""
+    todo: list[str] = list(modules)
+    found: set[Path] = {COURSE / "__init__.py"}
+    while todo:
+        place = COURSE.parent.joinpath(*todo.pop().split("."))
+        packages = [
+            folder / "__init__.py" for folder in (place, *place.parents) if COURSE in folder.parents
+        ]
+        for path in (place.with_suffix(".py"), *packages):
+            if path in found or not path.exists():
+                continue
+            found.add(path)
+            todo += _imported_by(path)
+    beside = COURSE.glob("*.mplstyle") if any("plotting" in path.name for path in found) else ()
+    return {*found, *beside}
+
+
+def _imported_by(path: Path) -> Iterator[str]:
+    """What a file of the course imports of the course; a name may be a module's or another's."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(COURSE.name):
+            yield node.module or ""
+            yield from (f"{node.module}.{name.name}" for name in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (name.name for name in node.names if name.name.startswith(COURSE.name))
+
+
+@cache
+def missing() -> str:
+    """Why there can be no sandbox on this machine, and what to do; empty if there can."""
+    without = (
+        " Or grade without a sandbox, on a machine where nothing can be lost: --isolation none."
+    )
+    if sys.platform != "linux":
+        return "the sandbox needs Linux; this is " + platform.system() + "." + without
+    if shutil.which("bwrap") is None:
+        return (
+            "the sandbox needs bubblewrap, and there is no program `bwrap`. Install it: "
+            "`apt install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora)."
+            + without
+        )
+    if missing_library():
+        return (
+            "the sandbox needs libseccomp, and it is not found. Install it: `apt install libseccomp2` "
+            "(Debian, Ubuntu), `dnf install libseccomp` (Fedora)." + without
+        )
+    trial = ["bwrap", "--unshare-all", "--uid", "1000", "--cap-add", "CAP_SYS_ADMIN"]
+    trial += ["--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    tried = subprocess.run(trial, capture_output=True, text=True, check=False)
+    if tried.returncode:
+        return (
+            f"bubblewrap may not make namespaces here: {tried.stderr.strip()}. Ask the machine's "
+            "administrator to allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
+            "kernel.apparmor_restrict_unprivileged_userns=0)." + without
+        )
+    return ""
+
+
+def missing_library() -> bool:
+    """Whether there is nothing here to make a filter of system calls with."""
+    try:
+        import pyseccomp  # noqa: F401 (looks for its library as it is imported)
+    except (ImportError, RuntimeError, OSError):
+        return True
+    return False

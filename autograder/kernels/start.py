@@ -1,0 +1,44 @@
+"""What a fork of a kernels' zygote is asked to become."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from autograder.kernels.limits import Limits
+
+EXIT = "exit"  # how a kernel says that a cell has told it to end
+
+
+@dataclass(frozen=True)
+class Walls:
+    """What `enter` needs to know.
+
+    Attributes:
+        limits: what the notebook may use.
+        cwd: where its files are wanted.
+        modules: modules of the course that it may import.
+        run: folder with its ``files`` in which a kernel that talks ZMQ makes its sockets; None for
+            one that answers a channel.
+    """
+
+    limits: Limits
+    cwd: str
+    modules: tuple[str, ...] = ()
+    run: str | None = None
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a fork of the kernels' zygote is asked to become.
+
+    Attributes:
+        env: the environment.
+        cwd: the working folder.
+        walls: what to put around itself; None leaves all doors open.
+        arguments: of ipykernel's command line, for a kernel that talks ZMQ.
+    """
+
+    env: dict[str, str]
+    cwd: str
+    walls: Walls | None = None
+    arguments: list[str] = field(default_factory=list)

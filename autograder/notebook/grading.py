@@ -1,0 +1,146 @@
+"""Go through a submitted notebook: run what the student wrote, decide the cells that earn points.
+
+A check cell calls `autograder.cell.grade`; it is not run. What it would show, and the points, are
+put there at the end, when nothing that the notebook has sent can change them.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Protocol
+
+from nbformat import NotebookNode, from_dict
+
+from autograder.checks import load
+from autograder.kernels.forks import ZygoteError
+from autograder.verdict.decide import PartVerdict, decide, nothing
+from autograder.verdict.report import as_bundle
+
+
+class NotebookStopped(Exception):
+    """Nothing more can be run; ``says`` goes into a sentence after 'The notebook'."""
+
+    def __init__(self, says: str) -> None:
+        super().__init__(says)
+        self.says = says
+
+
+ENDED = (
+    "'s process ended {place}, and nothing after it could run. Is there an `exit()`, or does it need "
+    "more memory or time than there is?"
+)
+STUCK = (
+    " was stopped {place}: it did not end within its time, nor when it was asked to. Is there a loop "
+    "without an end?"
+)
+
+
+class Kernel(Protocol):
+    """Whatever runs a notebook's cells."""
+
+    def run(self, cell: NotebookNode, index: int) -> None:
+        """Run a cell and store its outputs; `NotebookStopped` if nothing will run after it."""
+
+    def ask(self, message: bytes) -> bytes:
+        """What the probe answers to a message; `NotebookStopped` as above."""
+
+
+class Grading:
+    """One submission on its way.
+
+    Args:
+        kernel: runs its cells.
+        secret: the course's own, for `seed_of`.
+
+    Attributes:
+        verdicts: the verdict on each part so far.
+    """
+
+    def __init__(self, kernel: Kernel, secret: str = "") -> None:
+        self.kernel, self.secret = kernel, secret
+        self.verdicts: dict[str, PartVerdict] = {}
+        self._decided: list[tuple[NotebookNode, PartVerdict]] = []
+        self._cells: list[str] = []
+        self._stopped = ""
+
+    def take(self, cell: NotebookNode, index: int) -> None:
+        """Run or decide the notebook's next cell."""
+        if cell.cell_type != "code":
+            return
+        locked = cell.metadata.get("nbgrader", {}).get("locked", False)
+        asked = graded_part(cell.source) if locked else None
+        if asked:
+            self._decide(cell, *asked, index)
+        elif cell.source.strip():
+            self._cells.append(cell.source)
+            if not self._stopped:
+                try:
+                    self.kernel.run(cell, index)
+                except NotebookStopped as stopped:
+                    self._stop(stopped, cell, index)
+
+    def finish(self) -> None:
+        """Put the verdicts where the checks stand."""
+        for cell, verdict in self._decided:
+            shown = {"output_type": "display_data", "data": as_bundle(verdict), "metadata": {}}
+            points = {"text/plain": repr(verdict.earned)}
+            result = {"output_type": "execute_result", "data": points, "metadata": {}}
+            # nbformat's own makers ask a schema about each
+            cell.outputs = [from_dict(shown), from_dict({**result, "execution_count": None})]
+
+    def _decide(self, cell: NotebookNode, name: str, part_name: str, index: int) -> None:
+        assignment = load(name)
+        part = assignment.part(part_name)
+
+        def probe(message: bytes) -> bytes:
+            if self._stopped:
+                return b""
+            try:
+                return self.kernel.ask(message)
+            except NotebookStopped as stopped:
+                self._stop(stopped, cell, index)
+                return b""
+
+        try:
+            verdict = decide(
+                assignment,
+                part,
+                probe,
+                self._cells,
+                failed_before=[name for name, held in self.verdicts.items() if not held.right],
+                secret=self.secret,
+            )
+        except (ZygoteError, OSError):
+            raise  # the machine's trouble, not this part's
+        except Exception as error:  # noqa: BLE001 (what was earned before stays)
+            reason = (
+                f"This part could not be decided ({type(error).__name__}). Ask your instructor."
+            )
+            verdict = nothing(part, reason)
+        if self._stopped:
+            verdict = nothing(part, self._stopped)
+        self.verdicts[part_name] = verdict
+        self._decided.append((cell, verdict))
+
+    def _stop(self, stopped: NotebookStopped, cell: NotebookNode, index: int) -> None:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        place = f"in the cell `{name}`" if name else f"in cell {index + 1}"
+        self._stopped = f"The notebook{stopped.says.format(place=place)}"
+
+
+def graded_part(source: str) -> tuple[str, str] | None:
+    """The (assignment, part) that a cell decides, None for every other cell."""
+    if "autograder.cell" not in source:
+        return None
+    try:
+        last = ast.parse(source).body[-1]
+    except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
+        return None
+    match last:
+        case ast.Expr(
+            ast.Call(
+                ast.Name("grade"), [ast.Constant(str() as name), ast.Constant(str() as part)], []
+            )
+        ):
+            return name, part
+    return None

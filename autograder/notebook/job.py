@@ -1,0 +1,161 @@
+"""Grade one submission: its notebook goes in as JSON, the graded one and the scores come out.
+
+A job knows nothing of the course folder, the gradebook or other submissions, so it can run in
+another process or on another machine that has this package. By hand, or for a cluster's own queue:
+
+    python -m autograder.notebook.job JOB_FILE RESULT_FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import errno
+import time
+from pathlib import Path
+
+import msgspec
+import nbformat
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.preprocessors import LimitOutput
+
+from autograder.files import write_whole
+from autograder.kernels.direct import DirectKernel, KernelDied, KernelStuck
+from autograder.kernels.forks import ZygoteClient, ZygoteError
+from autograder.kernels.provisioner import own_zygote
+from autograder.kernels.start import EXIT
+from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped
+from autograder.notebook.handed_in import Unreadable, notebook_in
+from autograder.notebook.intake import grade_id_of, restore
+from autograder.notebook.outputs import Outputs
+from autograder.notebook.sanitize import Sanitize
+from autograder.notebook.work import Job, Result, from_json, to_json
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+KEPT_METADATA = ("nbgrader", "deletable", "editable")
+SHELL = "autograder.kernels.shell"
+
+
+def run_job(job: Job, zygote: ZygoteClient) -> Result:
+    """Grade one submission in a kernel that is forked from a zygote.
+
+    Raises:
+        ZygoteError: kernels cannot be had, which is no fault of the submission.
+    """
+    began = time.perf_counter()
+    try:
+        notebook = notebook_in(job.notebook)
+    except Unreadable as problem:
+        return Result(str(problem))
+    restored = restore(notebook, job.released)
+    notebook.metadata = NotebookNode(
+        kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
+        restored=msgspec.to_builtins(restored),
+    )
+    files = [(name, base64.b64decode(content)) for name, content in job.files.items()]
+    prepared = time.perf_counter()
+    with DirectKernel(zygote, job.limits, files) as kernel:
+        grading = Grading(Direct(kernel, job.limits.output), job.secret)
+        for index, cell in enumerate(notebook.cells):
+            grading.take(cell, index)
+    executed = time.perf_counter()
+    remarks = [job.remark] if job.remark else []
+    if executed - prepared >= job.limits.seconds:
+        remarks.append(f"the notebook took more than {job.limits.seconds:g} seconds")
+    given = {cell.name: cell.source for cell in job.released if cell.written}
+    unanswered = [
+        grade_id_of(cell) for cell in notebook.cells if given.get(grade_id_of(cell)) == cell.source
+    ]
+    Sanitize(set(job.own_text)).preprocess(notebook, {})
+    LimitOutput().preprocess(notebook, {})
+    grading.finish()
+    for cell in notebook.cells:
+        kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}
+        cell.metadata = NotebookNode(kept)
+    return Result(
+        notebook=nbformat.v4.writes_json(notebook),
+        scores={
+            cell.metadata.nbgrader.grade_id: score_of(cell)
+            for cell in notebook.cells
+            if utils.is_grade(cell)
+        },
+        unanswered=tuple(unanswered),
+        verdicts={name: verdict.as_dict() for name, verdict in grading.verdicts.items()},
+        restored=restored,
+        remark="; ".join(remarks),
+        seconds={"prepare": prepared - began, "run": executed - prepared},
+    )
+
+
+def score_of(cell: NotebookNode) -> float | None:
+    """What a cell earns, as nbgrader reads its outputs; None where a person must look."""
+    try:
+        return utils.determine_grade(cell)[0]
+    except (ValueError, TypeError):  # a number that cannot be: more than there is, or none
+        return 0.0
+
+
+class Direct:
+    """`grading.Kernel` over a channel, without nbclient."""
+
+    def __init__(self, kernel: DirectKernel, most_output: int) -> None:
+        self.kernel, self.outputs = kernel, Outputs(most_output)
+
+    def run(self, cell: NotebookNode, index: int) -> None:
+        self.outputs.begin(cell.outputs)
+        try:
+            done = self.kernel.run(cell.source, cell.get("id", str(index)), self.outputs.take)
+        except KernelDied:
+            raise NotebookStopped(ENDED) from None
+        except KernelStuck:
+            raise NotebookStopped(STUCK) from None
+        cell.execution_count = done.count
+        if done.status == EXIT:
+            raise NotebookStopped(ENDED)
+
+    def ask(self, message: bytes) -> bytes:
+        try:
+            return self.kernel.ask(message)
+        except KernelDied:
+            raise NotebookStopped(ENDED) from None
+        except KernelStuck:
+            raise NotebookStopped(STUCK) from None
+
+
+def attempt(job: Job, zygote: ZygoteClient) -> Result:
+    """Grade one submission; where that fails, the result says why and a person will look.
+
+    Raises:
+        ZygoteError: kernels cannot be had, which is no fault of the submission.
+        OSError: the machine has no room; nor is this.
+    """
+    try:
+        return run_job(job, zygote)
+    except ZygoteError:
+        raise
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        return broken(error)
+    except Exception as error:  # noqa: BLE001 (the batch goes on)
+        return broken(error)
+
+
+def broken(error: Exception) -> Result:
+    """The result of a job over which the grader itself stumbled."""
+    return Result(broken=f"grading stopped with {type(error).__name__}: {error}"[:400])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m autograder.notebook.job", description=__doc__)
+    parser.add_argument("job", type=Path, help="the file that holds the job")
+    parser.add_argument("result", type=Path, help="the file that the result is written to")
+    options = parser.parse_args()
+    job = from_json(options.job.read_bytes(), Job)
+    result = attempt(job, own_zygote(SHELL, job.isolation, job.modules))
+    write_whole(options.result, to_json(result))
+
+
+if __name__ == "__main__":
+    main()

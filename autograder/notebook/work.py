@@ -1,0 +1,109 @@
+"""The unit of work: what goes to whoever grades a submission, and what comes back.
+
+Both are JSON and nothing else, so that they can travel to another process or machine; both are
+checked where they arrive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from autograder.kernels.limits import Limits
+
+
+@dataclass(frozen=True)
+class ReleasedCell:
+    """One of nbgrader's cells as it was released; ``points`` is None where none can be earned."""
+
+    name: str
+    cell_type: str
+    source: str
+    checksum: str
+    locked: bool
+    written: bool
+    points: float | None
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that grading one submission needs.
+
+    Attributes:
+        assignment: its id.
+        notebook: what was handed in, the file's text.
+        files: what lies beside it, base64 by relative name.
+        released: nbgrader's cells of the assignment, in order.
+        isolation: `sandbox.FULL` or `sandbox.NONE`.
+        limits: what the notebook may use.
+        modules: of the course, those that it may import.
+        secret: the course's own, which the inputs of checks depend on.
+        own_text: digests of the assignment's Markdown, see `files.digest_of`.
+        remark: what is to be said of the submission in any case.
+    """
+
+    assignment: str
+    notebook: str
+    released: tuple[ReleasedCell, ...]
+    isolation: str
+    files: dict[str, str] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    modules: tuple[str, ...] = ()
+    secret: str = ""
+    own_text: tuple[str, ...] = ()
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """Names of the locked cells that were put right."""
+
+    edited: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job.
+
+    Attributes:
+        broken: why it could not be graded, in words; empty if it was.
+        poisoned: processes died over it, so that it is not tried again by itself.
+        notebook: as graded, JSON text.
+        scores: by grade_id; None where a person must look.
+        unanswered: names of solution cells that are as they were released.
+        verdicts: by part, see `verdict.PartVerdict.as_dict`.
+        restored: locked cells that were put right.
+        remark: what concerns the whole submission.
+        seconds: by stage.
+    """
+
+    broken: str = ""
+    poisoned: bool = False
+    notebook: str = ""
+    scores: dict[str, float | None] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
+    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    restored: Restored = field(default_factory=Restored)
+    remark: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+Kind = TypeVar("Kind", Job, Result)
+
+
+def to_json(item: Job | Result) -> bytes:
+    """The item as JSON."""
+    return msgspec.json.encode(item)
+
+
+def from_json(data: bytes, kind: type[Kind]) -> Kind:
+    """The item that `to_json` made JSON of.
+
+    Raises:
+        msgspec.ValidationError: a field is missing or of another type; the message says which.
+        msgspec.DecodeError: it is no JSON.
+    """
+    return msgspec.json.decode(data, type=kind)

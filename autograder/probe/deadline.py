@@ -1,0 +1,88 @@
+"""Stop code that runs too long, from inside its own process."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from types import FrameType
+
+SECONDS_BETWEEN_ALARMS = 1.0
+# of processor time; a loop in C hears no alarm, and after this Linux ends the process
+SECONDS_OF_GRACE = 2
+
+
+class _Held:
+    """How many `hold`s there are inside each other, and the error that waits for their end."""
+
+    depth = 0
+    waiting: type[BaseException] | None = None
+
+
+@contextlib.contextmanager
+def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator[None]:
+    """Raise an error in what runs inside when its time is up, and again until it listens.
+
+    Processor time is what counts, so that a machine which is busy with something else stops nobody.
+    Where the platform has no such timers, or in another thread than the first, nothing is stopped.
+
+    Args:
+        cpu: seconds of processor time.
+        seconds: on the clock, a generous second limit for what only waits.
+        error: the class of the error to raise.
+    """
+    if not hasattr(signal, "setitimer") or (
+        threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        if _Held.depth:
+            _Held.waiting = error
+        else:
+            raise error
+
+    _Held.waiting = None
+
+    timers = {
+        signal.SIGPROF: (signal.ITIMER_PROF, cpu),
+        signal.SIGALRM: (signal.ITIMER_REAL, seconds),
+    }
+    import resource  # there where interval timers are
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    last = math.ceil(time.process_time() + cpu) + SECONDS_OF_GRACE
+    if hard != resource.RLIM_INFINITY:
+        last = min(last, hard)
+    before = {number: signal.signal(number, ring) for number in timers}
+    for timer, limit in timers.values():
+        signal.setitimer(timer, limit, SECONDS_BETWEEN_ALARMS)
+    resource.setrlimit(resource.RLIMIT_CPU, (last, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
+        for timer, _ in timers.values():
+            signal.setitimer(timer, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def hold() -> Iterator[None]:
+    """Let the error of a `deadline` wait, so that what runs inside is done whole."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # errors of signals are raised in the first thread alone
+        return
+    _Held.depth += 1
+    try:
+        yield
+    finally:
+        _Held.depth -= 1
+    if _Held.waiting and not _Held.depth:
+        waiting, _Held.waiting = _Held.waiting, None
+        raise waiting

@@ -1,0 +1,234 @@
+"""Use a function or a class as a request says, and report as plain data what could be observed.
+
+The same code runs on the student's answer (by the probe), and on the reference and the named
+mistakes (by the verdict), so that like is compared with like. It knows no right answer.
+"""
+
+from __future__ import annotations
+
+import linecache
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypedDict
+
+import torch
+from torch import nn
+
+import autograder
+from autograder.probe.functions import FUNCTIONS
+from autograder.probe.scripted import MAKERS
+from autograder.probe.wire import Function, Instance
+
+LONGEST_MESSAGE = 400
+# whose lines say nothing to the author of the notebook: the grader's and the course's own
+HERE = Path(autograder.__file__).parent
+NOT_THEIRS = (str(HERE), str(HERE.with_name("course_utils")))
+
+
+class Request(TypedDict, total=False):
+    """What the probe is asked to do once, see `perform` and the experiments."""
+
+    subject: str
+    experiment: str
+    arguments: list[Any]
+    names: list[str]
+    strided: bool
+    gradient: bool
+    seed: int
+    replace: dict[str, str]
+    watch: list[str]
+    construct: list[Any]
+    keywords: dict[str, Any]
+    method: str | None
+    state: dict[str, torch.Tensor]
+    training: bool
+    dtype: str
+    times: int
+    on_axes: bool
+
+
+class Problem(TypedDict):
+    """An error of the subject's, see `describe`."""
+
+    type: str
+    types: list[str]
+    message: str
+    line: str
+
+
+class Report(TypedDict, total=False):
+    """What was seen when a request was carried out; ``status`` is always there."""
+
+    status: str
+    value: Any
+    arguments: list[Any]
+    gradients: dict[str, Any]
+    error: Problem
+    seconds: float
+    kind: str
+    missing: list[str]
+    has: list[str]
+    shapes: list[tuple[str, list[int], list[int]]]
+    used: str
+
+
+def perform(subject: Callable[..., Any], request: Request) -> Report:
+    """Carry out one request; errors of the subject pass through.
+
+    Args:
+        subject: the function or class under test.
+        request: ``experiment`` names one of `EXPERIMENTS`; the rest is described there. Common to
+            all: ``arguments`` and their ``names``, ``strided`` (hand tensors over with gaps in
+            memory), ``gradient`` (also differentiate the result), ``seed`` (of torch's own
+            randomness).
+
+    Returns:
+        a report: ``status`` "returned" with ``value``, ``arguments`` as they are afterwards (of a
+        module, the modes of its parts), and ``gradients`` by name if asked for; or another status
+        that the experiment describes.
+    """
+    # torch.manual_seed would also write down where it was called, for devices that wake up later
+    torch.default_generator.manual_seed(request["seed"])
+    return EXPERIMENTS[request["experiment"]](subject, request)
+
+
+def call(subject: Callable[..., Any], request: Request) -> Report:
+    """Call a function with ``arguments``."""
+    arguments = [_materialise(value, request) for value in request["arguments"]]
+    return _observe(subject, arguments, request, {})
+
+
+def module(subject: Callable[..., Any], request: Request) -> Report:
+    """Build a module, give it weights, and use it.
+
+    The request says how to build it (``construct``, ``keywords``, ``dtype``), which weights to
+    load by name (``state``), whether it is ``training``, which ``method`` to call with
+    ``arguments``, and how often (``times``; above one, the value is the list of all results).
+    Without a method the value is what the module holds: its parameters, the names of its buffers
+    and those of its submodules. Status "unfit" means that it is no module, or that weights of
+    ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
+    """
+    made = subject(*request["construct"], **request["keywords"])
+    if not isinstance(made, nn.Module):
+        return {"status": "unfit", "kind": type(made).__name__}
+    if request["dtype"] != "float32":  # a module is made so, and what it holds otherwise shows
+        made.to(getattr(torch, request["dtype"]))
+    own = made.state_dict()
+    missing = [name for name in request["state"] if name not in own]
+    shapes = [
+        (name, list(value.shape), list(own[name].shape))
+        for name, value in request["state"].items()
+        if name in own and own[name].shape != value.shape
+    ]
+    if missing or shapes:
+        return {"status": "unfit", "missing": missing, "shapes": shapes, "has": list(own)}
+    made.load_state_dict({**own, **request["state"]})
+    made.train(request["training"])
+    if request["method"] is None:
+        value = {
+            "parameters": dict(made.named_parameters(remove_duplicate=False)),
+            "buffers": [name for name, _ in made.named_buffers()],
+            "modules": [name for name, _ in made.named_modules() if name],
+        }
+        return {"status": "returned", "value": value, "arguments": []}
+    arguments = [_materialise(value, request) for value in request["arguments"]]
+    parameters = {
+        name: value
+        for name, value in made.named_parameters(remove_duplicate=False)
+        if name in request["state"]
+    }
+    return _observe(getattr(made, request["method"]), arguments, request, parameters)
+
+
+def drawing(subject: Callable[..., Any], request: Request) -> Report:
+    """Let a function draw with ``arguments`` and ``keywords``; the value is a `drawing.Picture`.
+
+    With ``on_axes`` it is also given matplotlib Axes to draw on, as ``ax``.
+    """
+    from autograder.probe.drawing import observe  # here, because few checks need a drawing library
+
+    arguments = [_materialise(value, request) for value in request["arguments"]]
+    value = observe(subject, arguments, request["keywords"], request["on_axes"])
+    return {"status": "returned", "value": value, "arguments": arguments}
+
+
+EXPERIMENTS: dict[str, Callable[[Callable[..., Any], Request], Report]] = {
+    "call": call,
+    "module": module,
+    "drawing": drawing,
+}
+
+
+def _observe(
+    function: Callable[..., Any], arguments: list, request: Request, parameters: dict
+) -> Report:
+    """Call, and report the value, the arguments afterwards and, if asked for, the gradients."""
+    times = request.get("times", 1)
+    values = [function(*arguments) for _ in range(times)]
+    value = values[0] if times == 1 else values
+    afterwards = [_modes(item) if isinstance(item, nn.Module) else item for item in arguments]
+    report: Report = {"status": "returned", "value": value, "arguments": afterwards}
+    if request["gradient"]:
+        leaves = {
+            name: item
+            for name, item in zip(request["names"], arguments, strict=True)
+            if isinstance(item, torch.Tensor) and item.requires_grad
+        }
+        report["gradients"] = _gradients(value, {**leaves, **parameters})
+    return report
+
+
+def _materialise(value: Any, request: Request) -> Any:
+    """An argument as the subject receives it: always its own copy."""
+    if isinstance(value, Function):
+        return FUNCTIONS[value.name]
+    if isinstance(value, Instance):
+        return MAKERS[value.name](**value.arguments)
+    if not isinstance(value, torch.Tensor):
+        return value.copy() if hasattr(value, "copy") else value
+    value = value.clone()
+    if request["strided"] and value.dim() > 1:
+        # same values, but in every other place of a buffer in which the axes stand in reverse, so
+        # that no two of them can be merged by a view
+        shape = value.shape[::-1]
+        buffer = torch.zeros(2 * shape[0], *shape[1:], dtype=value.dtype)[::2]
+        value = buffer.permute(*reversed(range(value.dim()))).copy_(value)
+    if request["gradient"] and value.is_floating_point():
+        value.requires_grad_(True)
+    return value
+
+
+def _modes(model: nn.Module) -> dict[str, dict[str, bool]]:
+    """Which parts of a module are in train mode, by name; the module itself has the name ""."""
+    return {"training": {name: part.training for name, part in model.named_modules()}}
+
+
+def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
+    """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
+    outputs = value if isinstance(value, tuple | list) else [value]
+    total: torch.Tensor | float = 0.0
+    for output in outputs:
+        if isinstance(output, torch.Tensor) and output.is_floating_point():
+            weights = torch.arange(output.numel(), dtype=output.dtype).cos().reshape(output.shape)
+            total = total + (output * weights).sum()
+    if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:
+        return dict.fromkeys(leaves)
+    asked = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}
+    found = torch.autograd.grad(total, list(asked.values()), allow_unused=True) if asked else ()
+    return {**dict.fromkeys(leaves), **dict(zip(asked, found, strict=True))}
+
+
+def describe(error: BaseException) -> Problem:
+    """Type, its bases, message and the subject's own line of an error."""
+    line = ""
+    for frame in traceback.extract_tb(error.__traceback__):
+        if frame.filename.startswith(NOT_THEIRS) or "site-packages" in frame.filename:
+            continue
+        line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip() or line
+    return {
+        "type": type(error).__name__,
+        "types": [kind.__name__ for kind in type(error).__mro__],
+        "message": str(error)[:LONGEST_MESSAGE],
+        "line": line[:LONGEST_MESSAGE],
+    }

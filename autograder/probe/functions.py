@@ -1,0 +1,135 @@
+"""Functions of a sequence, (T, D) in and T rows out, that a check may hand to student code.
+
+A function cannot cross the border as data, so a check names one of these and the probe looks it up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+def doubled(x: Tensor) -> Tensor:
+    """Treats each row alone: equivariant."""
+    return 2 * x
+
+
+def unchanged(x: Tensor) -> Tensor:
+    """The identity: equivariant, not invariant."""
+    return x.clone()
+
+
+def centred(x: Tensor) -> Tensor:
+    """Mixes rows through their mean: equivariant, with rounding that depends on the order."""
+    return x - x.mean(dim=0)
+
+
+def share_of_total(x: Tensor) -> Tensor:
+    """Softmax down the sequence: equivariant, with rounding that depends on the order."""
+    return x.softmax(dim=0)
+
+
+def total_everywhere(x: Tensor) -> Tensor:
+    """The same row at every position: equivariant and invariant at once."""
+    return x.sum(dim=0).expand_as(x).clone()
+
+
+def row_lengths(x: Tensor) -> Tensor:
+    """One number a row, shape (T,): equivariant."""
+    return x.norm(dim=1)
+
+
+def running_sum(x: Tensor) -> Tensor:
+    """Each row adds those before it: depends on the order."""
+    return x.cumsum(dim=0)
+
+
+def backwards(x: Tensor) -> Tensor:
+    """Rows in reverse: depends on the order."""
+    return x.flip(0)
+
+
+def sorted_rows(x: Tensor) -> Tensor:
+    """Sorts each column: the order of the input leaves no trace, so invariant, not equivariant."""
+    return x.sort(dim=0).values
+
+
+def minus_first(x: Tensor) -> Tensor:
+    """Compares each row with the first: depends on the order."""
+    return x - x[0]
+
+
+def slightly_positional(x: Tensor) -> Tensor:
+    """Adds 0.0005 times the position: depends on the order, but only a little."""
+    return x + 0.0005 * _positions(x)
+
+
+def barely_positional(x: Tensor) -> Tensor:
+    """Numbers near 1 with an effect of order below the tolerances: equivariant for all purposes."""
+    return 1 + torch.sigmoid(x) + 6e-5 * _positions(x) / len(x)
+
+
+def large_and_barely_positional(x: Tensor) -> Tensor:
+    """Numbers near 1000 with an effect of order of 0.03: forgiven by the relative tolerance only."""
+    return 1000 + torch.sigmoid(x) + 0.03 * _positions(x) / len(x)
+
+
+def nearly_nothing(x: Tensor) -> Tensor:
+    """Numbers below 1e-5 that depend on the order: forgiven by the absolute tolerance only."""
+    return (8e-6 * _positions(x) / len(x)).expand_as(x).clone()
+
+
+def last_column_positional(x: Tensor) -> Tensor:
+    """Only the last column depends on the order."""
+    return torch.cat([x[:, :-1], x[:, -1:] + _positions(x)], dim=1)
+
+
+def first_everywhere(x: Tensor) -> Tensor:
+    """The first row at every position: one number of each row grows or shrinks with the order."""
+    return x[:1].expand_as(x).clone()
+
+
+def minus_first_everywhere(x: Tensor) -> Tensor:
+    """The first row, negated, at every position."""
+    return -x[:1].expand_as(x)
+
+
+def in_three_axes(x: Tensor) -> Tensor:
+    """Each row times itself, shape (T, D, D): equivariant, with a third axis."""
+    return x.unsqueeze(2) * x.unsqueeze(1)
+
+
+def _positions(x: Tensor) -> Tensor:
+    return torch.arange(len(x), dtype=x.dtype).unsqueeze(1)
+
+
+def all_pairs(x: Tensor) -> Tensor:
+    """Distances between rows, shape (T, T): permutes along both axes, so not equivariant."""
+    return torch.cdist(x, x)
+
+
+def unnamed(function: Any) -> Callable[[Tensor], Tensor]:
+    """The same function, without the name and the docstring that would tell what it does."""
+    code = function.__code__
+    silent = code.replace(
+        co_name="f",
+        co_qualname="f",
+        co_filename="",
+        co_consts=tuple(None if item == function.__doc__ else item for item in code.co_consts),
+    )
+    return FunctionType(silent, {"torch": torch, "_positions": _positions}, "f")
+
+
+FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
+    function.__name__: unnamed(function)
+    for function in (
+        doubled, unchanged, centred, share_of_total, total_everywhere, row_lengths,
+        running_sum, backwards, sorted_rows, minus_first, slightly_positional, barely_positional,
+        large_and_barely_positional, nearly_nothing, last_column_positional, first_everywhere,
+        minus_first_everywhere, in_three_axes, all_pairs,
+    )
+}  # fmt: skip

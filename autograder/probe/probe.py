@@ -1,0 +1,130 @@
+"""Let student code answer requests, within limits, and report as plain data what came back.
+
+The probe knows no right answer and decides nothing. It runs wherever the student's code runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import io
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+from IPython import get_ipython
+from IPython.display import display
+
+from autograder.probe.deadline import deadline
+from autograder.probe.experiments import Report, Request, describe, perform
+from autograder.probe.watch import Watch
+from autograder.probe.wire import decode, encode
+
+SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
+ANSWERS_MIME = "application/vnd.attention-course.answers"
+TARGET = "attention-course.probe"
+
+_messages: list[bytes] = []
+
+
+class TimeLimit(BaseException):
+    """A call ran too long. Not an Exception, so that a loop's ``except Exception`` lets it pass."""
+
+
+def listen() -> None:
+    """Take messages for `serve` from the client of a running notebook.
+
+    Each comes as a comm with one buffer: as text in a cell, IPython would read it four times over.
+    """
+
+    def take(_comm: Any, opening: dict[str, Any]) -> None:
+        _messages.append(bytes(opening["buffers"][0]))
+
+    get_ipython().kernel.comm_manager.register_target(TARGET, take)
+
+
+def serve() -> None:
+    """Answer the message that came last, and publish the answers as base64 text."""
+    answers = answer(_messages.pop(), get_ipython().user_ns)
+    display({ANSWERS_MIME: base64.b64encode(answers).decode()}, raw=True)
+
+
+def answer(
+    message: bytes,
+    namespace: dict[str, Any],
+    cpu: float = SECONDS_PER_CALL,
+    seconds: float = SECONDS_ON_THE_CLOCK,
+) -> bytes:
+    """Carry out the requests in a message against a namespace of student code.
+
+    Args:
+        message: an encoded list of requests, see `autograder.probe.experiments.perform`; beside what
+            stands there, ``subject`` (name of the function or class), ``replace`` (name ->
+            source of a stand-in to use for the duration) and ``watch`` (names of functions whose
+            use is reported as ``used``).
+        namespace: the global names of the student's notebook.
+        cpu: seconds of processor time that one request may take.
+        seconds: the same on the clock.
+
+    Returns:
+        an encoded list with one report a request. Beside the experiment's own ones there are the
+        statuses "raised" (with ``error``), "missing" and "timeout" (with ``seconds``).
+    """
+    reports: list[Report] = []
+    for request in decode(message):
+        if reports and reports[-1]["status"] == "timeout":
+            reports.append(reports[-1])
+            continue
+        reports.append(_carry_out(request, namespace, cpu, seconds))
+    return encode(reports)
+
+
+def _carry_out(request: Request, namespace: dict[str, Any], cpu: float, seconds: float) -> Report:
+    subject = namespace.get(request["subject"])
+    if not callable(subject):
+        return {"status": "missing"}
+    with _stand_ins(namespace, request["replace"]):
+        try:
+            with _quiet(), deadline(cpu, seconds, TimeLimit):
+                if not request.get("watch"):
+                    return perform(subject, request)
+                with Watch(request["watch"]) as watch:
+                    report = perform(subject, request)
+                return {**report, "used": watch.seen}
+        except TimeLimit:
+            return {"status": "timeout", "seconds": cpu}
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # noqa: BLE001 (student code may raise SystemExit, too)
+            return {"status": "raised", "error": describe(error)}
+
+
+@contextlib.contextmanager
+def _stand_ins(namespace: dict[str, Any], replace: dict[str, str]) -> Iterator[None]:
+    """Put stand-ins in place of the student's own earlier parts, and take them out again."""
+    missing = object()
+    before = {name: namespace.get(name, missing) for name in replace}
+    for name, source in replace.items():
+        stand_in: dict[str, Any] = {"__name__": "stand_in"}
+        exec(source, stand_in)  # noqa: S102 (ours, and inside the walls)
+        namespace[name] = stand_in[name]
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is missing:
+                namespace.pop(name, None)
+            else:
+                namespace[name] = value
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep prints and warnings out of the graded cell: text on stderr costs points in nbgrader."""
+    with (
+        warnings.catch_warnings(),
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()),
+    ):
+        warnings.simplefilter("ignore")
+        yield

@@ -1,0 +1,59 @@
+"""See which functions a call uses while it runs, whatever names they hide behind.
+
+Reading the code finds most of what a part may not use; this finds what is reached by a name put
+together at run time. It looks at some calls only, since it slows them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import CodeType, FrameType
+from typing import Any, Self
+
+from torch.overrides import TorchFunctionMode
+
+COURSE = "/course_utils/"
+HARMLESS = {"course_utils.signoff"}  # every notebook may import it, and it holds no answer
+
+
+class Watch(TorchFunctionMode):
+    """Notes the first function of PyTorch's, or of the course's own, that has one of some names.
+
+    Args:
+        names: of functions and classes.
+
+    Attributes:
+        seen: the name that was found; empty so far.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self.names = frozenset(names)
+        self.seen = ""
+
+    def __enter__(self) -> Self:
+        if any(name.startswith("course_utils.") for name in sys.modules.keys() - HARMLESS):
+            sys.setprofile(self._entered)
+        super().__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        super().__exit__(*error)
+        sys.setprofile(None)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "").split(".")[0]  # an operator's overload has more
+        if not self.seen and name in self.names:
+            self.seen = name
+        return func(*args, **(kwargs or {}))
+
+    def _entered(self, frame: FrameType, event: str, _argument: Any) -> None:
+        if event == "call" and not self.seen:
+            self._look_at(frame.f_code)
+
+    def _look_at(self, code: CodeType) -> None:
+        if COURSE in code.co_filename:
+            owner = code.co_qualname.split(".")[0]
+            if owner in self.names:
+                self.seen = owner

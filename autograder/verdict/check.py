@@ -1,0 +1,287 @@
+"""What a check is made of: an assignment's parts, their steps and cases, and mistakes with a name.
+
+A part reads from top to bottom: what is asked, the steps that earn points, and right below it the
+wrong answers that people give, each with the sentence that its author reads:
+
+    weights = Part("attention_weights(x (T, D)) -> (T, T)", attention.attention_weights, READS)
+    weights.step("each row sums to one", 1, sentence(T=5, D=3), sentence(T=3, D=7), judge=rows_rank)
+    weights.manners(1, sentence(T=7, D=4))
+
+    @weights.mistake("softmax over the columns")
+    def over_columns(x):
+        \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
+        return (x @ x.T).softmax(dim=0)
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import torch
+
+from autograder.verdict.compare import values_agree
+
+Judge = Callable[[Any, Any], str | None]
+Answer = TypeVar("Answer", bound=Callable[..., Any])
+
+MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
+
+
+class Randn:
+    """Draws normal numbers in the dtype that a case asks for: ``randn(B, T, D)``.
+
+    Attributes:
+        generator: the seeded generator, for whatever else is drawn (``torch.randint`` and so on).
+        dtype: of the numbers; they are drawn in float64, so that both dtypes see the same ones.
+    """
+
+    def __init__(self, seed: int, dtype: torch.dtype = torch.float32) -> None:
+        self.generator, self.dtype = torch.Generator().manual_seed(seed), dtype
+
+    def __call__(self, *shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=self.generator, dtype=torch.float64).to(self.dtype)
+
+
+@dataclass(frozen=True)
+class Build:
+    """How a module is built, loaded and used in one case.
+
+    Attributes:
+        construct, keywords: arguments of the constructor.
+        arguments: arguments of the method.
+        method: the method to call; None looks at what the module holds when it is new.
+        state: weights by name. Weights that stand in the reference and not here are drawn.
+        training: in train mode; otherwise in eval mode.
+        dtype: of the module's parameters; None is the case's own.
+        times: how often the method is called; above one, the value is the list of all results.
+    """
+
+    construct: tuple[Any, ...] = ()
+    keywords: dict[str, Any] = field(default_factory=dict)
+    arguments: list[Any] = field(default_factory=list)
+    method: str | None = "forward"
+    state: dict[str, torch.Tensor] = field(default_factory=dict)
+    training: bool = False
+    dtype: torch.dtype | None = None
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """How a function that draws is called in one case; the value is a `drawing.Picture`.
+
+    Attributes:
+        arguments: arguments of the function.
+        keywords: further ones, by name.
+        on_axes: also hand it matplotlib Axes to draw on, as ``ax``.
+    """
+
+    arguments: list[Any]
+    keywords: dict[str, Any] = field(default_factory=dict)
+    on_axes: bool = True
+
+
+@dataclass(frozen=True)
+class Case:
+    """One use of the student's function or class.
+
+    Attributes:
+        label: what is special about the inputs, for the feedback ("two sentences, T=3, S=5").
+        draw: makes the arguments of a function, the `Build` of a module, or the `Drawing` of a
+            picture, so that every submission gets its own.
+        dtype: what `Randn` draws, and of a module's parameters.
+        strided: hand tensors over with gaps in memory.
+        gradient: also compare the derivatives with respect to floating arguments and weights.
+        raises: an error is what is right: the name of its type, then words that its message must
+            hold.
+        random: the result is left to chance, so the judge is given what the reference returns in
+            eval mode, and the case is not used to recognise mistakes.
+    """
+
+    label: str
+    draw: Callable[[Randn], list[Any] | Build | Drawing]
+    dtype: torch.dtype = torch.float32
+    strided: bool = False
+    gradient: bool = False
+    raises: tuple[str, ...] = ()
+    random: bool = False
+
+    def in_float64(self) -> Case:
+        return replace(self, label=f"{self.label}, float64", dtype=torch.float64)
+
+    def with_gaps(self) -> Case:
+        return replace(self, label=f"{self.label}, inputs with gaps in memory", strided=True)
+
+    def with_gradients(self) -> Case:
+        return replace(self, label=f"{self.label}, gradients", gradient=True)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something a part must get right, worth points of its own; all its cases must pass.
+
+    Attributes:
+        asks: what is asked, as a phrase that can follow a tick or a cross.
+        points: what the step earns.
+        cases: the calls that decide it.
+        judge: compares (expected, got) and returns None or the sentence that says what differs.
+        strict: also demand the exact type, dtype and untouched inputs.
+    """
+
+    asks: str
+    points: float
+    cases: tuple[Case, ...]
+    judge: Judge = values_agree
+    strict: bool = False
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """A wrong answer that people give, and what to tell them.
+
+    Attributes:
+        name: the mistake in a few words, for the class report.
+        answer: an implementation that makes the mistake.
+        says: what the student reads: what happened, and what to do.
+    """
+
+    name: str
+    answer: Callable[..., Any]
+    says: str
+
+
+class Part:
+    """One graded definition of an assignment.
+
+    Args:
+        signature: how it is called, with shapes; it begins with the name that students define.
+        reference: the right answer.
+        reads: where the lecture explains it, as (text, link relative to the assignment).
+        may_call: earlier parts that this one may build on.
+        barred: what this part may not use, where that differs from the assignment's other parts.
+
+    Attributes:
+        name: the name the student defines.
+        steps: what earns points.
+        mistakes: wrong answers with names; the first that explains the failures is reported.
+    """
+
+    def __init__(
+        self,
+        signature: str,
+        reference: Callable[..., Any],
+        reads: tuple[str, str],
+        may_call: tuple[str, ...] = (),
+        barred: tuple[str, ...] | None = None,
+    ) -> None:
+        self.name = signature.partition("(")[0]
+        self.signature, self.reference, self.reads = signature, reference, reads
+        self.may_call, self.barred = may_call, barred
+        self.steps: list[Step] = []
+        self.mistakes: list[Mistake] = []
+
+    def __repr__(self) -> str:
+        return f"Part({self.signature!r})"
+
+    @property
+    def points(self) -> float:
+        return sum(step.points for step in self.steps)
+
+    def step(
+        self,
+        asks: str,
+        points: float,
+        *cases: Case,
+        judge: Judge = values_agree,
+        strict: bool = False,
+    ) -> None:
+        """Add a step, see `Step`."""
+        self.steps.append(Step(asks, points, cases, judge, strict))
+
+    def manners(
+        self,
+        points: float,
+        case: Case,
+        *more: Case,
+        also: str = "",
+        asks: str = MANNERS,
+        judge: Judge = values_agree,
+    ) -> None:
+        """Add the step that asks for what every tensor function should do, beside its numbers.
+
+        Args:
+            points: what the step earns.
+            case: tried in float64, with gaps in memory, and with gradients.
+            more: further cases of the same step, as they are.
+            also: what else the step asks for, put before the rest.
+            asks: the phrase, where a part has fewer manners or other words.
+            judge: as in a `Step`, which is strict.
+        """
+        cases = (case.in_float64(), case.with_gaps(), case.with_gradients(), *more)
+        self.step(also + asks, points, *cases, judge=judge, strict=True)
+
+    def mistake(self, name: str, says: str = "") -> Callable[[Answer], Answer]:
+        """Give a wrong answer a name; its docstring is what the student reads, if not ``says``.
+
+        The decorated function or class stays as it is, so it can be given to several parts.
+
+        Raises:
+            ValueError: it has no docstring of its own, and there is no ``says``.
+        """
+
+        def remember(answer: Answer) -> Answer:
+            own = vars(answer).get("__doc__") if isinstance(answer, type) else answer.__doc__
+            sentence = says or " ".join(inspect.cleandoc(own or "").split())
+            if not sentence:
+                raise ValueError(
+                    f"the mistake '{name}' of {self.name} has nothing to say: give "
+                    f"{answer.__name__} a docstring, which its author will read, or `says`"
+                )
+            self.mistakes.append(Mistake(name, answer, sentence))
+            return answer
+
+        return remember
+
+    def inherit(
+        self,
+        other: Part,
+        wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
+        *answers: Callable[..., Any],
+    ) -> None:
+        """Take over mistakes of another part, with their names and sentences.
+
+        Args:
+            other: the part that has these mistakes.
+            wrap: makes of one of its wrong answers one of this part.
+            answers: those answers, in the order in which they are to be tried.
+        """
+        named = {mistake.answer: mistake for mistake in other.mistakes}
+        for answer in answers:
+            self.mistakes.append(replace(named[answer], answer=wrap(answer)))
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """All checks of one assignment.
+
+    Attributes:
+        name: the assignment's id, such as ``a2_self_attention``.
+        parts: in the order of the notebook.
+        barred: names of functions and classes that would be the answer itself.
+        allowed_modules: modules of the course that the notebook may import, and import from.
+    """
+
+    name: str
+    parts: tuple[Part, ...]
+    barred: tuple[str, ...] = ()
+    allowed_modules: tuple[str, ...] = ("course_utils.signoff",)
+
+    def part(self, name: str) -> Part:
+        for part in self.parts:
+            if part.name == name:
+                return part
+        names = ", ".join(part.name for part in self.parts)
+        raise KeyError(f"{self.name} has no part '{name}'; its parts are {names}")

@@ -1,0 +1,230 @@
+"""Compare what a student's code returned with what the reference returned, and say what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.probe.wire import Opaque
+
+# float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
+TOLERANCES = {torch.float64: (1e-8, 1e-10)}
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+LONGEST_LIST = 4  # of which a sentence names every entry
+
+
+def kind_of(value: Any) -> str:
+    """A value's type in words that a student knows."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, np.ndarray):
+        return f"a NumPy {value.dtype} array of shape {value.shape}"
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        if len(value) > LONGEST_LIST or any(isinstance(item, tuple | list) for item in value):
+            return f"a {kind} of length {len(value)}"
+        return f"a {kind} of {len(value)} ({', '.join(kind_of(item) for item in value)})"
+    if isinstance(value, dict):
+        return f"a dict of {len(value)}"
+    if value is None:
+        return "None (is there a `return`?)"
+    if isinstance(value, Opaque):
+        return f"a value of type {value.type_name}"
+    return f"{value!r} of type {type(value).__name__}"
+
+
+def numbers(values: torch.Tensor, most: int = 5) -> str:
+    """The first few numbers of a tensor, rounded as people read them."""
+    flat = values.flatten()
+    text = ", ".join(
+        str(bool(item)) if flat.dtype == torch.bool else f"{float(item):.4g}"
+        for item in flat[:most]
+    )
+    return f"[{text}{', …' if flat.numel() > most else ''}]"
+
+
+def values_agree(expected: Any, got: Any) -> str | None:
+    """None if ``got`` is ``expected`` within tolerance, else one sentence on the first difference.
+
+    Tensors and NumPy arrays count by their values; a dtype or device is not compared here.
+    """
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple | list) or len(got) != len(expected):
+            return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
+            problem = values_agree(wanted, item)
+            if problem:
+                return f"in result {number} of {len(expected)} (counting from 0), {problem}"
+        return None
+    if isinstance(expected, bool):
+        if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
+            got = bool(got)
+        if not isinstance(got, bool):
+            return f"expected {expected}, got {kind_of(got)}"
+        return None if got == expected else f"expected {expected}, got {got}"
+    if isinstance(got, np.ndarray):
+        got = torch.from_numpy(got)
+    if not isinstance(got, torch.Tensor):
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    if isinstance(expected, np.ndarray):
+        expected = torch.from_numpy(expected)
+    if got.shape != expected.shape:
+        return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    return _numbers_agree(expected, got)
+
+
+def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
+    wanted, found = expected.double(), got.double()
+    if not torch.isfinite(found).all() and torch.isfinite(wanted).all():
+        return "the result holds NaN or infinity"
+    # a float32 answer to a float64 question is judged as float32; its dtype is another matter
+    relative, absolute = RELATIVE, ABSOLUTE
+    if got.dtype == expected.dtype:
+        relative, absolute = TOLERANCES.get(expected.dtype, (RELATIVE, ABSOLUTE))
+    if not expected.is_floating_point():
+        relative = absolute = 0.0  # ids and truth values are right or wrong
+    if torch.allclose(wanted, found, rtol=relative, atol=absolute, equal_nan=True):
+        return None
+    apart = (wanted - found).abs()
+    where = np.unravel_index(int(apart.argmax()), wanted.shape)
+    right, wrong = float(wanted[where]), float(found[where])
+    place = f"[{', '.join(str(int(item)) for item in where)}]"
+    if f"{right:.4g}" == f"{wrong:.4g}":
+        return (
+            f"the entry {place} should be {right:.12g} and is {wrong:.12g}: too far apart for "
+            f"{str(expected.dtype).removeprefix('torch.')}"
+        )
+    if wanted.dim() < 2:
+        return f"expected {numbers(expected)}, got {numbers(got)} (largest difference at {place})"
+    row = where[:-1]
+    index = ", ".join(str(int(item)) for item in row)
+    return (
+        f"row [{index}] should be {numbers(wanted[row])} and is {numbers(found[row])} "
+        f"(largest difference at {place}: {right:.4g}, yours {wrong:.4g})"
+    )
+
+
+def hidden_are_zero(expected: Any, got: Any) -> str | None:
+    """Like `values_agree`, and what is exactly 0 in ``expected`` must be exactly 0."""
+    problem = values_agree(expected, got)
+    if problem:
+        return problem
+    pairs = zip(expected, got, strict=True) if isinstance(expected, tuple) else [(expected, got)]
+    for wanted, found in pairs:
+        left = torch.as_tensor(found)[torch.as_tensor(wanted) == 0]
+        if (left != 0).any():
+            return (
+                f"a hidden weight must be exactly 0, but one is {float(left.abs().max()):.3g}: a "
+                "score of minus infinity before the softmax gives exactly 0, a large negative "
+                "number does not always"
+            )
+    return None
+
+
+def dropped(p: float) -> Callable[[Any, Any], str | None]:
+    """A judge for dropout: every entry is 0 or 1/(1 - p) times the one without dropout.
+
+    About a share of p must be 0, within five standard deviations.
+    """
+
+    def judge(expected: torch.Tensor, got: Any) -> str | None:
+        if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
+            return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        wanted, found = expected.double(), got.double()
+        kept = torch.isclose(found, wanted / (1 - p), rtol=RELATIVE, atol=ABSOLUTE)
+        if not (kept | (found == 0)).all():
+            place = tuple((~(kept | (found == 0))).nonzero()[0].tolist())
+            return (
+                f"in train mode with dropout {p:g}, each entry should be 0 or 1/(1 - {p:g}) times "
+                f"what it is without dropout; the entry {list(place)} is {float(found[place]):.4g}, "
+                f"without dropout {float(wanted[place]):.4g}"
+            )
+        chances = wanted != 0
+        share = float((found[chances] == 0).double().mean())
+        if abs(share - p) > 5 * (p * (1 - p) / int(chances.sum())) ** 0.5:
+            return f"in train mode with dropout {p:g}, a share of {share:.2f} of the entries is 0"
+        return None
+
+    return judge
+
+
+def two_results_differ(expected: Any, got: Any) -> str | None:
+    """A judge for what is left to chance: two calls with the same input give different results."""
+    if not isinstance(got, list) or len(got) != 2:
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    for value in got:
+        problem = None if not isinstance(value, torch.Tensor) else _same_shape(expected, value)
+        if problem:
+            return problem
+    if values_agree(got[0], got[1]) is None:
+        return "two calls in train mode give the same result: nothing is left to chance"
+    return None
+
+
+def _same_shape(expected: Any, got: torch.Tensor) -> str | None:
+    wanted = expected[0] if isinstance(expected, list) else expected
+    if got.shape != wanted.shape:
+        return f"expected shape {tuple(wanted.shape)}, got {tuple(got.shape)}"
+    return None
+
+
+def first_agrees(expected: tuple, got: Any) -> str | None:
+    """Compare only the first of several results; what stands beside it is another step's matter."""
+    if not isinstance(got, tuple | list) or not got:
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    problem = values_agree(expected[0], got[0])
+    return f"in result 0 (counting from 0), {problem}" if problem else None
+
+
+def rows_rank(expected: torch.Tensor, got: Any) -> str | None:
+    """Accept any positive rows that sum to one and order the words as the expected rows do."""
+    if isinstance(got, np.ndarray):
+        got = torch.from_numpy(got)
+    if not isinstance(got, torch.Tensor):
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    if got.shape != expected.shape:
+        return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    found = got.double()
+    sums = found.sum(dim=-1)
+    if not torch.isfinite(found).all():
+        return "the result holds NaN or infinity"
+    if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+        return f"each row should sum to 1; your rows sum to {numbers(sums)}"
+    if (found < 0).any():
+        return f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
+    order = expected.argsort(dim=-1, descending=True)
+    other = found.argsort(dim=-1, descending=True)
+    wrong = order != other
+    if wrong.any():
+        row, rank = (int(item) for item in wrong.nonzero()[0])
+        return (
+            f"in row [{row}], the words by falling weight should be {order[row].tolist()} and are "
+            f"{other[row].tolist()}: they differ from place {rank} on (counting from 0)"
+        )
+    return None
+
+
+def strict_differences(expected: Any, got: Any) -> str | None:
+    """What values alone do not show: the framework, the dtype, and plain Python types."""
+    if isinstance(expected, tuple):
+        for wanted, item in zip(expected, got, strict=True):
+            problem = strict_differences(wanted, item)
+            if problem:
+                return problem
+        return None
+    if isinstance(expected, bool):
+        if not isinstance(got, bool):
+            return f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
+        return None
+    if isinstance(expected, np.ndarray):
+        is_array = isinstance(got, np.ndarray)
+        return None if is_array else f"expected a NumPy array, got {kind_of(got)}"
+    if not isinstance(got, torch.Tensor):
+        return f"expected a torch tensor, got {kind_of(got)}"
+    if got.dtype != expected.dtype:
+        origin = ", the dtype of the input" if expected.is_floating_point() else ""
+        return f"expected dtype {expected.dtype}{origin}, got {got.dtype}"
+    return None

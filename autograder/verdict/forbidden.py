@@ -1,0 +1,282 @@
+"""Find what a part may not use: by reading the code it reaches, never by running it."""
+
+from __future__ import annotations
+
+import ast
+import symtable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from IPython.core.inputtransformer2 import TransformerManager
+
+OWN_PACKAGES = ("course_utils", "autograder")
+# other names under which PyTorch has what a barred name stands for
+DOORS = {
+    "scaled_dot_product_attention": (
+        "_scaled_dot_product_attention_math", "_scaled_dot_product_attention_math_for_mps",
+        "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_efficient_attention",
+        "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_fused_attention_overrideable", "_triton_scaled_dot_attention",
+        "_flash_attention_forward", "_efficient_attention_forward", "flex_attention",
+    ),
+    "MultiheadAttention": (
+        "_native_multi_head_attention", "_triton_multi_head_attention",
+        "_transformer_encoder_layer_fwd", "TransformerEncoderLayer", "TransformerDecoderLayer",
+    ),
+}  # fmt: skip
+
+
+def with_doors(barred: Iterable[str]) -> tuple[str, ...]:
+    """Barred names, and the other names under which the library has the same."""
+    names = tuple(barred)
+    return (*names, *(door for name in names for door in DOORS.get(name, ())))
+
+
+@dataclass
+class Definitions:
+    """Top-level statements of a notebook's code cells, by the names that they bind."""
+
+    statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
+
+    @classmethod
+    @lru_cache(maxsize=4)  # each part of a submission asks again
+    def of(cls, cells: tuple[str, ...]) -> Definitions:
+        """Read the cells; one that is no Python is left out, since it defines nothing either."""
+        found = cls()
+        for cell in cells:
+            for statement, names in _read(cell):
+                for name in names:
+                    found.statements.setdefault(name, []).append(statement)
+        return found
+
+    def reached_from(self, name: str, but: Iterable[str] = ()) -> Iterator[ast.stmt]:
+        """Every statement that the definition of ``name`` can reach through other global names."""
+        todo, done = [name], set(but) - {name}
+        seen: set[ast.stmt] = set()  # one that binds many names is read once
+        while todo:
+            current = todo.pop()
+            if current in done:
+                continue
+            done.add(current)
+            for statement in self.statements.get(current, []):
+                if statement in seen:
+                    continue
+                seen.add(statement)
+                yield statement
+                todo.extend(_global_names(statement))
+
+
+@lru_cache(maxsize=64)
+def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
+    """A cell's top-level statements and the names that they bind; each part asks again."""
+    try:
+        tree = ast.parse(TransformerManager().transform_cell(cell))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    return [(statement, _bound_names(statement)) for statement in _bindings(tree.body)]
+
+
+def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """Top-level statements, taken apart: one import for each name, and what `if` and `with` hold.
+
+    So a name is charged with its own definition and not with what happens to stand beside it.
+    """
+    for statement in body:
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            for alias in statement.names:
+                one: ast.stmt = ast.Import([alias])
+                if isinstance(statement, ast.ImportFrom):
+                    one = ast.ImportFrom(statement.module, [alias], statement.level)
+                yield ast.fix_missing_locations(ast.copy_location(one, statement))
+        elif isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try):
+            for branch in ("body", "orelse", "finalbody"):
+                yield from _bindings(getattr(statement, branch, []))
+            for handler in getattr(statement, "handlers", []):
+                yield from _bindings(handler.body)
+            if not isinstance(statement, ast.Try):
+                yield _header(statement)
+        else:
+            yield statement
+
+
+def _header(statement: ast.For | ast.With | ast.If | ast.While) -> ast.stmt:
+    """The line `for … in …`, `with … as …`, `if …` or `while …` alone: it binds names, too."""
+    empty: list[ast.stmt] = [ast.Pass()]
+    if isinstance(statement, ast.If | ast.While):
+        header: ast.stmt = ast.Expr(statement.test)
+    elif isinstance(statement, ast.For):
+        header = ast.For(statement.target, statement.iter, empty, [])
+    else:
+        header = ast.With(statement.items, empty)
+    return ast.fix_missing_locations(ast.copy_location(header, statement))
+
+
+def _bound_names(statement: ast.stmt) -> set[str]:
+    """Names that one top-level statement gives a meaning to, also inside `if`, `for`, `with`."""
+    if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        return {statement.name}
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            names.add((node.asname or node.name).split(".")[0])
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            base = node.value
+            while isinstance(base, ast.Attribute):
+                base = base.value
+            if isinstance(base, ast.Name):
+                names.add(base.id)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            names.add(node.name)
+    return names
+
+
+@lru_cache(maxsize=4096)
+def _global_names(statement: ast.stmt) -> set[str]:
+    """Names that a statement looks up in the notebook, as opposed to its own locals."""
+
+    def walk(table: symtable.SymbolTable, top: bool) -> Iterator[str]:
+        for symbol in table.get_symbols():
+            if symbol.is_referenced() and (top or symbol.is_global()):
+                yield symbol.get_name()
+        for child in table.get_children():
+            yield from walk(child, False)
+
+    try:
+        text = ast.unparse(statement)
+        return set(walk(symtable.symtable(text, "notebook", "exec"), True))
+    except (SyntaxError, RecursionError, MemoryError):  # a sum of some thousand pieces
+        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def find(
+    cells: Iterable[str],
+    part: str,
+    barred: Iterable[str],
+    modules: Iterable[str],
+    other_parts: Iterable[str] = (),
+) -> str:
+    """The first thing that ``part`` uses and may not, in words; empty if there is none.
+
+    Args:
+        cells: source of the notebook's code cells.
+        part: name of the function or class that is graded.
+        barred: library names that would be the answer itself. What the notebook itself defines
+            under such a name is the student's own, and free.
+        modules: modules of the course that may be imported, whole or name by name.
+        other_parts: parts that this one may call; what they use is charged there.
+    """
+    definitions, barred, modules = Definitions.of(tuple(cells)), set(barred), set(modules)
+    own = {
+        name
+        for name, statements in definitions.statements.items()
+        if any(not isinstance(node, ast.Import | ast.ImportFrom) for node in statements)
+    }
+    # what a star brings in has no name here, so it counts for every part
+    stars = definitions.statements.get("*", [])
+    for statement in [*stars, *definitions.reached_from(part, other_parts)]:
+        for node, text in _read_nodes(statement):
+            used = _uses(node, text, barred, own) or _imports(node, modules) or _smuggles(text)
+            if used:
+                return used
+    return ""
+
+
+def _read_nodes(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
+    """Every node of a statement that does something, and the text that it stands for, if any.
+
+    Also those of the code that is handed to a cell magic as a text.
+    """
+    todo: list[ast.AST] = [statement]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue  # a text that stands by itself
+        text, rest = _text_of(node)
+        yield node, text
+        todo += rest
+        if (
+            isinstance(node, ast.Call)
+            and _is_magic(node)
+            and isinstance(node.args[-1], ast.Constant)
+        ):
+            todo += _statements_in(node.args[-1].value)
+
+
+def _is_magic(node: ast.Call) -> bool:
+    return (
+        isinstance(node.func, ast.Attribute)
+        and node.func.attr == "run_cell_magic"
+        and len(node.args) == 3
+    )
+
+
+def _statements_in(source: object) -> list[ast.stmt]:
+    try:
+        return ast.parse(TransformerManager().transform_cell(str(source))).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _smuggles(text: str) -> str:
+    """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
+    for package in OWN_PACKAGES:
+        if package in text:
+            return f"import {package}"
+    return ""
+
+
+def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
+    """The text that an expression stands for, also one put together from pieces, and what else to read.
+
+    Pieces that are joined are read once, as a whole: a sum may be as long as a notebook.
+    """
+    if not isinstance(node, ast.BinOp | ast.JoinedStr | ast.Constant):
+        return "", list(ast.iter_child_nodes(node))
+    pieces: list[str] = []
+    rest: list[ast.AST] = []
+    todo: list[ast.AST] = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, ast.Constant):
+            if isinstance(one.value, str):
+                pieces.append(one.value)
+        elif isinstance(one, ast.BinOp) and isinstance(one.op, ast.Add):
+            todo += [one.right, one.left]
+        elif isinstance(one, ast.JoinedStr):
+            todo += reversed(one.values)
+        elif isinstance(one, ast.FormattedValue):
+            todo.append(one.value)
+        elif one is node:
+            rest += ast.iter_child_nodes(one)
+        else:
+            rest.append(one)
+    return "".join(pieces), rest
+
+
+def _uses(node: ast.AST, text: str, barred: set[str], own: set[str]) -> str:
+    if isinstance(node, ast.Attribute) and node.attr in barred:
+        mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+        return "" if mine else ast.unparse(node)
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in barred - own:
+        return node.id
+    if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:
+        return node.name
+    return repr(text) if text in barred else ""
+
+
+def _imports(node: ast.AST, modules: set[str]) -> str:
+    if isinstance(node, ast.Import):
+        names = [alias.name for alias in node.names]
+    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+        base = node.module
+        names = [f"{base}.{alias.name}" if base in OWN_PACKAGES else base for alias in node.names]
+    else:
+        return ""
+    for name in names:
+        allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
+        if name.split(".")[0] in OWN_PACKAGES and not allowed:
+            return f"import {name}"
+    return ""

@@ -1,0 +1,49 @@
+"""A machine that is busy with something else costs nobody a point: processor time is what counts."""
+
+import contextlib
+import dataclasses
+import subprocess
+import sys
+
+from autograder.batch.classroom import grade_class
+from autograder.batch.engine import engine_for
+from autograder.checks import allowed_modules
+from autograder.kernels.limits import Limits
+from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
+
+STUDENTS = (
+    "right_loops", "softmax_over_columns", "mixed_batch", "half_finished", "edited_tests", "endless_loop",
+)  # fmt: skip
+# of processor time; the limits on the clock are the usual ones
+LIMITS = Limits(seconds_per_cell=2, seconds_per_call=1)
+BUSY = 8
+
+
+@contextlib.contextmanager
+def busy_machine():
+    """Loops that take all the processor time there is."""
+    loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(BUSY)]
+    try:
+        yield
+    finally:
+        for loop in loops:
+            loop.kill()
+            loop.wait()
+
+
+def test_a_class_gets_the_same_on_a_busy_machine(tmp_path):
+    course = tmp_path / "course"
+    hand_in(course, {student: submission(student) for student in STUDENTS})
+    settings = dataclasses.replace(SETTINGS, limits=LIMITS, feedback=False, again=True)
+
+    def rows():
+        graded = grade_class(course, ASSIGNMENT, lambda *_: None, (), settings, engine)
+        return [dataclasses.replace(row, seconds=0) for row in graded]
+
+    with engine_for(settings, allowed_modules(ASSIGNMENT)) as engine:
+        calm = rows()
+        with busy_machine():
+            busy = rows()
+    assert busy == calm
+    assert {row.student for row in busy if row.points == row.of} == {"right_loops"}
+    assert any("never ends" in reason for row in calm for reason in row.reasons)

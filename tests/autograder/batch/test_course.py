@@ -1,0 +1,73 @@
+"""A course has a secret of its own, and its gradebook can be asked for scores."""
+
+import subprocess
+import sys
+
+from autograder.batch.course import course_secret, scores_in
+from autograder.checks import load
+from autograder.probe.wire import decode, encode
+from autograder.verdict.decide import decide, seed_of
+from tests.sample_class import ASSIGNMENT
+
+MAKE = "import sys, pathlib, autograder.batch.course as c; print(c.course_secret(pathlib.Path(sys.argv[1])))"
+
+
+def test_a_secret_is_made_once_and_stays(tmp_path):
+    secret = course_secret(tmp_path)
+    assert len(secret) == 32 and set(secret) <= set("0123456789abcdef")
+    assert course_secret(tmp_path) == secret
+    assert (tmp_path / "grading" / "secret").read_text() == secret
+    assert [path.name for path in (tmp_path / "grading").iterdir()] == ["secret"]
+
+
+def test_two_courses_have_two_secrets(tmp_path):
+    assert course_secret(tmp_path / "one") != course_secret(tmp_path / "two")
+
+
+def test_processes_that_make_it_at_the_same_time_agree(tmp_path):
+    running = [
+        subprocess.Popen([sys.executable, "-c", MAKE, str(tmp_path)], stdout=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    said = {process.communicate()[0] for process in running}
+    assert said == {f"{course_secret(tmp_path)}\n".encode()}
+
+
+def test_who_made_it_a_moment_earlier_wins(tmp_path, monkeypatch):
+    """The other process's file appears after this one has looked for it."""
+    path = tmp_path / "grading" / "secret"
+
+    def token(length):
+        path.write_text("theirs")
+        return "ours"
+
+    monkeypatch.setattr("autograder.batch.course.secrets.token_hex", token)
+    assert course_secret(tmp_path) == "theirs"
+
+
+def inputs(secret):
+    """What the probe is sent for a submission, in a course with this secret."""
+    sent = []
+
+    def probe(message):
+        sent.extend(decode(message))
+        return encode([])
+
+    assignment = load(ASSIGNMENT)
+    decide(assignment, assignment.parts[0], probe, ["x = 1"], secret=secret)
+    return [request["arguments"][0].tolist() for request in sent]
+
+
+def test_inputs_can_be_foretold_by_who_knows_the_secret_alone():
+    assert inputs("one") == inputs("one")
+    assert inputs("one") != inputs("two")
+    assert inputs("one") != inputs("")
+    assert seed_of("a2", ["x"], "one") != seed_of("a2", ["x"])
+
+
+def test_scores_are_sorted_and_each_stands_there_once(course, rows):
+    scores = scores_in(course)
+    assert scores == sorted(scores)
+    assert len({(student, cell) for student, cell, _ in scores}) == len(scores)
+    for student, row in rows.items():
+        assert sum(points for who, _, points in scores if who == student) == row.points

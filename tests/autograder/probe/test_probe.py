@@ -1,0 +1,426 @@
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+import torch
+from matplotlib.figure import Figure
+
+from autograder.probe.drawing import Picture
+from autograder.probe.probe import answer
+from autograder.probe.wire import Function, Instance, decode, encode
+from autograder.verdict.stand_in import source_of
+from course_utils import attention
+
+CALL = {
+    "subject": "f",
+    "experiment": "call",
+    "strided": False,
+    "gradient": False,
+    "seed": 0,
+    "replace": {},
+}
+
+
+def ask(namespace, *arguments, seconds=2.0, **options):
+    names = [f"x{number}" for number in range(len(arguments))]
+    request = {**CALL, "arguments": list(arguments), "names": names, **options}
+    return decode(answer(encode([request]), namespace, seconds))[0]
+
+
+def test_a_value_comes_back_with_the_arguments_as_they_are_afterwards():
+    def f(x):
+        x += 1
+        return x * 2
+
+    report = ask({"f": f}, torch.zeros(2))
+    assert report["status"] == "returned"
+    assert torch.equal(report["value"], torch.full((2,), 2.0))
+    assert torch.equal(report["arguments"][0], torch.ones(2))
+
+
+def test_a_strided_argument_has_the_same_values_and_gaps_in_memory():
+    seen = []
+
+    def f(x):
+        seen.append(x)
+        return x
+
+    x = torch.arange(24.0).reshape(2, 3, 4)
+    report = ask({"f": f}, x, strided=True)
+    assert torch.equal(report["value"], x)
+    assert not seen[0].is_contiguous()
+
+
+def test_gradients_are_those_of_a_fixed_weighted_sum():
+    report = ask({"f": lambda x, y: (x * y, 3 * x)}, torch.ones(2), torch.ones(2), gradient=True)
+    weights = torch.arange(2.0).cos()
+    assert torch.allclose(report["gradients"]["x0"], 4 * weights)
+    assert torch.allclose(report["gradients"]["x1"], weights)
+
+
+def test_a_detached_result_has_no_gradient():
+    report = ask({"f": lambda x: x.detach() * 2}, torch.ones(2), gradient=True)
+    assert report["gradients"] == {"x0": None}
+
+
+def test_an_error_is_described_with_the_students_line():
+    def f(x):
+        raise ValueError("x is odd")
+
+    report = ask({"f": f}, torch.ones(2))
+    assert report["status"] == "raised"
+    assert report["error"]["type"] == "ValueError"
+    assert report["error"]["message"] == "x is odd"
+    assert report["error"]["line"] == 'raise ValueError("x is odd")'
+
+
+def test_leaving_the_process_is_an_error_like_any_other():
+    def f(x):
+        raise SystemExit
+
+    assert ask({"f": f}, torch.ones(2))["error"]["type"] == "SystemExit"
+
+
+def test_an_endless_loop_is_stopped_and_not_tried_again():
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        while True:
+            try:
+                x = x + 1
+            except Exception:  # noqa: BLE001, S112
+                continue
+
+    request = {**CALL, "arguments": [torch.ones(2)], "names": ["x"]}
+    reports = decode(answer(encode([request, request, request]), {"f": f}, 0.3))
+    assert [report["status"] for report in reports] == ["timeout"] * 3
+    assert len(calls) == 1
+
+
+def test_a_missing_name_is_reported():
+    assert ask({}, torch.ones(2))["status"] == "missing"
+    assert ask({"f": 3}, torch.ones(2))["status"] == "missing"
+
+
+def test_prints_and_warnings_stay_out_of_the_cell(capfd):
+    import sys
+    import warnings
+
+    def f(x):
+        print("hello")
+        print("error", file=sys.stderr)
+        warnings.warn("careful", stacklevel=1)
+        return x
+
+    assert ask({"f": f}, torch.ones(2))["status"] == "returned"
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_function_argument_is_looked_up_by_name():
+    report = ask({"f": lambda g, x: g(x)}, Function("doubled"), torch.ones(2))
+    assert torch.equal(report["value"], torch.full((2,), 2.0))
+
+
+def test_a_stand_in_is_used_for_one_call_and_taken_out_again():
+    namespace = {"f": lambda x: namespace["attention_weights"](x), "attention_weights": len}
+    replace = {"attention_weights": source_of(attention.attention_weights)}
+    report = ask(namespace, torch.zeros(2, 3), replace=replace)
+    assert torch.allclose(report["value"], torch.full((2, 2), 0.5))
+    assert namespace["attention_weights"] is len
+
+
+def translator(**options):
+    """Two sentences, five states, four words; logits rise with the word, most for state 0."""
+    scores = torch.arange(4.0).expand(2, 5, 4) * torch.tensor([[1.0], [-1.0]])[:, None]
+    return Instance("ScriptedTranslator", {"scores": scores, "pad_id": 3, **options})
+
+
+SRC = torch.tensor([[0, 2], [1, 2]])
+TGT = torch.tensor([[1, 2, 3], [1, 2, 3]])
+
+
+def test_an_object_crosses_by_its_name_and_arguments():
+    sent = translator(training=["", "decoder"], rows=3)
+    back = decode(encode(sent))
+    assert isinstance(back, Instance)
+    assert back.name == "ScriptedTranslator"
+    assert torch.equal(back.arguments["scores"], sent.arguments["scores"])
+    assert back.arguments["training"] == ["", "decoder"] and back.arguments["rows"] == 3
+
+
+def test_a_scripted_translator_answers_from_its_table_and_sees_no_later_token():
+    def f(model):
+        memory = model.encode(SRC)
+        both = model.decode(TGT, memory, SRC)
+        assert torch.equal(both[:, :2], model.decode(TGT[:, :2], memory, SRC))
+        assert torch.equal(both, model(SRC, TGT))
+        return both.argmax(dim=-1), model.pad_id
+
+    best, pad_id = ask({"f": f}, translator())["value"]
+    assert best.tolist() == [[3, 3, 3], [0, 0, 0]]
+    assert pad_id == 3
+
+
+def test_a_scripted_translator_depends_on_every_earlier_token():
+    from autograder.probe.scripted import ScriptedTranslator, state_of
+
+    assert state_of(TGT, 5).tolist() == [[1, 0, 4]] * 2
+    scores = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0))
+    model = ScriptedTranslator(scores, pad_id=3)
+    logits = model.decode(TGT, model.encode(SRC), SRC)
+    assert torch.equal(logits[1, 2], scores[1, 4])
+    other = TGT.clone()
+    other[:, 0] = 2
+    assert not torch.equal(logits[:, 2], model.decode(other, model.encode(SRC), SRC)[:, 2])
+
+
+def test_a_scripted_translator_gives_something_else_where_a_part_is_in_train_mode():
+    def best(model):
+        return model.decode(TGT, model.encode(SRC), SRC).argmax(dim=-1)
+
+    asleep = ask({"f": best}, translator(training=[""]))["value"]
+    assert asleep.tolist() == [[3, 3, 3], [0, 0, 0]]
+    for part in ("encoder", "decoder"):
+        awake = ask({"f": best}, translator(training=[part]))["value"]
+        assert awake.tolist() == [[0, 0, 0], [3, 3, 3]]
+
+
+def test_a_scripted_translator_has_limits_that_show():
+    def grow(model):
+        for length in (1, 2, 3):
+            model.decode(TGT[:, :length], model.encode(SRC), SRC)
+
+    assert ask({"f": grow}, translator(rows=6, max_len=3))["status"] == "returned"
+    error = ask({"f": grow}, translator(rows=5))["error"]
+    assert error["message"] == "every sentence has ended, and the model is asked again"
+    error = ask({"f": grow}, translator(max_len=2))["error"]
+    assert error["message"] == "a target of length 3 is longer than max_len = 2"
+
+
+def test_a_scripted_translator_says_what_it_was_given_wrongly():
+    def f(model, case):
+        memory = model.encode(SRC)
+        return {
+            "ids": lambda: model.encode(SRC.float()),
+            "swapped": lambda: model.decode(TGT, SRC, memory),
+            "unfit": lambda: model.decode(TGT, memory[:, :1], SRC),
+            "rows": lambda: model.decode(TGT[:1], memory, SRC),
+        }[case]()
+
+    for case, kind in {
+        "ids": "TypeError", "swapped": "TypeError", "unfit": "ValueError", "rows": "ValueError",
+    }.items():  # fmt: skip
+        assert ask({"f": f}, translator(), case)["error"]["type"] == kind
+
+
+def test_a_module_is_reported_by_the_modes_of_its_parts():
+    report = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
+    assert report["arguments"] == [{"training": {"": False, "encoder": True, "decoder": True}}]
+
+
+def test_parts_left_in_another_mode_cost_a_strict_step():
+    from autograder.verdict.check import Assignment, Case, Part
+    from autograder.verdict.decide import decide
+
+    def right(model):
+        modes = {part: part.training for part in model.modules()}
+        model.eval()
+        ids = model.decode(TGT, model.encode(SRC), SRC).argmax(dim=-1)
+        for part, training in modes.items():
+            part.training = training
+        return ids
+
+    def all_awake(model):
+        model.eval()
+        ids = model.decode(TGT, model.encode(SRC), SRC).argmax(dim=-1)
+        model.train()
+        return ids
+
+    part = Part("f(model)", right, reads=("", ""))
+    case = Case("", lambda randn: [translator(training=["", "decoder"])])
+    part.step("modes", 1, case, strict=True)
+    assignment = Assignment("a", (part,), ())
+
+    def verdict_on(code):
+        return decide(assignment, part, lambda message: answer(message, {"f": code}), [""])
+
+    assert verdict_on(right).earned == 1
+    verdict = verdict_on(all_awake)
+    assert verdict.earned == 0
+    assert "parts of `model` were left in another mode" in verdict.steps[0].problem
+
+
+# ---------------------------------------------------------------------------- what was drawn
+
+TABLE = torch.arange(12.0).reshape(3, 4)  # row y, column x
+
+
+def look(draw, on_axes=True, **keywords):
+    report = ask(
+        {"f": draw}, TABLE, experiment="drawing", keywords=keywords, on_axes=on_axes, seconds=20
+    )
+    assert report["status"] == "returned", report
+    assert plt.get_fignums() == []
+    return Picture(*report["value"])
+
+
+def by_imshow(table, ax):
+    image = ax.imshow(table, aspect="auto")
+    ax.set(xlabel="dimension", ylabel="position")
+    ax.figure.colorbar(image, ax=ax)
+    return ax
+
+
+def by_matshow(table, ax):
+    ax.figure.colorbar(ax.matshow(table), ax=ax)
+    ax.set(xlabel="dimension", ylabel="position")
+    return ax
+
+
+def by_pcolormesh(table, ax):
+    plt.colorbar(ax.pcolormesh(table), ax=ax)
+    ax.invert_yaxis()
+    ax.set(xlabel="dimension", ylabel="position", xlim=(0, 4))
+    return ax
+
+
+def by_pcolormesh_around_whole_numbers(table, ax):
+    mesh = ax.pcolormesh(range(4), range(3), table, shading="nearest")
+    return finished(ax, mesh)
+
+
+def by_pcolormesh_of_columns(table, ax):
+    y, x = np.meshgrid(np.arange(4), np.arange(5))
+    return finished(ax, ax.pcolormesh(x, y, table.T))
+
+
+def by_pcolor(table, ax):
+    return finished(ax, ax.pcolor(table))
+
+
+def by_imshow_from_below(table, ax):
+    return finished(ax, ax.imshow(table, origin="lower"))
+
+
+def by_imshow_of_rows_turned_round(table, ax):
+    # seaborn's way of saying it: cells from 0 to 3, the y axis turned round
+    return finished(ax, ax.imshow(table.flip(0), extent=(0, 4, 0, 3)))
+
+
+def finished(ax, cells):
+    ax.set(xlabel="dimension", ylabel="position", ylim=sorted(ax.get_ylim(), reverse=True))
+    ax.get_figure().colorbar(cells)
+    return ax
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        by_imshow, by_matshow, by_pcolormesh, by_pcolormesh_around_whole_numbers,
+        by_pcolormesh_of_columns, by_pcolor, by_imshow_from_below, by_imshow_of_rows_turned_round,
+    ],
+)  # fmt: skip
+def test_cells_are_read_however_they_were_drawn(draw):
+    picture = look(draw)
+    assert torch.equal(picture.values, TABLE)
+    assert not picture.other_figures
+    assert not picture.shown
+    assert all(picture[1:-2]), picture
+
+
+def edit(*lines):
+    """The right drawing with something done to it afterwards."""
+
+    def draw(table, ax):
+        by_imshow(table, ax)
+        for line in lines:
+            exec(line, {"ax": ax, "plt": plt, "table": table})
+        return ax
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("draw", "changes"),
+    [
+        (edit("ax.invert_yaxis()"), {"zero_on_top": False}),
+        (edit("ax.set_xlabel(' ')"), {"x_labelled": False}),
+        (edit("ax.yaxis.label.set_visible(False)"), {"y_labelled": False}),
+        (edit("ax.axis('off')"), {"x_labelled": False, "y_labelled": False}),
+        (edit("ax.set_xlim(0, 4)"), {}),  # half a cell is still seen
+        (edit("ax.set_xlim(0.6, 4)"), {"complete": False}),
+        (edit("ax.set_ylim(1, 0)"), {"complete": False}),
+        (edit("ax.images[0].set_interpolation('bilinear')"), {"crisp": False}),
+        (edit("ax.images[0].set_extent((-0.5, 3.5, 3.5, 0.5))"), {"counted_from_zero": False}),
+        (edit("ax.images[0].set_extent((0, 1, 1, 0))"), {"counted_from_zero": False}),
+        (edit("ax.images[0].colorbar.remove()"), {"colour_bar": False}),
+        (edit("plt.show()"), {"shown": True}),
+        (edit("ax.figure.show()"), {"shown": True}),
+        (edit("plt.figure()"), {"other_figures": True}),
+        (edit("ax.imshow(table.new_ones(3, 4, 3), zorder=-1)"), {}),
+    ],
+)
+def test_each_thing_to_see_is_seen_by_itself(draw, changes):
+    right = look(by_imshow)
+    picture = look(draw)
+    assert torch.equal(picture.values, TABLE)
+    assert picture._replace(values=None) == right._replace(values=None, **changes)
+
+
+def test_cells_that_run_into_each_other_and_pictures_without_cells():
+    def gouraud(table, ax):
+        return finished(ax, ax.pcolormesh(range(4), range(3), table, shading="gouraud"))
+
+    picture = look(gouraud)
+    assert torch.equal(picture.values, TABLE)
+    assert not picture.crisp
+    colours = torch.ones(3, 4, 3)
+    for without in (lambda table, ax: ax.plot(table), lambda table, ax: ax.imshow(colours)):
+        picture = look(without)
+        assert picture.values.shape == (0, 0)
+        assert not any(picture[1:])
+
+
+def test_drawing_elsewhere_is_not_drawing_on_the_axes_given():
+    def on_the_current_axes(table, ax):
+        return by_imshow(table, plt.gca())
+
+    def on_a_figure_of_its_own(table, ax):
+        by_imshow(table, plt.subplots()[1])
+
+    current, own = look(on_the_current_axes), look(on_a_figure_of_its_own)
+    for picture in (current, own):
+        assert torch.equal(picture.values, TABLE)
+        assert not picture.on_given_axes
+        assert not picture.right_axes_returned
+    assert current.axes_returned
+    assert not own.axes_returned
+    assert not current.other_figures
+    assert own.other_figures
+
+
+@pytest.mark.parametrize("make", [lambda: plt.subplots()[1], lambda: Figure().subplots()])
+def test_without_axes_it_draws_in_a_new_figure_and_only_one(make):
+    right = look(lambda table: by_imshow(table, make()), on_axes=False)
+    assert right.on_given_axes
+    assert right.right_axes_returned
+    assert not right.other_figures
+    twice = look(lambda table: plt.figure() and by_imshow(table, plt.subplots()[1]), on_axes=False)
+    assert twice.other_figures
+    elsewhere = look(lambda table: by_imshow(table, plt.gca()), on_axes=False)
+    assert not elsewhere.on_given_axes
+    assert not elsewhere.other_figures
+
+
+def test_an_error_while_drawing_leaves_no_figure_and_no_backend_behind():
+    before = matplotlib.get_backend()
+
+    def draw(table, ax):
+        plt.figure()
+        raise ValueError("no ink")
+
+    report = ask({"f": draw}, TABLE, experiment="drawing", keywords={}, on_axes=True, seconds=20)
+    assert report["error"]["message"] == "no ink"
+    assert plt.get_fignums() == []
+    assert matplotlib.get_backend() == before

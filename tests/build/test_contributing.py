@@ -1,0 +1,119 @@
+"""Whoever does what CONTRIBUTING.md says gets what it promises.
+
+A lecture, an assignment, a named mistake and a step are added to a copy of the course, line by line,
+as the page tells it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.sample_class import ROOT
+
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+EDIT = re.compile(
+    r"^(?P<how>New file|At the end of|In) `(?P<path>[^`]+)`"
+    r"(, (?P<where>above|in place of) the line with `(?P<anchor>[^`]+)`)?:\n\n"
+    r"```\w+\n(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+CONSOLE = re.compile(r"^```console\n(?P<session>.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def course(tmp_path):
+    """A copy of the course with the same packages."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.split("\0")):
+        if (ROOT / name).is_file():
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, tmp_path / name)
+    (tmp_path / ".venv").symlink_to(ROOT / ".venv")
+    return tmp_path
+
+
+def edit(course: Path, change: re.Match) -> None:
+    """Do what the sentence above a block says with the block."""
+    path, text = course / change["path"], change["text"]
+    if change["how"] == "New file":
+        assert not path.exists(), f"{change['path']} is there already"
+        path.write_text(text, encoding="utf-8")
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    if change["how"] == "At the end of":
+        lines.append(text)
+    else:
+        found = [number for number, line in enumerate(lines) if change["anchor"] in line]
+        assert len(found) == 1, f"{len(found)} lines of {change['path']} have {change['anchor']!r}"
+        lines[found[0]] = text + (lines[found[0]] if change["where"] == "above" else "")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def commands_in(session: str) -> list[tuple[str, list[str]]]:
+    """Commands, each with the lines that it is said to print."""
+    found: list[tuple[str, list[str]]] = []
+    for line in session.splitlines():
+        if line.startswith("$ "):
+            found.append((line.removeprefix("$ "), []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def run(course: Path, command: str) -> str:
+    inherited = {name: value for name, value in os.environ.items() if "MAKE" not in name}
+    environment = {
+        **inherited,
+        "PATH": f"{course / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": str(course),
+    }
+    done = subprocess.run(
+        ["bash", "-c", f"{{ {command}; }} 2>&1"],
+        cwd=course,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    said = done.stdout
+    assert done.returncode == 0, f"{command}\n{said}"
+    return said
+
+
+def test_every_block_of_the_page_is_tried():
+    blocks = PAGE.count("\n```") // 2
+    assert blocks == len(EDIT.findall(PAGE)) + len(CONSOLE.findall(PAGE)) > 10
+
+
+def test_the_page_works_as_it_is_written(course):
+    blocks = sorted([*EDIT.finditer(PAGE), *CONSOLE.finditer(PAGE)], key=re.Match.start)
+    promised = []
+    for block in blocks:
+        if block.re is EDIT:
+            edit(course, block)
+        else:
+            promised += commands_in(block["session"])
+    code = {block["path"] for block in EDIT.finditer(PAGE) if block["path"].endswith(".py")}
+    run(course, f"ruff format {' '.join(code)} && ruff check {' '.join(code)}")
+    # a command that stands there several times is run once, when everything is in place
+    for command, lines in dict(promised).items():
+        said = run(course, command)
+        assert [line for line in lines if line not in said] == [], f"{command}\n{said}"
+
+    for page in ("course_map.md", "README.md"):
+        text = (course / page).read_text(encoding="utf-8")
+        links = re.findall(r"\]\((lectures|exercises)/([0-9]+|a[0-9]+)_", text)
+        assert links[-1] == ("exercises", "a10")
+        assert [number for folder, number in links if folder == "lectures"][-1] == "10"
+    changed = run(course, f"diff -rq {ROOT / 'figures'} {course / 'figures'} -x __pycache__")
+    assert changed == "", "one notebook was built, and no figure should have been drawn"
