@@ -17,6 +17,11 @@ COURSE = "/course_utils/"
 HARMLESS = {"course_utils.signoff"}  # every notebook may import it, and it holds no answer
 
 
+def course_within_reach() -> bool:
+    """Whether any module of the course's that holds an answer is imported here."""
+    return any(name.startswith("course_utils.") for name in sys.modules.keys() - HARMLESS)
+
+
 class Watch(TorchFunctionMode):
     """Notes the first function of PyTorch's, or of the course's own, that has one of some names.
 
@@ -33,14 +38,15 @@ class Watch(TorchFunctionMode):
         self.seen = ""
 
     def __enter__(self) -> Self:
-        if any(name.startswith("course_utils.") for name in sys.modules.keys() - HARMLESS):
+        if course_within_reach():
             sys.setprofile(self._entered)
         super().__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         super().__exit__(*error)
-        sys.setprofile(None)
+        if sys.getprofile() == self._entered:
+            sys.setprofile(None)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "").split(".")[0]  # an operator's overload has more

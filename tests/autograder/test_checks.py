@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from autograder.checks import allowed_modules, known, load
+from autograder.probe import watch
 from autograder.probe.probe import answer
 from autograder.verdict.check import Part
 from autograder.verdict.decide import decide, seed_of
@@ -40,6 +41,12 @@ POINTS = {
     "a8_transformer_layer": 8,
     "a9_transformer": 12,
 }
+
+
+@pytest.fixture(autouse=True)
+def _the_course_may_call_itself(monkeypatch):
+    """The reference answers here, and it lies where a submission may not reach."""
+    monkeypatch.setattr(watch, "course_within_reach", lambda: False)
 
 
 def verdict_on(assignment: str, part: Part, code, cells=("",), **namespace):
