@@ -138,6 +138,43 @@ class Step:
     strict: bool = False
 
 
+class Steps:
+    """A function cut into its steps, so that a mistake can take one of them in another way.
+
+    A subclass defines ``answer``, which takes the function's arguments and calls the steps, and a
+    method for each step. Beside the right one, every mistake is a subclass that overrides a step;
+    two that override different ones can be made at once.
+    """
+
+    def answer(self, *arguments: Any) -> Any:
+        raise NotImplementedError
+
+    @classmethod
+    def function(cls) -> Callable[..., Any]:
+        """The function itself; its name and sentence are those of the class."""
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            return cls().answer(*arguments, **keywords)
+
+        call.__name__, call.__doc__ = cls.__name__, vars(cls).get("__doc__")
+        return call
+
+
+def taking(base: type, step: Callable[..., Any]) -> Callable[[Callable[..., Any]], type]:
+    """Make a wrong answer of a function: it takes this step as the function does, others rightly.
+
+    Args:
+        base: the right answer in steps: a module, or a `Steps`.
+        step: the method of ``base`` whose place the decorated function takes.
+    """
+
+    def make(function: Callable[..., Any]) -> type:
+        changed = {step.__name__: function, "__doc__": function.__doc__}
+        return type(function.__name__, (base,), changed)
+
+    return make
+
+
 @dataclass(frozen=True)
 class Mistake:
     """A wrong answer that people give, and what to tell them.
@@ -146,11 +183,32 @@ class Mistake:
         name: the mistake in a few words, for the class report.
         answer: an implementation that makes the mistake.
         says: what the student reads: what happened, and what to do.
+        in_steps: the class in which the mistake overrides a step, if it was made so.
     """
 
     name: str
     answer: Callable[..., Any]
     says: str
+    in_steps: type | None = None
+
+    def together_with(self, other: Mistake) -> Callable[..., Any] | None:
+        """An implementation that makes both mistakes; None where they touch the same step."""
+        if self.in_steps is None or other.in_steps is None:
+            return None
+        common = next(kind for kind in self.in_steps.__mro__ if issubclass(other.in_steps, kind))
+        changed, changed_too = _changed(self.in_steps, common), _changed(other.in_steps, common)
+        if not changed or not changed_too or changed & changed_too:
+            return None
+        both = type("Both", (self.in_steps, other.in_steps), {})
+        return both.function() if issubclass(both, Steps) else both
+
+
+def _changed(kind: type, base: type) -> set[str]:
+    """Names of the methods that a class and its parents below ``base`` define anew."""
+    found: set[str] = set()
+    for parent in kind.__mro__[: kind.__mro__.index(base)]:
+        found |= {name for name, value in vars(parent).items() if callable(value)}
+    return found
 
 
 class Part:
@@ -240,7 +298,11 @@ class Part:
                     f"the mistake '{name}' of {self.name} has nothing to say: give "
                     f"{answer.__name__} a docstring, which its author will read, or `says`"
                 )
-            self.mistakes.append(Mistake(name, answer, sentence))
+            if isinstance(answer, type):
+                made = answer.function() if issubclass(answer, Steps) else answer
+                self.mistakes.append(Mistake(name, made, sentence, answer))
+            else:
+                self.mistakes.append(Mistake(name, answer, sentence))
             return answer
 
         return remember
@@ -258,9 +320,10 @@ class Part:
             wrap: makes of one of its wrong answers one of this part.
             answers: those answers, in the order in which they are to be tried.
         """
-        named = {mistake.answer: mistake for mistake in other.mistakes}
+        named = {mistake.in_steps or mistake.answer: mistake for mistake in other.mistakes}
         for answer in answers:
-            self.mistakes.append(replace(named[answer], answer=wrap(answer)))
+            wrong = named[answer]
+            self.mistakes.append(replace(wrong, answer=wrap(wrong.answer), in_steps=None))
 
 
 @dataclass(frozen=True)

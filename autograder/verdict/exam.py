@@ -1,0 +1,186 @@
+"""What one submission is asked about a part: the cases with its own inputs, and what is right."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import torch
+
+from autograder.probe.experiments import Report, Request, describe, perform
+from autograder.probe.wire import decode, encode
+from autograder.verdict.check import Build, Case, Drawing, Part, Randn, Step
+
+Shapes = list[tuple[str, tuple[int, ...]]]
+
+
+class Exam:
+    """The cases of a part with inputs and weights drawn for a seed.
+
+    Args:
+        part: the part that is asked about.
+        seed: of the inputs.
+
+    Attributes:
+        plan: (step, case) pairs in the order in which they are asked.
+        requests: what the probe is asked to do in each.
+    """
+
+    def __init__(self, part: Part, seed: int) -> None:
+        self.part = part
+        self.plan: list[tuple[Step, Case]] = [
+            (step, case) for step in part.steps for case in step.cases
+        ]
+        self.requests = [
+            _request(part, case, seed + 7919 * number) for number, (_, case) in enumerate(self.plan)
+        ]
+        self._attempts: dict[tuple[Callable[..., Any], int], Report] = {}
+
+    @cached_property
+    def expected(self) -> list[Report]:
+        """What the reference does in each case."""
+        reports = [
+            _performed(
+                self.part.reference, {**request, "training": False} if case.random else request
+            )
+            for (_, case), request in zip(self.plan, self.requests, strict=True)
+        ]
+        return decode(encode(reports))
+
+    def attempt(self, answer: Callable[..., Any], number: int) -> Report:
+        """What a wrong answer of ours does in a case, in the form in which a student's comes back.
+
+        Args:
+            answer: the function or class.
+            number: of the case in `plan`.
+        """
+        key = (answer, number)
+        if key not in self._attempts:
+            self._attempts[key] = decode(encode(_performed(answer, self.requests[number])))
+        return self._attempts[key]
+
+
+@dataclass(frozen=True)
+class Try:
+    """A case of an exam with what is right, what came back, and what is wrong with that.
+
+    Attributes:
+        exam, number: the exam, and the number of the case in its plan.
+        report: what the student's code did.
+        problem: what is wrong with it; None if it is right.
+    """
+
+    exam: Exam
+    number: int
+    report: Report
+    problem: str | None = None
+
+    @property
+    def step(self) -> Step:
+        return self.exam.plan[self.number][0]
+
+    @property
+    def case(self) -> Case:
+        return self.exam.plan[self.number][1]
+
+    @property
+    def request(self) -> Request:
+        return self.exam.requests[self.number]
+
+    @property
+    def expected(self) -> Report:
+        return self.exam.expected[self.number]
+
+
+@lru_cache(maxsize=4)
+def exam_on(part: Part, seed: int) -> Exam:
+    """The exam on a part for a seed; it is the same for whoever has the same seed."""
+    return Exam(part, seed)
+
+
+def _request(part: Part, case: Case, seed: int) -> Request:
+    """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
+    randn = Randn(seed % 2**63, case.dtype)
+    drawn = case.draw(randn)
+    request: Request = {
+        "subject": part.name,
+        "strided": case.strided,
+        "gradient": case.gradient,
+        "seed": seed % 2**31,
+    }
+    if isinstance(drawn, Drawing):
+        names = _argument_names(part.reference, len(drawn.arguments))
+        return {
+            **request,
+            "experiment": "drawing",
+            "names": names,
+            "arguments": drawn.arguments,
+            "keywords": drawn.keywords,
+            "on_axes": drawn.on_axes,
+        }
+    if not isinstance(drawn, Build):
+        names = _argument_names(part.reference, len(drawn))
+        return {**request, "experiment": "call", "arguments": drawn, "names": names}
+    dtype = drawn.dtype or case.dtype
+    method = getattr(part.reference, drawn.method) if drawn.method else part.reference
+    request |= {
+        "experiment": "module",
+        "construct": list(drawn.construct),
+        "keywords": drawn.keywords,
+        "arguments": drawn.arguments,
+        "names": _argument_names(method, len(drawn.arguments)),
+        "method": drawn.method,
+        "state": {},
+        "training": drawn.training,
+        "dtype": str(dtype).removeprefix("torch."),
+        "times": drawn.times,
+    }
+    if drawn.method is not None and not case.raises:
+        shapes = _shapes(part.reference, repr((drawn.construct, drawn.keywords)), drawn)
+        state = _drawn_weights(shapes, randn.generator) | drawn.state
+        request["state"] = {name: value.to(dtype) for name, value in state.items()}
+    return request
+
+
+def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
+    """The names of the first arguments, as the text of the assignment calls them."""
+    names = [name for name in inspect.signature(function).parameters if name != "self"]
+    return names[:number]
+
+
+_known_shapes: dict[tuple[Any, str], Shapes] = {}
+
+
+def _shapes(reference: Callable[..., Any], key: str, drawn: Build) -> Shapes:
+    """Names and shapes of a module's parameters; it is built once for all submissions."""
+    if (reference, key) not in _known_shapes:
+        model = reference(*drawn.construct, **drawn.keywords)
+        _known_shapes[reference, key] = [
+            (name, tuple(parameter.shape)) for name, parameter in model.named_parameters()
+        ]
+    return _known_shapes[reference, key]
+
+
+def _drawn_weights(shapes: Shapes, generator: torch.Generator) -> dict[str, torch.Tensor]:
+    """Weights for every parameter, of a size at which no layer is silent or saturated."""
+    state = {}
+    for name, shape in shapes:
+        values = torch.randn(shape, generator=generator)
+        if len(shape) > 1:
+            values *= shape[-1] ** -0.5
+        elif name.endswith("weight"):
+            values = 1 + 0.4 * values
+        else:
+            values *= 0.5
+        state[name] = values
+    return state
+
+
+def _performed(subject: Callable[..., Any], request: Request) -> Report:
+    try:
+        return perform(subject, request)
+    except Exception as error:  # noqa: BLE001 (a mistake's own error is what it does)
+        return {"status": "raised", "error": describe(error)}

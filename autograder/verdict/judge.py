@@ -1,0 +1,142 @@
+"""Say what is wrong with one report of the probe, or that it is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.files import cut
+from autograder.probe.experiments import Problem, Report
+from autograder.verdict.arrived import LONGEST_PROBLEM
+from autograder.verdict.compare import strict_differences, values_agree
+from autograder.verdict.exam import Try
+
+
+def problem_with(item: Try) -> str | None:
+    """None if the report of a try is right, else what is wrong with it.
+
+    Also where what came back is so odd that nobody can compare it.
+    """
+    try:
+        problem = _problem(item)
+    except Exception as error:  # noqa: BLE001 (a submission may return anything at all)
+        problem = f"the result cannot be compared ({type(error).__name__})"
+    return None if problem is None else cut(problem, LONGEST_PROBLEM)
+
+
+def _problem(item: Try) -> str | None:
+    """None if one report is right, else what is wrong with it."""
+    report, status = item.report, item.report["status"]
+    if status == "timeout":
+        return (
+            f"no answer within {report.get('seconds', 0):g} seconds: is there a loop that never "
+            "ends? It was stopped and not tried again."
+        )
+    if status == "unfit":
+        return _unfit_in_words(report)
+    if item.case.raises:
+        return wrong_error(item.case.raises, report)
+    if status == "raised":
+        return _error_in_words(report["error"])
+    if status != "returned":
+        return "no answer came back"
+    expected, value = item.expected["value"], report.get("value")
+    problem = item.step.judge(expected, value)
+    if problem is None and item.step.strict:
+        problem = strict_differences(expected, value) or _changed_inputs(
+            item.request["names"], item.expected["arguments"], report.get("arguments")
+        )
+    if problem is None and item.case.gradient:
+        problem = _wrong_gradients(item.expected["gradients"], report.get("gradients"))
+    return problem
+
+
+def _error_in_words(error: Problem) -> str:
+    if error["type"] == "NotImplementedError":
+        return "not answered yet (NotImplementedError)"
+    line = f", in `{error['line']}`" if error["line"] else ""
+    message = f": {error['message']}" if error["message"] else ""
+    return f"it stopped with {error['type']}{message}{line}"
+
+
+def wrong_error(raises: tuple[str, ...], report: Report) -> str | None:
+    """None if the error came that was asked for."""
+    kind, *words = raises
+    if report["status"] != "raised":
+        return f"expected a {kind} here, but no error came"
+    error = report["error"]
+    if kind not in error["types"]:
+        return f"expected a {kind} here, but {_error_in_words(error)}"
+    left_out = [word for word in words if word not in error["message"]]
+    if left_out:
+        return (
+            f"the {kind} should name {' and '.join(words)}, so that its reader knows what to mend; "
+            f"its message is '{error['message']}'"
+        )
+    return None
+
+
+def _unfit_in_words(report: Report) -> str:
+    if "kind" in report:
+        return (
+            f"the class does not make an nn.Module but a {report['kind']}: inherit from nn.Module"
+        )
+    if report.get("missing"):
+        missing = ", ".join(f"`{name}`" for name in report["missing"])
+        has = ", ".join(f"`{name}`" for name in report["has"]) or "none"
+        return (
+            f"weights are set by name, and these are not there: {missing}. There are: {has}. Are "
+            "the layers made in `__init__`, as attributes with the names of the text?"
+        )
+    name, asked, found = report["shapes"][0]
+    return f"`{name}` should have the shape {tuple(asked)} and has {tuple(found)}"
+
+
+def _changed_inputs(names: list[str], before: list[Any], after: Any) -> str | None:
+    for name, was, now in zip(names, before, after or [], strict=False):
+        # compared as text, since what came back may be anything
+        if isinstance(was, dict) and "training" in was and str(was) != str(now):
+            return (
+                f"parts of `{name}` were left in another mode than they were found in. Each part "
+                "has a mode of its own: note them all before you change any, and give each back "
+                "at the end"
+            )
+        if isinstance(was, torch.Tensor | np.ndarray) and not _identical(was, now):
+            return (
+                f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
+                "or assignments to x[...]"
+            )
+    return None
+
+
+def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
+    return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
+    if not isinstance(got, dict):
+        return "no gradients came back"
+    for name, wanted in expected.items():
+        found = got.get(name)
+        if wanted is None:
+            continue
+        if found is None:
+            return (
+                f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy(), "
+                "no_grad or requires_grad=False, or a torch.tensor(…) made from old values?"
+            )
+        if isinstance(found, torch.Tensor) and not found.isfinite().all():
+            return (
+                f"the gradient for `{name}` holds NaN or infinity. Does a step on the way have none "
+                "of its own, as a root at 0 or a division of 0 by 0 has, or was −∞ added where it "
+                "could be filled in?"
+            )
+        problem = values_agree(wanted, found)
+        if problem:
+            return (
+                f"the gradient for `{name}` is off: {problem}. Is there a .detach() or no_grad on "
+                "one of the ways from it to the result?"
+            )
+    return None
