@@ -25,8 +25,22 @@ from autograder.verdict.stand_in import source_of
 Probe = Callable[[bytes], bytes]
 
 
+# what kept a part from being decided, or a call from coming back
+BARRED, UNANSWERED, MISSING = "a barred function", "not answered", "no definition"
+TIME_LIMIT, STOPPED = "the time limit", "the notebook stopped"
+
+
 class Undecided(Exception):
-    """A part earns nothing for a reason of its own, which the message says to the student."""
+    """A part earns nothing for a reason of its own, which the message says to the student.
+
+    Args:
+        remark: the message.
+        obstacle: as in a `PartVerdict`.
+    """
+
+    def __init__(self, remark: str, obstacle: str) -> None:
+        super().__init__(remark)
+        self.obstacle = obstacle
 
 
 @dataclass(frozen=True)
@@ -44,7 +58,8 @@ class StepVerdict:
 class PartVerdict:
     """One part: its steps, and what the student should know.
 
-    ``mistakes`` holds (name, sentence) pairs; ``remark`` says what concerns the whole part.
+    ``mistakes`` holds (name, sentence) pairs; ``remark`` says what concerns the whole part, and
+    ``obstacle`` the same in a word or two that the class has in common, such as `BARRED`.
     """
 
     part: str
@@ -54,6 +69,7 @@ class PartVerdict:
     remark: str = ""
     reads: tuple[str, str] = ("", "")
     stood_in: tuple[str, ...] = field(default=())
+    obstacle: str = ""
 
     @property
     def points(self) -> float:
@@ -113,9 +129,10 @@ def decide(
             part,
             f"This part has `{used}`. Of the course's own modules, {free} may be imported here; "
             "write this part yourself, and all you have around it can stay.",
+            BARRED,
         )
     if used:
-        return nothing(part, USED.format(used=used))
+        return nothing(part, USED.format(used=used), BARRED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
     exam = exam_on(part, seed)
     # watching slows a call, so two are watched, and nobody knows which
@@ -123,11 +140,11 @@ def decide(
     try:
         tries = _tried(exam, probe, watched, list(barred), {})
     except Undecided as reason:
-        return nothing(part, str(reason))
+        return nothing(part, str(reason), reason.obstacle)
     if all(item.report["status"] == "missing" for item in tries):
-        return nothing(part, _why_missing(part.name, cells))
+        return nothing(part, _why_missing(part.name, cells), MISSING)
     if all(_unanswered(item.report) for item in tries):
-        return nothing(part, _why_unanswered(part.name, cells))
+        return nothing(part, _why_unanswered(part.name, cells), UNANSWERED)
     verdict = _awarded(part, tries)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
     if not verdict.right and broken:
@@ -166,10 +183,12 @@ def _with_ours(
     return replace(verdict, stood_in=broken, remark=remark), again
 
 
-def nothing(part: Part, remark: str) -> PartVerdict:
+def nothing(part: Part, remark: str, obstacle: str = STOPPED) -> PartVerdict:
     """The verdict on a part that could not be decided step by step, with the reason."""
     steps = tuple(StepVerdict(step.asks, 0.0, step.points) for step in part.steps)
-    return PartVerdict(part.name, part.signature, steps, remark=remark, reads=part.reads)
+    return PartVerdict(
+        part.name, part.signature, steps, remark=remark, reads=part.reads, obstacle=obstacle
+    )
 
 
 def _why_unanswered(name: str, cells: list[str]) -> str:
@@ -223,10 +242,11 @@ def _tried(
     try:
         reports = reports_in(probe(encode(requests)), len(requests))
     except WireError as error:
-        raise Undecided(f"The answers of this part could not be read: {error}.") from error
+        reason = f"The answers of this part could not be read: {error}."
+        raise Undecided(reason, STOPPED) from error
     used = next((report["used"] for report in reports if report.get("used") in barred), "")
     if used:
-        raise Undecided(USED.format(used=used))
+        raise Undecided(USED.format(used=used), BARRED)
     tries = [Try(exam, number, report) for number, report in enumerate(reports)]
     return [replace(item, problem=problem_with(item)) for item in tries]
 
@@ -241,7 +261,9 @@ def _awarded(part: Part, tries: list[Try]) -> PartVerdict:
             steps.append(failed)
         else:
             steps.append(StepVerdict(step.asks, step.points, step.points))
-    return PartVerdict(part.name, part.signature, tuple(steps), reads=part.reads)
+    late = any(item.report["status"] == "timeout" for item in tries)
+    obstacle = TIME_LIMIT if late else ""
+    return PartVerdict(part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle)
 
 
 def _unanswered(report: Report) -> bool:
