@@ -184,12 +184,15 @@ class Mistake:
         answer: an implementation that makes the mistake.
         says: what the student reads: what happened, and what to do.
         in_steps: the class in which the mistake overrides a step, if it was made so.
+        costs: numbers of the steps that are about it, from 1. Others are earned by results that
+            are right but for this mistake; without numbers, every step that it spoils is lost.
     """
 
     name: str
     answer: Callable[..., Any]
     says: str
     in_steps: type | None = None
+    costs: tuple[int, ...] = ()
 
     def together_with(self, other: Mistake) -> Callable[..., Any] | None:
         """An implementation that makes both mistakes; None where they touch the same step."""
@@ -255,9 +258,10 @@ class Part:
         *cases: Case,
         judge: Judge = values_agree,
         strict: bool = False,
-    ) -> None:
-        """Add a step, see `Step`."""
+    ) -> Step:
+        """Add a step, see `Step`, and return it."""
         self.steps.append(Step(asks, points, cases, judge, strict))
+        return self.steps[-1]
 
     def manners(
         self,
@@ -267,7 +271,7 @@ class Part:
         also: str = "",
         asks: str = MANNERS,
         judge: Judge = values_agree,
-    ) -> None:
+    ) -> Step:
         """Add the step that asks for what every tensor function should do, beside its numbers.
 
         Args:
@@ -279,12 +283,15 @@ class Part:
             judge: as in a `Step`, which is strict.
         """
         cases = (case.in_float64(), case.with_gaps(), case.with_gradients(), *more)
-        self.step(also + asks, points, *cases, judge=judge, strict=True)
+        return self.step(also + asks, points, *cases, judge=judge, strict=True)
 
-    def mistake(self, name: str, says: str = "") -> Callable[[Answer], Answer]:
+    def mistake(
+        self, name: str, says: str = "", costs: tuple[int, ...] = ()
+    ) -> Callable[[Answer], Answer]:
         """Give a wrong answer a name; its docstring is what the student reads, if not ``says``.
 
         The decorated function or class stays as it is, so it can be given to several parts.
+        ``costs`` are numbers of steps, see `Mistake`.
 
         Raises:
             ValueError: it has no docstring of its own, and there is no ``says``.
@@ -300,9 +307,9 @@ class Part:
                 )
             if isinstance(answer, type):
                 made = answer.function() if issubclass(answer, Steps) else answer
-                self.mistakes.append(Mistake(name, made, sentence, answer))
+                self.mistakes.append(Mistake(name, made, sentence, answer, costs))
             else:
-                self.mistakes.append(Mistake(name, answer, sentence))
+                self.mistakes.append(Mistake(name, answer, sentence, costs=costs))
             return answer
 
         return remember
@@ -312,6 +319,7 @@ class Part:
         other: Part,
         wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
         *answers: Callable[..., Any],
+        costs: tuple[int, ...] = (),
     ) -> None:
         """Take over mistakes of another part, with their names and sentences.
 
@@ -319,11 +327,14 @@ class Part:
             other: the part that has these mistakes.
             wrap: makes of one of its wrong answers one of this part.
             answers: those answers, in the order in which they are to be tried.
+            costs: numbers of steps of this part, see `Mistake`.
         """
         named = {mistake.in_steps or mistake.answer: mistake for mistake in other.mistakes}
         for answer in answers:
             wrong = named[answer]
-            self.mistakes.append(replace(wrong, answer=wrap(wrong.answer), in_steps=None))
+            self.mistakes.append(
+                replace(wrong, answer=wrap(wrong.answer), in_steps=None, costs=costs)
+            )
 
 
 @dataclass(frozen=True)

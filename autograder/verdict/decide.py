@@ -16,6 +16,7 @@ from autograder.probe.experiments import Report
 from autograder.probe.wire import WireError, encode
 from autograder.verdict import forbidden
 from autograder.verdict.arrived import reports_in
+from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.exam import Exam, Try, exam_on
 from autograder.verdict.explain import mistakes_in
@@ -253,7 +254,7 @@ def _tried(
 
 def _awarded(part: Part, tries: list[Try]) -> PartVerdict:
     """The points of each step: all, or none and the first case on which it failed."""
-    steps = []
+    steps, tries = [], charged_once(part, tries)
     for step in part.steps:
         wrong = next((item for item in tries if item.step is step and item.problem), None)
         if wrong:

@@ -8,6 +8,7 @@ mistakes rarely give the same numbers. Where one alone does not explain them, tw
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 from typing import Any
@@ -23,8 +24,22 @@ Sentences = tuple[tuple[str, str], ...]
 MOST_PAIRS = 600  # of two mistakes at once, so that a wrong answer costs at most a second or so
 
 
+@dataclass(frozen=True)
+class Found:
+    """One mistake, or two at once, with an answer of ours that makes them."""
+
+    mistakes: tuple[Mistake, ...]
+    answer: Callable[..., Any]
+
+
 def mistakes_in(part: Part, tries: Sequence[Try]) -> Sentences:
-    """The named mistakes that explain what came back, as (name, sentence) pairs.
+    """The named mistakes that explain what came back, as (name, sentence) pairs; see `found_in`."""
+    found = found_in(part, tries)
+    return tuple((mistake.name, mistake.says) for mistake in found.mistakes) if found else ()
+
+
+def found_in(part: Part, tries: Sequence[Try]) -> Found | None:
+    """The named mistakes that explain what came back.
 
     A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
     its own says nothing about a mistake.
@@ -34,31 +49,36 @@ def mistakes_in(part: Part, tries: Sequence[Try]) -> Sentences:
         tries: all its cases, with what is wrong with them.
 
     Returns:
-        one pair, two where it takes two mistakes at once, or nothing.
+        one mistake, two where it takes two at once, or None.
     """
     if any(item.report["status"] in ("timeout", "missing") for item in tries):
-        return ()
-    telling = [item for item in tries if not item.case.gradient and not item.case.random]
+        return None
+    telling = [item for item in tries if tells_of_mistakes(item.case)]
     wrong = [
         item
         for item in telling
         if item.problem and not _alike(item.case, item.expected, item.report)
     ]
     if not wrong:
-        return ()
+        return None
     right = [item for item in telling if item not in wrong]
     # what is wrong rules most mistakes out, so it is looked at first
     all_of_them = wrong + right
     enough = any(_tells(item) for item in wrong)
     for explained in (all_of_them, wrong) if enough else (all_of_them,):
         for mistake in part.mistakes:
-            if _explains(mistake.answer, explained):
-                return ((mistake.name, mistake.says),)
+            if explains(mistake.answer, explained):
+                return Found((mistake,), mistake.answer)
     if enough:
         for one, other, both in _pairs(part):
-            if _explains(both, all_of_them):
-                return ((one.name, one.says), (other.name, other.says))
-    return ()
+            if explains(both, all_of_them):
+                return Found((one, other), both)
+    return None
+
+
+def tells_of_mistakes(case: Case) -> bool:
+    """Whether a case is looked at to recognise a mistake."""
+    return not case.gradient and not case.random
 
 
 def _tells(item: Try) -> bool:
@@ -84,11 +104,19 @@ def _combined(
             yield one, other, both
 
 
-def _explains(answer: Callable[..., Any], tries: Sequence[Try]) -> bool:
-    """Whether a wrong implementation of ours does what the student's code did."""
-    return all(
-        _alike(item.case, item.exam.attempt(answer, item.number), item.report) for item in tries
-    )
+def explains(answer: Callable[..., Any], tries: Sequence[Try]) -> bool:
+    """Whether a wrong implementation of ours does what the student's code did.
+
+    Where the student's code did nothing but stop, ours must stop with the same errors.
+    """
+    only_errors = all(item.report["status"] == "raised" for item in tries)
+    for item in tries:
+        attempt = item.exam.attempt(answer, item.number)
+        if not _alike(item.case, attempt, item.report):
+            return False
+        if only_errors and attempt["error"]["type"] != item.report["error"]["type"]:
+            return False
+    return True
 
 
 def _alike(case: Case, one: Report, other: Report) -> bool:

@@ -14,19 +14,23 @@ from autograder.verdict.compare import strict_differences, values_agree
 from autograder.verdict.exam import Try
 
 
-def problem_with(item: Try) -> str | None:
+def problem_with(item: Try, expected: Report | None = None) -> str | None:
     """None if the report of a try is right, else what is wrong with it.
 
     Also where what came back is so odd that nobody can compare it.
+
+    Args:
+        item: the try.
+        expected: what counts as right, if not what the reference does.
     """
     try:
-        problem = _problem(item)
+        problem = _problem(item, expected or item.expected)
     except Exception as error:  # noqa: BLE001 (a submission may return anything at all)
         problem = f"the result cannot be compared ({type(error).__name__})"
     return None if problem is None else cut(problem, LONGEST_PROBLEM)
 
 
-def _problem(item: Try) -> str | None:
+def _problem(item: Try, right: Report) -> str | None:
     """None if one report is right, else what is wrong with it."""
     report, status = item.report, item.report["status"]
     if status == "timeout":
@@ -42,14 +46,14 @@ def _problem(item: Try) -> str | None:
         return _error_in_words(report["error"])
     if status != "returned":
         return "no answer came back"
-    expected, value = item.expected["value"], report.get("value")
+    expected, value = right["value"], report.get("value")
     problem = item.step.judge(expected, value)
     if problem is None and item.step.strict:
         problem = strict_differences(expected, value) or _changed_inputs(
-            item.request["names"], item.expected["arguments"], report.get("arguments")
+            item.request["names"], right["arguments"], report.get("arguments")
         )
     if problem is None and item.case.gradient:
-        problem = _wrong_gradients(item.expected["gradients"], report.get("gradients"))
+        problem = _wrong_gradients(right["gradients"], report.get("gradients"))
     return problem
 
 
@@ -129,9 +133,9 @@ def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
             )
         if isinstance(found, torch.Tensor) and not found.isfinite().all():
             return (
-                f"the gradient for `{name}` holds NaN or infinity. Does a step on the way have none "
-                "of its own, as a root at 0 or a division of 0 by 0 has, or was −∞ added where it "
-                "could be filled in?"
+                f"the gradient for `{name}` holds NaN or infinity. Some operations have no finite "
+                "slope at some points: a square root at 0, a division by 0, a softmax over nothing "
+                "but −∞. Does your result pass through one of them?"
             )
         problem = values_agree(wanted, found)
         if problem:
