@@ -7,6 +7,7 @@ import io
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 from statistics import median
 
@@ -50,7 +51,11 @@ def as_page(assignment: str, rows: Sequence[Row], isolation: str) -> str:
         share = sum(earned) / max(possible * len(graded), 1)
         parts.append((part, share, sum(value == possible for value in earned)))
     # a student who made a mistake in three parts made it once
-    mistakes = Counter(name for row in graded for name in set(row.mistakes)).most_common()
+    mistakes = Counter(
+        name
+        for row in graded
+        for name in {name for finding in row.findings for name in finding.mistakes}
+    ).most_common()
     return render(
         "class.html",
         title=assignment,
@@ -85,14 +90,18 @@ def as_csv(rows: Sequence[Row], isolation: str) -> str:
     names = list(_possible(rows))
     text = io.StringIO()
     writer = csv.writer(text)
-    writer.writerow(
-        ["student", "points", "of", *names, "needs a person", "reasons", "isolation", "seconds"]
-    )
+    head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
+    writer.writerow([*head, "needs a person", "reasons", "isolation", "seconds"])
     for row in rows:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
+        cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
         writer.writerow([*map(_harmless, cells), isolation, f"{row.seconds:.2f}"])
     return text.getvalue()
+
+
+def _time(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
 def _harmless(cell: object) -> object:

@@ -22,6 +22,7 @@ from filelock import FileLock, Timeout
 from nbgrader.api import Gradebook, InvalidEntry
 from nbgrader.apps import NbGraderAPI
 from sqlalchemy.exc import OperationalError
+from wcwidth import wcswidth
 
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.local import Local
@@ -259,17 +260,38 @@ def _logged(path: Path) -> Iterator[None]:
 
 
 def as_table(rows: list[Row]) -> str:
-    """The rows as text: points, points by part, and below each row why points were lost."""
-    width = max(len("student"), *(len(row.student) for row in rows))
+    """The rows as text: points, points by part, when it came in, and why points were lost."""
     parts = next((list(row.parts) for row in rows if row.parts), [])
-    head = "  ".join(["student".ljust(width), "points".rjust(9), *parts])
-    lines = [head, "─" * len(head)]
-    for row in rows:
+    names = [printable(row.student) for row in rows]
+    wide = max(map(width, ("student", *names)))
+    times = any(row.came_in for row in rows)
+    fined = any(row.penalty for row in rows)
+    head = [padded("student", wide), "points".rjust(9), *parts]
+    head += ["late".rjust(5)] * fined + ["came in (UTC)"] * times
+    first = "  ".join(head)
+    lines = [first, "─" * width(first)]
+    for name, row in zip(names, rows, strict=True):
         cells = [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
+        if fined:
+            cells.append((f"−{row.penalty:g}" if row.penalty else "").rjust(5))
+        if times:
+            cells.append(f"{row.came_in:%Y-%m-%d %H:%M}" if row.came_in else "")
         total = f"{row.points:g} / {row.of:g}".rjust(9)
-        lines.append("  ".join([row.student.ljust(width), total, *cells]))
+        lines.append("  ".join([padded(name, wide), total, *cells]).rstrip())
         for reason in row.reasons:
             lines.extend(
-                textwrap.wrap(reason, 96, initial_indent="    ", subsequent_indent="      ")
+                textwrap.wrap(
+                    printable(reason), 96, initial_indent="    ", subsequent_indent="      "
+                )
             )
-    return "\n".join(map(printable, lines))
+    return "\n".join(lines)
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a printable text takes; Chinese characters take two."""
+    return max(0, wcswidth(text))
+
+
+def padded(text: str, columns: int) -> str:
+    """The text with spaces behind it, so that it takes so many columns."""
+    return text + " " * (columns - width(text))

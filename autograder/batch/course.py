@@ -48,7 +48,10 @@ def open_course(course: Path) -> NbGraderAPI:
             f"no nbgrader_config.py in {course}: name the course folder with --course, or start in it"
         )
     config: Config = PyFileConfigLoader(config_file.name, path=str(course)).load_config()
-    config.CourseDirectory.root = str(course.resolve())
+    root = str(course.resolve())
+    config.CourseDirectory.root = root
+    if root not in sys.path:  # where nbgrader looks for plugins, but after everything else
+        sys.path.append(root)
     return NbGraderAPI(AnyName(config=config), config=config)
 
 

@@ -7,12 +7,14 @@ Scores that a person gave are never touched.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +24,12 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
+from autograder.batch.findings import Finding, findings_in
+from autograder.batch.run import grader_digest
 from autograder.batch.settings import Settings
-from autograder.files import copy_files, cut, write_whole
-from autograder.notebook.handed_in import files_beside, read_plain
+from autograder.errors import CourseError
+from autograder.files import copy_files, cut, digest_of, write_whole
+from autograder.notebook.handed_in import LARGEST_NOTEBOOK, files_beside, read_plain
 from autograder.notebook.work import Result
 from autograder.pages import render
 
@@ -37,9 +42,18 @@ SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt"
 class Row:
     """What one student got, and why.
 
-    ``parts`` maps a part to its points, and ``possible`` to those that there are; ``reasons`` are
-    the sentences for the table; ``mistakes`` are names; ``seconds`` is what running and deciding
-    took.
+    Attributes:
+        student: the id.
+        points, of: what counts, late penalty taken off, and what can be had.
+        parts, possible: points by part, and those that there are.
+        reasons: the sentences for the table.
+        findings: what went wrong, by part.
+        seconds: what running and deciding took.
+        failed: it could not be run.
+        needs_person: somebody must look.
+        came_in, due: UTC, the second with this student's extension; None where nobody said.
+        penalty: points taken off for coming in late.
+        shown: digest of all that the feedback page shows.
     """
 
     student: str
@@ -48,10 +62,18 @@ class Row:
     parts: dict[str, float] = field(default_factory=dict)
     possible: dict[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
-    mistakes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     seconds: float = 0.0
     failed: bool = False
     needs_person: bool = False
+    came_in: datetime | None = None
+    due: datetime | None = None
+    penalty: float = 0.0
+    shown: str = field(default="", compare=False)
+
+    @property
+    def late(self) -> bool:
+        return bool(self.came_in and self.due and self.came_in > self.due)
 
 
 class Recorder:
@@ -79,19 +101,19 @@ class Recorder:
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.rows: dict[str, Row] = {}
         self.journal = kept / "journal.jsonl"
-        self.recorded: dict[str, str] = {}
+        self.recorded: dict[str, tuple[str, str]] = {}
         self.explained: dict[str, str] = {}
-        for student, key, feedback in self._read_journal():
-            (self.explained if feedback else self.recorded)[student] = key
+        for entry in self._read_journal():
+            if "page" in entry:
+                self.explained[entry["student"]] = entry["page"]
+            elif "work" in entry:
+                self.recorded[entry["student"]] = entry["key"], entry["work"]
 
-    def _read_journal(self) -> Iterator[tuple[str, str, bool]]:
+    def _read_journal(self) -> Iterator[dict[str, str]]:
         if self.journal.exists():
             for line in self.journal.read_text(encoding="utf-8").splitlines():
-                try:
-                    entry = json.loads(line)
-                    yield entry["student"], entry["key"], entry.get("feedback", False)
-                except ValueError:
-                    continue  # the last line of a run that was killed
+                with contextlib.suppress(ValueError):  # the last line of a run that was killed
+                    yield json.loads(line)
 
     def take(self, student: str, key: str, result: Result) -> None:
         """Record a result, unless this very one is recorded already."""
@@ -101,8 +123,8 @@ class Recorder:
             return
         try:
             key = self._take(student, key, result)
-        except (SQLAlchemyError, InvalidEntry, OSError):
-            raise  # the machine's or the gradebook's trouble
+        except (SQLAlchemyError, InvalidEntry, OSError, CourseError):
+            raise  # the machine's, the gradebook's or the course's trouble
         except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
             reason = f"the result cannot be recorded: {type(error).__name__}: {error}"
             key = self._take(student, "", Result(cut(reason)))
@@ -117,12 +139,15 @@ class Recorder:
             elif self.settings.again or not self._has(student, key):
                 self._write(student, result)
                 self.explained.pop(student, None)
-            self.rows[student] = self._row(student, result)
+            submission = self._submission(student)
+            self._assign_penalty(submission)
+            self.rows[student] = self._row(submission, key, result)
         return key
 
     def _has(self, student: str, key: str) -> bool:
         """Whether this very result stands in the gradebook and in nbgrader's folder."""
-        if self.recorded.get(student) != key or not self._folder("autograded", student).exists():
+        known, _ = self.recorded.get(student, ("", ""))
+        if known != key or not self._folder("autograded", student).exists():
             return False
         try:
             self.gradebook.find_submission(self.assignment, student)
@@ -131,35 +156,49 @@ class Recorder:
         return True
 
     def _note(self, student: str, key: str) -> None:
-        if self.recorded.get(student) != key:
-            self._append({"student": student, "key": key})
-            self.recorded[student] = key
+        known = key, self._work(student)
+        if self.recorded.get(student) != known:
+            self._append({"student": student, "key": known[0], "work": known[1]})
+            self.recorded[student] = known
+
+    def _work(self, student: str) -> str:
+        """A digest of the notebook that a student handed in."""
+        path = self._folder("submitted", student) / f"{self.assignment}.ipynb"
+        return hashlib.sha256(read_plain(path, LARGEST_NOTEBOOK) or b"").hexdigest()[:16]
 
     def _append(self, entry: dict[str, Any]) -> None:
         with self.journal.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
     def without_feedback(self) -> list[str]:
-        """Students whose feedback page is missing, cut short, or of another result."""
+        """Students whose feedback page is missing, or shows what is no longer so."""
         return [
             student
             for student, row in self.rows.items()
-            if not row.failed
-            and (
-                self.explained.get(student) != self.recorded[student]
-                or not self._folder("feedback", student).exists()
-            )
+            if not row.failed and self._page(row) != self.explained.get(student, "")
         ]
+
+    def _page(self, row: Row) -> str | None:
+        """What a page shows and when it was written: another program may have made it since."""
+        try:
+            written = self._feedback(row.student).stat().st_mtime_ns
+        except OSError:
+            return None  # there is none
+        return f"{row.shown} {written}"
 
     def take_feedback(self, student: str, written: bool) -> None:
         """Note that a student's page stands, or say in the row that it does not."""
-        if written:
-            key = self.explained[student] = self.recorded[student]
-            self._append({"student": student, "key": key, "feedback": True})
+        row = self.rows[student]
+        page = self._page(row) if written else None
+        if page:
+            self.explained[student] = page
+            self._append({"student": student, "page": page})
         else:
-            row = self.rows[student]
             reason = "no feedback page could be written; `nbgrader generate_feedback` says why"
             self.rows[student] = replace(row, reasons=(*row.reasons, reason), needs_person=True)
+
+    def _feedback(self, student: str) -> Path:
+        return self._folder("feedback", student) / f"{self.assignment}.html"
 
     def _folder(self, kind: str, student: str) -> Path:
         return self.course / kind / student / self.assignment
@@ -184,37 +223,39 @@ class Recorder:
         self._write_scores(student, result)
 
     def _write_scores(self, student: str, result: Result) -> None:
-        submission = self._submission(student)
-        notebook = self.gradebook.find_submission_notebook(
-            self.assignment, self.assignment, student
-        )
-        for grade in notebook.grades:
-            grade.auto_score = result.scores.get(grade.name, 0.0)
-            grade.needs_manual_grade = grade.manual_score is not None or grade.auto_score is None
+        notebook = self._notebook(self._submission(student))
+        self._give(student, notebook, result.scores)
         for comment in notebook.comments:
             comment.auto_comment = "No response." if comment.name in result.unanswered else None
-        notebook.late_submission_penalty = None
         self.gradebook.db.flush()
-        if submission.total_seconds_late > 0:
-            late = AssignLatePenalties(config=self.api.config)
-            late.init_plugin()
-            penalty = late.plugin_inst.late_submission_penalty(
-                student, notebook.score, submission.total_seconds_late
-            )
-            if penalty is not None:
-                notebook.late_submission_penalty = min(max(penalty, 0.0), notebook.score)
-                self.gradebook.db.flush()
+
+    def _give(self, student: str, notebook: Any, scores: Mapping[str, float | None]) -> None:
+        """Give scores to the cells of a notebook; what a person gave for other work is to be seen again.
+
+        A cell that earns no points asks nobody for a score.
+        """
+        _, work = self.recorded.get(student, ("", ""))
+        changed = work != self._work(student)
+        for grade in notebook.grades:
+            grade.auto_score = scores.get(grade.name, 0.0)
+            if not grade.max_score:
+                grade.needs_manual_grade = False
+            elif grade.manual_score is None:
+                grade.needs_manual_grade = grade.auto_score is None
+            elif changed:
+                grade.needs_manual_grade = True
 
     def _give_nothing(self, student: str, reason: str) -> None:
         """A row in the gradebook for a submission that cannot be run, and a page that says why."""
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
-        page = self._folder("feedback", student) / f"{self.assignment}.html"
+        page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, render("broken.html", title=self.assignment, reason=reason))
         for notebook in self._submission(student).notebooks:
+            self._give(student, notebook, {})
             for grade in notebook.grades:
-                grade.auto_score = 0.0
-                grade.needs_manual_grade = grade.manual_score is None
+                if grade.manual_score is None and grade.max_score:
+                    grade.needs_manual_grade = True
         self.gradebook.db.flush()
 
     def _submission(self, student: str) -> Any:
@@ -224,34 +265,131 @@ class Recorder:
             known = time_in(self._folder("submitted", student) / "timestamp.txt")
         return self.gradebook.update_or_create_submission(self.assignment, student, **known)
 
-    def _row(self, student: str, result: Result) -> Row:
-        submission = self.gradebook.find_submission(self.assignment, student)
-        grades = {grade.name: grade for grade in submission.notebooks[0].grades}
+    def _notebook(self, submission: Any) -> Any:
+        return next(item for item in submission.notebooks if item.name == self.assignment)
+
+    @cached_property
+    def _late_penalty(self) -> AssignLatePenalties:
+        """nbgrader's own, with the plugin of the course."""
+        made = AssignLatePenalties(config=self.api.config)
+        made.init_plugin()
+        return made
+
+    def _assign_penalty(self, submission: Any) -> None:
+        """Take off for coming in late what the course's plugin says, by today's score and due date.
+
+        Raises:
+            CourseError: the plugin failed.
+        """
+        due = due_of(submission)
+        late = 0.0
+        if submission.timestamp and due:
+            late = max(0.0, (submission.timestamp - due).total_seconds())
+        for notebook in submission.notebooks:
+            self.gradebook.db.refresh(notebook)
+            penalty = None
+            if late:
+                try:
+                    penalty = self._late_penalty.plugin_inst.late_submission_penalty(
+                        submission.student.id, notebook.score, late
+                    )
+                except Exception as error:
+                    raise CourseError(
+                        f"the course's plugin for late penalties failed: {type(error).__name__}: "
+                        f"{error}. nbgrader_config.py names it"
+                    ) from error
+            if penalty is not None:
+                penalty = min(max(penalty, 0.0), notebook.score)
+            if notebook.late_submission_penalty != penalty:
+                notebook.late_submission_penalty = penalty
+        self.gradebook.db.flush()
+        self.gradebook.db.refresh(submission)
+
+    def _row(self, submission: Any, key: str, result: Result) -> Row:
+        notebook = self._notebook(submission)
+        grades = {grade.name: grade for grade in notebook.grades}
         checks = {
             name.removeprefix(CHECK): grades[name] for name in grades if name.startswith(CHECK)
         }
+        penalty = submission.late_submission_penalty
         row = Row(
-            student,
-            submission.score,
+            submission.student.id,
+            max(0.0, submission.score - penalty),
             submission.max_score,
             possible={part: check.max_score for part, check in checks.items()},
+            came_in=submission.timestamp,
+            due=due_of(submission),
+            penalty=penalty,
+            shown=_digest_of_page(submission, notebook, key),
         )
+        unseen = [name for name, grade in grades.items() if grade.needs_manual_grade]
+        reasons = [*_late(row), *_by_hand(grades[name] for name in unseen)]
         if result.broken:
-            return replace(row, reasons=(result.broken,), failed=True, needs_person=True)
-        waiting = [name for name, grade in grades.items() if grade.needs_manual_grade]
-        reasons = [*_reasons(result)]
+            reasons.insert(0, result.broken)
+            return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
+        waiting = [name for name in unseen if grades[name].manual_score is None]
+        reasons = [*_reasons(result), *reasons]
         if waiting:
             reasons.append(f"waits for a person: {', '.join(waiting)}")
         return replace(
             row,
             parts={part: check.score for part, check in checks.items()},
             reasons=tuple(reasons),
-            mistakes=tuple(
-                name for verdict in result.verdicts.values() for name, _ in verdict["mistakes"]
-            ),
+            findings=tuple(findings_in(result, submission.student.id)),
             seconds=sum(result.seconds.values()),
-            needs_person=bool(waiting),
+            needs_person=bool(unseen),
         )
+
+
+def due_of(submission: Any) -> datetime | None:
+    """When a student's work was due, with an extension where there is one; None if nobody said."""
+    due = submission.assignment.duedate
+    return due + submission.extension if due and submission.extension else due
+
+
+def _digest_of_page(submission: Any, notebook: Any, key: str) -> str:
+    """A digest of all that a feedback page shows, beside what stands in the pages of others."""
+    grades = [
+        (grade.name, grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score,
+         grade.needs_manual_grade)
+        for grade in notebook.grades
+    ]  # fmt: skip
+    comments = [
+        (comment.name, comment.auto_comment, comment.manual_comment)
+        for comment in notebook.comments
+    ]
+    times = submission.timestamp, due_of(submission)
+    penalty = submission.late_submission_penalty
+    return digest_of(repr((grader_digest(), key, sorted(grades), sorted(comments), times, penalty)))
+
+
+def _late(row: Row) -> Iterator[str]:
+    """That work came in late, and what it cost."""
+    if row.late and row.came_in and row.due:
+        taken = f"{row.penalty:g} {'point' if row.penalty == 1 else 'points'} taken off"
+        yield f"came in {in_words(row.came_in - row.due)} late: {taken}"
+
+
+def in_words(time: timedelta) -> str:
+    """A length of time as people say it: "3 h 20 min", "2 days"."""
+    minutes = max(1, round(time.total_seconds() / 60))
+    if minutes >= 2 * 24 * 60:
+        return f"{minutes / 24 / 60:.0f} days"
+    hours, rest = divmod(minutes, 60)
+    return " ".join([*([f"{hours} h"] if hours else []), *([f"{rest} min"] if rest else [])])
+
+
+def _by_hand(grades: Iterable[Any]) -> Iterator[str]:
+    """That scores stand which a person gave for an earlier version."""
+    given = []
+    for grade in grades:
+        if grade.manual_score is not None:
+            now = (
+                "" if grade.auto_score is None else f", this version would get {grade.auto_score:g}"
+            )
+            given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
+    if given:
+        yield f"graded by hand before this version was handed in: {', '.join(given)}"
 
 
 @contextlib.contextmanager

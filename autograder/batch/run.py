@@ -33,10 +33,13 @@ def key_of(student: str, job: Job) -> str:
 
 @cache
 def grader_digest() -> str:
-    """A digest of the grader, the reference code and the versions of what both are built on."""
+    """A digest of the grader, its pages, the reference code and the versions of what they need."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    for path in sorted([*package.rglob("*.py"), *(package.parent / "course_utils").rglob("*.py")]):
+    reference = package.parent / "course_utils"
+    for path in sorted(
+        [*package.rglob("*.py"), *package.rglob("pages/*.*"), *reference.rglob("*.py")]
+    ):
         digest.update(path.read_bytes())
     for name in ENVIRONMENT:
         digest.update(f"{name} {version(name)}".encode())

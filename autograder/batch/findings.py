@@ -1,0 +1,100 @@
+"""What went wrong in a submission, part by part, as the page of the class counts it."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import tokenize
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from autograder.files import printable
+from autograder.notebook.work import Result
+
+MOST_LINES, LONGEST_LINE = 60, 120  # of code that is shown
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What kept points back in one part.
+
+    Attributes:
+        part: its name.
+        mistakes: names of the mistakes that explain it.
+        explained: sentences on how the result differs, where no mistake explains it.
+        obstacle: what kept the part from being decided, see `PartVerdict`.
+        code: the student's own, without what could tell who wrote it.
+    """
+
+    part: str
+    mistakes: tuple[str, ...] = ()
+    explained: tuple[str, ...] = ()
+    obstacle: str = ""
+    code: str = ""
+
+
+def findings_in(result: Result, student: str) -> Iterator[Finding]:
+    """A finding for each part that lost points.
+
+    Args:
+        result: of the student's submission.
+        student: the id, which is taken out of the code.
+    """
+    lost = {
+        part: verdict
+        for part, verdict in result.verdicts.items()
+        if verdict["earned"] < verdict["points"]
+    }
+    cells = _code_cells(result.notebook) if lost else []
+    for part, verdict in lost.items():
+        yield Finding(
+            part,
+            tuple(name for name, _ in verdict["mistakes"]),
+            tuple(name for name, *_ in verdict.get("relations", ())),
+            verdict.get("obstacle", ""),
+            anonymous(_answer_to(part, cells), student),
+        )
+
+
+def _code_cells(notebook: str) -> list[dict[str, Any]]:
+    return [cell for cell in json.loads(notebook)["cells"] if cell["cell_type"] == "code"]
+
+
+def _answer_to(part: str, cells: list[dict[str, Any]]) -> str:
+    """The source of the cell that answers a part: nbgrader's own, else one that defines it."""
+    defines = re.compile(rf"^\s*(def|class)\s+{re.escape(part)}\b", re.MULTILINE)
+    sources = {}
+    for cell in cells:
+        source = "".join(cell["source"])
+        marks = cell["metadata"].get("nbgrader", {})
+        if marks.get("solution") and marks.get("grade_id") == part:
+            sources[0] = source
+        if defines.search(source) and not marks.get("locked"):
+            sources[1] = source
+    answered = sources.get(0, "")
+    return answered if defines.search(answered) else sources.get(1, answered)
+
+
+def anonymous(code: str, student: str) -> str:
+    """Code without comments and without the student's id, cut to what a page can show."""
+    lines = code.splitlines(keepends=True)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            if token.type == tokenize.COMMENT:
+                row, column = token.start
+                lines[row - 1] = lines[row - 1][:column] + "\n"
+    except (tokenize.TokenError, SyntaxError, IndexError):
+        lines = [re.sub(r"(^|\s)#.*", "", line) for line in lines]
+    text = "".join(lines)
+    name = re.compile(rf"(?<!\w){re.escape(student)}(?!\w)", re.IGNORECASE)
+    kept = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in text.splitlines()]
+    kept = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in kept]
+    while kept and not kept[0]:
+        kept.pop(0)
+    while kept and not kept[-1]:
+        kept.pop()
+    if len(kept) > MOST_LINES:
+        kept = [*kept[:MOST_LINES], "…"]
+    return "\n".join(kept)
