@@ -1,0 +1,76 @@
+"""Pictures for the lectures: one style, one set of colours, a text that says the same.
+
+colours   what each colour stands for, on white pages and on dark ones; text on colour
+output    show a figure with its alternative text and its caption
+grids     attention maps, masks, tables; several on one scale
+lines     medians and ranges over seeds, with names at the ends of the lines
+barcharts bars with values, histograms, one panel for each step
+plane     vectors of width 2 as points
+"""
+
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+
+from course_utils.plotting.barcharts import bars, histogram, step_panels
+from course_utils.plotting.colours import MODELS, SERIES, contrast, text_on
+from course_utils.plotting.grids import (
+    attention_map,
+    attention_maps,
+    hatch_cell,
+    mask_map,
+    outline_cell,
+)
+from course_utils.plotting.lines import curves, label_ends, level, seed_curves, ticks_at
+from course_utils.plotting.output import picture, show
+from course_utils.plotting.plane import shift_arrow, words_in_plane
+
+__all__ = [
+    "MODELS",
+    "SERIES",
+    "attention_map",
+    "attention_maps",
+    "bars",
+    "contrast",
+    "curves",
+    "hatch_cell",
+    "histogram",
+    "label_ends",
+    "level",
+    "mask_map",
+    "outline_cell",
+    "panels",
+    "picture",
+    "seed_curves",
+    "shift_arrow",
+    "show",
+    "step_panels",
+    "text_on",
+    "ticks_at",
+    "use_course_style",
+    "words_in_plane",
+]
+
+
+def use_course_style():
+    """Make the course's style the default for every figure that is drawn from now on.
+
+    The style is in `course_utils/course.mplstyle`.
+    """
+    plt.style.use(Path(__file__).parent.with_name("course.mplstyle"))
+
+
+def panels(count=2, height=4.4, width=None, **how):
+    """Axes side by side in a figure of the course's width.
+
+    Args:
+        count: how many.
+        height: of the figure, in inches.
+        width: of the figure, in inches; None takes 8 for one and 10 for more.
+        how: what `plt.subplots` takes, such as `sharey=True`.
+
+    Returns:
+        The Figure and its Axes: one, or an array of `count`.
+    """
+    width = width or (8 if count == 1 else 10)
+    return plt.subplots(1, count, figsize=(width, height), **how)
