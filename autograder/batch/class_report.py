@@ -6,16 +6,55 @@ import csv
 import io
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from statistics import median
 
+from autograder.batch.findings import Finding
 from autograder.batch.record import Row
+from autograder.batch.term import Standing, standings, title_of
+from autograder.checks import load
 from autograder.files import printable, write_whole
 from autograder.pages import render
+from autograder.verdict.check import Part
+from autograder.verdict.decide import MISSING, UNANSWERED
+
+KINDS = MISTAKE, EXPLAINED, OBSTACLE, NAMELESS = "by name", "explained", "obstacle", "no name"
+MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 FORMULA = ("=", "+", "-", "@")  # how a cell begins that a spreadsheet works out
+
+
+@dataclass(frozen=True)
+class Trouble:
+    """Something that went wrong in a part, and who of the class had it.
+
+    Attributes:
+        kind: `MISTAKE`, `EXPLAINED`, `OBSTACLE`, or `NAMELESS`, which goes by the step it missed.
+        name: in a few words.
+        students: how many.
+        codes: some of their answers, each once.
+        says: what those students read.
+    """
+
+    kind: str
+    name: str
+    students: int
+    codes: tuple[str, ...]
+    says: str = ""
+
+
+@dataclass(frozen=True)
+class PartReport:
+    """How a part went: ``share`` of all points that could be earned, ``whole`` who earned all."""
+
+    name: str
+    signature: str
+    share: float
+    whole: int
+    troubles: tuple[Trouble, ...]
 
 
 def write_report(
@@ -34,43 +73,97 @@ def write_report(
     """
     folder = course / "grading" / assignment
     page, table = folder / "class.html", folder / "class.csv"
-    write_whole(page, as_page(assignment, rows, isolation))
+    students, term = standings(course)
+    title = title_of(course, assignment)
+    write_whole(page, as_page(assignment, title, rows, isolation, students, term))
     # with a mark at the beginning by which spreadsheets know that it is UTF-8
     write_whole(table, "\ufeff" + as_csv(rows, isolation))
     return page, table
 
 
-def as_page(assignment: str, rows: Sequence[Row], isolation: str) -> str:
-    """The page, as HTML."""
+def as_page(
+    assignment: str,
+    title: str,
+    rows: Sequence[Row],
+    isolation: str,
+    students: int = 0,
+    term: Sequence[Standing] = (),
+) -> str:
+    """The page, as HTML.
+
+    Args:
+        assignment, title: the id, and what people call it.
+        rows: one for each student.
+        isolation: how submissions were kept apart.
+        students: how many the gradebook knows.
+        term: all assignments so far.
+    """
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]
     of = max((row.of for row in rows), default=0)
-    parts = []
-    for part, possible in _possible(rows).items():
-        earned = [row.parts[part] for row in graded]
-        share = sum(earned) / max(possible * len(graded), 1)
-        parts.append((part, share, sum(value == possible for value in earned)))
-    # a student who made a mistake in three parts made it once
-    mistakes = Counter(
-        name
-        for row in graded
-        for name in {name for finding in row.findings for name in finding.mistakes}
-    ).most_common()
     return render(
         "class.html",
-        title=assignment,
+        title=title,
+        assignment=assignment,
         graded=len(graded),
         failed=len(rows) - len(graded),
         waiting=sum(row.needs_person and not row.failed for row in rows),
+        late=sum(row.late for row in rows),
         middle=median(points) if points else 0,
         of=of,
         bars=_histogram(points, of),
-        parts=parts,
-        mistakes=mistakes,
-        most=max((count for _, count in mistakes), default=1),
+        parts=_parts(assignment, rows),
         isolation=isolation,
         seconds=median(row.seconds for row in graded) if graded else 0,
+        students=students,
+        term=term,
     )
+
+
+def _parts(assignment: str, rows: Sequence[Row]) -> list[PartReport]:
+    graded = [row for row in rows if not row.failed]
+    found = []
+    for name, possible in _possible(rows).items():
+        earned = [row.parts[name] for row in graded]
+        share = sum(earned) / max(possible * len(graded), 1)
+        whole = sum(value == possible for value in earned)
+        findings = [item for row in graded for item in row.findings if item.part == name]
+        part = _part(assignment, name)
+        troubles = tuple(_troubles(findings, part))
+        signature = part.signature if part else name
+        found.append(PartReport(name, signature, share, whole, troubles))
+    return found
+
+
+def _part(assignment: str, name: str) -> Part | None:
+    try:
+        return load(assignment).part(name)
+    except LookupError:
+        return None
+
+
+def _troubles(findings: Sequence[Finding], part: Part | None) -> Iterator[Trouble]:
+    """What went wrong in a part, the most frequent first."""
+    codes: dict[tuple[str, str], list[str]] = {}
+    for finding in findings:
+        for trouble in _named(finding):
+            shown = "" if finding.obstacle in (UNANSWERED, MISSING) else finding.code
+            codes.setdefault(trouble, []).append(shown)
+    says = {mistake.name: mistake.says for mistake in part.mistakes} if part else {}
+    order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
+    for kind, name in order:
+        given = codes[kind, name]
+        shown = [code for code, _ in Counter(filter(None, given)).most_common(MOST_ANSWERS)]
+        told = says.get(name, "") if kind == MISTAKE else ""
+        yield Trouble(kind, name, len(given), tuple(shown), told)
+
+
+def _named(finding: Finding) -> list[tuple[str, str]]:
+    """Kind and name of all that went wrong; at least one."""
+    found = [(MISTAKE, name) for name in dict.fromkeys(finding.mistakes)]
+    found += [(EXPLAINED, name) for name in dict.fromkeys(finding.explained)]
+    found += [(OBSTACLE, finding.obstacle)] if finding.obstacle else []
+    return found or [(NAMELESS, finding.missed)]
 
 
 def _possible(rows: Sequence[Row]) -> dict[str, float]:

@@ -25,6 +25,7 @@ class Finding:
         mistakes: names of the mistakes that explain it.
         explained: sentences on how the result differs, where no mistake explains it.
         obstacle: what kept the part from being decided, see `PartVerdict`.
+        missed: what the first step asks that earned less than its points.
         code: the student's own, without what could tell who wrote it.
     """
 
@@ -32,6 +33,7 @@ class Finding:
     mistakes: tuple[str, ...] = ()
     explained: tuple[str, ...] = ()
     obstacle: str = ""
+    missed: str = ""
     code: str = ""
 
 
@@ -54,6 +56,9 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
             tuple(name for name, _ in verdict["mistakes"]),
             tuple(name for name, *_ in verdict.get("relations", ())),
             verdict.get("obstacle", ""),
+            next(
+                (step["asks"] for step in verdict["steps"] if step["earned"] < step["points"]), ""
+            ),
             anonymous(_answer_to(part, cells), student),
         )
 
