@@ -119,6 +119,10 @@ def test_causal_mask():
         "of five words, the first should see one (itself), the last all five; "
         f"your words see {seen}"
     )
+    alone = causal_mask(1)
+    assert alone.shape == (1, 1), (
+        f"one word alone still has two axes: expected shape (1, 1), got {tuple(alone.shape)}"
+    )
 
 
 test_causal_mask()
@@ -193,6 +197,11 @@ def test_padding_mask():
     assert in_front == [False, False, True, True, True], (
         "with pad_id=8, the sentence pad, pad, 0, 9, 4 has its words at the end: "
         f"expected False, False, True, True, True, got {in_front}. Here 0 is a word like any other."
+    )
+    negative = padding_mask(torch.tensor([[9, 100, 0, -100]]), pad_id=-100)[0, 0, 0].tolist()
+    assert negative == [True, True, True, False], (
+        "with pad_id=-100, the sentence 9, 100, 0, pad has its padding at the end: "
+        f"expected True, True, True, False, got {negative}. Are the ids compared with pad_id as it is?"
     )
 
 
@@ -275,6 +284,11 @@ def test_decoder_mask():
     assert seen == [[1, 2, 3, 4], [1, 2, 2, 2], [0, 1, 2, 3]], (
         "with pad_id=7, the words of 5, 3, 0, 2 should see 1, 2, 3, 4 keys, the positions of "
         "6, 4, pad, pad should see 1, 2, 2, 2, and those of pad, 5, 3, 2 should see 0, 1, 2, 3; "
+        f"yours see {seen}"
+    )
+    seen = decoder_mask(torch.tensor([[9, 100, 0, -100]]), pad_id=-100)[0, 0].sum(dim=-1).tolist()
+    assert seen == [1, 2, 3, 3], (
+        "with pad_id=-100, the positions of 9, 100, 0, pad should see 1, 2, 3, 3 keys; "
         f"yours see {seen}"
     )
 

@@ -277,7 +277,7 @@ def padding_to_be_added(token_ids, pad_id=0):
     return mask[:, None, None, :]
 
 
-@BANK.wrong("padding_mask", named="pad_id ignored")
+@BANK.wrong("padding_mask", named="argument pad_id ignored")
 def padding_by_truth(token_ids, pad_id=0):
     return token_ids.bool()[:, None, None, :]
 
@@ -515,7 +515,7 @@ def decoder_that_opens_empty_rows(token_ids, pad_id=0):
     return mask | ~mask.any(dim=-1, keepdim=True)
 
 
-@BANK.wrong("decoder_mask", named="pad_id ignored")
+@BANK.wrong("decoder_mask", named="argument pad_id ignored")
 def decoder_that_does_not_pass_on_pad_id(token_ids, pad_id=0):
     return padding_by_view(token_ids) & causal_by_tril(token_ids.shape[1])
 
@@ -658,7 +658,7 @@ def shift_that_reads_a_copy_and_writes_the_targets(target_ids, bos_id):
     return shifted
 
 
-@BANK.wrong("shift_right", named="bos_id everywhere")
+@BANK.wrong("shift_right", named="start token everywhere")
 def shift_that_smears(target_ids, bos_id):
     shifted = target_ids.clone()
     shifted[:, 0] = bos_id
@@ -681,7 +681,7 @@ def shift_that_moves_nothing(target_ids, bos_id):
     return shifted
 
 
-@BANK.wrong("shift_right", named="bos_id missing")
+@BANK.wrong("shift_right", named="start token missing")
 def shift_that_only_cuts(target_ids, bos_id):
     return target_ids[:, :-1].clone()
 
@@ -697,7 +697,7 @@ def shift_in_half_the_bits(target_ids, bos_id):
     return shift_by_rolling(target_ids, bos_id).int()
 
 
-@BANK.wrong("shift_right", named="bos_id ignored, 1 in its place")
+@BANK.wrong("shift_right", named="argument bos_id ignored, 1 in its place")
 def shift_with_a_one(target_ids, bos_id):
     return F.pad(target_ids[:, :-1], (1, 0), value=1)
 

@@ -1,0 +1,47 @@
+"""The tests that students see, run on any answer to a part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jupytext
+
+SOURCES = Path(__file__).parents[3] / "sources" / "exercises"
+
+
+@cache
+def _cells(assignment: str) -> tuple[tuple[str, str, str], ...]:
+    """Code cells of an assignment's source as (kind, name, code); kind is "" for all others."""
+    found = []
+    for cell in jupytext.read(SOURCES / f"{assignment}.py").cells:
+        if cell.cell_type != "code" or "signoff" in cell.source:
+            continue
+        kind = next((tag for tag in ("solution", "test", "check") if tag in cell.metadata), "")
+        found.append((kind, cell.metadata.get(kind, ""), cell.source))
+    return tuple(found)
+
+
+def failure(assignment: str, part: str, answer: Callable[..., Any] | None = None) -> str | None:
+    """What the visible tests of a part say to an answer; None where they pass.
+
+    Args:
+        assignment, part: whose tests.
+        answer: stands in the place of the model answer; None tries the model answer itself.
+            Earlier parts are the model answer's.
+    """
+    namespace: dict[str, Any] = {"__name__": "visible"}
+    for kind, name, code in _cells(assignment):
+        if kind in ("", "solution"):
+            exec(code, namespace)
+        if kind == "solution" and name == part and answer is not None:
+            namespace[part] = answer
+        if kind == "test" and name == part:
+            try:
+                exec(code, namespace)
+            except Exception as error:  # noqa: BLE001 (whatever a wrong answer does)
+                return f"{type(error).__name__}: {error}"
+            return None
+    raise LookupError(f"{assignment} has no visible tests of '{part}'")
