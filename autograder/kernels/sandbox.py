@@ -96,7 +96,8 @@ def files_of(modules: Iterable[str]) -> set[Path]:
                 continue
             found.add(path)
             todo += _imported_by(path)
-    beside = COURSE.glob("*.mplstyle") if any("plotting" in path.name for path in found) else ()
+    plots = any(path.relative_to(COURSE).parts[0].startswith("plotting") for path in found)
+    beside = COURSE.glob("*.mplstyle") if plots else ()
     return {*found, *beside}
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from autograder import patches
 from autograder.kernels import sandbox
 from autograder.kernels.start import Start
+from autograder.probe.experiments import Request, perform
+from autograder.probe.wire import decode, encode
 
 # what notebooks and kernels import, also what they import late
 MODULES = (
@@ -46,11 +48,51 @@ def import_all(modules: Sequence[str]) -> None:
         from autograder.kernels.walls import system_calls
 
         system_calls()
+    exercise()
     try:
         torch.nn.Linear(1, 1, device="meta")(None)  # no tensor is computed
     except TypeError:
         # a traceback reads and analyses the whole files that it passes through
         FormattedTB("Context").structured_traceback(*sys.exc_info())
+
+
+def exercise() -> None:
+    """Use once, on tiny tensors, what nearly every notebook uses.
+
+    An operation's first use costs more than all later ones, and a fork begins with what its parent
+    has used. Gradients are left out where PyTorch could wake up a GPU for them.
+    """
+    import torch
+    from torch import nn
+
+    x = torch.randn(2, 3, 4)
+    mask = torch.ones(3, 3, dtype=torch.bool).tril()
+    scores = (x @ x.transpose(-2, -1) / 4**0.5).masked_fill(~mask, float("-inf"))
+    weights = scores.softmax(dim=-1)
+    torch.einsum("btd,bsd->bts", x, x).exp().sum(-1, keepdim=True)
+    torch.where(mask, weights, 0.0).argmax(-1).tolist()
+    torch.stack([x, torch.zeros_like(x)]).flatten(0, 1).unflatten(0, (2, 2)).permute(1, 0, 2, 3)
+    torch.cat(x.chunk(2, dim=-1), dim=-1).reshape(6, 4).std().item()
+    torch.allclose(x, x.double().float()), torch.equal(x, x), torch.arange(3) < 2
+    repr(x), x.numpy().mean(axis=0), torch.tensor([[1.0]])
+    layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 4))
+    layers.add_module("norm", nn.LayerNorm(4))
+    request: Request = {
+        "experiment": "module",
+        "construct": [],
+        "keywords": {},
+        "arguments": [x],
+        "names": ["x"],
+        "method": "forward",
+        "state": layers.state_dict(),
+        "training": True,
+        "dtype": "float64",
+        "strided": True,
+        "gradient": torch.version.cuda is None,
+        "seed": 0,
+    }
+    perform(lambda: layers, request | {"arguments": [x.double()]})
+    decode(encode([perform(lambda: layers.float(), request | {"dtype": "float32"})]))
 
 
 def settle(start: Start) -> None:

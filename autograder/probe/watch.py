@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, Self
 
 from torch.overrides import TorchFunctionMode
@@ -19,7 +19,9 @@ HARMLESS = {"course_utils.signoff"}  # every notebook may import it, and it hold
 
 def course_within_reach() -> bool:
     """Whether any module of the course's that holds an answer is imported here."""
-    return any(name.startswith("course_utils.") for name in sys.modules.keys() - HARMLESS)
+    package = vars(sys.modules["course_utils"]) if "course_utils" in sys.modules else {}
+    modules = (value for value in package.values() if isinstance(value, ModuleType))
+    return any(module.__name__ not in HARMLESS for module in modules)
 
 
 class Watch(TorchFunctionMode):
