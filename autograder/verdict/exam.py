@@ -5,10 +5,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import torch
+from torch import nn
 
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
@@ -44,7 +45,8 @@ class Exam:
         """What the reference does in each case."""
         reports = [
             _performed(
-                self.part.reference, {**request, "training": False} if case.random else request
+                _made_once(self.part.reference, request),
+                {**request, "training": False} if case.random else request,
             )
             for (_, case), request in zip(self.plan, self.requests, strict=True)
         ]
@@ -147,8 +149,12 @@ def _request(part: Part, case: Case, seed: int) -> Request:
 
 def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
     """The names of the first arguments, as the text of the assignment calls them."""
-    names = [name for name in inspect.signature(function).parameters if name != "self"]
-    return names[:number]
+    return _parameters(function)[:number]
+
+
+@cache
+def _parameters(function: Callable[..., Any]) -> list[str]:
+    return [name for name in inspect.signature(function).parameters if name != "self"]
 
 
 _known_shapes: dict[tuple[Any, str], Shapes] = {}
@@ -162,6 +168,19 @@ def _shapes(reference: Callable[..., Any], key: str, drawn: Build) -> Shapes:
             (name, tuple(parameter.shape)) for name, parameter in model.named_parameters()
         ]
     return _known_shapes[reference, key]
+
+
+_made: dict[tuple[Any, str, str], nn.Module] = {}
+
+
+def _made_once(reference: Callable[..., Any], request: Request) -> Callable[..., Any]:
+    """The reference; where all its weights are loaded, with a module that is made but once."""
+    if request["experiment"] != "module" or not request["state"]:
+        return reference
+    key = (reference, repr((request["construct"], request["keywords"])), request["dtype"])
+    if key not in _made:
+        _made[key] = reference(*request["construct"], **request["keywords"])
+    return lambda *_, **__: _made[key]
 
 
 def _drawn_weights(shapes: Shapes, generator: torch.Generator) -> dict[str, torch.Tensor]:
