@@ -1,4 +1,6 @@
 # nbgrader reads this file when it is started in this folder.
+from course_utils.validation import sentences_first
+
 c = get_config()  # noqa: F821
 
 c.CourseDirectory.course_id = "attention"
@@ -37,3 +39,10 @@ c.Execute.timeout = 20
 
 # The kernels' own warnings do not belong between an instructor's results.
 c.Execute.extra_arguments = ["--log-level=ERROR"]
+
+# The page that students get, from the command, the formgrader and a batch alike.
+c.GenerateFeedback.preprocessors = ["autograder.batch.feedback.Marks"]
+c.GenerateFeedback.exporter_class = "autograder.batch.feedback.FeedbackPage"
+
+# The Validate button and `nbgrader validate` begin with what a failed test says.
+sentences_first()
