@@ -46,7 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder")
     commands = parser.add_subparsers(dest="command", required=True)
     grade = commands.add_parser("grade", help="grade all submissions of an assignment")
-    grade.add_argument("assignment", help="its id, such as a2_self_attention")
+    grade.add_argument("assignment", type=without_slash, help="its id, such as a2_self_attention")
     grade.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     grade.add_argument("--student", action="append", default=[], help="only this one; repeatable")
     grade.add_argument("--jobs", type=positive, default=Settings.workers, help="side by side")
@@ -58,6 +58,11 @@ def main(arguments: list[str] | None = None) -> int:
         "where students cannot put such a file there themselves",
     )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
+    grade.add_argument(
+        "--feedback-zip",
+        action="store_true",
+        help="also put all feedback pages, one a student, into one file to upload somewhere",
+    )
     grade.add_argument(
         "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
     )
@@ -94,6 +99,11 @@ def positive(text: str) -> int:
     return number
 
 
+def without_slash(text: str) -> str:
+    """An assignment's id, also where a shell has completed it as a folder."""
+    return text.rstrip("/")
+
+
 def run_grade(options: argparse.Namespace) -> int:
     """Exit status 0: all graded; 1: some submission could not be run; 2: nothing could be done.
 
@@ -113,6 +123,7 @@ def run_grade(options: argparse.Namespace) -> int:
             # only here, so that the engine's processes import while this one does
             from autograder.batch.class_report import write_report
             from autograder.batch.classroom import as_table, grade_class
+            from autograder.batch.handing_back import pack_feedback
 
             rows = grade_class(
                 options.course, options.assignment, Progress(), options.student, settings, engine
@@ -122,6 +133,8 @@ def run_grade(options: argparse.Namespace) -> int:
                 report = f"class report: {', '.join(map(str, pages))}"
             else:
                 report = "class report: left as it was, since it is about the whole class"
+            if options.feedback_zip:
+                report += f"\nfeedback of {pack_feedback(options.course, options.assignment, rows)}"
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept, and the same command goes on", file=sys.stderr)
         return 130
@@ -134,9 +147,10 @@ def run_grade(options: argparse.Namespace) -> int:
     failed = [row.student for row in rows if row.failed]
     waiting = [row.student for row in rows if row.needs_person and not row.failed]
     if failed:
-        print(f"could not be run: {', '.join(map(printable, failed))}")
+        print(f"{len(failed)} could not be run: {', '.join(map(printable, failed))}")
     if waiting:
-        print(f"waits for a person: {', '.join(map(printable, waiting))}")
+        waits = "waits" if len(waiting) == 1 else "wait"
+        print(f"{len(waiting)} {waits} for a person: {', '.join(map(printable, waiting))}")
     return 1 if failed else 0
 
 
@@ -145,15 +159,24 @@ def run_check(options: argparse.Namespace) -> int:
     from autograder.notebook.self_check import NotGradable, check_notebook, page, summary
 
     try:
-        verdicts = check_notebook(options.notebook, options.assignment)
+        checked = check_notebook(options.notebook, options.assignment, tell_doing)
     except NotGradable as error:
         print(f"not graded: {error}", file=sys.stderr)
         return 2
-    print(summary(verdicts))
+    tell_doing("")
+    print(summary(checked))
     if options.html:
-        options.html.write_text(page(options.notebook.stem, verdicts), encoding="utf-8")
+        options.html.write_text(page(checked), encoding="utf-8")
         print(f"The same as a page: {options.html}")
-    return 0 if all(verdict.right for verdict in verdicts) else 1
+    return 0 if all(verdict.right for verdict in checked.verdicts) else 1
+
+
+def tell_doing(what: str) -> None:
+    """Say what is being done: in one line of a terminal, or in a file line by line."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{printable(what)}", end="", file=sys.stderr, flush=True)
+    elif what:
+        print(printable(what), file=sys.stderr, flush=True)
 
 
 def guarded() -> int:
