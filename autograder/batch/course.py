@@ -11,12 +11,15 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from nbconvert.exporters import Exporter
 from nbgrader.apps import NbGraderAPI
 from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.utils import capture_log
+from traitlets import List, default
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder.batch.feedback import FeedbackPage, Marks
 from autograder.errors import CourseError
 
 
@@ -59,6 +62,11 @@ class FeedbackOfOne(GenerateFeedback):
     """nbgrader's feedback for one student, whose name is no pattern: `*` would be the whole class."""
 
     student = ""
+    preprocessors = List([Marks]).tag(config=True)
+
+    @default("exporter_class")
+    def _our_page(self) -> type[Exporter]:
+        return FeedbackPage
 
     def init_notebooks(self) -> None:
         assignment = self.coursedir.assignment_id
@@ -72,7 +80,6 @@ def feedback_of(course: Path, assignment: str, student: str) -> dict[str, Any]:
     api = open_course(course)
     api.coursedir.assignment_id = assignment
     app = FeedbackOfOne(coursedir=api.coursedir, parent=api)
-    app.update_config(Config({"HTMLExporter": {"template_name": "feedback"}}))
     app.force, app.student = True, student
     return capture_log(app)
 

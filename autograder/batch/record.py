@@ -24,6 +24,7 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
+from autograder.batch.feedback import page_of_unreadable
 from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
 from autograder.batch.settings import Settings
@@ -31,7 +32,6 @@ from autograder.errors import CourseError
 from autograder.files import copy_files, cut, digest_of, write_whole
 from autograder.notebook.handed_in import LARGEST_NOTEBOOK, files_beside, read_plain
 from autograder.notebook.work import Result
-from autograder.pages import render
 
 CHECK = "check_"  # how the ids of the cells begin that decide a part
 # files that a browser shows and does not run
@@ -250,7 +250,7 @@ class Recorder:
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(page, render("broken.html", title=self.assignment, reason=reason))
+        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, reason))
         for notebook in self._submission(student).notebooks:
             self._give(student, notebook, {})
             for grade in notebook.grades:

@@ -123,11 +123,11 @@ class Sanitize(Preprocessor):
 
 def clean(html: str) -> str:
     """HTML of which nothing loads or runs."""
-    return nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, attribute_filter=_attribute,
+    return nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, attribute_filter=attribute,
                      url_schemes={"http", "https", "mailto", "data"})  # fmt: skip
 
 
-def _attribute(tag: str, name: str, value: str) -> str | None:
+def attribute(tag: str, name: str, value: str) -> str | None:
     if tag == "img" and name == "src":
         return value if INLINE_PICTURE.fullmatch(value) else None
     if name == "href":
@@ -162,7 +162,7 @@ def harmless_markdown(
     if plain or len(source) > LONGEST_PAGE or marks_in(source) > MOST_MARKS:
         html = f"<pre>{escape(source)}</pre>"
     else:
-        html = _rendered(source) if not pictures else _render(source, pictures)
+        html = rendered(source) if not pictures else _render(source, pictures)
     # a formula is read by the page itself, wherever it stands
     ignored = IGNORED if formula_acts(source) or formula_acts(html) else ""
     lines = [line.strip("\n") for line in html.translate(MARKDOWN).split("\n")]
@@ -172,7 +172,8 @@ def harmless_markdown(
 
 
 @lru_cache(maxsize=512)
-def _rendered(source: str) -> str:
+def rendered(source: str) -> str:
+    """Markdown as clean HTML."""
     return _render(source, {})
 
 

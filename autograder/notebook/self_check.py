@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder.checks import known, load
 from autograder.notebook.execute import Execute
+from autograder.notebook.feedback import CHECK, Mark, Plan, feedback_page, plan_of
+from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
-from autograder.pages import render
+from autograder.notebook.intake import grade_id_of
 from autograder.verdict.decide import PartVerdict
 from autograder.verdict.report import as_text
 
@@ -21,7 +27,67 @@ class NotGradable(Exception):
     """The notebook cannot be graded; the message says why and what to do."""
 
 
-def check_notebook(path: Path, assignment: str = "") -> list[PartVerdict]:
+@dataclass(frozen=True)
+class Checked:
+    """What a check found.
+
+    Attributes:
+        verdicts: one a part, in the assignment's order.
+        plan: what the assignment asks, answers in words included.
+        notebook: as run, with the verdicts in it.
+    """
+
+    verdicts: tuple[PartVerdict, ...]
+    plan: Plan
+    notebook: NotebookNode
+
+    @property
+    def earned(self) -> float:
+        return sum(verdict.earned for verdict in self.verdicts)
+
+    @property
+    def of(self) -> float:
+        """Points that a check can give."""
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def by_a_person(self) -> float:
+        """Points for answers in words, which no check reads."""
+        return sum(task.of for task in self.plan.tasks if task.in_words)
+
+
+class Telling(Execute):
+    """Runs and decides as `Execute` does, and says before each cell where it is."""
+
+    tell: Callable[[str], None]
+
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        code = [cell for cell in nb.cells if cell.cell_type == "code" and cell.source.strip()]
+        checks = [cell for cell in code if _is_check(cell)]
+        self._places = {id(cell): place for place, cell in enumerate(code, start=1)}
+        self._parts = {id(cell): place for place, cell in enumerate(checks, start=1)}
+        return super().preprocess(nb, resources)
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: ResourcesDict, index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        if id(cell) in self._parts:
+            name = grade_id_of(cell).removeprefix(CHECK)
+            self.tell(f"deciding part {self._parts[id(cell)]} of {len(self._parts)}: {name}")
+        elif id(cell) in self._places:
+            self.tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
+        return super().preprocess_cell(cell, resources, index)
+
+
+def _is_check(cell: NotebookNode) -> bool:
+    return grade_id_of(cell).startswith(CHECK) and graded_part(cell.source) is not None
+
+
+def check_notebook(
+    path: Path, assignment: str = "", tell: Callable[[str], None] = lambda _: None
+) -> Checked:
     """Run a notebook in a kernel of its own and decide all parts of its assignment.
 
     The file is not changed.
@@ -29,9 +95,7 @@ def check_notebook(path: Path, assignment: str = "") -> list[PartVerdict]:
     Args:
         path: the notebook.
         assignment: the assignment's id; the file's name if empty.
-
-    Returns:
-        one verdict a part, in the assignment's order.
+        tell: told what is being done, before each cell.
 
     Raises:
         NotGradable: no such file, no notebook, or no such assignment.
@@ -45,14 +109,19 @@ def check_notebook(path: Path, assignment: str = "") -> list[PartVerdict]:
             f"one it answers with --assignment; there are {', '.join(known())}."
         )
     try:
-        notebook = notebook_in(read_text(path))
+        text = read_text(path)
+        notebook = notebook_in(text)
     except Unreadable as problem:
         raise NotGradable(f"{path}: {problem}") from None
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     add_checks(notebook, assignment)
-    runner = Execute(timeout=SECONDS_PER_CELL)
+    _keep_points(notebook, text)
+    plan = plan_of(notebook)
+    runner = Telling(timeout=SECONDS_PER_CELL)
+    runner.tell = tell
     runner.preprocess(notebook, {"metadata": {"path": str(path.resolve().parent)}})
-    return [runner.verdicts[part.name] for part in load(assignment).parts]
+    verdicts = tuple(runner.verdicts[part.name] for part in load(assignment).parts)
+    return Checked(verdicts, replace(plan, title=plan.title or assignment), notebook)
 
 
 def add_checks(notebook: NotebookNode, assignment: str) -> None:
@@ -65,21 +134,38 @@ def add_checks(notebook: NotebookNode, assignment: str) -> None:
             cell = new_code_cell()
             notebook.cells.append(cell)
         cell.source = text
-        cell.metadata = NotebookNode(nbgrader={"grade_id": f"check_{part.name}", "locked": True})
+        marks = {"grade_id": f"check_{part.name}", "grade": True, "locked": True}
+        cell.metadata = NotebookNode(nbgrader={**marks, "points": part.points})
 
 
-def summary(verdicts: list[PartVerdict]) -> str:
-    """All verdicts as text, with the total."""
-    earned, points = total(verdicts)
-    return "\n\n".join([*map(as_text, verdicts), f"{earned:g} of {points:g} points"])
+def _keep_points(notebook: NotebookNode, text: str) -> None:
+    """Mark the cells that a person reads as their file does: reading it drops all but names."""
+    cells = {grade_id_of(cell): cell for cell in notebook.cells}
+    for cell in json.loads(text)["cells"]:
+        metadata = cell.get("metadata") if isinstance(cell, dict) else None
+        marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+        if isinstance(marks, dict) and marks.get("grade") and marks.get("solution"):
+            found, points = cells.get(str(marks.get("grade_id"))), marks.get("points")
+            if found is not None and isinstance(points, int | float):
+                found.metadata.nbgrader.update(grade=True, solution=True, points=points)
 
 
-def page(title: str, verdicts: list[PartVerdict]) -> str:
-    """All verdicts as an HTML page."""
-    earned, points = total(verdicts)
-    return render("check.html", title=title, verdicts=verdicts, earned=earned, points=points)
+def summary(checked: Checked) -> str:
+    """All verdicts as text, with the points of the whole assignment."""
+    total = f"{checked.earned:g} of {checked.of:g} points"
+    if checked.by_a_person:
+        more = checked.by_a_person
+        total += f" that this check can give; {more:g} more {'is' if more == 1 else 'are'} given by a person"
+    return "\n\n".join([*map(as_text, checked.verdicts), total])
 
 
-def total(verdicts: list[PartVerdict]) -> tuple[float, float]:
-    """Points earned, and points that there are."""
-    return sum(item.earned for item in verdicts), sum(item.points for item in verdicts)
+def page(checked: Checked) -> str:
+    """The feedback page on a check; nobody but the student has seen the work."""
+    marks = {
+        f"{CHECK}{verdict.part}": Mark(verdict.earned, verdict.points)
+        for verdict in checked.verdicts
+    }
+    for task in checked.plan.tasks:
+        if task.in_words:
+            marks[task.cell] = Mark(0.0, task.of, waits=True)
+    return feedback_page(checked.plan, checked.notebook, marks, alone=True)

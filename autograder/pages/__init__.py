@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from typing import Any
@@ -19,7 +21,9 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         undefined=StrictUndefined,
     )
-    made.filters.update(code=_code, points=lambda number: f"{number:g}", capital=_capital)
+    made.filters.update(code=_code, points=lambda number: f"{number:.4g}", capital=sentence_case)
+    made.filters.update(tone=tone)
+    made.globals.update(shades=range(-SHADES, SHADES + 1))
     return made
 
 
@@ -28,8 +32,14 @@ def render(template: str, **values: Any) -> str:
     return _environment().get_template(template).render(values)
 
 
-def _capital(text: str) -> str:
-    """The text with its first letter large, and the others as they are."""
+# of code: a dot, an underscore, a bracket or a capital inside, or backticks around it
+CODE_NAME = re.compile(r"`|\w+[._(]\w|\w+\(|[a-z]+[A-Z]")
+
+
+def sentence_case(text: str) -> str:
+    """The text with its first letter large, unless it begins with a name of code."""
+    if CODE_NAME.match(text):
+        return text
     return text[:1].upper() + text[1:]
 
 
@@ -43,3 +53,29 @@ def _code(text: str) -> Markup:
             f"<code>{piece}</code>" if number % 2 else piece for number, piece in enumerate(pieces)
         )
     )
+
+
+Colour = tuple[int, int, int]
+PAPER: dict[str, Colour] = {"light": (255, 255, 255), "dark": (27, 29, 33)}
+BELOW, ABOVE = (190, 82, 16), (0, 98, 166)  # of zero: tells apart for all kinds of eyes
+SHADES = 4
+
+
+def tone(shade: int, theme: str = "light") -> str:
+    """The colours of a number in a map, as CSS: its background, and black or white upon it.
+
+    Args:
+        shade: from -`SHADES` to `SHADES`, see `autograder.verdict.maps.shade`.
+        theme: ``light`` or ``dark``.
+    """
+    full, part = BELOW if shade < 0 else ABOVE, 0.85 * abs(shade) / SHADES
+    mixed = [round(c + part * (f - c)) for c, f in zip(PAPER[theme], full, strict=True)]
+    text = "#000" if _luminance(mixed) > 0.179 else "#fff"  # where both have the same contrast
+    return f"background:#{''.join(f'{channel:02x}' for channel in mixed)};color:{text}"
+
+
+def _luminance(colour: Sequence[int]) -> float:
+    """Relative luminance of an sRGB colour as WCAG defines it, from 0 to 1."""
+    parts = (channel / 255 for channel in colour)
+    linear = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return sum(weight * p for weight, p in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

@@ -14,6 +14,7 @@ from autograder.probe.wire import Opaque
 TOLERANCES = {torch.float64: (1e-8, 1e-10)}
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 LONGEST_LIST = 4  # of which a sentence names every entry
+NTH = ("the first result", "the second result", "the third result")
 
 
 def kind_of(value: Any) -> str:
@@ -33,15 +34,22 @@ def kind_of(value: Any) -> str:
         return "None (is there a `return`?)"
     if isinstance(value, Opaque):
         return f"a value of type {value.type_name}"
+    if type(value) is float:
+        return f"{short(value)} of type float"
     return f"{value!r} of type {type(value).__name__}"
+
+
+def short(number: float) -> str:
+    """A number in at most four digits; what is almost zero from below is 0, not -0."""
+    text = f"{number:.4g}"
+    return "0" if text == "-0" else text
 
 
 def numbers(values: torch.Tensor, most: int = 5) -> str:
     """The first few numbers of a tensor, rounded as people read them."""
     flat = values.flatten()
     text = ", ".join(
-        str(bool(item)) if flat.dtype == torch.bool else f"{float(item):.4g}"
-        for item in flat[:most]
+        str(bool(item)) if flat.dtype == torch.bool else short(float(item)) for item in flat[:most]
     )
     return f"[{text}{', …' if flat.numel() > most else ''}]"
 
@@ -57,7 +65,8 @@ def values_agree(expected: Any, got: Any) -> str | None:
         for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
             problem = values_agree(wanted, item)
             if problem:
-                return f"in result {number} of {len(expected)} (counting from 0), {problem}"
+                which = NTH[number] if number < len(NTH) else f"result {number + 1}"
+                return f"in {which}, {problem}"
         return None
     if isinstance(expected, bool):
         if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
@@ -76,26 +85,31 @@ def values_agree(expected: Any, got: Any) -> str | None:
     return _numbers_agree(expected, got)
 
 
+def tolerances(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, float]:
+    """How far apart, relative and absolute, the numbers of two tensors may be."""
+    if not expected.is_floating_point():
+        return 0.0, 0.0  # ids and truth values are right or wrong
+    # a float32 answer to a float64 question is judged as float32; its dtype is another matter
+    if got.dtype == expected.dtype:
+        return TOLERANCES.get(expected.dtype, (RELATIVE, ABSOLUTE))
+    return RELATIVE, ABSOLUTE
+
+
 def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
     wanted, found = expected.double(), got.double()
     if not torch.isfinite(found).all() and torch.isfinite(wanted).all():
         return "the result holds NaN or infinity"
-    # a float32 answer to a float64 question is judged as float32; its dtype is another matter
-    relative, absolute = RELATIVE, ABSOLUTE
-    if got.dtype == expected.dtype:
-        relative, absolute = TOLERANCES.get(expected.dtype, (RELATIVE, ABSOLUTE))
-    if not expected.is_floating_point():
-        relative = absolute = 0.0  # ids and truth values are right or wrong
+    relative, absolute = tolerances(expected, got)
     if torch.allclose(wanted, found, rtol=relative, atol=absolute, equal_nan=True):
         return None
     apart = (wanted - found).abs()
     where = np.unravel_index(int(apart.argmax()), wanted.shape)
     right, wrong = float(wanted[where]), float(found[where])
     place = f"[{', '.join(str(int(item)) for item in where)}]"
-    if f"{right:.4g}" == f"{wrong:.4g}":
+    if short(right) == short(wrong):
         return (
-            f"the entry {place} should be {right:.12g} and is {wrong:.12g}: too far apart for "
-            f"{str(expected.dtype).removeprefix('torch.')}"
+            f"the entry {place} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
+            f"far apart for {str(expected.dtype).removeprefix('torch.')}"
         )
     if wanted.dim() < 2:
         return f"expected {numbers(expected)}, got {numbers(got)} (largest difference at {place})"
@@ -103,7 +117,7 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
     index = ", ".join(str(int(item)) for item in row)
     return (
         f"row [{index}] should be {numbers(wanted[row])} and is {numbers(found[row])} "
-        f"(largest difference at {place}: {right:.4g}, yours {wrong:.4g})"
+        f"(largest difference at {place}: {short(right)}, yours {short(wrong)})"
     )
 
 
@@ -176,7 +190,7 @@ def first_agrees(expected: tuple, got: Any) -> str | None:
     if not isinstance(got, tuple | list) or not got:
         return f"expected {kind_of(expected)}, got {kind_of(got)}"
     problem = values_agree(expected[0], got[0])
-    return f"in result 0 (counting from 0), {problem}" if problem else None
+    return f"in {NTH[0]}, {problem}" if problem else None
 
 
 def rows_rank(expected: torch.Tensor, got: Any) -> str | None:

@@ -21,6 +21,7 @@ from autograder.verdict.check import Assignment, Part
 from autograder.verdict.exam import Exam, Try, exam_on
 from autograder.verdict.explain import mistakes_in
 from autograder.verdict.judge import problem_with
+from autograder.verdict.maps import Maps, Shapes, pictured
 from autograder.verdict.stand_in import source_of
 
 Probe = Callable[[bytes], bytes]
@@ -46,20 +47,23 @@ class Undecided(Exception):
 
 @dataclass(frozen=True)
 class StepVerdict:
-    """One step: what it asked, what it earned, and the case on which it failed."""
+    """One step: what it asked, what it earned, and the case on which it failed, as a picture too."""
 
     asks: str
     earned: float
     points: float
     case: str = ""
     problem: str = ""
+    maps: Maps | None = None
+    shapes: Shapes | None = None
 
 
 @dataclass(frozen=True)
 class PartVerdict:
     """One part: its steps, and what the student should know.
 
-    ``mistakes`` holds (name, sentence) pairs; ``remark`` says what concerns the whole part, and
+    ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
+    where no mistake is known; ``remark`` says what concerns the whole part, and
     ``obstacle`` the same in a word or two that the class has in common, such as `BARRED`.
     """
 
@@ -70,6 +74,7 @@ class PartVerdict:
     remark: str = ""
     reads: tuple[str, str] = ("", "")
     stood_in: tuple[str, ...] = field(default=())
+    relations: tuple[tuple[str, str], ...] = ()
     obstacle: str = ""
 
     @property
@@ -258,8 +263,8 @@ def _awarded(part: Part, tries: list[Try]) -> PartVerdict:
     for step in part.steps:
         wrong = next((item for item in tries if item.step is step and item.problem), None)
         if wrong:
-            failed = StepVerdict(step.asks, 0.0, step.points, wrong.case.label, wrong.problem or "")
-            steps.append(failed)
+            told = wrong.case.label, wrong.problem or "", *pictured(wrong)
+            steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
         else:
             steps.append(StepVerdict(step.asks, step.points, step.points))
     late = any(item.report["status"] == "timeout" for item in tries)

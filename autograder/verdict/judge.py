@@ -10,7 +10,8 @@ import torch
 from autograder.files import cut
 from autograder.probe.experiments import Problem, Report
 from autograder.verdict.arrived import LONGEST_PROBLEM
-from autograder.verdict.compare import strict_differences, values_agree
+from autograder.verdict.axes import results_of
+from autograder.verdict.compare import NTH, strict_differences, values_agree
 from autograder.verdict.exam import Try
 
 
@@ -27,7 +28,17 @@ def problem_with(item: Try, expected: Report | None = None) -> str | None:
         problem = _problem(item, expected or item.expected)
     except Exception as error:  # noqa: BLE001 (a submission may return anything at all)
         problem = f"the result cannot be compared ({type(error).__name__})"
-    return None if problem is None else cut(problem, LONGEST_PROBLEM)
+    return None if problem is None else cut(_with_names(item, problem), LONGEST_PROBLEM)
+
+
+def _with_names(item: Try, problem: str) -> str:
+    """The sentence with the results' names in the signature in place of their order."""
+    part = item.exam.part
+    results = results_of(part, item.request.get("method") or part.name)
+    for words, (name, _) in zip(NTH, results, strict=False):
+        if name and len(results) > 1:
+            problem = problem.replace(f"in {words}, ", f"in `{name}`, ", 1)
+    return problem
 
 
 def _problem(item: Try, right: Report) -> str | None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.pages import render
-from autograder.verdict.decide import PartVerdict
+from autograder.pages import render, sentence_case
+from autograder.verdict.decide import PartVerdict, StepVerdict
+from autograder.verdict.maps import as_lines
 
 VERDICT_MIME = "application/vnd.attention-course.verdict+json"
 
@@ -22,14 +23,18 @@ def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
 def as_text(verdict: PartVerdict) -> str:
     """The verdict on one part as a few lines of text."""
     lines = [f"{verdict.part}: {verdict.earned:g} of {verdict.points:g} points"]
+    shown = pictured_step(verdict)
     for step in verdict.steps:
         mark = "✓" if step.earned == step.points else "✗"
         lines.append(f"  {mark} {step.earned:g} of {step.points:g}  {step.asks}")
         if step.problem:
             lines.append(f"        on {step.case}: {step.problem}")
+        if step is shown and step.maps:
+            lines.extend(f"          {line}" for line in as_lines(step.maps))
     if verdict.remark:
         lines.append(f"  {verdict.remark}")
-    lines.extend(f"  {name[0].upper() + name[1:]}. {says}" for name, says in verdict.mistakes)
+    lines.extend(f"  {sentence_case(name)}. {says}" for name, says in verdict.mistakes)
+    lines.extend(f"  {sentence_case(says)}" for _, says in verdict.relations)
     if not verdict.right:
         lines.append(f"  Read again: {verdict.reads[0]}.")
     return "\n".join(lines)
@@ -37,4 +42,9 @@ def as_text(verdict: PartVerdict) -> str:
 
 def as_html(verdict: PartVerdict) -> str:
     """The verdict on one part as an HTML fragment; everything from the student is escaped."""
-    return render("verdict.html", verdict=verdict)
+    return render("verdict.html", verdict=verdict, pictured=pictured_step(verdict))
+
+
+def pictured_step(verdict: PartVerdict) -> StepVerdict | None:
+    """The first step of which there is something to see; one picture a part is enough."""
+    return next((step for step in verdict.steps if step.maps or step.shapes), None)

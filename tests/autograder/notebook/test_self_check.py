@@ -44,6 +44,28 @@ def test_mistakes_are_named_and_the_file_is_not_changed(tmp_path, capsys):
     assert path.read_bytes() == before
 
 
+WRITTEN = "a7_dropout_and_layer_norm"
+
+
+def test_points_that_a_person_gives_are_told(tmp_path, capsys):
+    page = tmp_path / "feedback.html"
+    solution = ROOT / "solutions" / WRITTEN / f"{WRITTEN}.ipynb"
+    assert main(["check", str(solution), "--html", str(page)]) == 0
+    printed = capsys.readouterr()
+    assert "11 of 11 points that this check can give; 2 more are given by a person" in printed.out
+    told = page.read_text(encoding="utf-8")
+    assert "11 of 13 points" in told and "In words: rows that summed to one" in told
+    assert "<math" in told and "$" not in re.sub(r"<pre.*?</pre>", "", told, flags=re.DOTALL)
+
+
+def test_it_tells_what_it_is_doing(tmp_path, capsys):
+    assert main(["check", str(write(tmp_path / f"{ASSIGNMENT}.ipynb", "right_loops"))]) == 0
+    doing = capsys.readouterr().err.splitlines()
+    parts = [line for line in doing if line.startswith("deciding")]
+    assert parts[1] == "deciding part 2 of 4: basic_self_attention" and len(parts) == 4
+    assert doing[0].startswith("running cell 1 of ")
+
+
 def test_words_and_points_are_those_of_a_class_without_a_secret(tmp_path):
     student, course = "mixed_batch", tmp_path / "course"
     alone = check_notebook(write(tmp_path / f"{ASSIGNMENT}.ipynb", student))
@@ -59,7 +81,7 @@ def test_words_and_points_are_those_of_a_class_without_a_secret(tmp_path):
         for output in cell.outputs
         if output.output_type == "display_data"
     ]
-    assert [as_text(verdict) for verdict in alone] == texts
+    assert [as_text(verdict) for verdict in alone.verdicts] == texts
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,97 @@
+"""Our feedback page in place of nbgrader's: what its ``generate_feedback`` asks for a page.
+
+`nbgrader_config.py` names the two classes, so that the command, the formgrader's button and a batch
+write the same page into nbgrader's folder, from which it is handed out.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import Exporter
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbgrader.api import Grade, Gradebook
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.preprocessors import NbGraderPreprocessor
+
+from autograder.notebook.feedback import (
+    Mark,
+    Plan,
+    feedback_page,
+    page_that_could_not_be_run,
+    plan_of,
+)
+
+
+class Marks(NbGraderPreprocessor):
+    """Reads a student's points and comments from the gradebook into the exporter's resources."""
+
+    def preprocess(
+        self, nb: NotebookNode, resources: ResourcesDict
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        names = resources["nbgrader"]
+        with Gradebook(names["db_url"]) as gradebook:
+            submission = gradebook.find_submission_notebook(
+                names["notebook"], names["assignment"], names["student"]
+            )
+            names["marks"] = {grade.name: mark_of(grade) for grade in submission.grades}
+            names["comments"] = {
+                comment.name: comment.manual_comment
+                for comment in submission.comments
+                if comment.manual_comment
+            }
+            names["penalty"] = submission.late_submission_penalty or 0.0
+        return nb, resources
+
+
+def mark_of(grade: Grade) -> Mark:
+    """What a row of the gradebook says to a student."""
+    by_hand = grade.manual_score is not None
+    return Mark(
+        score=grade.score,
+        of=grade.max_score,
+        by_hand=by_hand,
+        waits=not by_hand and grade.auto_score is None,
+        found=grade.auto_score if by_hand else None,
+        extra=grade.extra_credit or 0.0,
+    )
+
+
+class FeedbackPage(Exporter):
+    """Makes the page of a notebook whose marks `Marks` has read."""
+
+    file_extension = ".html"
+    output_mimetype = "text/html"
+
+    def from_notebook_node(
+        self, nb: NotebookNode, resources: Any = None, **_kw: Any
+    ) -> tuple[str, ResourcesDict]:
+        notebook, resources = super().from_notebook_node(nb, resources)
+        names = resources["nbgrader"]
+        plan = plan_in(self.parent.coursedir, names["assignment"], names["notebook"])
+        page = feedback_page(
+            plan or plan_of(notebook), notebook, names["marks"], names["comments"], names["penalty"]
+        )
+        return page, resources
+
+
+def plan_in(course: CourseDirectory, assignment: str, notebook: str) -> Plan | None:
+    """What an assignment of a course asks; None where its source is not there any more."""
+    folder = course.format_path(course.source_directory, ".", assignment)
+    source = Path(course.root, folder, f"{notebook}.ipynb")
+    return _plan_at(source, source.stat().st_mtime_ns) if source.exists() else None
+
+
+@lru_cache(maxsize=4)
+def _plan_at(source: Path, _written: int) -> Plan:
+    return plan_of(nbformat.read(source, as_version=4))
+
+
+def page_of_unreadable(course: CourseDirectory, assignment: str, reason: str) -> str:
+    """The page of a submission from which no points could come, see `Unreadable`."""
+    plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
+    return page_that_could_not_be_run(plan, reason)
