@@ -10,13 +10,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.verdict.check import Assignment, Build, Case, Judge, Part, Randn
+from autograder.verdict.check import Assignment, Build, Case, Judge, Part, Randn, taking
 from autograder.verdict.compare import kind_of, numbers, values_agree
 from course_utils import layers
 
@@ -81,10 +81,10 @@ def tokens(
 def flat_tokens(randn: Randn) -> Build:
     """Tokens of equal features whose mean is exact in any order of summing."""
     values = torch.tensor([-2.0, 0.5, 3.0])[torch.randperm(3, generator=randn.generator)]
-    return Build((8,), arguments=[values[:, None].repeat(1, 8)], state=parameters(8))
+    return Build((8,), arguments=[values[:, None].repeat(2, 1, 8)], state=parameters(8))
 
 
-FLAT = silent(Case("x (3, 8), all features of a token equal, σ = 0", flat_tokens))
+FLAT = silent(Case("x (2, 3, 8), all features of a token equal, σ = 0", flat_tokens))
 NEW = silent(Case("what a new module holds", lambda randn: Build((6,), method=None)))
 
 
@@ -321,20 +321,6 @@ def weights_compare(expected: Tensor, got: list[Tensor]) -> str | None:
     return None
 
 
-# ---------------------------------------------------------------------------- wrong answers
-
-
-def wrong_forward(part: Part, name: str, says: str = "") -> Callable[[Callable[..., Any]], type]:
-    """Like `Part.mistake`, for a `forward` that takes the place of the reference's."""
-
-    def remember(forward: Callable[..., Any]) -> type:
-        bases = (cast(type, part.reference),)
-        own = {"forward": forward, "__doc__": forward.__doc__}
-        return part.mistake(name, says)(type(forward.__name__, bases, own))
-
-    return remember
-
-
 # ---------------------------------------------------------------------------------- LayerNorm
 
 norm = Part(
@@ -358,7 +344,7 @@ norm = Part(
 )  # fmt: skip
 norm.step(
     "each token by itself is centred, and divided by its own spread",
-    1, tokens(3, 7), tokens(2, 3, 5), tokens(4, 4, 4), judge=rows_in_proportion,
+    1, tokens(2, 3, 7), tokens(2, 3, 5), tokens(4, 4, 4), judge=rows_in_proportion,
 )  # fmt: skip
 norm.step(
     "the variance is exact, for any leading axes",
@@ -367,14 +353,14 @@ norm.step(
 )  # fmt: skip
 norm.step(
     "`weight` scales and `bias` shifts each feature; a new module has ones and zeros",
-    1, NEW, tokens(2, 3, 5, affine=True), tokens(6, 6, affine=True),
-    tokens(2, 3, 2, 7, affine=True), judge=scaled_and_shifted,
+    1, NEW, tokens(2, 3, 5, affine=True), tokens(2, 6, 6, affine=True),
+    tokens(2, 3, 7, affine=True), judge=scaled_and_shifted,
 )  # fmt: skip
 norm.step(
     "ε stands under the root, and a token of equal features does no harm",
     1,
     tokens(2, 3, 64, spread=(0.002, 0.004)),
-    tokens(3, 64, spread=(0.5, 1.2), eps=0.5),
+    tokens(2, 3, 64, spread=(0.5, 1.2), eps=0.5),
     tokens(2, 2, 64, spread=(0.02, 0.05), eps=0.001),
     FLAT,
     FLAT.with_gradients(),
@@ -410,17 +396,32 @@ THREE_AXES = (
 )
 
 
-def centred(x, dim=-1, keepdim=True):
-    return x - x.mean(dim, keepdim=keepdim)
+class Norm(layers.LayerNorm):
+    """The right norm in steps, each of which a mistake can take in another way."""
 
+    def axes(self, x: Tensor) -> int | tuple[int, ...]:
+        return -1
 
-def spread(x, eps, dim=-1, keepdim=True, correction=0, outside=False):
-    variance = x.var(dim, keepdim=keepdim, correction=correction)
-    return variance.sqrt() + eps if outside else (variance + eps).sqrt()
+    def centred(self, x: Tensor) -> Tensor:
+        return x - x.mean(self.axes(x), keepdim=True)
 
+    def variance(self, x: Tensor) -> Tensor:
+        return x.var(self.axes(x), keepdim=True, correction=0)
 
-def affine(self, y):
-    return y * self.weight + self.bias
+    def sigma(self, variance: Tensor) -> Tensor:
+        return (variance + self.eps).sqrt()
+
+    def scaled(self, y: Tensor) -> Tensor:
+        return y * self.weight
+
+    def shifted(self, y: Tensor) -> Tensor:
+        return y + self.bias
+
+    def affine(self, y: Tensor) -> Tensor:
+        return self.shifted(self.scaled(y))
+
+    def forward(self, x):
+        return self.affine(self.centred(x) / self.sigma(self.variance(x)))
 
 
 @norm.mistake("weight and bias missing")
@@ -437,18 +438,186 @@ def without_bias(features, eps=EPS):
     return nn.LayerNorm(features, eps, bias=False)
 
 
-def over_axes(name: str, says: str, *ways: Callable[[Tensor], Any]) -> None:
+@norm.mistake("unbiased variance", UNBIASED, costs=(2,))
+class Unbiased(Norm):
+    def variance(self, x):
+        return x.var(self.axes(x), keepdim=True, correction=1)
+
+
+@norm.mistake("epsilon outside the root", costs=(4,))
+class EpsOutside(Norm):
+    """Ordinary tokens come out right, faint ones too large: they match σ + ε. In the formula, is
+    ε added before or after the root is taken?"""
+
+    def sigma(self, variance):
+        return variance.sqrt() + self.eps
+
+
+@norm.mistake(
+    "unbiased variance and epsilon outside the root",
+    f"Two things. {UNBIASED} And faint tokens come out too large: is ε added before or after the "
+    "root is taken?",
+    costs=(2, 4),
+)
+class BothSlips(Unbiased, EpsOutside):
+    pass
+
+
+@norm.mistake("epsilon missing", NO_EPS, costs=(4,))
+class WithoutEps(Norm):
+    def sigma(self, variance):
+        return variance.sqrt()
+
+
+@norm.mistake("unbiased variance and epsilon missing", f"{NO_EPS} And: {UNBIASED}", costs=(2, 4))
+class UnbiasedWithoutEps(Unbiased, WithoutEps):
+    pass
+
+
+@norm.mistake("argument eps ignored", costs=(4,))
+@taking(Norm, Norm.__init__)
+def eps_ignored(self, features, eps=EPS):
+    """With the ε that a module has by default all is right; with another one, nothing changes.
+    What becomes of the argument `eps`?"""
+    Norm.__init__(self, features)
+
+
+@norm.mistake("epsilon squared", costs=(4,))
+@taking(Norm, Norm.sigma)
+def eps_squared(self, variance):
+    """Your ε is squared before it is added. Under the root stands σ² + ε, with ε as it is."""
+    return (variance + self.eps**2).sqrt()
+
+
+@norm.mistake("mean not taken off", costs=(1, 2))
+class NotCentred(Norm):
+    """Your tokens are divided by their standard deviation but keep their mean. Which difference
+    stands above the line of the fraction?"""
+
+    def centred(self, x):
+        return x
+
+
+@norm.mistake("RMS norm: mean not taken off", costs=(1, 2))
+class RootMeanSquare(NotCentred):
+    """Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm
+    takes the mean off first, above the line and in the variance."""
+
+    def variance(self, x):
+        return x.square().mean(dim=self.axes(x), keepdim=True)
+
+
+@norm.mistake("not divided by the spread", costs=(1, 2))
+@taking(Norm, Norm.sigma)
+def not_divided(self, variance):
+    """Your tokens have mean 0, but each keeps its spread. What are the differences divided by?"""
+    return torch.ones_like(variance)
+
+
+@norm.mistake("divided by the variance", costs=(1, 2))
+@taking(Norm, Norm.sigma)
+def divided_by_variance(self, variance):
+    """Your differences are divided by the variance. Something is still to be done with it."""
+    return variance + self.eps
+
+
+@norm.mistake("squares summed, not averaged", costs=(1, 2))
+@taking(Norm, Norm.variance)
+def squares_summed(self, x):
+    """Your tokens come out with length 1. The variance is the mean of the squares, not their
+    sum."""
+    mean = x.mean(self.axes(x), keepdim=True)
+    return (x - mean).square().sum(dim=self.axes(x), keepdim=True)
+
+
+@norm.mistake("mean absolute deviation", costs=(2,))
+class MeanAbsoluteDeviation(Norm):
+    """Your spread is the mean of the absolute differences. The formula squares them, averages and
+    takes the root."""
+
+    def variance(self, x):
+        mean = x.mean(self.axes(x), keepdim=True)
+        return (x - mean).abs().mean(dim=self.axes(x), keepdim=True)
+
+    def sigma(self, variance):
+        return variance + self.eps
+
+
+@norm.mistake("statistics without their axis")
+class WithoutKeepdim(Norm):
+    """For one token all is right; with more of them it stops, or tokens meet the mean of others.
+    The means of x (B, T, D) have the shape (B, T), and that does not broadcast against x as it
+    should. How can the last axis be kept, with size 1?"""
+
+    def centred(self, x):
+        return x - x.mean(dim=-1)
+
+    def variance(self, x):
+        return x.var(dim=-1, correction=0)
+
+
+@norm.mistake("weight and bias not used", costs=(3,))
+@taking(Norm, Norm.affine)
+def neither_used(self, y):
+    """The module has `weight` and `bias`, but the result does not depend on them. What is the last
+    step of the formula?"""
+    return y
+
+
+@norm.mistake("weight not used", costs=(3,))
+@taking(Norm, Norm.scaled)
+def weight_unused(self, y):
+    """The features are shifted but not scaled. Which letter of the formula is missing?"""
+    return y
+
+
+@norm.mistake("bias not used", costs=(3,))
+@taking(Norm, Norm.shifted)
+def bias_unused(self, y):
+    """The features are scaled but not shifted. Which letter of the formula is missing?"""
+    return y
+
+
+@norm.mistake("shifted before scaled", costs=(3,))
+@taking(Norm, Norm.affine)
+def shifted_first(self, y):
+    """You add β first and multiply by γ afterwards, so the shift is scaled too. Which comes first
+    in the formula?"""
+    return self.scaled(self.shifted(y))
+
+
+@norm.mistake("weight and bias swapped", costs=(3,))
+@taking(Norm, Norm.affine)
+def swapped(self, y):
+    """You multiply by `bias` and add `weight`. Which one is the scale?"""
+    return y * self.bias + self.weight
+
+
+@norm.mistake("bias taken off", costs=(3,))
+@taking(Norm, Norm.shifted)
+def bias_subtracted(self, y):
+    """Your features are shifted to the wrong side: β is taken off. Which sign does it have in the
+    formula?"""
+    return y - self.bias
+
+
+@norm.mistake("divided by the weight", costs=(3,))
+@taking(Norm, Norm.scaled)
+def divided_by_weight(self, y):
+    """Your features are divided by γ. What does the formula do with it?"""
+    return y / self.weight
+
+
+def over_axes(
+    name: str, says: str, *ways: Callable[[Tensor], Any], costs: tuple[int, ...] = (1, 2)
+) -> None:
     """Names statistics over other axes, with the spread in each of the usual ways to write it.
 
     ``ways`` are the axes as people write them: they agree on (B, T, D) and differ elsewhere.
     """
-    for axes, correction, outside in product(ways, (0, 1), (False, True)):
-
-        @wrong_forward(norm, name, says)
-        def forward(self, x, axes=axes, correction=correction, outside=outside):
-            dim = axes(x)
-            sigma = spread(x, self.eps, dim, correction=correction, outside=outside)
-            return affine(self, centred(x, dim) / sigma)
+    for slips, axes in product(((Norm,), (Unbiased,), (EpsOutside,), (BothSlips,)), ways):
+        own = {"axes": lambda self, x, axes=axes: axes(x)}
+        norm.mistake(name, says, costs)(type("OverAxes", slips, own))
 
 
 over_axes(
@@ -474,10 +643,12 @@ over_axes(
 )
 
 
-@wrong_forward(norm, "batch norm: one mean for each feature", BATCH_NORM)
+@norm.mistake("batch norm: one mean for each feature", BATCH_NORM, costs=(1, 2))
+@taking(Norm, Norm.forward)
 def on_a_table_of_tokens(self, x):
     table = x.reshape(-1, x.shape[-1])
-    return affine(self, centred(table, 0) / spread(table, self.eps, 0)).reshape(x.shape)
+    centred = table - table.mean(dim=0)
+    return self.affine(centred / self.sigma(table.var(dim=0, correction=0))).reshape(x.shape)
 
 
 over_axes(
@@ -496,139 +667,14 @@ over_axes(
 )
 
 
-@wrong_forward(norm, "right for three axes only", THREE_AXES)
+@norm.mistake("right for three axes only", THREE_AXES, costs=(2,))
+@taking(Norm, Norm.axes)
 def three_axes_only(self, x):
     _, _, _ = x.shape
-    return affine(self, centred(x) / spread(x, self.eps))
+    return -1
 
 
-over_axes("right for three axes only", THREE_AXES, lambda x: 2)
-
-
-@wrong_forward(norm, "unbiased variance", UNBIASED)
-def unbiased(self, x):
-    return affine(self, centred(x) / spread(x, self.eps, correction=1))
-
-
-@wrong_forward(norm, "epsilon outside the root")
-def eps_outside(self, x):
-    """Ordinary tokens come out right, faint ones too large: they match σ + ε. In the formula, is
-    ε added before or after the root is taken?"""
-    return affine(self, centred(x) / spread(x, self.eps, outside=True))
-
-
-@wrong_forward(
-    norm,
-    "unbiased variance and epsilon outside the root",
-    f"Two things. {UNBIASED} And faint tokens come out too large: is ε added before or after the "
-    "root is taken?",
-)
-def unbiased_and_eps_outside(self, x):
-    return affine(self, centred(x) / spread(x, self.eps, correction=1, outside=True))
-
-
-@wrong_forward(norm, "epsilon missing", NO_EPS)
-def without_eps(self, x):
-    return affine(self, centred(x) / spread(x, 0.0))
-
-
-@wrong_forward(norm, "unbiased variance and epsilon missing", f"{NO_EPS} And: {UNBIASED}")
-def unbiased_without_eps(self, x):
-    return affine(self, centred(x) / spread(x, 0.0, correction=1))
-
-
-@norm.mistake("argument eps ignored")
-def eps_ignored(features, eps=EPS):
-    """With the ε that a module has by default all is right; with another one, nothing changes.
-    What becomes of the argument `eps`?"""
-    return layers.LayerNorm(features)
-
-
-@wrong_forward(norm, "epsilon squared")
-def eps_squared(self, x):
-    """Your ε is squared before it is added. Under the root stands σ² + ε, with ε as it is."""
-    return affine(self, centred(x) / spread(x, self.eps**2))
-
-
-@wrong_forward(norm, "mean not taken off")
-def not_centred(self, x):
-    """Your tokens are divided by their standard deviation but keep their mean. Which difference
-    stands above the line of the fraction?"""
-    return affine(self, x / spread(x, self.eps))
-
-
-@wrong_forward(norm, "RMS norm: mean not taken off")
-def root_mean_square(self, x):
-    """Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm
-    takes the mean off first, above the line and in the variance."""
-    return affine(self, x / (x.square().mean(dim=-1, keepdim=True) + self.eps).sqrt())
-
-
-@wrong_forward(norm, "not divided by the spread")
-def not_divided(self, x):
-    """Your tokens have mean 0, but each keeps its spread. What are the differences divided by?"""
-    return affine(self, centred(x))
-
-
-@wrong_forward(norm, "divided by the variance")
-def divided_by_variance(self, x):
-    """Your differences are divided by the variance. Something is still to be done with it."""
-    return affine(self, centred(x) / spread(x, self.eps) ** 2)
-
-
-@wrong_forward(norm, "squares summed, not averaged")
-def squares_summed(self, x):
-    """Your tokens come out with length 1. The variance is the mean of the squares, not their
-    sum."""
-    sum_of_squares = centred(x).square().sum(dim=-1, keepdim=True)
-    return affine(self, centred(x) / (sum_of_squares + self.eps).sqrt())
-
-
-@wrong_forward(norm, "mean absolute deviation")
-def mean_absolute_deviation(self, x):
-    """Your spread is the mean of the absolute differences. The formula squares them, averages and
-    takes the root."""
-    return affine(self, centred(x) / (centred(x).abs().mean(dim=-1, keepdim=True) + self.eps))
-
-
-@wrong_forward(norm, "statistics without their axis")
-def without_keepdim(self, x):
-    """For one token all is right; with more of them it stops, or tokens meet the mean of others.
-    The means of x (B, T, D) have the shape (B, T), and that does not broadcast against x as it
-    should. How can the last axis be kept, with size 1?"""
-    return affine(self, centred(x, keepdim=False) / spread(x, self.eps, keepdim=False))
-
-
-@wrong_forward(norm, "weight and bias not used")
-def neither_used(self, x):
-    """The module has `weight` and `bias`, but the result does not depend on them. What is the last
-    step of the formula?"""
-    return centred(x) / spread(x, self.eps)
-
-
-@wrong_forward(norm, "weight not used")
-def weight_unused(self, x):
-    """The features are shifted but not scaled. Which letter of the formula is missing?"""
-    return centred(x) / spread(x, self.eps) + self.bias
-
-
-@wrong_forward(norm, "bias not used")
-def bias_unused(self, x):
-    """The features are scaled but not shifted. Which letter of the formula is missing?"""
-    return centred(x) / spread(x, self.eps) * self.weight
-
-
-@wrong_forward(norm, "shifted before scaled")
-def shifted_first(self, x):
-    """You add β first and multiply by γ afterwards, so the shift is scaled too. Which comes first
-    in the formula?"""
-    return (centred(x) / spread(x, self.eps) + self.bias) * self.weight
-
-
-@wrong_forward(norm, "weight and bias swapped")
-def swapped(self, x):
-    """You multiply by `bias` and add `weight`. Which one is the scale?"""
-    return centred(x) / spread(x, self.eps) * self.bias + self.weight
+over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=(2,))
 
 
 # ------------------------------------------------------------ SelfAttentionWithDropoutAndNorm
@@ -655,6 +701,8 @@ attention.step(
     ),
     sentences(B=1, T=3, S=5, d_k=1, features=6, by_name=False),
     sentences(B=2, T=4, S=3, d_k=1, features=7, by_name=False),
+    # of one width and length, where a residual, or another input in the values' place, gets through
+    sentences(B=2, T=4, S=4, d_k=5, features=5, by_name=False, keys_alike=True),
 )
 attention.step(
     "scores are divided by √d_k, whatever the lengths and widths",
@@ -676,6 +724,7 @@ attention.step(
     1,
     scale_free(training=True),
     scale_free(rate=EVERYTHING, training=True),
+    scale_free(T=5, rate=EVERYTHING, training=True),
     seen_through(B=2, T=40, rate=0.5),
     # at 0 itself, dropout in place does nothing and would do no harm
     scale_free(rate=NOTHING, training=True).with_gradients(),
@@ -701,21 +750,56 @@ attention.manners(
 )
 
 
-def weigh(query, key, divisor=None, dim=-1):
-    return (query @ key.mT / (divisor or math.sqrt(key.shape[-1]))).softmax(dim)
+class Attention(layers.SelfAttentionWithDropoutAndNorm):
+    """The right module in steps, each of which a mistake can take in another way."""
 
+    def divisor(self, query: Tensor, key: Tensor, value: Tensor) -> float:
+        return math.sqrt(key.shape[-1])
 
-def attend(self, query, key, value, divisor=None, dim=-1):
-    return self.layer_norm(self.dropout(weigh(query, key, divisor, dim)) @ value)
+    def share(self, scores: Tensor) -> Tensor:
+        return scores.softmax(dim=-1)
+
+    def weigh(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return self.share(query @ key.mT / self.divisor(query, key, value))
+
+    def drop(self, weights: Tensor) -> Tensor:
+        return self.dropout(weights)
+
+    def collect(self, weights: Tensor, value: Tensor) -> Tensor:
+        return weights @ value
+
+    def norm(self, collected: Tensor) -> Tensor:
+        return self.layer_norm(collected)
+
+    def finish(self, collected: Tensor, query: Tensor, value: Tensor) -> Tensor:
+        return self.norm(collected)
+
+    def forward(self, query, key, value):
+        weights = self.drop(self.weigh(query, key, value))
+        return self.finish(self.collect(weights, value), query, value)
 
 
 @attention.mistake("features undefined")
 def constructor_that_stops(*arguments, **keywords):
     """No module can be made from `features` and `dropout_rate`: the constructor stops, and the
     line above says with which error. In the printed class, `features` is a name that nobody has
-    given a meaning, and no argument brings it in. (If yours has the argument: is
-    `super().__init__()` its first line?)"""
+    given a meaning, and no argument brings it in."""
     raise NameError("name 'features' is not defined")
+
+
+@attention.mistake("super().__init__() missing")
+def constructor_without_super(*arguments, **keywords):
+    """No module can be made: an `nn.Module` has to be set up before it can hold other modules. Is
+    `super().__init__()` the first line of your constructor?"""
+    raise AttributeError("cannot assign module before Module.__init__() call")
+
+
+@attention.mistake("features undefined")
+def constructor_of_other_arguments(*arguments, **keywords):
+    """No module can be made: your constructor does not take `features` and `dropout_rate`, in this
+    order and under these names. In the printed class nothing brings `features` in; the caller knows
+    the width."""
+    raise TypeError("__init__() got an unexpected keyword argument")
 
 
 @attention.mistake("arguments of the constructor in the wrong order")
@@ -734,164 +818,248 @@ def norm_without_parameters(features, dropout_rate=0.1):
     return model
 
 
-@wrong_forward(attention, "not scaled")
+@attention.mistake("dropout_rate taken and not kept", costs=(3, 4))
+@taking(Attention, Attention.__init__)
+def rate_not_kept(self, features, dropout_rate=0.1):
+    """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What becomes of
+    the argument?"""
+    Attention.__init__(self, features)
+
+
+@attention.mistake("not scaled", costs=(2,))
+@taking(Attention, Attention.divisor)
 def unscaled(self, query, key, value):
     """Your numbers match plain dot products, as in the printed class. Before the softmax each
     score is divided by a root (lecture 3)."""
-    return attend(self, query, key, value, divisor=1.0)
+    return 1.0
 
 
-@wrong_forward(attention, "scaled after the softmax")
+@attention.mistake("scaled after the softmax", costs=(2,))
+@taking(Attention, Attention.weigh)
 def scaled_after_softmax(self, query, key, value):
     """You divide the weights, after the softmax. The norm takes out nearly any factor of a row, so
     this does next to nothing. What is to be kept from getting large, and before which step?"""
-    weights = weigh(query, key, divisor=1.0) / math.sqrt(key.shape[-1])
-    return self.layer_norm(self.dropout(weights) @ value)
+    return self.share(query @ key.mT) / self.divisor(query, key, value)
 
 
-@wrong_forward(attention, "divided by the root of the value's width")
+@attention.mistake("divided by the root of the value's width", costs=(2,))
+@taking(Attention, Attention.divisor)
 def root_of_features(self, query, key, value):
     """Your numbers match scores divided by √features. A score adds up as many products as query
     and key have entries: which width is that?"""
-    return attend(self, query, key, value, divisor=math.sqrt(value.shape[-1]))
+    return math.sqrt(value.shape[-1])
 
 
-@wrong_forward(attention, "divided by the root of the length")
+@attention.mistake("divided by the root of the length", costs=(2,))
+@taking(Attention, Attention.divisor)
 def root_of_keys(self, query, key, value):
     """Your numbers match scores divided by √S, the number of keys. A score adds up as many
     products as query and key have entries: which axis is that?"""
-    return attend(self, query, key, value, divisor=math.sqrt(key.shape[1]))
+    return math.sqrt(key.shape[1])
 
 
-@wrong_forward(attention, "divided by the root of the length")
+@attention.mistake("divided by the root of the length", costs=(2,))
+@taking(Attention, Attention.divisor)
 def root_of_queries(self, query, key, value):
     """Your numbers match scores divided by √T, the number of queries. A score adds up as many
     products as query and key have entries: which axis is that?"""
-    return attend(self, query, key, value, divisor=math.sqrt(query.shape[1]))
+    return math.sqrt(query.shape[1])
 
 
-@wrong_forward(attention, "divided by d_k")
+@attention.mistake("divided by d_k", costs=(2,))
+@taking(Attention, Attention.divisor)
 def divided_by_width(self, query, key, value):
     """Your numbers match scores divided by d_k. It is its root: the standard deviation of a sum
     of d_k products grows with √d_k."""
-    return attend(self, query, key, value, divisor=key.shape[-1])
+    return key.shape[-1]
 
 
-@wrong_forward(attention, "multiplied by √d_k")
+@attention.mistake("multiplied by √d_k", costs=(2,))
+@taking(Attention, Attention.divisor)
 def multiplied(self, query, key, value):
     """Your numbers match scores multiplied by √d_k. What is the factor there to undo?"""
-    return attend(self, query, key, value, divisor=key.shape[-1] ** -0.5)
+    return key.shape[-1] ** -0.5
 
 
-@wrong_forward(attention, "softmax over the queries")
-def over_queries(self, query, key, value):
+@attention.mistake("softmax over the queries", costs=(1,))
+@taking(Attention, Attention.share)
+def over_queries(self, scores):
     """Your weights match a softmax over the queries. Each query shares out its attention over the
     keys: which axis of (B, T, S) is that?"""
-    return attend(self, query, key, value, dim=1)
+    return scores.softmax(dim=1)
 
 
-@wrong_forward(attention, "softmax over the batch")
-def over_batch(self, query, key, value):
+@attention.mistake("softmax over the batch", costs=(1,))
+@taking(Attention, Attention.share)
+def over_batch(self, scores):
     """Your weights match a softmax over the batch, so sentences compete with each other. Each
     query shares out its attention over the keys: which axis of (B, T, S) is that?"""
-    return attend(self, query, key, value, dim=0)
+    return scores.softmax(dim=0)
 
 
-@wrong_forward(attention, "no softmax")
-def without_softmax(self, query, key, value):
+@attention.mistake("no softmax", costs=(1,))
+@taking(Attention, Attention.share)
+def without_softmax(self, scores):
     """You weigh the values with the scores themselves. What makes weights of a row of scores?"""
-    scores = query @ key.mT / math.sqrt(key.shape[-1])
-    return self.layer_norm(self.dropout(scores) @ value)
+    return scores
 
 
-@wrong_forward(attention, "norm missing")
-def without_norm(self, query, key, value):
+@attention.mistake("softmax taken twice", costs=(1,))
+@taking(Attention, Attention.share)
+def softmax_twice(self, scores):
+    """Your weights have passed a softmax twice, so they are nearly even. After the first one they
+    are weights already: which of the two can go?"""
+    return scores.softmax(dim=-1).softmax(dim=-1)
+
+
+@attention.mistake("norm missing", costs=(1,))
+class WithoutNorm(Attention):
     """The module has a `layer_norm`, but the output is what was collected, before any norm. What
     is the last step of the formula?"""
-    return self.dropout(weigh(query, key)) @ value
+
+    def norm(self, collected):
+        return collected
 
 
-@wrong_forward(attention, "weight and bias of the norm not used")
-def norm_of_its_own(self, query, key, value):
+@attention.mistake("weight and bias of the norm not used", costs=(1,))
+@taking(Attention, Attention.norm)
+def norm_of_its_own(self, collected):
     """Your output is normalised, but it does not depend on the `weight` and the `bias` of
     `layer_norm`. Which norm does `forward` use?"""
-    return F.layer_norm(self.dropout(weigh(query, key)) @ value, value.shape[-1:])
+    return F.layer_norm(collected, collected.shape[-1:])
 
 
-@wrong_forward(attention, "norm before the product")
-def norm_before(self, query, key, value):
+@attention.mistake("norm before the product", costs=(1,))
+class NormBefore(WithoutNorm):
     """You normalise the values and then average them. An average of normalised rows is not
     normalised itself. Which step comes last?"""
-    return self.dropout(weigh(query, key)) @ self.layer_norm(value)
+
+    def collect(self, weights, value):
+        return weights @ self.layer_norm(value)
 
 
-@wrong_forward(attention, "norm before and after the product")
-def norm_twice(self, query, key, value):
+@attention.mistake("norm before and after the product", costs=(1,))
+@taking(Attention, Attention.collect)
+def norm_twice(self, weights, value):
     """You normalise the values and the output. The formula has one norm: which one stays?"""
-    return attend(self, query, key, self.layer_norm(value))
+    return weights @ self.layer_norm(value)
 
 
-@wrong_forward(attention, "dropout on the scores")
-def dropout_on_scores(self, query, key, value):
+@attention.mistake("no dropout", costs=(3,))
+class WithoutDropout(Attention):
+    """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+
+    def drop(self, weights):
+        return weights
+
+
+@attention.mistake("dropout on the scores", costs=(3,))
+class DropoutOnScores(WithoutDropout):
     """You drop before the softmax, and the softmax shares out all the weight again. A score of 0
     is no weight of 0, since exp(0) = 1. What should be dropped, and after which step?"""
-    scores = self.dropout(query @ key.mT / math.sqrt(key.shape[-1]))
-    return self.layer_norm(scores.softmax(dim=-1) @ value)
+
+    def weigh(self, query, key, value):
+        return self.share(self.dropout(query @ key.mT / self.divisor(query, key, value)))
 
 
-@wrong_forward(attention, "dropout in eval mode")
-def dropout_awake(self, query, key, value):
-    """In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself;
-    `F.dropout` does not, it has to be told."""
-    return self.layer_norm(F.dropout(weigh(query, key), self.dropout.p) @ value)
+@attention.mistake("dropout on what was collected", costs=(3,))
+class DropoutOnCollected(WithoutDropout):
+    """You drop numbers of what was collected. Dropout acts on the weights, so that a query misses
+    whole words: which of the two products in the formula does it stand in?"""
+
+    def collect(self, weights, value):
+        return self.dropout(weights @ value)
 
 
-@wrong_forward(attention, "train and eval mode mixed up")
-def dropout_upside_down(self, query, key, value):
-    """You drop in eval mode, and in train mode you do not. In which mode should a word now and
-    then be missing?"""
-    weights = F.dropout(weigh(query, key), self.dropout.p, not self.training)
-    return self.layer_norm(weights @ value)
+@attention.mistake("dropout on the values", costs=(3,))
+class DropoutOnValues(WithoutDropout):
+    """You drop numbers of the values, the same for all queries. Dropout acts on the weights: each
+    query by itself misses whole words."""
+
+    def collect(self, weights, value):
+        return weights @ self.dropout(value)
 
 
-@wrong_forward(attention, "no dropout")
-def without_dropout(self, query, key, value):
-    """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
-    return self.layer_norm(weigh(query, key) @ value)
-
-
-@wrong_forward(attention, "dropout after the norm")
-def dropout_after_norm(self, query, key, value):
+@attention.mistake("dropout after the norm", costs=(3,))
+class DropoutAfterNorm(WithoutDropout):
     """You drop entries of the output, after the norm. Dropout acts on the weights, so that a query
     misses whole words, and the norm comes last."""
-    return self.dropout(self.layer_norm(weigh(query, key) @ value))
+
+    def norm(self, collected):
+        return self.dropout(self.layer_norm(collected))
 
 
-@wrong_forward(attention, "weights returned beside the output")
+@attention.mistake("dropout also on what was collected", costs=(3,))
+@taking(Attention, Attention.collect)
+def dropout_also_on_collected(self, weights, value):
+    """You drop weights, and numbers of what was collected as well. The formula has one dropout, on
+    the weights."""
+    return self.dropout(weights @ value)
+
+
+@attention.mistake("rows made to sum to one after the dropout", costs=(3,))
+@taking(Attention, Attention.drop)
+def renormalised(self, weights):
+    """After the dropout you make each row sum to one again. What is dropped may be missing: kept
+    weights are divided by 1 − p and by nothing else, so that rows sum to one on average."""
+    kept = self.dropout(weights)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@attention.mistake("rows made to sum to one after the dropout", costs=(3,))
+@taking(Attention, Attention.drop)
+def renormalised_with_care(self, weights):
+    """After the dropout you make each row sum to one again. What is dropped may be missing: kept
+    weights are divided by 1 − p and by nothing else, so that rows sum to one on average."""
+    kept = self.dropout(weights)
+    return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+@attention.mistake("dropout in eval mode", costs=(4,))
+@taking(Attention, Attention.drop)
+def dropout_awake(self, weights):
+    """In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself;
+    `F.dropout` does not, it has to be told."""
+    return F.dropout(weights, self.dropout.p)
+
+
+@attention.mistake("train and eval mode mixed up", costs=(3, 4))
+@taking(Attention, Attention.drop)
+def dropout_upside_down(self, weights):
+    """You drop in eval mode, and in train mode you do not. In which mode should a word now and
+    then be missing?"""
+    return F.dropout(weights, self.dropout.p, not self.training)
+
+
+@attention.mistake("weights returned beside the output", costs=(1,))
+@taking(Attention, Attention.forward)
 def output_and_weights(self, query, key, value):
     """You return a pair. This module returns the output alone."""
-    return attend(self, query, key, value), weigh(query, key)
+    return Attention.forward(self, query, key, value), self.weigh(query, key, value)
 
 
-@wrong_forward(attention, "weights returned beside the output")
+@attention.mistake("weights returned beside the output", costs=(1,))
+@taking(Attention, Attention.forward)
 def output_and_dropped_weights(self, query, key, value):
     """You return a pair. This module returns the output alone."""
-    weights = self.dropout(weigh(query, key))
-    return self.layer_norm(weights @ value), weights
+    weights = self.drop(self.weigh(query, key, value))
+    return self.finish(self.collect(weights, value), query, value), weights
 
 
-@wrong_forward(attention, "key used as value")
+@attention.mistake("key used as value", costs=(1,))
+@taking(Attention, Attention.forward)
 def key_for_value(self, query, key, value):
     """You collect keys: what the weights multiply is the key. The value brings its own content,
     with a width of its own."""
-    return attend(self, query, key, key)
+    return Attention.forward(self, query, key, key)
 
 
-@wrong_forward(attention, "query used as value")
+@attention.mistake("query used as value", costs=(1,))
+@taking(Attention, Attention.forward)
 def query_for_value(self, query, key, value):
     """You collect queries: what the weights multiply is the query. What the weights weigh is the
     value."""
-    return attend(self, query, key, query)
+    return Attention.forward(self, query, key, query)
 
 
 def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -905,21 +1073,39 @@ def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
     return build
 
 
-attention.inherit(attention, with_library_norm, key_for_value, query_for_value)
+attention.inherit(attention, with_library_norm, key_for_value, query_for_value, costs=(1,))
 
 
-@wrong_forward(attention, "query and key swapped")
+@attention.mistake("query and key swapped", costs=(1,))
+@taking(Attention, Attention.forward)
 def swapped_query_and_key(self, query, key, value):
     """You score keys against queries, (B, S, T), so it only runs where T = S, and is wrong there.
     Rows of the scores belong to the queries: (B, T, S)."""
-    return attend(self, key, query, value)
+    return Attention.forward(self, key, query, value)
 
 
-@wrong_forward(attention, "residual added")
-def residual(self, query, key, value):
-    """You add the query to what was collected. A residual connection belongs to a whole layer
-    (assignment 8); this class has none, and query and value may differ in width."""
-    return self.layer_norm(query + self.dropout(weigh(query, key)) @ value)
+RESIDUAL = (
+    "You add the {} to what was collected. A residual connection belongs to a whole layer "
+    "(assignment 8); this class has none, and its inputs may differ in width and length."
+)
+
+
+@attention.mistake("residual added", RESIDUAL.format("query"), costs=(1,))
+@taking(Attention, Attention.finish)
+def residual(self, collected, query, value):
+    return self.norm(query + collected)
+
+
+@attention.mistake("residual added behind the norm", RESIDUAL.format("query"), costs=(1,))
+@taking(Attention, Attention.finish)
+def residual_behind(self, collected, query, value):
+    return query + self.norm(collected)
+
+
+@attention.mistake("value added as a residual", RESIDUAL.format("value"), costs=(1,))
+@taking(Attention, Attention.finish)
+def residual_of_values(self, collected, query, value):
+    return self.norm(value + collected)
 
 
 ASSIGNMENT = Assignment(

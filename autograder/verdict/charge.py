@@ -11,11 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from autograder.probe.experiments import Report
 from autograder.verdict.check import Mistake, Part, Step
-from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Try
-from autograder.verdict.explain import explains, found_in, tells_of_mistakes
+from autograder.verdict.explain import drew_the_same, explains, found_in, tells_of_mistakes
 from autograder.verdict.judge import problem_with
 
 
@@ -57,32 +55,31 @@ def _charged(part: Part, mistake: Mistake) -> set[Step]:
 def _seen(answer: Callable[..., Any], costs: set[Step], tries: Sequence[Try]) -> bool:
     """Whether a submission does what a mistake does, in all steps that the mistake costs."""
     telling = [item for item in tries if item.step in costs and tells_of_mistakes(item.case)]
-    return bool(telling) and explains(answer, telling)
+    wrong = [item for item in tries if item.step in costs and item.problem]
+    # that something stops with an error, many mistakes have in common
+    return any(item.report["status"] == "returned" for item in wrong) and explains(answer, telling)
 
 
 def _right_but_for(answer: Callable[..., Any], step: Step, tries: Sequence[Try]) -> bool:
-    """Whether a step's problems all come from a mistake; that both stop tells nothing."""
-    came_back = False
-    for item in tries:
-        if item.step is not step or not item.problem:
-            continue
-        given = item.exam.attempt(answer, item.number)
-        if given["status"] == "returned" == item.report["status"]:
-            came_back = True
-            if not _agree(item, given):
-                return False
-        elif not given["status"] == "raised" == item.report["status"]:
-            return False
-    return came_back
+    """Whether a step's problems all come from a mistake.
+
+    That both stop with an error says nothing, so something must have come back.
+    """
+    asked = [item for item in tries if item.step is step]
+    return any(item.report["status"] == "returned" for item in asked) and all(
+        item.problem is None or _comes_from(answer, item) for item in asked
+    )
 
 
-def _agree(item: Try, given: Report) -> bool:
-    """Whether a result is right, if that of a wrong answer of ours counts as right."""
-    value = given["value"]
-    if not item.case.random or isinstance(value, dict):
-        return problem_with(item, given) is None
-    # what is left to chance is the same for who draws as often and as many
-    got = item.report.get("value")
-    if isinstance(value, list) and isinstance(got, list):
-        value, got = tuple(value), tuple(got)
-    return values_agree(value, got) is None
+def _comes_from(answer: Callable[..., Any], item: Try) -> bool:
+    """Whether a problem is none, if what a wrong answer of ours does counts as right."""
+    given = item.exam.attempt(answer, item.number)
+    if not given["status"] == "returned" == item.report["status"]:
+        return given["status"] == item.report["status"] in ("raised", "unfit")
+    if item.case.random and not isinstance(given["value"], dict):
+        return drew_the_same(given, item.report)
+    if problem_with(item, given) is None:
+        return True
+    # a judge that asks for weights does not know the numbers that came in their place
+    numbers_alone = not item.step.strict and not item.case.gradient
+    return numbers_alone and drew_the_same(given, item.report)

@@ -60,7 +60,7 @@ def found_in(part: Part, tries: Sequence[Try]) -> Found | None:
         if item.problem and not _alike(item.case, item.expected, item.report)
     ]
     if not wrong:
-        return None
+        return _found_by_chance(part, tries)
     right = [item for item in telling if item not in wrong]
     # what is wrong rules most mistakes out, so it is looked at first
     all_of_them = wrong + right
@@ -74,6 +74,35 @@ def found_in(part: Part, tries: Sequence[Try]) -> Found | None:
             if explains(both, all_of_them):
                 return Found((one, other), both)
     return None
+
+
+def _found_by_chance(part: Part, tries: Sequence[Try]) -> Found | None:
+    """The mistake that explains what is wrong only where results are left to chance.
+
+    Who draws as often and as many numbers from the same seed gets the same; so two dropouts in the
+    same place agree, unless one is written by hand.
+    """
+    wrong = [item for item in tries if item.case.random and item.problem]
+    if not wrong or any(item.report["status"] != "returned" for item in wrong):
+        return None
+    telling = [item for item in tries if tells_of_mistakes(item.case)]
+    for mistake in part.mistakes:
+        if explains(mistake.answer, telling) and all(
+            drew_the_same(item.exam.attempt(mistake.answer, item.number), item.report)
+            for item in wrong
+        ):
+            return Found((mistake,), mistake.answer)
+    return None
+
+
+def drew_the_same(one: Report, other: Report) -> bool:
+    """Whether two implementations returned the same where results are left to chance."""
+    if not one["status"] == "returned" == other["status"]:
+        return False
+    value, found = one["value"], other.get("value")
+    if isinstance(value, list) and isinstance(found, list):
+        value, found = tuple(value), tuple(found)
+    return values_agree(value, found) is None
 
 
 def tells_of_mistakes(case: Case) -> bool:
@@ -107,16 +136,35 @@ def _combined(
 def explains(answer: Callable[..., Any], tries: Sequence[Try]) -> bool:
     """Whether a wrong implementation of ours does what the student's code did.
 
-    Where the student's code did nothing but stop, ours must stop with the same errors.
+    Where the student's code did nothing but stop, one of its errors at least must be ours, too.
     """
-    only_errors = all(item.report["status"] == "raised" for item in tries)
-    for item in tries:
-        attempt = item.exam.attempt(answer, item.number)
-        if not _alike(item.case, attempt, item.report):
-            return False
-        if only_errors and attempt["error"]["type"] != item.report["error"]["type"]:
-            return False
-    return True
+    if not all(
+        _alike(item.case, item.exam.attempt(answer, item.number), item.report) for item in tries
+    ):
+        return False
+    return any(item.report["status"] != "raised" for item in tries) or any(
+        item.exam.attempt(answer, item.number)["error"]["type"] == item.report["error"]["type"]
+        for item in tries
+    )
+
+
+def _alike(case: Case, one: Report, other: Report) -> bool:
+    """Whether two implementations did the same in a case, as far as a mistake would show."""
+    if one["status"] != other["status"]:
+        return False
+    if one["status"] == "unfit":
+        return one.get("missing") == other.get("missing") and one.get("shapes") == other.get(
+            "shapes"
+        )
+    if case.raises:
+        # right errors come in words of their own, and so do wrong ones of one type
+        wrong = [bool(wrong_error(case.raises, report)) for report in (one, other)]
+        same_type = one["status"] != "raised" or one["error"]["type"] == other["error"]["type"]
+        return wrong == [False, False] or (all(wrong) and same_type)
+    if one["status"] == "raised":
+        return True
+    value, found = one["value"], other.get("value")
+    return values_agree(value, found) is None and strict_differences(value, found) is None
 
 
 def _alike(case: Case, one: Report, other: Report) -> bool:

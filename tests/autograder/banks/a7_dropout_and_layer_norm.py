@@ -635,7 +635,7 @@ class AsPrinted(nn.Module):
         return ByBmm.forward(self, query, key, value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="super().__init__() missing")
 class WithoutSuper(nn.Module):
     def __init__(self, features, dropout_rate=0.1):
         self.dropout = nn.Dropout(dropout_rate)
@@ -651,7 +651,7 @@ class StopsInForward(Parts):
         return self.norm(torch.bmm(query, key))
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
 class RateOnly(Parts):
     def __init__(self, dropout_rate=0.1):
         super().__init__(6, dropout_rate)
@@ -812,14 +812,14 @@ class DroppedScores(Parts):
         return self.layer_norm(scores.softmax(-1) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on what was collected")
 class DroppedOutput(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
         return self.layer_norm(self.dropout(weights @ value))
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on the values")
 class DroppedValues(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
@@ -877,7 +877,7 @@ class DefaultOfOneHalf(ByBmm):
         super().__init__(features, dropout_rate)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout_rate taken and not kept")
 class RateIgnored(ByBmm):
     def __init__(self, features, dropout_rate=0.1):
         super().__init__(features, 0.1)
@@ -898,7 +898,7 @@ class NotMadeUpFor(Parts):
         return self.layer_norm(weights @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="rows made to sum to one after the dropout")
 class RowsRepaired(Parts):
     def forward(self, query, key, value):
         weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
