@@ -18,11 +18,13 @@ import sys
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 import jupytext
 import nbformat
 from cell_tags import BuildError, add_nbgrader_metadata, checks_of
+from minutes import is_folded
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
@@ -31,6 +33,7 @@ from traitlets.config import PyFileConfigLoader
 ROOT = Path(__file__).resolve().parent.parent
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LECTURE_SECONDS_PER_CELL = 180
+SLOW_SECONDS = 5
 
 
 @dataclass(frozen=True)
@@ -66,11 +69,12 @@ def read_source(path: Path) -> Source:
                 f"{path.name}: the header has no 'course: {field}:' entry, which the course map "
                 "shows. Add it under 'jupyter:' in the first lines of the file."
             )
-    if not isinstance(source.course["minutes"], int):
-        raise BuildError(
-            f"{path.name}: 'course: minutes:' in the header is '{source.course['minutes']}'. The "
-            "course map adds up minutes: give a whole number."
-        )
+    for field in ("minutes", "deeper"):
+        if not isinstance(source.course.get(field, 0), int):
+            raise BuildError(
+                f"{path.name}: 'course: {field}:' in the header is '{source.course[field]}'. The "
+                "course map adds up minutes: give a whole number."
+            )
     return source
 
 
@@ -145,6 +149,8 @@ def build_lecture(source: Source, execute: bool = True) -> NotebookNode:
         tags = cell.metadata.get("tags", [])
         if "interactive" in tags and "nbval-ignore-output" not in tags:
             cell.metadata.tags = [*tags, "nbval-ignore-output"]
+        if is_folded(cell):
+            cell.metadata.jupyter = NotebookNode(source_hidden=True)
     if execute:
         execute_lecture(notebook, source)
     clean_metadata(notebook, source.course)
@@ -168,9 +174,24 @@ def execute_lecture(notebook: NotebookNode, source: Source) -> None:
     except CellExecutionError as error:
         raise BuildError(f"{source.path.name}: a cell failed.\n{error}") from None
     for cell in notebook.cells:
+        report_slow(cell)
         cell.metadata.pop("execution", None)
         if cell.cell_type == "code" and "interactive" in cell.metadata.get("tags", []):
             cell.outputs = []
+
+
+def report_slow(cell: NotebookNode) -> None:
+    """Say which cells took seconds, so that the author can state them: the minutes count them."""
+    times = cell.metadata.get("execution", {})
+    if "iopub.execute_input" not in times or "shell.execute_reply" not in times:
+        return
+    start, end = (
+        datetime.fromisoformat(times[moment])
+        for moment in ("iopub.execute_input", "shell.execute_reply")
+    )
+    took, said = (end - start).total_seconds(), cell.metadata.get("seconds", 0)
+    if max(took, said) >= SLOW_SECONDS:
+        print(f"            {cell.id} took {took:.0f} s, and says seconds={said}", flush=True)
 
 
 def build_solution(source: Source) -> NotebookNode:
@@ -219,11 +240,16 @@ def minutes_of(source: Source) -> int:
 
 def course_rows(lectures: list[Source], exercises: list[Source]) -> tuple[list[str], list[str]]:
     """The two tables of the course map, one row a notebook; links are relative to the root."""
-    lecture_rows = ["| lecture | what it is about | minutes |", "|---|---|--:|"]
+    lecture_rows = ["| lecture | what it is about | minutes | going deeper |", "|---|---|--:|--:|"]
     for source in lectures:
         link = f"[{source.title}](lectures/{source.name}.ipynb)"
-        lecture_rows.append(f"| {link} | {source.course['summary']} | {minutes_of(source)} |")
-    lecture_rows.append(f"| together | | {sum(map(minutes_of, lectures))} |")
+        minutes, deeper = minutes_of(source), source.course.get("deeper", 0)
+        lecture_rows.append(
+            f"| {link} | {source.course['summary']} | {minutes} | {f'+ {deeper}' if deeper else ''} |"
+        )
+    minutes = sum(map(minutes_of, lectures))
+    deeper = sum(source.course.get("deeper", 0) for source in lectures)
+    lecture_rows.append(f"| together | | {minutes} | + {deeper} |")
     exercise_rows = ["| assignment | what you write | points | minutes |", "|---|---|--:|--:|"]
     for source in exercises:
         link = f"[{source.title}](exercises/{source.name}/{source.name}.ipynb)"

@@ -13,7 +13,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from course_utils.plotting.barcharts import bars, histogram, step_panels
-from course_utils.plotting.colours import MODELS, SERIES, contrast, text_on
+from course_utils.plotting.colours import MODELS, MUTED, SERIES, SHADE, contrast, text_on
 from course_utils.plotting.grids import (
     attention_map,
     attention_maps,
@@ -27,7 +27,9 @@ from course_utils.plotting.plane import shift_arrow, words_in_plane
 
 __all__ = [
     "MODELS",
+    "MUTED",
     "SERIES",
+    "SHADE",
     "attention_map",
     "attention_maps",
     "bars",

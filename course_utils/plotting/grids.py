@@ -8,8 +8,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
+from matplotlib.patheffects import withStroke
 
-from course_utils.plotting.colours import INK, MUTED, PAPER, SHADE, SIGNED, text_on, weight_colours
+from course_utils.plotting.colours import MUTED, PAPER, SHADE, SIGNED, text_on, weight_colours
 
 # A map with more cells than this prints no numbers: they would be too small to read.
 MAX_CELLS_WITH_VALUES = 150
@@ -200,19 +201,18 @@ def hatch_cell(ax, row, column):
     )
 
 
-def outline_cell(ax, row, column, colour=INK):
+def outline_cell(ax, row, column):
     """Draw a frame around one cell of a map, to lead the eye to it.
+
+    The frame is black with a white rim: cells are light and dark, on white pages and on dark ones.
 
     Args:
         ax: Axes that `attention_map` returned.
         row, column: the cell, counted from 0.
-        colour: of the frame.
     """
-    ax.add_patch(
-        Rectangle(
-            (column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor=colour, linewidth=2.5, zorder=3
-        )
-    )
+    frame = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=2.5)
+    frame.set(zorder=3, path_effects=[withStroke(linewidth=5.5, foreground="white")])
+    ax.add_patch(frame)
 
 
 def _checked(weights, queries, keys, hidden):

@@ -31,4 +31,4 @@ def shift_arrow(ax, start, end, text):
     look = {"arrowstyle": "-|>", "linewidth": 2.4, "color": SERIES[0], "shrinkA": 6}
     ax.annotate("", end, xytext=start, arrowprops=look)
     ax.plot(*end, "X", color=SERIES[0], markersize=11)
-    ax.annotate(text, end, xytext=(-9, -7), textcoords="offset points", ha="right")
+    ax.annotate(text, end, xytext=(0, -19), textcoords="offset points", ha="center")

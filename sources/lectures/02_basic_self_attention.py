@@ -2,7 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a2_self_attention
-#     minutes: 60
+#     deeper: 4
+#     minutes: 30
 #     summary: Self-attention without parameters, from two loops to two matrix products.
 #   jupytext:
 #     text_representation:
@@ -27,13 +28,12 @@
 # - say which sums are always one (rows) and which need not be (columns);
 # - explain why this simplest form nearly copies its input, and measure it;
 # - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
-# - say what it costs when a sentence gets longer, and what is still missing.
+# - say what is still missing, and, if you go deeper, what it costs when a sentence gets longer.
 #
-# **Time** about 60 minutes. **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
+# **Time** about 30 minutes, and 4 for going deeper. **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
 import ipywidgets as widgets
-import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
@@ -41,6 +41,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from course_utils import attention, plotting
 
 plotting.use_course_style()
+torch.set_printoptions(precision=4, sci_mode=False)
 
 # %% [markdown]
 # ## 1. From two networks to one sequence
@@ -63,6 +64,8 @@ plotting.use_course_style()
 # vectors; arrows lead from x2 in the upper row to all four in the lower row, x2 itself among them.
 # No recurrent arrows.](../figures/two_kinds_of_attention.svg)
 #
+# *Left, a decoder asks and an encoder answers. Right, the words of one sentence do both.*
+#
 # | | lecture 1 | self-attention |
 # |---|---|---|
 # | who asks (the *query*) | decoder state $s^{(i-1)}$ | word $x^{(i)}$ |
@@ -71,10 +74,9 @@ plotting.use_course_style()
 # | score | $v^\top \tanh(W s^{(i-1)} + U h^{(j)})$ | $x^{(i)} \cdot x^{(j)}$ |
 # | computed | one step after the other | all words at once |
 #
-# > **You may have read** that self-attention came with the transformer in 2017. It is older.
-# > Cheng et al. (2016) called it intra-attention, and Parikh et al. (2016) and Lin et al. (2017)
-# > used it too. New in 2017 was a translation model that relies on attention *alone*, with neither
-# > recurrence nor convolution.
+# Self-attention is older than the transformer of 2017. Cheng et al. (2016) called it intra-attention,
+# and Parikh et al. (2016) and Lin et al. (2017) used it too. New in 2017 was a translation model
+# that relies on attention *alone*, with neither recurrence nor convolution.
 
 # %% [markdown]
 # ## 2. Eight words, eight vectors
@@ -85,7 +87,7 @@ plotting.use_course_style()
 # | symbol | meaning | here |
 # |---|---|---|
 # | $T$ | number of words | 8 |
-# | $D$ | width of a word vector | 16 |
+# | $d_\text{model}$ | width of a word vector; its axis is `D` in shapes such as `(T, D)` | 16 |
 # | $x^{(i)}$ | vector of word $i$, a row of the matrix $X$ | `x[i - 1]` |
 # | $\omega_{ij}$ | score: how similar word $i$ is to word $j$ | `scores[i - 1, j - 1]` |
 # | $\alpha_{ij}$ | weight: the share of word $j$ in the context of word $i$ | `weights[i - 1, j - 1]` |
@@ -98,11 +100,11 @@ words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
 sentence = torch.tensor([0, 7, 1, 2, 5, 6, 4, 3])  # (T,)
 
 torch.manual_seed(123)
-embedding = torch.nn.Embedding(10, 16)  # a dictionary of 10 words, vectors of width D = 16
+embedding = torch.nn.Embedding(10, 16)  # a dictionary of 10 words, vectors of width d_model = 16
 x = embedding(sentence).detach()  # (T, D): nothing is trained here, so no gradients are needed
 
-T, D = x.shape
-assert (T, D) == (8, 16)
+T, d_model = x.shape
+assert (T, d_model) == (8, 16)
 print(sentence)
 print(x.shape)
 
@@ -127,11 +129,13 @@ print(x.shape)
 # multiplied by its word's vector, the products are added up, and the result is z2, the context
 # vector of you, again a strip of sixteen cells.](../figures/words_to_context.svg)
 #
+# *From the vector of "you" to its context vector: eight scores, eight weights, one mixture.*
+#
 # ### Step 1: similarity
 #
 # The score is a dot product. With $x^{(j)}_d$ for entry $d$ of the vector $x^{(j)}$ it is
 #
-# $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{d=1}^{D} x^{(2)}_d x^{(j)}_d$$
+# $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{d=1}^{d_\text{model}} x^{(2)}_d x^{(j)}_d$$
 #
 # It is large when two vectors are long and point the same way.
 
@@ -172,10 +176,13 @@ print(f"      sum  {weights_2.sum():7.4f}")
 # $$z^{(2)} = \sum_{j=1}^{T} \alpha_{2j}\, x^{(j)}$$
 
 # %%
-z_2 = x.new_zeros(D)
+z_2 = x.new_zeros(d_model)
 for j in range(T):
     z_2 += weights_2[j] * x[j]
 
+print(z_2)
+
+# %% tags=["hide-input"]
 # fmt: off
 expected_z_2 = torch.tensor([  # known values of this example, to check against
     -9.3975e-01, -4.6856e-01, 1.0311e00, -2.8192e-01, 4.9373e-01, -1.2896e-02,
@@ -184,7 +191,7 @@ expected_z_2 = torch.tensor([  # known values of this example, to check against
 ])
 # fmt: on
 assert torch.allclose(z_2, expected_z_2, rtol=1e-4, atol=1e-6)
-print([f"{value:.4f}" for value in z_2.tolist()])
+print("the known values of this example are met")
 
 # %% [markdown]
 # ## 4. All words: loops, then matrices
@@ -216,36 +223,32 @@ weights = F.softmax(scores, dim=1)  # (T, T)
 
 assert weights.shape == (8, 8)
 assert torch.allclose(weights[1], weights_2)
-assert torch.allclose(weights.sum(dim=1), torch.ones(8))
-print("rows:   ", weights.sum(dim=1))
-print("columns:", [f"{total:.3f}" for total in weights.sum(dim=0).tolist()])
+print("rows:   ", *[f"{total:.3f}" for total in weights.sum(dim=1).tolist()])
+print("columns:", *[f"{total:.3f}" for total in weights.sum(dim=0).tolist()])
 
 # %% [markdown]
 # Eight words, eight rows, eight ones. The columns are sums over different queries. Nothing
 # normalises them, and they run from 0.952 to 1.048.
+#
+# `sum(dim=1)` adds *along* a row. The softmax also breaks the symmetry: each row is divided by its
+# own sum, so in general $\alpha_{ij} \ne \alpha_{ji}$.
+#
+# Here are both matrices. White is zero, purple is above zero and orange below.
 
-# %%
+# %% tags=["hide-input"]
 column_sums = weights.sum(dim=0)
-assert abs(column_sums.min() - 0.952) < 0.001
-assert abs(column_sums.max() - 1.048) < 0.001
+assert torch.allclose(weights.sum(dim=1), torch.ones(8))
+assert abs(column_sums.min() - 0.952) < 0.001 and abs(column_sums.max() - 1.048) < 0.001
 assert not torch.allclose(weights, weights.T, atol=1e-3)
 
-# %% [markdown]
-# > **You may have read** that "the columns of the attention matrix sum to 1". The *rows* do, one sum
-# > for each word: eight words, eight ones. `sum(dim=1)` adds *along* a row. The softmax also breaks
-# > the symmetry: each row is divided by its own sum, so in general $\alpha_{ij} \ne \alpha_{ji}$.
-#
-# Here are both matrices. Scores have a sign, so white is zero. Weights have none, so white is the
-# smallest.
-
-# %%
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5.3))
-plotting.attention_map(scores, words, words, left, decimals=1, colour_label="score ω")
-plotting.attention_map(weights, words, words, right, limit=1.0, colour_label="weight α")
-left.set_title("scores: symmetric")
-right.set_title("weights: each row sums to one")
-plotting.show(
+figure, (left, right) = plotting.panels(2, height=4.6)
+plotting.attention_map(scores, words, words, left, decimals=1, bar=False)
+plotting.attention_map(weights, words, words, right, limit=1.0, bar=False, query_label="")
+left.set_title("scores ω: symmetric")
+right.set_title("weights α: each row sums to one")
+plotting.picture(
     figure,
+    caption="Scores and weights of the eight words: nearly all the weight lies on the diagonal.",
     alt="Two maps with the eight words as rows (queries) and as columns (keys). Left, the scores: "
     "symmetric, the diagonal from 9.8 to 24.7, the other scores between -6.9 and 11.0. Right, the "
     "weights: at least 0.95 everywhere on the diagonal, almost 0 elsewhere; the only other weights "
@@ -286,6 +289,8 @@ def basic_self_attention(x):
 
 
 z, weights = basic_self_attention(x)
+
+# %% tags=["hide-input"]
 reference_z, reference_weights = attention.basic_self_attention(x)
 assert torch.allclose(z, reference_z, atol=1e-6)
 assert torch.allclose(weights, reference_weights, atol=1e-6)
@@ -293,8 +298,8 @@ assert torch.allclose(weights, attention.attention_weights(x), atol=1e-6)
 print("agrees with course_utils.attention")
 
 # %% [markdown]
-# > **You may have read** a docstring that calls the result a "self-attention matrix". Keep two
-# > things apart: the *weights* are $T \times T$, the *output* is $T \times D$, one vector per word.
+# Keep two things apart: the *weights* are $T \times T$, the *output* is $T \times d_\text{model}$,
+# one vector per word.
 #
 # ### What the mixing is for
 #
@@ -315,23 +320,18 @@ for name, context in bank_in.items():
 assert bank_in["river"][0] > bank_in["river"][1]
 assert bank_in["money"][1] > bank_in["money"][0]
 
-# %%
-figure, axes = plt.subplots(1, 2, figsize=(11, 5.2), sharex=True, sharey=True)
+# %% tags=["hide-input"]
+figure, axes = plotting.panels(2, height=5, sharex=True, sharey=True)
 for ax, (name, rows) in zip(axes, vectors.items(), strict=True):
-    ax.fill(*rows.T, color="#E4E4E4", zorder=0)
-    ax.plot(*rows.T, "o", color="black", markersize=9)
-    for word, point in zip(["the", name, "bank"], rows.tolist(), strict=True):
-        ax.annotate(word, point, xytext=(9, 7), textcoords="offset points", fontsize=14)
-    z_bank = bank_in[name]
-    arrow = {"arrowstyle": "-|>", "linewidth": 2.4, "color": "#D55E00", "shrinkA": 6}
-    ax.annotate("", z_bank.tolist(), xytext=rows[2].tolist(), arrowprops=arrow)
-    ax.plot(*z_bank, "X", color="#D55E00", markersize=11, label="context vector of bank")
-    ax.set(title=f"bank beside {name}", xlabel="water", xlim=(0, 2.25), ylim=(0, 2.25))
-    ax.set(aspect="equal", xticks=[0, 1, 2], yticks=[0, 1, 2])
+    ax.fill(*rows.T, color=plotting.SHADE, zorder=0)
+    points = dict(zip(["the", name, "bank"], rows, strict=True))
+    plotting.words_in_plane(ax, points, title=f"bank beside {name}", xlabel="water")
+    plotting.shift_arrow(ax, rows[2], bank_in[name], "z of bank")
+    ax.set(aspect="equal", xlim=(0, 2.25), ylim=(0, 2.25), xticks=[0, 1, 2], yticks=[0, 1, 2])
 axes[0].set_ylabel("money")
-axes[0].legend(loc="upper right")
-plotting.show(
+plotting.picture(
     figure,
+    caption="One vector for bank goes in; beside river it moves to the right, beside money upwards.",
     alt="Two panels with the word vectors of 'the river bank' and 'the money bank' as dots in a "
     "plane, water to the right, money upwards. The dot of bank is at (0.9, 0.9) in both. An arrow "
     "leads from it to its context vector: to the right, towards river, in the left panel; upwards, "
@@ -425,26 +425,26 @@ assert moved.max() < 0.06
 # Let all entries of all vectors be independent, from a normal distribution with mean 0 and variance
 # 1, as in a fresh `Embedding`. Then two different words have independent vectors.
 #
-# - A word with **itself**: $\omega_{ii} = \sum_d (x^{(i)}_d)^2$ adds $D$ squares, each 1 on average.
-#   The sum is about $D$.
-# - A word with **another**: $\omega_{ij} = \sum_d x^{(i)}_d x^{(j)}_d$ adds $D$ products, each 0 on
-#   average with variance 1. Plus and minus cancel, and the sum is about $\pm\sqrt{D}$.
+# - A word with **itself**: $\omega_{ii} = \sum_d (x^{(i)}_d)^2$ adds $d_\text{model}$ squares, each 1
+#   on average. The sum is about $d_\text{model}$.
+# - A word with **another**: $\omega_{ij} = \sum_d x^{(i)}_d x^{(j)}_d$ adds as many products, each 0
+#   on average with variance 1. Plus and minus cancel: the sum is about $\pm\sqrt{d_\text{model}}$.
 #
-# At $D = 16$ that is 16 against ±4. The softmax looks at *differences* through an exponential, and
+# At $d_\text{model} = 16$ that is 16 against ±4. The softmax looks at *differences* through an exponential, and
 # $\exp(16 - 4) \approx 160\,000$. Against seven such rivals the own weight would be 0.99996.
 #
 # That is a typical row, not the average. The own score varies as well, by about
-# $\pm\sqrt{2D} \approx 5.7$, because the square of a normal number has variance 2. Rows in which it
+# $\pm\sqrt{2 d_\text{model}} \approx 5.7$, because the square of a normal number has variance 2. Rows in which it
 # happens to be small pull the average down: expect 0.99 below.
 #
 # ### Measured
 #
-# We vary the width $D$ from 1 to 256 and take 100 random sentences of eight words for each of seven
+# We vary the width $d_\text{model}$ from 1 to 256 and take 100 random sentences of eight words for each of seven
 # seeds. Two changes may help, and to tell them apart we try each alone and both together. That makes
 # four variants of the score:
 #
 # 1. **plain**: $x^{(i)} \cdot x^{(j)}$, as above;
-# 2. **scaled**: divided by $\sqrt{D}$, as lecture 3 will do;
+# 2. **scaled**: divided by $\sqrt{d_\text{model}}$, as lecture 3 will do;
 # 3. **separate roles**: before the comparison, one random matrix maps the queries and another one
 #    the keys. Lecture 3 will train such matrices;
 # 4. **both**.
@@ -480,69 +480,64 @@ results = torch.tensor(
 )  # (seeds, widths, 8)
 own, other, plain, scaled, roles, both, largest_roles, largest_both = results.unbind(dim=-1)
 
-print("   D   own  other   plain  scaled   roles    both      (medians over seeds)")
+print("d_model   own  other   plain  scaled   roles    both      (medians over seeds)")
 for width, row in zip(widths, results.median(dim=0).values.tolist(), strict=True):
     shares = "".join(f"{share:8.2f}" for share in row[2:6])
-    print(f"{width:4d} {row[0]:5.0f}  {row[1]:5.1f}{shares}")
+    print(f"{width:7d} {row[0]:5.0f}  {row[1]:5.1f}{shares}")
 
 # %% [markdown]
-# Every claim below has its range, and every one of the seven seeds must lie in it. The last line
-# looks at single rows: how large is the *largest* weight in a row, on average?
+# The last question is about single rows: how large is the *largest* weight in a row, on average?
 
 # %%
 at_16, at_256 = widths.index(16), widths.index(256)
+print(f"largest weight of a row at d_model = 256, roles: {largest_roles[:, at_256].median():.2f}")
+print(f"largest weight of a row at d_model = 256, both:  {largest_both[:, at_256].median():.2f}")
+
+# %% tags=["hide-input"]
+# Every one of the seven seeds must lie in the range of each claim.
 assert ((plain[:, at_16] > 0.97) & (plain[:, at_16] < 1.0)).all()
 assert ((scaled[:, at_16] > 0.74) & (scaled[:, at_16] < 0.81)).all()
 assert (scaled[:, at_256] > 0.99).all()
-for variant in (roles, both):  # from D = 16 on
+for variant in (roles, both):  # from width 16 on
     assert ((variant[:, at_16:] > 0.07) & (variant[:, at_16:] < 0.20)).all()
     assert ((variant[:, at_16:].median(dim=0).values - 1 / 8).abs() < 0.03).all()
 assert (largest_roles[:, at_256] > 0.9).all()
 assert ((largest_both[:, at_256] > 0.3) & (largest_both[:, at_256] < 0.42)).all()
-print(f"largest weight of a row at D = 256, roles: {largest_roles[:, at_256].median():.2f}")
-print(f"largest weight of a row at D = 256, both:  {largest_both[:, at_256].median():.2f}")
 
-# %%
-figure, (left, right) = plt.subplots(1, 2, figsize=(12, 5))
-plotting.seed_curves(widths, own, "word with itself", left)
-plotting.seed_curves(widths, other, "word with another: spread", left)
-left.set(xscale="log", yscale="log", xlabel="width D", ylabel="size of the score ω")
-left.set_title("own scores grow like D, others like √D")
-names = ["plain", "scaled", "separate roles", "both"]
-for name, values in zip(names, [plain, scaled, roles, both], strict=True):
-    plotting.seed_curves(widths, values, name, right)
-right.axhline(1 / 8, color="#5F5F5F", linewidth=1.2)
-right.annotate("1/8", (270, 1 / 8), xytext=(6, 5), textcoords="offset points", fontsize=12)
-right.set(xscale="log", xlabel="width D", ylabel="weight of a word for itself", ylim=(0, 1.05))
-right.set_title("the scale delays the copying, roles end it")
-left.legend()
-right.legend(loc="center right", bbox_to_anchor=(1.0, 0.45))
-left.set_yticks([1, 4, 16, 64, 256], [1, 4, 16, 64, 256])
-for ax in (left, right):
-    ax.set_xticks(widths, widths)
-    ax.minorticks_off()
-plotting.show(
+figure, (left, right) = plotting.panels(2)
+look = {"xscale": "log", "xlabel": "width d_model"}
+scores_by_pair = {"with itself": own, "with another: spread": other}
+shares = {"plain": plain, "scaled": scaled, "separate roles": roles, "both": both}
+plotting.curves(left, widths, scores_by_pair, yscale="log", ylabel="size of the score ω", **look)
+plotting.curves(right, widths, shares, ylabel="weight of a word for itself", ylim=(0, 1.05), **look)
+left.set_title("own scores grow like the width")
+right.set_title("roles end the copying")
+plotting.level(right, 1 / 8, "1/8", at=0.83)
+plotting.ticks_at(left, x=widths[::2], y=[1, 4, 16, 64, 256])
+plotting.ticks_at(right, x=widths[::2])
+plotting.picture(
     figure,
-    alt="Two panels over the width D from 1 to 256, medians over seven seeds with bands for their "
-    "range. Left, on logarithmic axes: the score of a word with itself rises as a line from 1 to "
-    "256, the spread of its scores with other words from 1 to 16. Right, the average weight of a "
-    "word for itself: plain, it rises from 0.23 to 0.99 at D = 16 and to 1 beyond; scaled, it rises "
+    caption="The scale delays the copying; separate roles for query and key end it.",
+    alt="Two panels over the width d_model from 1 to 256, medians over seven seeds with bands for "
+    "their range. Left, on logarithmic axes: the score of a word with itself rises as a line from 1 "
+    "to 256, the spread of its scores with other words from 1 to 16. Right, the average weight of a "
+    "word for itself: plain, it rises from 0.23 to 0.99 at 16 and to 1 beyond; scaled, it rises "
     "more slowly, 0.77 at 16, and also reaches 1. With separate roles, without and with the scale, "
-    "the medians stay between 0.10 and 0.15, near 1/8. Their bands are wide up to D = 8, between "
-    "0.03 and 0.24, and narrow at D = 256, from 0.09 to 0.13.",
+    "the medians stay between 0.10 and 0.15, near 1/8. Their bands are wide up to 8, between "
+    "0.03 and 0.24, and narrow at 256, from 0.09 to 0.13.",
 )
 
 # %% [markdown]
 # Three things to take away.
 #
-# - The prediction holds: $D$ against $\sqrt{D}$.
-# - Dividing by $\sqrt{D}$ **delays** the copying but does not end it: $D/\sqrt{D} = \sqrt{D}$ still
-#   grows, against ±1.
+# - The prediction holds: $d_\text{model}$ against $\sqrt{d_\text{model}}$.
+# - Dividing by $\sqrt{d_\text{model}}$ **delays** the copying but does not end it: the own score is
+#   then about $\sqrt{d_\text{model}}$ and still grows, against ±1.
 # - What ends it is that **query and key are different vectors**, with the scale or without. Then a
-#   word has no head start with itself. From $D = 16$ on its own weight, averaged over random
+#   word has no head start with itself. From width 16 on its own weight, averaged over random
 #   sentences, is about 1/8, one share of eight; training can decide otherwise.
 #
-# That is an average. A single row is far from even: at $D = 256$ its largest weight is about 0.94
+# That is an average. A single row is far from even: at width 256 its largest weight is about 0.94
 # without the scale, on some word or other, and about 0.36 with it. Roles end the copying; the scale
 # keeps a row from being all or nothing. Lecture 3 needs both.
 #
@@ -561,6 +556,8 @@ plotting.show(
 # outputs move with their words. Right, invariant, the mean of the words: both orders of the inputs
 # give the same single vector, the output does not
 # notice.](../figures/equivariance.svg)
+#
+# *Equivariant: the outputs move with their words. Invariant: the output does not notice.*
 #
 # Write $f$ for self-attention, $p$ for a new order of the positions and, as in Python, $x[p]$ for
 # the words in that order. Two properties are easily confused:
@@ -589,16 +586,15 @@ print(f"largest gap to the permuted output (equivariant?): {gap_equivariant:.4f}
 print(f"largest gap to the unpermuted output (invariant?): {gap_invariant:.2f}")
 
 # %% [markdown]
-# > **You may have read** that attention is "permutation-invariant". *Self*-attention is equivariant,
-# > because the queries move with the words. For one *fixed* query, the order of the key–value pairs
-# > leaves no trace: that output is invariant. To make the result of self-attention invariant as
-# > a whole, one way is to pool over the words afterwards, with a mean for instance.
+# So *self*-attention is not "permutation-invariant", although one reads it: the queries move with the
+# words. For one *fixed* query, the order of the key–value pairs leaves no trace, and that output is
+# invariant. Pooling over the words afterwards, with a mean for instance, makes the whole invariant.
 #
 # Try it: swap two words, then reverse or shuffle the sentence, and follow the framed score of "me"
 # and "translate" through the matrix. The line under the pictures compares the outputs.
 
 
-# %%
+# %% tags=["hide-input"]
 def order_of(first, second, then):
     """Swap two words, then keep, reverse or shuffle the sentence. Returns (T,) positions."""
     order = list(range(T))
@@ -614,24 +610,23 @@ def order_of(first, second, then):
 
 def draw_both_orders(order):
     """Scores of the sentence and of the reordered sentence, each computed from its own words."""
-    figure, axes = plt.subplots(1, 2, figsize=(12, 5.3))
-    for ax, positions, title in zip(
-        axes, [torch.arange(T), order], ["as written", "reordered"], strict=True
-    ):
-        names = [words[k] for k in positions]
-        xs = x[positions]
-        plotting.attention_map(xs @ xs.T, names, names, ax, decimals=1, colour_label="score ω")
-        plotting.outline_cell(ax, names.index("me"), names.index("translate"))
-        ax.set_title(title)
+    orders = [torch.arange(T), order]
+    names = [[words[k] for k in positions] for positions in orders]
+    maps = [x[positions] @ x[positions].T for positions in orders]
+    figure = plotting.attention_maps(
+        maps, ["as written", "reordered"], names, names, decimals=1, colour_label="score ω"
+    )
+    for ax, labels in zip(figure.axes, names, strict=False):
+        plotting.outline_cell(ax, labels.index("me"), labels.index("translate"))
     return figure
 
 
-# %% tags=["interactive"]
+# %% tags=["interactive", "hide-input"]
 def explore(first, second, then):
     order = order_of(first, second, then)
     new_order = " ".join(words[k] for k in order)
     figure = draw_both_orders(order)
-    plotting.show(figure, alt=f"Score maps of the sentence as written and as: {new_order}.")
+    plotting.picture(figure, f"Score maps of the sentence as written and as: {new_order}.")
     gap = (basic_self_attention(x[order])[0] - z[order]).abs().max()
     print(f"{new_order}\nlargest gap between f(x[p]) and f(x)[p]: {gap:.4f}")
 
@@ -649,18 +644,21 @@ _ = widgets.interact(
 
 # %%
 order = order_of("can", "can", "reverse")
-plotting.show(
+scores_reversed = x[order] @ x[order].T
+difference = (scores_reversed - scores[order][:, order]).abs().max()
+output_difference = (basic_self_attention(x[order])[0] - z[order]).abs().max()
+print(f"largest difference after undoing the order, scores:  {difference:.4f}")
+print(f"largest difference after undoing the order, outputs: {output_difference:.4f}")
+
+# %% tags=["hide-input"]
+assert difference < 1e-5 and output_difference < 1e-5
+plotting.picture(
     draw_both_orders(order),
+    caption="The sentence and the sentence reversed: rows and columns move, no score changes.",
     alt="Score maps of the sentence as written (left) and reversed (right). The right map is the "
     "left one with rows and columns in reverse order. The framed score of me with translate, 11.0, "
     "moves from row 4, column 6 to row 5, column 3, and keeps its value.",
 )
-scores_reversed = x[order] @ x[order].T
-difference = (scores_reversed - scores[order][:, order]).abs().max()
-output_difference = (basic_self_attention(x[order])[0] - z[order]).abs().max()
-assert difference < 1e-5 and output_difference < 1e-5
-print(f"largest difference after undoing the order, scores:  {difference:.4f}")
-print(f"largest difference after undoing the order, outputs: {output_difference:.4f}")
 
 # %% [markdown]
 # Equivariance has a price. The same word at two places gets the same context vector: without
@@ -677,88 +675,7 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 # Word order has to come in from outside. [Lecture 6](06_positional_encoding.ipynb) adds it.
 
 # %% [markdown]
-# ## 8. What it costs
-#
-# Every word looks at every word, so the work grows with $T^2$. Let PyTorch count. On the device
-# `meta`, tensors have shapes but no numbers, so that even a long text costs nothing to count.
-
-
-# %%
-def count(length, width):
-    """Operations (one product and one addition are two) and bytes for the weights."""
-    with FlopCounterMode(display=False) as counter:
-        _, weights = basic_self_attention(torch.empty(length, width, device="meta"))
-    return counter.get_total_flops(), weights.numel() * weights.element_size()
-
-
-print("words T   operations (D = 64)    weights in memory")
-for length in [8, 64, 512, 4096, 32768]:
-    operations, size = count(length, 64)
-    assert operations == 4 * length**2 * 64 and size == 4 * length**2
-    print(f"{length:7d}   {operations:19,d}   {size / 2**20:13.3f} MiB")
-
-# %% [markdown]
-# Both products take $T^2 D$ multiplications and as many additions, $4T^2D$ operations together, and
-# the weights take $T^2$ numbers. Twice as many words: four times the work and four times the memory.
-# (Kernels such as FlashAttention compute the same output without storing all weights at once. That
-# saves the memory; the work stays.)
-#
-# The count leaves out the softmax, which needs a few operations for each of the $T^2$ scores.
-#
-# Compare a plain recurrent network. Each step multiplies the input and the state by a $D \times D$
-# matrix: $4TD^2$ operations in all. So *this* attention, without parameters, is cheaper than *that*
-# network while the sentence is shorter than the vectors are wide, $T < D$.
-#
-# Real layers do more on both sides. Each $D \times D$ map of all words costs $2TD^2$. A GRU has six
-# of them, $12TD^2$; attention with maps for query, key, value and output has four, $4T^2D + 8TD^2$.
-# Between these two the line is at $T = D$ again. With lecture 3's three maps, and no map of the
-# output, it is at $T = 1.5D$.
-#
-# And attention needs no waiting: the recurrent network's $T$ steps come one after the other, while
-# attention's rows are computed side by side. Because every pair is compared directly, any two
-# words are one step apart, however far apart they stand; in a recurrent network a message between
-# them passes through every word in between.
-#
-# A convolution stands between the two. Of width $k$, it sees $k$ neighbours in each layer, and two
-# words that are $T$ apart meet only after about $T/k$ layers, or $\log_k T$ if the gaps grow from
-# layer to layer. It costs about $2kTD^2$ operations and waits for nothing (Vaswani et al., 2017,
-# table 1, compares all three).
-
-# %%
-lengths = [2**k for k in range(3, 14)]
-width = 512
-self_attention_cost = [count(length, width)[0] for length in lengths]
-recurrent_cost = [4 * length * width**2 for length in lengths]
-
-crossing = lengths.index(width)  # where T = D
-assert self_attention_cost[crossing] == recurrent_cost[crossing]
-assert recurrent_cost[0] == 64 * self_attention_cost[0]
-assert self_attention_cost[-1] == 16 * recurrent_cost[-1]
-
-map_cost = [2 * length * width**2 for length in lengths]  # one D × D map of all words
-with_four_maps = self_attention_cost[crossing] + 4 * map_cost[crossing]
-assert with_four_maps == 6 * map_cost[crossing]  # a GRU: three gates, two maps each
-
-# %%
-figure, ax = plt.subplots(figsize=(8.5, 4.8))
-ax.plot(lengths, self_attention_cost, label="self-attention without parameters, 4T²D")
-ax.plot(lengths, recurrent_cost, label="plain recurrent network, 4TD²")
-ax.axvline(width, color="#5F5F5F", linewidth=1.2)
-ax.annotate("T = D", (width, 2e6), xytext=(8, 0), textcoords="offset points")
-ax.set(xscale="log", yscale="log", xlabel="words T", ylabel="operations")
-ax.set_xticks(lengths, lengths)
-ax.minorticks_off()
-ax.set_title("one layer of width D = 512")
-ax.legend()
-plotting.show(
-    figure,
-    alt="Operations against the number of words T from 8 to 8192, both axes logarithmic, for width "
-    "512. Self-attention rises twice as steeply as the recurrent network. It starts 64 times "
-    "cheaper, the lines cross where T equals D = 512, and at 8192 words it costs 16 times as much.",
-)
-
-# %% [markdown]
-# ## 9. What is missing
+# ## 8. What is missing
 #
 # | missing | consequence seen here | lecture |
 # |---|---|---|
@@ -774,12 +691,13 @@ plotting.show(
 #   $\alpha_{ij}$ by a softmax over $j$, context vectors $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
 # - In matrices: $Z = \mathrm{softmax}(XX^\top)\,X$, the softmax along each row. Rows sum to one,
 #   columns in general do not.
-# - Own scores are about $D$, others about $\pm\sqrt{D}$: for random vectors of width 16, the output
+# - Own scores are about $d_\text{model}$, others about $\pm\sqrt{d_\text{model}}$: for random vectors of width 16, the output
 #   nearly copies the input. Separate queries and keys cure that, the scale alone does not.
 # - Permuting the words permutes the outputs: equivariant, not invariant. Order is not seen.
-# - Work and memory grow with $T^2$.
+# - Work and memory grow with $T^2$ (section 9).
 #
 # **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb).
+# This is the end of the core. Section 9 goes deeper, and can be skipped.
 
 # %% [markdown]
 # ## Check yourself
@@ -840,14 +758,93 @@ plotting.show(
 # Check that the rows sum to one, or compare with a loop, as in section 5.
 #
 # </details>
+
+# %% [markdown]
+# ## 9. Going deeper: what it costs
 #
-# **7.** A text has twice as many words. By which factor do the operations grow, for self-attention
-# without parameters and for a plain recurrent network? Which one is cheaper?
+# Every word looks at every word, so the work grows with $T^2$. Let PyTorch count. On the device
+# `meta`, tensors have shapes but no numbers, so that even a long text costs nothing to count.
+
+
+# %%
+def count(length, width):
+    """Operations (one product and one addition are two) and bytes for the weights."""
+    with FlopCounterMode(display=False) as counter:
+        _, weights = basic_self_attention(torch.empty(length, width, device="meta"))
+    return counter.get_total_flops(), weights.numel() * weights.element_size()
+
+
+print("words T   operations (d_model = 64)    weights in memory")
+for length in [8, 64, 512, 4096, 32768]:
+    operations, size = count(length, 64)
+    assert operations == 4 * length**2 * 64 and size == 4 * length**2
+    print(f"{length:7d}   {operations:25,d}   {size / 2**20:13.3f} MiB")
+
+# %% [markdown]
+# Two products of $T^2 d_\text{model}$ multiplications and as many additions: $4T^2 d_\text{model}$
+# operations. Twice as many words, four times the work, and four times the memory for the weights.
+# (The softmax, with a few operations for each of the $T^2$ scores, is not counted. Kernels such as
+# FlashAttention never store all weights at once. That saves the memory; the work stays.)
+#
+# How do other layers compare? Write $d$ for $d_\text{model}$, in this table only.
+#
+# | one layer of width $d$, for $T$ words | operations | steps that wait for each other | layers until words $T$ apart meet |
+# |---|--:|--:|--:|
+# | self-attention of this lecture | $4T^2d$ | 1 | 1 |
+# | self-attention with maps for query, key, value and output | $4T^2d + 8Td^2$ | 1 | 1 |
+# | plain recurrent network, two maps in each step | $4Td^2$ | $T$ | 1, after $T$ steps |
+# | GRU, six maps in each step | $12Td^2$ | $T$ | 1, after $T$ steps |
+# | convolution over $k$ neighbours | $2kTd^2$ | 1 | about $T/k$ |
+#
+# Read it by columns. **Operations**: attention is cheaper than its recurrent neighbour in the table
+# while the sentence is shorter than the vectors are wide, $T < d$; for both pairs the line is at
+# $T = d$. **Waiting**: a recurrent network takes one step after the other, attention computes all
+# rows side by side. **Distance**: attention compares every pair directly; elsewhere a message passes
+# through what stands between. (A convolution whose gaps grow from layer to layer needs about
+# $\log_k T$ layers. Vaswani et al., 2017, table 1, compares all three.)
+
+# %% tags=["hide-input"]
+lengths = [2**k for k in range(3, 14)]
+width = 512
+self_attention_cost = [count(length, width)[0] for length in lengths]
+recurrent_cost = [4 * length * width**2 for length in lengths]
+
+crossing = lengths.index(width)  # where T = d_model
+assert self_attention_cost[crossing] == recurrent_cost[crossing]
+assert recurrent_cost[0] == 64 * self_attention_cost[0]
+assert self_attention_cost[-1] == 16 * recurrent_cost[-1]
+
+map_cost = [2 * length * width**2 for length in lengths]  # one map of all words
+with_four_maps = self_attention_cost[crossing] + 4 * map_cost[crossing]
+assert with_four_maps == 6 * map_cost[crossing]  # a GRU: three gates, two maps each
+
+figure, ax = plotting.panels(1)
+costs = {"self-attention": self_attention_cost, "recurrent": recurrent_cost}
+colours = {"self-attention": plotting.MODELS["attention"], **plotting.MODELS}
+ax.axvline(width, color=plotting.MUTED, linewidth=1.2)
+ax.annotate("T = d_model", (width, 2e6), xytext=(8, 0), textcoords="offset points")
+plotting.curves(
+    ax, lengths, costs, colours, xscale="log", yscale="log", xlabel="words T", ylabel="operations"
+)
+plotting.ticks_at(ax, x=lengths)
+ax.set_title("one layer of width d_model = 512, without parameters")
+plotting.picture(
+    figure,
+    caption="Attention is the cheaper one while the sentence is shorter than the vectors are wide.",
+    alt="Operations against the number of words T from 8 to 8192, both axes logarithmic, for width "
+    "512. Self-attention rises twice as steeply as the recurrent network. It starts 64 times "
+    "cheaper, the lines cross where T equals d_model = 512, and at 8192 words it costs 16 times as "
+    "much.",
+)
+
+# %% [markdown]
+# **Check yourself.** A text has twice as many words. By which factor do the operations grow, for
+# self-attention without parameters and for a plain recurrent network? Which one is cheaper?
 #
 # <details><summary>Answer</summary>
 #
-# By four ($T^2D$) and by two ($TD^2$). Between these two, attention is cheaper while $T < D$. With
-# learned maps, or against a GRU, the counts are others: section 8.
+# By four ($T^2$) and by two ($T$). Between these two, attention is cheaper while $T < d_\text{model}$.
+# Against a GRU, attention needs its maps as well, and the line is the same.
 #
 # </details>
 

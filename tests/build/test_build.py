@@ -215,8 +215,8 @@ def test_the_points_of_the_tables_are_those_of_the_notebooks():
 
 def test_the_last_row_of_a_table_is_the_sum_of_the_others():
     lectures, exercises = build.course_rows(build.lecture_sources(), build.exercise_sources())
-    for rows in (lectures, exercises):
-        minutes = [int(row.split("|")[-2]) for row in rows[2:]]
+    for rows, column in ((lectures, -3), (lectures, -2), (exercises, -2)):
+        minutes = [int(row.split("|")[column].strip(" +") or 0) for row in rows[2:]]
         assert minutes[-1] == sum(minutes[:-1]) > 0
 
 
@@ -342,6 +342,11 @@ def test_a_name_without_its_place_in_the_course_is_refused(course, folder, name)
 
 def test_minutes_are_a_number(tmp_path):
     path = tmp_path / "a2_self_attention.py"
+    path.write_text(
+        HEADER.replace("minutes: 1", "minutes: 1\n#     deeper: much"), encoding="utf-8"
+    )
+    with pytest.raises(build.BuildError, match=r"deeper:' in the header is 'much'"):
+        build.read_source(path)
     path.write_text(HEADER.replace("minutes: 1", "minutes: an hour"), encoding="utf-8")
     with pytest.raises(build.BuildError, match=r"'an hour'. The course map adds up minutes"):
         build.read_source(path)

@@ -1,0 +1,136 @@
+"""How long a lecture takes, by one rule for all, and how much of its code only draws.
+
+    python sources/minutes.py
+
+A minute holds 150 words, or 12 lines of code that are not folded; to that comes what the cells
+take to run. Not counted: folded code (`tags=["hide-input"]`), texts that stand in for pictures, and
+the list of further reading. Sections whose heading begins with "Going deeper" count apart from the
+core.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+from nbformat import NotebookNode
+
+WORDS_A_MINUTE = 150
+LINES_A_MINUTE = 12
+CORE_LIMIT = 75
+TOLERANCE = 0.15
+
+DEEPER = re.compile(r"## (\d+\. )?Going deeper\b")
+UNREAD = re.compile(r"## Further reading\b")
+STATED = re.compile(r"\*\*Time\*\* about (\d+) minutes(?:, and (\d+) for going deeper)?\.")
+# What no reader reads as words: pictures, tags, targets of links.
+SKIPPED = re.compile(r"!\[[^\]]*\]\([^)]*\)|<!--.*?-->|</?\w+[^>]*>|\]\([^)]*\)", re.DOTALL)
+
+
+@dataclass
+class Reading:
+    """What one part of a lecture, its core or what goes deeper, asks of a reader."""
+
+    words: int = 0
+    lines: int = 0
+    seconds: float = 0.0
+
+    @property
+    def minutes(self) -> float:
+        return self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE + self.seconds / 60
+
+
+def is_folded(cell: NotebookNode) -> bool:
+    """Whether a reader sees only what the cell puts out."""
+    return "hide-input" in cell.metadata.get("tags", [])
+
+
+def words_in(text: str) -> int:
+    """Words, numbers and symbols of formulas; marks such as | and - are none."""
+    return sum(bool(re.search(r"[^\W_]", token)) for token in SKIPPED.sub(" ", text).split())
+
+
+def lines_in(cell: NotebookNode) -> int:
+    """Lines of code that a reader sees, without empty ones."""
+    return 0 if is_folded(cell) else sum(bool(line.strip()) for line in cell.source.splitlines())
+
+
+def parts(notebook: NotebookNode) -> Iterator[tuple[str, NotebookNode, str]]:
+    """("core", "deeper" or "unread", cell, text) for each cell, split where a section begins."""
+    part = "core"
+    for cell in notebook.cells:
+        if cell.cell_type != "markdown":
+            yield part, cell, cell.source
+            continue
+        for text in re.split(r"^(?=## )", cell.source, flags=re.MULTILINE):
+            if text.startswith("## "):
+                part = (
+                    "deeper" if DEEPER.match(text) else "unread" if UNREAD.match(text) else "core"
+                )
+            yield part, cell, text
+
+
+def readings(notebook: NotebookNode) -> dict[str, Reading]:
+    """The readings of the core and of what goes deeper."""
+    found = {"core": Reading(), "deeper": Reading(), "unread": Reading()}
+    for part, cell, text in parts(notebook):
+        reading = found[part]
+        if cell.cell_type == "markdown":
+            reading.words += words_in(text)
+        else:
+            reading.lines += lines_in(cell)
+            reading.seconds += cell.metadata.get("seconds", 0)
+    del found["unread"]
+    return found
+
+
+def stated(notebook: NotebookNode) -> tuple[int, int] | None:
+    """The minutes that the lecture's first page says, for the core and for going deeper."""
+    text = "\n".join(cell.source for cell in notebook.cells if cell.cell_type == "markdown")
+    found = STATED.search(text)
+    return (int(found[1]), int(found[2] or 0)) if found else None
+
+
+def draws(cell: NotebookNode) -> bool:
+    """Whether a cell of code makes a picture, or defines what does."""
+    marks = r"\bplt\.|\bplotting\.(?!use_course_style)|\bax\.\w+\(|\.add_patch\("
+    return cell.cell_type == "code" and bool(re.search(marks, cell.source))
+
+
+def drawing_lines(notebook: NotebookNode) -> int:
+    """Lines of code that a reader sees in cells that draw."""
+    return sum(lines_in(cell) for cell in notebook.cells if draws(cell))
+
+
+def only_asserts(cell: NotebookNode) -> bool:
+    """Whether nothing in a cell of code is for the reader: every statement is an assert."""
+    if cell.cell_type != "code":
+        return False
+    body = ast.parse(cell.source).body
+    return bool(body) and all(isinstance(statement, ast.Assert) for statement in body)
+
+
+def table(paths: list[Path]) -> str:
+    """One line a lecture: minutes by the rule and as stated, and the lines that draw."""
+    rows = [
+        f"{'lecture':<36}{'core':>6}{'stated':>8}{'deeper':>8}{'stated':>8}{'drawing lines':>15}"
+    ]
+    for path in paths:
+        notebook = jupytext.read(path, fmt="py:percent")
+        found = readings(notebook)
+        core, deeper = stated(notebook) or ("?", "?")
+        rows.append(
+            f"{path.stem:<36}{found['core'].minutes:>6.0f}{core:>8}{found['deeper'].minutes:>8.0f}"
+            f"{deeper:>8}{drawing_lines(notebook):>15}"
+        )
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    folder = Path(__file__).resolve().parent / "lectures"
+    sys.stdout.write(table(sorted(folder.glob("*.py"))) + "\n")

@@ -1,0 +1,126 @@
+"""What a lecture says about its length is true, and its code shows what the story needs."""
+
+import sys
+from importlib import import_module
+
+import jupytext
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tests.sample_class import ROOT
+
+sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
+build, minutes = import_module("build"), import_module("minutes")
+
+LECTURES = build.in_order((ROOT / "sources" / "lectures").glob("*.py"))
+# A lecture whose header says how long going deeper takes, be it 0, has a marked core.
+MARKED = [path for path in LECTURES if "deeper" in build.read_source(path).course]
+MOST_DRAWING_LINES = 40  # in one lecture; 300 in all eight
+
+
+def code(text, **metadata):
+    return new_code_cell(text, metadata=metadata)
+
+
+def test_the_rule():
+    notebook = new_notebook(
+        cells=[
+            new_markdown_cell("# Lecture\n\n" + "word " * 299),
+            code("x = 1\n\n# why\n" * 6),
+            code("hidden = 1\n" * 50, tags=["hide-input"], seconds=30),
+            new_markdown_cell(
+                "## 2. Going deeper: more\n" + "word " * 146 + "\n## Summary\nend " * 1
+            ),
+            code("y = 2", seconds=60),
+            new_markdown_cell("## Further reading\n" + "book " * 900),
+        ]
+    )
+    found = minutes.readings(notebook)
+    core, deeper = found["core"], found["deeper"]
+    assert (core.lines, core.seconds) == (13, 90)
+    assert core.words == 302
+    assert core.minutes == pytest.approx(302 / 150 + 13 / 12 + 1.5)
+    assert (deeper.words, deeper.lines, deeper.seconds) == (150, 0, 0)
+    assert deeper.minutes == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("| a | b |\n|---|--:|\n| 1 | two |", 4),
+        ("see [the page](https://example.org/a b)", 3),
+        ("![a long text\nfor a picture](x.svg) below", 1),
+        ("<details><summary>Answer</summary>\n\nNo.\n\n</details>", 2),
+        (r"$\omega_{ij} = x^{(i)} \cdot x^{(j)}$ – here", 5),
+        ("**bold** and — `code`", 3),
+    ],
+)
+def test_words_are_what_a_reader_reads(text, words):
+    assert minutes.words_in(text) == words
+
+
+@pytest.mark.parametrize(
+    ("heading", "part"),
+    [
+        ("## 7. Going deeper: what it costs", "deeper"),
+        ("## Going deeper", "deeper"),
+        ("## 7. What it costs", "core"),
+        ("## Not Going deeper", "core"),
+        ("### Going deeper", "core"),
+    ],
+)
+def test_the_mark_of_what_goes_deeper(heading, part):
+    notebook = new_notebook(cells=[new_markdown_cell(heading), code("x = 1")])
+    assert minutes.readings(notebook)[part].lines == 1
+
+
+def test_what_draws_and_what_only_asserts():
+    assert minutes.draws(code("figure, ax = plotting.panels(1)"))
+    assert minutes.draws(code("def draw(ax):\n    ax.plot([1])"))
+    assert not minutes.draws(code("plotting.use_course_style()"))
+    assert not minutes.draws(new_markdown_cell("plt.show()"))
+    assert minutes.only_asserts(code("assert x\nassert y, 'z'"))
+    assert not minutes.only_asserts(code("x = 1\nassert x"))
+    assert not minutes.only_asserts(code("# nothing"))
+    shown, hidden = code("ax.plot()\nplt.x\n"), code("ax.plot()", tags=["hide-input"])
+    assert minutes.drawing_lines(new_notebook(cells=[shown, hidden, code("x")])) == 2
+
+
+def test_at_least_one_lecture_has_a_marked_core():
+    assert MARKED
+
+
+@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+def test_the_stated_minutes_are_those_of_the_rule(path):
+    source = build.read_source(path)
+    found = minutes.readings(source.notebook)
+    said = {"core": source.course["minutes"], "deeper": source.course["deeper"]}
+    assert minutes.stated(source.notebook) == (said["core"], said["deeper"]), (
+        "the line '**Time** about N minutes, and M for going deeper.' and the header differ"
+    )
+    for part, reading in found.items():
+        assert said[part] == pytest.approx(reading.minutes, rel=minutes.TOLERANCE, abs=1), part
+    assert found["core"].minutes <= minutes.CORE_LIMIT
+    assert said["core"] <= minutes.CORE_LIMIT
+
+
+@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+def test_code_that_does_not_tell_the_story_is_folded(path):
+    notebook = jupytext.read(path, fmt="py:percent")
+    assert minutes.drawing_lines(notebook) <= MOST_DRAWING_LINES
+    shown = [
+        cell.source
+        for cell in notebook.cells
+        if minutes.only_asserts(cell) and not minutes.is_folded(cell)
+    ]
+    assert shown == []
+
+
+@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+def test_folded_code_is_folded_in_jupyter(path):
+    cells = nbformat.read(ROOT / "lectures" / f"{path.stem}.ipynb", as_version=4).cells
+    assert any(minutes.is_folded(cell) for cell in cells)
+    for cell in cells:
+        hidden = cell.metadata.get("jupyter", {}).get("source_hidden", False)
+        assert hidden == minutes.is_folded(cell), cell.id
