@@ -147,8 +147,8 @@ def _troubles(findings: Sequence[Finding], part: Part | None) -> Iterator[Troubl
     codes: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         for trouble in _named(finding):
-            shown = "" if finding.obstacle in (UNANSWERED, MISSING) else finding.code
-            codes.setdefault(trouble, []).append(shown)
+            answered = finding.obstacle not in (UNANSWERED, MISSING)
+            codes.setdefault(trouble, []).append(finding.code if answered else "")
     says = {mistake.name: mistake.says for mistake in part.mistakes} if part else {}
     order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
     for kind, name in order:

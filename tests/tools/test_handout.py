@@ -1,0 +1,145 @@
+"""The students' copy of the course holds what they need, and no answers."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+
+from autograder.batch.classroom import own_text, without_self_check
+from autograder.files import digest_of
+from tests.sample_class import ASSIGNMENT, ROOT, submission
+
+specification = importlib.util.spec_from_file_location("handout", ROOT / "tools" / "handout.py")
+handout = importlib.util.module_from_spec(specification)
+specification.loader.exec_module(handout)
+
+BOTH = pytest.mark.parametrize("self_check", [True, False], ids=["with", "without"])
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("handout")
+    for self_check in (True, False):
+        handout.make_handout(folder / str(self_check), self_check)
+    return {self_check: folder / str(self_check) for self_check in (True, False)}
+
+
+def files(folder):
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@BOTH
+def test_it_has_all_to_read_and_no_answers(copies, self_check):
+    there = files(copies[self_check])
+    assert {f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb", "course_map.md", "Makefile"} <= there
+    lectures = {f"lectures/{path.name}" for path in (ROOT / "lectures").glob("*.ipynb")}
+    assert lectures and lectures <= there
+    tops = {name.split("/")[0] for name in there}
+    assert not tops & {"solutions", "tests", "sources", "workspace", "grading", ".git"}
+    assert ("autograder" in tops) == self_check
+    assert not [name for name in there if "__pycache__" in name or name.endswith(".pyc")]
+    for path in copies[self_check].glob("exercises/*/*.ipynb"):
+        text = path.read_text(encoding="utf-8")
+        assert "BEGIN SOLUTION" not in text and "autograder.cell" not in text, path
+
+
+def test_without_the_grader_nothing_speaks_of_it(copies):
+    folder = copies[False]
+    for name in files(folder):
+        if name.endswith((".ipynb", ".md", "Makefile", ".toml", ".yml")):
+            text = (folder / name).read_text(encoding="utf-8")
+            # the linters' settings and nbgrader's are for instructors, and name it as a string
+            rest = text.split("[tool.", 1)[0] if name == "pyproject.toml" else text
+            assert "autograder" not in rest, name
+            assert "No instructor?" not in rest, name
+
+
+@BOTH
+def test_the_rest_of_the_text_stays(copies, self_check):
+    path = f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb"
+    ours, theirs = (
+        nbformat.read(folder / path, as_version=4) for folder in (ROOT, copies[self_check])
+    )
+    assert [cell.id for cell in ours.cells] == [cell.id for cell in theirs.cells]
+    assert [cell.metadata for cell in ours.cells] == [cell.metadata for cell in theirs.cells]
+    changed = [
+        (one.source, other.source)
+        for one, other in zip(ours.cells, theirs.cells, strict=True)
+        if one.source != other.source
+    ]
+    assert len(changed) == (not self_check)
+    for one, other in changed:
+        assert "Restart the kernel" in other and "The last cell notes when" in other
+        assert digest_of(other) in own_text(ROOT / "solutions", ASSIGNMENT)
+        assert digest_of(one) in own_text(ROOT / "solutions", ASSIGNMENT)
+
+
+def test_readme_keeps_what_else_it_says_to_students(copies):
+    for self_check, folder in copies.items():
+        text = (folder / "README.md").read_text(encoding="utf-8")
+        assert "Hand in the notebook" in text and "| [Lecture 1" in text
+        assert ("python -m autograder check" in text) == self_check
+        assert "For instructors" not in text and "make test" not in text
+
+
+def test_other_text_is_left_alone():
+    text = "One.\n\n**No instructors?** Two.\n\nThree."
+    assert without_self_check(text) == text
+
+
+def run_in(folder, where, *command):
+    """Run Python where the copy's own packages come before those that are installed."""
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=where, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_students_can_check_their_own_notebook(copies, tmp_path):
+    folder = copies[True]
+    nbformat.write(submission("softmax_over_columns"), tmp_path / f"{ASSIGNMENT}.ipynb")
+    said = run_in(folder, tmp_path, "-c", "import autograder; print(autograder.__file__)").stdout
+    assert said.startswith(str(folder))
+    done = run_in(folder, tmp_path, "-m", "autograder", "check", f"{ASSIGNMENT}.ipynb")
+    assert done.returncode == 1, done.stderr
+    assert "self_attention: 3 of 3 points" in done.stdout
+    assert "oftmax over the columns" in done.stdout
+
+
+@BOTH
+def test_the_lab_opens_on_the_copies(copies, self_check, tmp_path):
+    folder = copies[self_check]
+    program = (
+        "import sys, json, pathlib; sys.path.insert(0, 'tools'); import lab;"
+        f"lab.prepare_workspace(lab.ROOT, pathlib.Path({str(tmp_path / 'mine')!r}));"
+        "print(json.dumps([str(lab.ROOT), lab.config_path(False)]))"
+    )
+    done = run_in(folder, folder, "-c", program)
+    root, settings = json.loads(done.stdout)
+    assert root == str(folder)
+    assert all(os.path.isdir(path) for path in settings.split(os.pathsep))
+    assert (tmp_path / "mine" / "exercises" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").exists()
+
+
+def test_the_button_works_in_a_copy_without_the_grader(copies, tmp_path):
+    folder = copies[False]
+    nbformat.write(submission("softmax_over_columns"), tmp_path / "answer.ipynb")
+    config = (folder / "nbgrader_config.py").read_text()
+    (tmp_path / "nbgrader_config.py").write_text(config)
+    done = run_in(folder, tmp_path, "-m", "nbgrader", "validate", "answer.ipynb")
+    assert "each row should sum to one" in done.stdout, done.stderr
+
+
+def test_the_command_makes_a_folder_and_an_archive(tmp_path, capsys):
+    handout.main(["--to", str(tmp_path), "--without-self-check"])
+    assert "without self-check" in capsys.readouterr().out
+    with zipfile.ZipFile(tmp_path / "attention-course.zip") as archive:
+        names = archive.namelist()
+    assert "attention-course/course_map.md" in names
+    assert not [name for name in names if name.startswith("attention-course/autograder")]

@@ -1,0 +1,122 @@
+"""Make the students' copy of the course: a folder, and the same as a zip archive.
+
+    python tools/handout.py                        with self-check
+    python tools/handout.py --without-self-check   without the grader
+    python tools/handout.py --to FOLDER            elsewhere than in build/
+
+Both have the lectures, the assignments as they are released, and what `make lab` needs; neither has
+solutions, sources or tests. With self-check, students can decide their own notebook by
+`python -m autograder check`; whoever wants to can then also read how it is decided, on which inputs
+and by which wrong answers. Without it there is no grader, and no text that speaks of one. In both,
+`course_utils/` is the reference code that the lectures build on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import nbformat
+
+from autograder.batch.classroom import without_self_check
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = "attention-course"
+FOLDERS = ("course_utils", "exercises", "figures", "lectures", "tools/jupyter")
+FILES = (
+    "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "environment.yml",
+    "nbgrader_config.py", "pyproject.toml", "requirements.lock",
+    "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
+)  # fmt: skip
+LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
+
+START = """\
+# Attention and transformers
+
+A course in Jupyter notebooks, Python and PyTorch: from attention in recurrent networks to a full
+transformer that you train yourself.
+
+You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets up what it needs in
+`.venv` (a few minutes the first time), and opens JupyterLab on the course map. With conda,
+`environment.yml` gives the same packages; `python tools/lab.py` then opens the course.
+
+"""
+MAKEFILE = """\
+# Every job first makes sure that .venv is what requirements.lock says.
+export PATH := $(CURDIR)/.venv/bin:$(PATH)
+
+.DEFAULT_GOAL := lab
+.PHONY: setup lab
+
+setup:
+\t@sh tools/set_up.sh $(PYTHON)
+
+lab: setup
+\t@python tools/lab.py $(LAB_FLAGS)
+"""
+
+
+def make_handout(target: Path, self_check: bool) -> None:
+    """Copy what students get into a folder that is not there yet.
+
+    Args:
+        target: the folder.
+        self_check: with the grader.
+    """
+    ignore = shutil.ignore_patterns(*LEFT_OUT)
+    for name in (*FOLDERS, *(["autograder"] if self_check else [])):
+        shutil.copytree(ROOT / name, target / name, ignore=ignore)
+    for name in FILES:
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, target / name)
+    (target / "README.md").write_text(START + for_students(self_check), encoding="utf-8")
+    (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
+    if not self_check:
+        leave_out_the_grader(target)
+
+
+def for_students(self_check: bool) -> str:
+    """The tables of README.md, and what it says to students."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    tables = re.search(r"^\| lecture .*?(?=<!-- end of tables)", readme, re.MULTILINE | re.DOTALL)
+    students = re.search(r"^## For students\n.*?(?=^## )", readme, re.MULTILINE | re.DOTALL)
+    if not tables or not students:
+        raise SystemExit("README.md has no tables, or no section '## For students'")
+    text = students[0] if self_check else without_self_check(students[0])
+    return f"{tables[0]}\n{text}"
+
+
+def leave_out_the_grader(target: Path) -> None:
+    """Take out of a copy without the grader all that speaks of it."""
+    for path in sorted(target.glob("exercises/*/*.ipynb")):
+        notebook = nbformat.read(path, as_version=4)
+        for cell in notebook.cells:
+            if cell.cell_type == "markdown":
+                cell.source = without_self_check(cell.source)
+        path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    project = target / "pyproject.toml"
+    text = project.read_text(encoding="utf-8")
+    provisioners = r"^\[project\.entry-points.*?(?=^\[)"
+    text = re.sub(provisioners, "", text, flags=re.MULTILINE | re.DOTALL)
+    text = re.sub(r'^"autograder\.pages" = .*\n', "", text, flags=re.MULTILINE)
+    project.write_text(text, encoding="utf-8")
+
+
+def main(arguments: list[str]) -> None:
+    parser = argparse.ArgumentParser(prog="python tools/handout.py", allow_abbrev=False)
+    parser.add_argument("--without-self-check", action="store_true")
+    parser.add_argument("--to", type=Path, default=ROOT / "build" / "handout")
+    options = parser.parse_args(arguments)
+    folder = options.to / NAME
+    shutil.rmtree(folder, ignore_errors=True)
+    make_handout(folder, self_check=not options.without_self_check)
+    archive = shutil.make_archive(str(folder), "zip", options.to, NAME)
+    kind = "without" if options.without_self_check else "with"
+    print(f"The students' copy, {kind} self-check: {folder}\nThe same to upload: {archive}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
