@@ -115,7 +115,12 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     if request["dtype"] != "float32":  # a module is made so, and what it holds otherwise shows
         made.to(getattr(torch, request["dtype"]))
     own = made.state_dict()
-    missing = [name for name in request["state"] if name not in own]
+    # a bias that is not there is as good as one of zeros
+    missing = [
+        name
+        for name, value in request["state"].items()
+        if name not in own and (not name.endswith(".bias") or value.any())
+    ]
     shapes = [
         (name, list(value.shape), list(own[name].shape))
         for name, value in request["state"].items()
@@ -123,7 +128,14 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     ]
     if missing or shapes:
         return {"status": "unfit", "missing": missing, "shapes": shapes, "has": list(own)}
-    made.load_state_dict({**own, **request["state"]})
+    # a bias that should not be there shows in what a new module holds, and spoils no numbers
+    surplus = {
+        name: torch.zeros_like(value)
+        for name, value in own.items()
+        if name.endswith(".bias") and name[:-4] + "weight" in request["state"]
+    }
+    asked = {name: value for name, value in request["state"].items() if name in own}
+    made.load_state_dict({**own, **surplus, **asked})
     made.train(request["training"])
     if request["method"] is None:
         value = {

@@ -83,6 +83,16 @@ def nearly_nothing(x: Tensor) -> Tensor:
     return (8e-6 * _positions(x) / len(x)).expand_as(x).clone()
 
 
+def large_and_positional(x: Tensor) -> Tensor:
+    """Numbers near 1000 with an effect of order of 0.4: too large for the relative tolerance."""
+    return 1000 + torch.sigmoid(x) + 0.7 * _positions(x) / len(x)
+
+
+def small_and_positional(x: Tensor) -> Tensor:
+    """Numbers below 1e-4 that depend on the order: too much for the absolute tolerance."""
+    return (8e-5 * _positions(x) / len(x)).expand_as(x).clone()
+
+
 def last_column_positional(x: Tensor) -> Tensor:
     """Only the last column depends on the order."""
     return torch.cat([x[:, :-1], x[:, -1:] + _positions(x)], dim=1)
@@ -129,7 +139,7 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
     for function in (
         doubled, unchanged, centred, share_of_total, total_everywhere, row_lengths,
         running_sum, backwards, sorted_rows, minus_first, slightly_positional, barely_positional,
-        large_and_barely_positional, nearly_nothing, last_column_positional, first_everywhere,
-        minus_first_everywhere, in_three_axes, all_pairs,
+        large_and_barely_positional, large_and_positional, nearly_nothing, small_and_positional,
+        last_column_positional, first_everywhere, minus_first_everywhere, in_three_axes, all_pairs,
     )
 }  # fmt: skip
