@@ -2,14 +2,15 @@
 
 from style import (
     INK,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE_TINT,
+    PAPER,
     PLAIN_TINT,
-    QUERY,
-    QUERY_TINT,
+    PLUM,
+    PLUM_TINT,
+    SLATE_TINT,
     SMALL_TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -19,13 +20,13 @@ from style import (
 
 WIDTH, HEIGHT = 2.9, 0.62
 NORM, ATTENTION, NETWORK, DROPOUT = "layer norm", "self-attention", "feed-forward", "dropout"
-TINTS = {NORM: VALUE_TINT, ATTENTION: QUERY_TINT, NETWORK: KEY_TINT, DROPOUT: PLAIN_TINT}
+TINTS = {NORM: SLATE_TINT, ATTENTION: PLUM_TINT, NETWORK: OCHRE_TINT, DROPOUT: PLAIN_TINT}
 STEP = 0.86
 
 
 def plus(ax, x, y):
     """The sum of the stream and the branch."""
-    ax.plot([x], [y], "o", markersize=24, markerfacecolor="white", markeredgecolor=INK, zorder=4)
+    ax.plot([x], [y], "o", markersize=24, markerfacecolor=PAPER, markeredgecolor=INK, zorder=4)
     label(ax, x, y + 0.01, "+", LARGE_TEXT)
 
 
@@ -41,7 +42,7 @@ def layer(ax, stream, branch, title, blocks):
     for on_branch, on_stream in blocks:
         fork = y + 0.35
         total = fork + 0.62 + STEP * len(on_branch)
-        arrow(ax, (stream, y), (stream, total - 0.24), QUERY, 3.2)
+        arrow(ax, (stream, y), (stream, total - 0.24), PLUM, 3.2)
         arrow(ax, (stream, fork), (branch, fork), INK, 1.8, head=False)
         below = fork
         for place, name in enumerate(on_branch):
@@ -55,10 +56,10 @@ def layer(ax, stream, branch, title, blocks):
         y = total + 0.22
         for name in on_stream:
             middle = y + 0.66
-            arrow(ax, (stream, y), (stream, middle - HEIGHT / 2), QUERY, 3.2)
+            arrow(ax, (stream, y), (stream, middle - HEIGHT / 2), PLUM, 3.2)
             box(ax, stream, middle, 1.9, HEIGHT, name, TINTS[name])
             y = middle + HEIGHT / 2
-    arrow(ax, (stream, y), (stream, y + 0.6), QUERY, 3.2)
+    arrow(ax, (stream, y), (stream, y + 0.6), PLUM, 3.2)
 
 
 def draw():

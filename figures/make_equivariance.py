@@ -2,13 +2,13 @@
 
 from style import (
     INK,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE_TINT,
     PLAIN_TINT,
-    QUERY_TINT,
+    PLUM_TINT,
+    SLATE_TINT,
     SMALL_TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -18,7 +18,7 @@ from style import (
 
 WORDS = ["you", "help", "me"]
 ORDER = [2, 0, 1]
-TINTS = [QUERY_TINT, KEY_TINT, VALUE_TINT]
+TINTS = [PLUM_TINT, OCHRE_TINT, SLATE_TINT]
 TOP, BOTTOM = 4.4, 1.6
 ROW = 0.62
 

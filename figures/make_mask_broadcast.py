@@ -1,7 +1,7 @@
 """Draw how a padding mask and a causal mask broadcast to one mask per sentence."""
 
 from matplotlib.patches import Rectangle
-from style import INK, LARGE_TEXT, MUTED, PAPER, QUERY, SMALL_TEXT, canvas, label, save
+from style import INK, LARGE_TEXT, MUTED, PAPER, PLUM, SMALL_TEXT, canvas, label, save
 
 SENTENCES = [["<bos>", "can", "you", "help", "me"], ["<bos>", "thanks", "<eos>", "<pad>", "<pad>"]]
 SIZE = 5
@@ -13,7 +13,7 @@ def tiles(ax, left, top, mask):
     for row, line in enumerate(mask):
         for column, visible in enumerate(line):
             x, y = left + column * CELL, top - (row + 1) * CELL
-            fill = QUERY if visible else PAPER
+            fill = PLUM if visible else PAPER
             ax.add_patch(
                 Rectangle((x, y), CELL, CELL, facecolor=fill, edgecolor=INK, linewidth=1.3)
             )
@@ -25,7 +25,16 @@ def words(ax, left, top, sentence):
     """The keys' words, written upwards above their columns."""
     for column, word in enumerate(sentence):
         x = left + (column + 0.5) * CELL
-        ax.text(x, top + 0.1, word, rotation=90, fontsize=SMALL_TEXT, ha="center", va="bottom")
+        ax.text(
+            x,
+            top + 0.1,
+            word,
+            rotation=90,
+            fontsize=SMALL_TEXT,
+            color=INK,
+            ha="center",
+            va="bottom",
+        )
 
 
 def draw():

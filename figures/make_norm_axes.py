@@ -3,11 +3,11 @@
 from matplotlib.patches import Rectangle
 from style import (
     INK,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE_TINT,
     PAPER,
-    QUERY,
+    PLUM,
     SMALL_TEXT,
     TEXT,
     canvas,
@@ -46,7 +46,7 @@ def grid(ax, left, top, sentence, group):
                     (left + feature * CELL, top - (token + 1) * CELL),
                     CELL,
                     CELL,
-                    facecolor=QUERY if inside else KEY_TINT if pad else PAPER,
+                    facecolor=PLUM if inside else OCHRE_TINT if pad else PAPER,
                     edgecolor=INK if inside else MUTED,
                     hatch=None if inside or not pad else "///",
                     linewidth=1.1,

@@ -2,15 +2,15 @@
 
 from style import (
     INK,
-    KEY,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE,
+    OCHRE_TINT,
     PLAIN_TINT,
-    QUERY,
-    QUERY_TINT,
+    PLUM,
+    PLUM_TINT,
+    SLATE_TINT,
     SMALL_TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -41,12 +41,12 @@ def draw():
         asking = k == ASKING
         label(ax, x, 0.5, f"{k + 1}", SMALL_TEXT, MUTED)
         is_answer = k == ASKING + 1
-        fill = QUERY_TINT if k <= ASKING else KEY_TINT if is_answer else PLAIN_TINT
-        edge = KEY if is_answer else INK
+        fill = PLUM_TINT if k <= ASKING else OCHRE_TINT if is_answer else PLAIN_TINT
+        edge = OCHRE if is_answer else INK
         box(ax, x, INPUT_Y, WIDTH, HEIGHT, given, fill, edge, 18, 3 if is_answer else 1.6)
         box(ax, x, OUTPUT_Y, WIDTH, HEIGHT, f"$z^{{({k + 1})}}$", PLAIN_TINT, INK, 18)
-        fill = KEY_TINT if asking else VALUE_TINT
-        box(ax, x, TARGET_Y, WIDTH, HEIGHT, target, fill, KEY if asking else INK, 18)
+        fill = OCHRE_TINT if asking else SLATE_TINT
+        box(ax, x, TARGET_Y, WIDTH, HEIGHT, target, fill, OCHRE if asking else INK, 18)
         arrow(ax, (x, OUTPUT_Y + HEIGHT / 2), (x, TARGET_Y - HEIGHT / 2), MUTED, 1.8)
     label(ax, 0.25, 0.5, "position", SMALL_TEXT, MUTED, ha="left")
 
@@ -55,15 +55,15 @@ def draw():
         # Side by side, so that every arrow keeps a head of its own.
         end = (COLUMNS[ASKING] + 0.3 * (k - ASKING), OUTPUT_Y - HEIGHT / 2)
         if k <= ASKING:
-            arrow(ax, start, end, QUERY, 3.2)
+            arrow(ax, start, end, PLUM, 3.2)
         else:
-            arrow(ax, start, end, KEY, 2.6, dashed=True)
+            arrow(ax, start, end, OCHRE, 2.6, dashed=True)
             middle = [(a + b) / 2 for a, b in zip(start, end, strict=True)]
-            label(ax, *middle, "✕", 26, KEY, weight="bold")
-    label(ax, COLUMNS[0] - 0.6, 3.05, "the past and itself:", SMALL_TEXT, QUERY)
-    label(ax, COLUMNS[0] - 0.6, 2.7, "may be seen", SMALL_TEXT, QUERY)
-    label(ax, COLUMNS[4] - 0.05, 3.4, "the future: hidden,", SMALL_TEXT, KEY)
-    label(ax, COLUMNS[4] - 0.05, 3.05, "“help” is the answer", SMALL_TEXT, KEY)
+            label(ax, *middle, "✕", 26, OCHRE, weight="bold")
+    label(ax, COLUMNS[0] - 0.6, 3.05, "the past and itself:", SMALL_TEXT, PLUM)
+    label(ax, COLUMNS[0] - 0.6, 2.7, "may be seen", SMALL_TEXT, PLUM)
+    label(ax, COLUMNS[4] - 0.05, 3.4, "the future: hidden,", SMALL_TEXT, OCHRE)
+    label(ax, COLUMNS[4] - 0.05, 3.05, "“help” is the answer", SMALL_TEXT, OCHRE)
     return figure
 
 

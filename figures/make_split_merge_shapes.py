@@ -7,11 +7,11 @@ from matplotlib.patches import Rectangle
 from style import (
     INK,
     KEY,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE_TINT,
     PLAIN_TINT,
-    QUERY_TINT,
+    PLUM_TINT,
     arrow,
     box,
     canvas,
@@ -22,7 +22,7 @@ from style import (
 WORDS, FEATURES, HEADS = 3, 6, 2
 WIDTH = FEATURES // HEADS
 CELL = 0.46
-TINTS = [QUERY_TINT, KEY_TINT]
+TINTS = [PLUM_TINT, OCHRE_TINT]
 
 
 def cells(ax, left, top, rows, primed=False):

@@ -2,14 +2,14 @@
 
 from style import (
     INK,
-    KEY,
     LARGE_TEXT,
     MUTED,
+    OCHRE,
     PLAIN_TINT,
-    QUERY_TINT,
+    PLUM_TINT,
+    SLATE_TINT,
     SMALL_TEXT,
     TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -35,8 +35,8 @@ def training(ax):
     """All inputs are known: one pass answers at every position."""
     label(ax, TRAINING + 1.5 * PITCH, 7.3, "training", LARGE_TEXT, weight="bold")
     tokens(ax, TRAINING, 2.2, INPUTS, PLAIN_TINT)
-    tokens(ax, TRAINING, 5.2, TARGETS, VALUE_TINT)
-    box(ax, TRAINING + 1.5 * PITCH, 3.7, 3 * PITCH + TOKEN, 0.9, "decoder, one pass", QUERY_TINT)
+    tokens(ax, TRAINING, 5.2, TARGETS, SLATE_TINT)
+    box(ax, TRAINING + 1.5 * PITCH, 3.7, 3 * PITCH + TOKEN, 0.9, "decoder, one pass", PLUM_TINT)
     for k in range(4):
         x = TRAINING + PITCH * k
         arrow(ax, (x, 2.46), (x, 3.25))
@@ -53,12 +53,12 @@ def writing(ax):
         y = 5.95 - 1.42 * step
         written = INPUTS[: step + 1]
         label(ax, WRITING - 0.75, y, f"{step + 1}", TEXT, MUTED, weight="bold")
-        tokens(ax, WRITING, y, written, PLAIN_TINT, [INK] * step + [KEY if step else INK])
+        tokens(ax, WRITING, y, written, PLAIN_TINT, [INK] * step + [OCHRE if step else INK])
         x = WRITING + PITCH * (step + 1)
         arrow(ax, (x - PITCH + TOKEN / 2, y), (x + 0.14 - TOKEN / 2, y))
-        box(ax, x + 0.14, y, TOKEN, 0.52, TARGETS[step], VALUE_TINT, size=SMALL_TEXT)
+        box(ax, x + 0.14, y, TOKEN, 0.52, TARGETS[step], SLATE_TINT, size=SMALL_TEXT)
         if step < 3:
-            arrow(ax, (x + 0.14, y - 0.26), (x, y - 1.42 + 0.26), KEY, 2.4, dashed=True)
+            arrow(ax, (x + 0.14, y - 0.26), (x, y - 1.42 + 0.26), OCHRE, 2.4, dashed=True)
     label(ax, WRITING + 1.5 * PITCH, 0.6, "there is no future yet", SMALL_TEXT, MUTED)
 
 

@@ -3,16 +3,16 @@
 from style import (
     INK,
     KEY,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE_TINT,
     PAPER,
     PLAIN_TINT,
+    PLUM_TINT,
     QUERY,
-    QUERY_TINT,
+    SLATE_TINT,
     SMALL_TEXT,
     TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -38,8 +38,8 @@ LEGEND = [
 def bottom(ax, x, tokens, sizes):
     """Words, embedding and positions, up to where the layers begin."""
     label(ax, x, TOKENS, tokens, SMALL_TEXT, weight="bold")
-    box(ax, x, EMBEDDING, WIDTH, HEIGHT, "embedding × √D", VALUE_TINT)
-    box(ax, x, POSITIONS, WIDTH, HEIGHT, "+ positions", VALUE_TINT)
+    box(ax, x, EMBEDDING, WIDTH, HEIGHT, "embedding × √D", SLATE_TINT)
+    box(ax, x, POSITIONS, WIDTH, HEIGHT, "+ positions", SLATE_TINT)
     arrow(ax, (x, TOKENS + 0.2), (x, EMBEDDING - HEIGHT / 2))
     arrow(ax, (x, EMBEDDING + HEIGHT / 2), (x, POSITIONS - HEIGHT / 2))
     arrow(ax, (x, POSITIONS + HEIGHT / 2), (x, FIRST - HEIGHT / 2))
@@ -96,27 +96,27 @@ def draw():
     bottom(ax, ENCODER, "kannst du mir helfen …  <eos>", "(B, S)")
     bottom(ax, DECODER, "<bos>  can you help me …", "(B, T)")
 
-    top = sublayer(ax, ENCODER, FIRST, "self-attention", QUERY_TINT, -1)
+    top = sublayer(ax, ENCODER, FIRST, "self-attention", PLUM_TINT, -1)
     arrow(ax, (ENCODER, top), (ENCODER, SECOND - HEIGHT / 2))
-    top = sublayer(ax, ENCODER, SECOND, "feed-forward", KEY_TINT, -1)
+    top = sublayer(ax, ENCODER, SECOND, "feed-forward", OCHRE_TINT, -1)
     frame(ax, ENCODER, top + 0.25, -1, "encoder")
     key_and_value_line(ax, top)
 
-    top = sublayer(ax, DECODER, FIRST, "masked self-attention", QUERY_TINT, 1)
+    top = sublayer(ax, DECODER, FIRST, "masked self-attention", PLUM_TINT, 1)
     arrow(ax, (DECODER, top), (DECODER, SECOND - HEIGHT / 2), QUERY, 2.8)
     label(ax, DECODER - 0.15, SECOND - 0.62, "query", SMALL_TEXT, QUERY, ha="right")
-    top = sublayer(ax, DECODER, SECOND, "cross-attention", QUERY_TINT, 1, KEY)
+    top = sublayer(ax, DECODER, SECOND, "cross-attention", PLUM_TINT, 1, KEY)
     arrow(ax, (DECODER, top), (DECODER, THIRD - HEIGHT / 2))
-    top = sublayer(ax, DECODER, THIRD, "feed-forward", KEY_TINT, 1)
+    top = sublayer(ax, DECODER, THIRD, "feed-forward", OCHRE_TINT, 1)
     frame(ax, DECODER, top + 0.25, 1, "decoder")
 
     generator, softmax, words = 9.3, 10.1, 10.85
     arrow(ax, (DECODER, top), (DECODER, generator - HEIGHT / 2))
     shape(ax, DECODER, generator - 0.42, "(B, T, D)")
-    box(ax, DECODER, generator, WIDTH, HEIGHT, "generator: linear", VALUE_TINT)
+    box(ax, DECODER, generator, WIDTH, HEIGHT, "generator: linear", SLATE_TINT)
     arrow(ax, (DECODER, generator + HEIGHT / 2), (DECODER, softmax - HEIGHT / 2))
     shape(ax, DECODER, (generator + softmax) / 2, "logits (B, T, V)")
-    box(ax, DECODER, softmax, WIDTH, HEIGHT, "softmax", VALUE_TINT)
+    box(ax, DECODER, softmax, WIDTH, HEIGHT, "softmax", SLATE_TINT)
     arrow(ax, (DECODER, softmax + HEIGHT / 2), (DECODER, words - 0.18))
     shape(ax, DECODER, softmax + 0.42, "probabilities")
     label(ax, DECODER, words, "can  you  help  me  to …", SMALL_TEXT, weight="bold")

@@ -3,12 +3,12 @@
 from matplotlib.patches import Rectangle
 from style import (
     INK,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
+    OCHRE_TINT,
     PLAIN_TINT,
-    QUERY,
-    QUERY_TINT,
+    PLUM,
+    PLUM_TINT,
     SMALL_TEXT,
     arrow,
     box,
@@ -27,15 +27,15 @@ BOX_WIDTH, BOX_HEIGHT = 1.9, 0.48
 
 def entry(ax, x, y, text):
     """The blue arrow by which positions enter, and its name."""
-    arrow(ax, (x - 1.85, y), (x - BOX_WIDTH / 2, y), QUERY, 3.0)
-    label(ax, x - 1.93, y, text, SMALL_TEXT, QUERY, ha="right", weight="bold")
+    arrow(ax, (x - 1.85, y), (x - BOX_WIDTH / 2, y), PLUM, 3.0)
+    label(ax, x - 1.93, y, text, SMALL_TEXT, PLUM, ha="right", weight="bold")
 
 
 def stack(ax, x, title, names, blue_step, enters):
     """One column: words, two layers, output. `blue_step` is the step at which positions enter."""
     label(ax, x, 8.82, title, LARGE_TEXT, weight="bold")
     label(ax, x, 8.4, names, SMALL_TEXT, MUTED)
-    box(ax, x, WORDS_Y, BOX_WIDTH, BOX_HEIGHT, "word vectors", KEY_TINT, size=SMALL_TEXT)
+    box(ax, x, WORDS_Y, BOX_WIDTH, BOX_HEIGHT, "word vectors", OCHRE_TINT, size=SMALL_TEXT)
     box(ax, x, OUTPUT_Y, BOX_WIDTH, BOX_HEIGHT, "output", PLAIN_TINT, size=SMALL_TEXT)
     half = BOX_HEIGHT / 2
     below = WORDS_Y + half
@@ -48,7 +48,7 @@ def stack(ax, x, title, names, blue_step, enters):
         for step, (name, height) in enumerate(STEPS):
             y = bottom + height
             here = step == blue_step
-            tint, edge = (QUERY_TINT, QUERY) if here else (PLAIN_TINT, INK)
+            tint, edge = (PLUM_TINT, PLUM) if here else (PLAIN_TINT, INK)
             box(ax, x, y, BOX_WIDTH, BOX_HEIGHT, name, tint, edge, SMALL_TEXT, 2.6 if here else 1.6)
             arrow(ax, (x, below), (x, y - half), MUTED, 1.6)
             if here:
@@ -62,9 +62,9 @@ def draw():
     figure, ax = canvas(15.4, 9.2)
     stack(ax, 2.9, "absolute", "sinusoidal, learned", None, "")
     # The plus sign covers the arrow from the words to the first layer.
-    box(ax, 2.9, SUM_Y, 0.46, 0.46, "+", QUERY_TINT, QUERY, LARGE_TEXT, 2.6)
-    arrow(ax, (1.35, SUM_Y), (2.65, SUM_Y), QUERY, 3.0)
-    label(ax, 1.27, SUM_Y, "position", SMALL_TEXT, QUERY, ha="right", weight="bold")
+    box(ax, 2.9, SUM_Y, 0.46, 0.46, "+", PLUM_TINT, PLUM, LARGE_TEXT, 2.6)
+    arrow(ax, (1.35, SUM_Y), (2.65, SUM_Y), PLUM, 3.0)
+    label(ax, 1.27, SUM_Y, "position", SMALL_TEXT, PLUM, ha="right", weight="bold")
 
     stack(ax, 8.1, "a bias on the scores", "learned bias, ALiBi", 1, "offset")
     stack(ax, 13.3, "a rotation", "rotary", 0, "position")

@@ -6,14 +6,13 @@ The numbers are those of lecture 2: eight words, seed 123, embedding width 16, q
 import torch
 from style import (
     INK,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
     PLAIN_TINT,
+    PLUM_TINT,
     QUERY,
     QUERY_TINT,
     SMALL_TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -76,10 +75,10 @@ def draw():
         strip(ax, column, 7.4, 1.08, 0.36, x[j], LIMIT)
         arrow(ax, (column + 0.22, 7.05 if is_query else 7.2), (column + 0.22, 5.72))
         arrow(ax, (column - 0.22, bus), (column - 0.22, 5.72), QUERY, 2.4)
-        box(ax, column, 5.4, 1.1, 0.6, f"{scores[j]:.2f}".replace("-", "−"), KEY_TINT)
+        box(ax, column, 5.4, 1.1, 0.6, f"{scores[j]:.2f}".replace("-", "−"), PLUM_TINT)
         arrow(ax, (column, 5.1), (column, 4.27))
         arrow(ax, (column, 3.63), (column, 3.28))
-        box(ax, column, 2.95, 1.1, 0.6, weight_text(weights[j]), VALUE_TINT, size=SMALL_TEXT)
+        box(ax, column, 2.95, 1.1, 0.6, weight_text(weights[j]), PLUM_TINT, size=SMALL_TEXT)
         # A line as wide as the weight would be invisible for seven of eight words.
         arrow(ax, (column, 2.65), (column, 1.86), INK, 1.2 + 6 * weights[j])
         label(ax, column + 0.17, 2.27, rf"$\times\, x^{{({j + 1})}}$", SMALL_TEXT, ha="left")

@@ -2,41 +2,45 @@
 
 A diagram is a matplotlib figure on a canvas without axes, measured in inches from the lower left
 corner. `save` writes it as SVG beside the script that draws it; the same script writes the same
-bytes at every run. Tints differ in lightness and every shape has a dark outline and a label, so
-that a diagram can be read in grey.
+bytes at every run, and on dark pages it shows the dark partners of its colours. Tints differ in
+lightness and every shape has an outline and a label, so that a diagram can be read in grey.
 """
 
 import io
-import re
 from pathlib import Path
 
 import matplotlib as mpl
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-INK = "#1A1A1A"
-MUTED = "#5F5F5F"
-PAPER = "#FFFFFF"
-
-# Okabe and Ito's (2008) blue, vermilion and bluish green for lines; tints of them for areas.
-QUERY = "#0072B2"
-KEY = "#D55E00"
-VALUE = "#009E73"
-QUERY_TINT = "#A6CDE7"
-KEY_TINT = "#FCE8D8"
-VALUE_TINT = "#C6E5D6"
-PLAIN_TINT = "#F6F6F6"
+from course_utils.plotting.colours import (  # noqa: F401  the scripts take their colours from here
+    INK,
+    KEY,
+    KEY_TINT,
+    MUTED,
+    OCHRE,
+    OCHRE_TINT,
+    PAPER,
+    PLAIN_TINT,
+    PLUM,
+    PLUM_TINT,
+    QUERY,
+    QUERY_TINT,
+    SIGNED,
+    SLATE,
+    SLATE_TINT,
+    VALUE,
+    VALUE_TINT,
+)
+from course_utils.plotting.output import SVG_SETTINGS, refuse_small_letters, rounded, themed
 
 TEXT = 16
-SMALL_TEXT = 14
+SMALL_TEXT = 14.5
 LARGE_TEXT = 20
+# Sizes are for a canvas of this many inches; on a wider one, letters grow with it.
+USUAL_WIDTH = 13.2
 
-_SETTINGS = {
-    "font.family": "DejaVu Sans",
-    "mathtext.fontset": "dejavusans",
-    "svg.fonttype": "path",
-    "svg.hashsalt": "attention-course",
-}
+_SETTINGS = {**SVG_SETTINGS, "font.family": "DejaVu Sans", "mathtext.fontset": "dejavusans"}
 
 
 def canvas(width, height):
@@ -51,6 +55,7 @@ def canvas(width, height):
 
 def label(ax, x, y, text, size=TEXT, colour=INK, ha="center", va="center", weight="normal"):
     """Text at a point."""
+    size *= max(1, ax.figure.get_figwidth() / USUAL_WIDTH)
     ax.text(x, y, text, fontsize=size, color=colour, ha=ha, va=va, fontweight=weight, zorder=5)
 
 
@@ -94,7 +99,7 @@ def arrow(ax, start, end, colour=INK, line=1.8, bend=0.0, dashed=False, head=Tru
 
 def strip(ax, x, y, width, height, values, limit):
     """A vector as a row of cells centred on (x, y), from orange (-limit) over white to purple."""
-    colours = mpl.colormaps["PuOr"]
+    colours = mpl.colormaps[SIGNED]
     cell = width / len(values)
     for k, value in enumerate(values):
         shade = round(min(max(0.5 + 0.5 * value / limit, 0.0), 1.0), 2)
@@ -122,26 +127,17 @@ def strip(ax, x, y, width, height, values, limit):
     )
 
 
-def rounded(svg):
-    """The same picture with coordinates to 0.001 of a point.
-
-    The last of matplotlib's six digits differ from one processor to the next, and no eye sees them.
-    Letters keep their scale, which multiplies numbers in the thousands, and comments their text.
-    """
-    return re.sub(
-        r"(<!--.*?-->|scale\([^)]*\))|(-?\d+\.\d{4,})",
-        lambda found: found[1] or f"{round(float(found[2]), 3) + 0.0:.3f}".rstrip("0").rstrip("."),
-        svg,
-        flags=re.DOTALL,
-    )
-
-
 def save(figure, script):
-    """Write the figure beside `script`: make_name.py writes name.svg. Returns the path."""
+    """Write the figure beside `script`: make_name.py writes name.svg. Returns the path.
+
+    Raises:
+        ValueError: letters would be smaller than 9 pixels on a page of 600.
+    """
+    refuse_small_letters(figure)
     script = Path(script)
     target = script.with_name(script.stem.removeprefix("make_") + ".svg")
     drawn = io.StringIO()
     with mpl.rc_context(_SETTINGS):
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    target.write_text(rounded(drawn.getvalue()), encoding="utf-8")
+    target.write_text(themed(rounded(drawn.getvalue())), encoding="utf-8")
     return target

@@ -26,6 +26,9 @@ PLUM = "#6a3d9a"
 OCHRE = "#856000"
 ROSE = "#b0246e"
 SLATE = "#55636e"
+PLUM_TINT = "#e4d8f0"
+OCHRE_TINT = "#f3e7c4"
+SLATE_TINT = "#dfe5ea"
 SERIES = (PLUM, OCHRE, ROSE, INK, SLATE)
 MODELS = {
     "attention": PLUM,
@@ -53,6 +56,9 @@ PAIRS = {
     "ochre": (OCHRE, "#e3b640"),
     "rose": (ROSE, "#f47db4"),
     "slate": (SLATE, "#a9b6c0"),
+    "plum-tint": (PLUM_TINT, "#3d2a57"),
+    "ochre-tint": (OCHRE_TINT, "#4a3b0c"),
+    "slate-tint": (SLATE_TINT, "#333e47"),
 }
 
 # One scale for all maps: white is zero, purple above it, orange below.

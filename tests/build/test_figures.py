@@ -41,6 +41,19 @@ def test_a_figure_holds_no_date_and_no_more_digits_than_machines_agree_on(name):
     assert re.findall(r"\d\.\d{4,}", drawn) == [], f"run `make figures ONLY={name}`"
 
 
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_follows_the_theme_of_the_page(name):
+    svg = (ROOT / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    sheet, body = svg.split("</style>", 1)
+    assert "@media (prefers-color-scheme: dark)" in sheet
+    for part in ("paper", "ink"):
+        assert f"var(--{part})" in body, f"run `make figures ONLY={name}`"
+    # a letter that was given no colour stays black, and cannot be read on a dark page
+    letters = re.findall(r'<g id="text_\d+">\s*(?:<!--.*?-->\s*)?<g([^>]*)>', body, re.DOTALL)
+    assert letters
+    assert all("var(--" in attributes for attributes in letters)
+
+
 def test_coordinates_are_rounded_and_nothing_else():
     drawn = (
         '<!-- 0.95261 --><use transform="translate(12.34567 -0.00001) scale(0.015625)" x="7.5"/>'
