@@ -34,7 +34,7 @@ LINK = re.compile(r"<a [^<>]*>(.*?)</a>", re.DOTALL)  # pages leave the folder t
 LONGEST_CODE = 12_000  # characters of a cell that are coloured
 # characters of HTML: a page stays small enough for a mail and a telephone
 ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
-NO_ROOM = '<p class="note">Too long for this page; it stands in your notebook.</p>'
+NO_ROOM = "<p>Something here is too long for this page; it stands in your notebook.</p>"
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,7 @@ class Mark:
         score: points, as they count.
         of: points that there are.
         by_hand: a person gave them.
+        earlier: a person gave them for an earlier version of the work.
         waits: nobody has given any so far.
         found: what the checks gave, where a person gave something else.
         extra: points on top, which are part of ``score``.
@@ -53,6 +54,7 @@ class Mark:
     score: float
     of: float
     by_hand: bool = False
+    earlier: bool = False
     waits: bool = False
     found: float | None = None
     extra: float = 0.0
@@ -241,7 +243,7 @@ def _restored(notebook: NotebookNode) -> list[tuple[str, list[str]]]:
 
 
 class Room:
-    """How much of the students' own a page takes.
+    """How much of a student's own a page takes.
 
     Args:
         most: characters of HTML.
@@ -249,11 +251,14 @@ class Room:
 
     def __init__(self, most: int) -> None:
         self.left = most
+        self._said = False
 
     def take(self, html: str) -> str:
-        """The HTML, or a note that there is no room for it."""
+        """The HTML; where there is no room for it, a note the first time, and then nothing."""
         if len(html) > self.left:
-            return NO_ROOM
+            note = "" if self._said else NO_ROOM
+            self._said = True
+            return note
         self.left -= len(html)
         return html
 
@@ -344,7 +349,7 @@ def outputs_as_html(outputs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
             packed = re.sub(r"[^A-Za-z0-9+/=]", "", data[kind])
             yield f'<img alt="a picture that your cell drew" src="data:{kind};base64,{packed}">'
         elif "text/html" in data and len(data["text/html"]) <= LONGEST_PAGE:
-            yield f'<div class="wide">{without_links(clean(data["text/html"]))}</div>'
+            yield f'<div class="wide" tabindex="0">{without_links(clean(data["text/html"]))}</div>'
         elif "text/plain" in data:
             yield _pre(data["text/plain"])
 

@@ -72,12 +72,13 @@ class Maps:
         """Caption and rows of each of the three maps; a row is its index and its cells."""
         scale = _largest(self.right) or _largest(self.yours)
         names = [str(row) for row in self.rows] if self.down else [""]
+        last = "where they differ" if self.difference[0][0] in "·≠" else "difference: yours − right"
         return [
             (caption, list(zip(names, self._cells(grid, deepest), strict=True)))
             for caption, grid, deepest in (
                 ("right", self.right, scale),
                 ("yours", self.yours, scale),
-                ("difference: yours − right", self.difference, _largest(self.difference)),
+                (last, self.difference, _largest(self.difference)),
             )
         ]
 
@@ -108,7 +109,7 @@ class Shapes:
     def axes(self) -> list[tuple[str, int, bool]]:
         """Letter and length of each right axis, and whether it is like that in the student's."""
         return [
-            (letter, length, self._fits(place, length))
+            ("" if letter.isdigit() else letter, length, self._fits(place, length))
             for place, (letter, length) in enumerate(self.right)
         ]
 
