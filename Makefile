@@ -3,10 +3,11 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author test test-slow bench lint build figures sample grade lock
+.PHONY: help setup lab author test test-slow bench lint build figures sample grade feedback-zip handout
+.PHONY: accuracy lock
 
 help:  ## list the jobs
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-10s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 setup:
 	@sh tools/set_up.sh $(PYTHON)
@@ -42,7 +43,17 @@ sample: setup  ## grade the sample class and show who got what and why
 
 grade: setup  ## grade what lies in submitted/: make grade ASSIGNMENT=a2_self_attention
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make grade ASSIGNMENT=a2_self_attention))
-	@python -m autograder grade $(ASSIGNMENT) $(GRADE_FLAGS)
+	@python -m autograder grade $(ASSIGNMENT) $(GRADE_FLAGS) || [ $$? -eq 1 ]  # 1: said in the table
+
+feedback-zip: setup  ## grade, and put all feedback pages, one a student, into one file to upload
+	@$(if $(ASSIGNMENT),,$(error say which assignment: make feedback-zip ASSIGNMENT=a2_self_attention))
+	@python -m autograder grade $(ASSIGNMENT) --feedback-zip $(GRADE_FLAGS) || [ $$? -eq 1 ]
+
+handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/
+	@python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
+
+accuracy: setup  ## try every answer of the banks, and write docs/accuracy.md
+	@OMP_NUM_THREADS=1 python -m tools.accuracy
 
 lock: setup  ## resolve requirements.lock again from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

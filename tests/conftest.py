@@ -1,13 +1,12 @@
 """What several test files share: the sample class, graded once, also where tests run side by side."""
 
 import pickle
-from collections import Counter
 
 import pytest
 from filelock import FileLock
 from xdist.scheduler import LoadScopeScheduling
 
-from autograder.checks import known
+from tests.autograder.banks.measure import HEAD, Outcome, Tally
 from tests.sample_class import grade, hand_in, whole_class
 
 
@@ -60,33 +59,18 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_terminal_summary(terminalreporter):
     """Print how the checks fared against the banks of answers."""
-    counts = {}
-    for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
-        if report.when != "call":
-            continue
-        outcomes = {tuple(value) for name, value in report.user_properties if name == "bank"}
-        for assignment, part, kind, caught, named in outcomes:
-            count = counts.setdefault((assignment, part), Counter())
-            count[kind] += 1
-            count[f"{kind} caught"] += caught
-            count["named"] += kind != "right" and named
-    if not counts:
+    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
+    outcomes = [
+        Outcome(*values)
+        for report in reports
+        if report.when == "call"
+        # an answer that fares alike on all seeds counts once
+        for values in {tuple(value) for name, value in report.user_properties if name == "bank"}
+    ]
+    if not outcomes:
         return
+    tally = Tally(outcomes)
     terminalreporter.section("answers against the checks")
-    row = "{:<34}{:<36}{:>13}{:>9}{:>14}"
-    terminalreporter.line(row.format("assignment", "part", "wrong caught", "named", "false alarms"))
-    order = known()
-    for (assignment, part), count in sorted(
-        counts.items(), key=lambda item: (order.index(item[0][0]), item[0][1])
-    ):
-        wrong = count["mistake"] + count["wrong"]
-        caught = count["mistake caught"] + count["wrong caught"]
-        terminalreporter.line(
-            row.format(
-                assignment,
-                part,
-                f"{caught} of {wrong}",
-                count["named"],
-                f"{count['right caught']} of {count['right']}",
-            )
-        )
+    row = "{:<32}{:<32}" + "{:>13}" * (len(HEAD) - 2)
+    for line in (HEAD, *tally.rows(), ("together", "", *tally.total())):
+        terminalreporter.line(row.format(*line))

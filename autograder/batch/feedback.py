@@ -55,6 +55,7 @@ def mark_of(grade: Grade) -> Mark:
         score=grade.score,
         of=grade.max_score,
         by_hand=by_hand,
+        earlier=by_hand and grade.needs_manual_grade,
         waits=not by_hand and grade.auto_score is None,
         found=grade.auto_score if by_hand else None,
         extra=grade.extra_credit or 0.0,

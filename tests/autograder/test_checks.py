@@ -1,26 +1,29 @@
 """Grade the grader: right answers earn all, wrong ones lose points, named mistakes are named."""
 
-import importlib
 import subprocess
 import sys
+from dataclasses import astuple
 
 import pytest
 import torch
 
 from autograder.checks import allowed_modules, known, load
-from autograder.probe import watch
 from autograder.probe.probe import answer
-from autograder.verdict.check import Part
 from autograder.verdict.decide import decide, seed_of
+from tests.autograder.banks.measure import (
+    MISTAKE,
+    RIGHT,
+    WRONG,
+    bank_of,
+    ours_may_answer,
+    outcome_of,
+    verdict_on,
+)
 from tests.sample_class import SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
-ANSWERS = [
-    (name, answer)
-    for name in known()
-    for answer in importlib.import_module(f"tests.autograder.banks.{name}").BANK.answers
-]
+ANSWERS = [(name, answer) for name in known() for answer in bank_of(name)]
 
 
 def shown(value):
@@ -44,16 +47,9 @@ POINTS = {
 
 
 @pytest.fixture(autouse=True)
-def _the_course_may_call_itself(monkeypatch):
-    """The reference answers here, and it lies where a submission may not reach."""
-    monkeypatch.setattr(watch, "course_within_reach", lambda: False)
-
-
-def verdict_on(assignment: str, part: Part, code, cells=("",), **namespace):
-    namespace[part.name] = code
-    return decide(
-        load(assignment), part, lambda message: answer(message, namespace), cells=list(cells)
-    )
+def _the_course_may_call_itself():
+    with ours_may_answer():
+        yield
 
 
 def test_points_are_those_of_the_course():
@@ -86,9 +82,9 @@ def test_a_named_mistake_loses_points_and_is_named(assignment, part, mistake, re
     for seed in range(2):
         verdict = verdict_on(assignment, part, mistake.answer, cells=[str(seed)])
         named = [name for name, _ in verdict.mistakes]
-        caught = verdict.earned < part.points
-        record_property("bank", (assignment, part.name, "mistake", caught, bool(named)))
-        assert caught
+        outcome = outcome_of(assignment, part, MISTAKE, verdict, [mistake.name])
+        record_property("bank", astuple(outcome))
+        assert outcome.caught
         assert named == [mistake.name]
 
 
@@ -99,8 +95,8 @@ def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given, record_
         verdict = verdict_on(assignment, part, given.code, cells=[str(seed)])
         named = [name for name, _ in verdict.mistakes]
         full = verdict.earned == part.points
-        kind = "right" if given.right else "wrong"
-        record_property("bank", (assignment, part.name, kind, not full, bool(named)))
+        kind = RIGHT if given.right else WRONG
+        record_property("bank", astuple(outcome_of(assignment, part, kind, verdict)))
         problems = [f"{step.case}: {step.problem}" for step in verdict.steps if step.problem]
         assert full == given.right, problems
         assert full or problems

@@ -1,0 +1,139 @@
+"""How the checks fare against answers that are known to be right or wrong."""
+
+import importlib
+import random
+from collections import Counter
+from dataclasses import dataclass
+from itertools import combinations
+from unittest.mock import patch
+
+from autograder.checks import known, load
+from autograder.probe import watch
+from autograder.probe.probe import answer
+from autograder.verdict.decide import decide
+
+RIGHT, WRONG, MISTAKE, PAIR = "right", "wrong", "mistake", "pair"
+MOST_PAIRS = 20  # of two mistakes at once, that are tried of each part
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one answer to a part.
+
+    Attributes:
+        assignment, part: which part.
+        kind: `RIGHT` or `WRONG` of a bank, a named `MISTAKE`, or a `PAIR` of such.
+        caught: it lost points.
+        named: the mistake was called by name; of a pair, at least one.
+        explained: instead, it was said how the result differs.
+    """
+
+    assignment: str
+    part: str
+    kind: str
+    caught: bool
+    named: bool
+    explained: bool
+
+
+def ours_may_answer():
+    """While the reference answers: it lies where no submission may reach."""
+    return patch.object(watch, "course_within_reach", lambda: False)
+
+
+def verdict_on(assignment, part, code, cells=("",), **namespace):
+    """The verdict on one answer to a part, decided in this process."""
+    namespace[part.name] = code
+    return decide(
+        load(assignment), part, lambda message: answer(message, namespace), cells=list(cells)
+    )
+
+
+def outcome_of(assignment, part, kind, verdict, names=None):
+    """The outcome; of a pair, ``names`` are those of its two mistakes."""
+    found = {name for name, _ in verdict.mistakes}
+    named = bool(found & set(names)) if names else bool(found)
+    explained = not named and bool(verdict.relations)
+    return Outcome(assignment, part.name, kind, verdict.earned < part.points, named, explained)
+
+
+def bank_of(assignment):
+    """The answers to an assignment, see `Bank`."""
+    return importlib.import_module(f"tests.autograder.banks.{assignment}").BANK.answers
+
+
+def pairs_of(part):
+    """Pairs of the part's mistakes that can be made at once, with an answer that makes both."""
+    for one, other in combinations(part.mistakes, 2):
+        both = one.together_with(other) if one.name != other.name else None
+        if both is not None:
+            yield one.name, other.name, both
+
+
+def measured(assignment, part):
+    """Try everything that is known of a part, on one drawing of inputs that is always the same.
+
+    Returns:
+        a list of outcomes: of the bank's answers, the named mistakes, and a sample of pairs.
+    """
+    tried = [
+        (RIGHT if given.right else WRONG, None, given.code)
+        for given in bank_of(assignment)
+        if given.part == part.name
+    ]
+    tried += [(MISTAKE, {mistake.name}, mistake.answer) for mistake in part.mistakes]
+    pairs = list(pairs_of(part))
+    sample = random.Random(part.name).sample(pairs, min(MOST_PAIRS, len(pairs)))
+    tried += [(PAIR, {one, other}, both) for one, other, both in sample]
+    with ours_may_answer():
+        return [
+            outcome_of(assignment, part, kind, verdict_on(assignment, part, code, ["0"]), names)
+            for kind, names, code in tried
+        ]
+
+
+class Tally:
+    """Outcomes, counted by part.
+
+    Attributes:
+        counts: by (assignment, part), in the order of the course.
+    """
+
+    def __init__(self, outcomes):
+        order = known()
+        self.counts = {}
+        for item in sorted(outcomes, key=lambda item: order.index(item.assignment)):
+            count = self.counts.setdefault((item.assignment, item.part), Counter())
+            kind = WRONG if item.kind == MISTAKE else item.kind
+            count[kind] += 1
+            for what in ("caught", "named", "explained"):
+                count[f"{kind} {what}"] += getattr(item, what)
+
+    def rows(self):
+        """Rows of texts, one a part: HEAD says what they are."""
+        return [(*which, *cells(count)) for which, count in self.counts.items()]
+
+    def total(self):
+        """The same for all parts together."""
+        return cells(sum(self.counts.values(), Counter()))
+
+
+HEAD = (
+    "assignment", "part", "right", "false alarms", "wrong", "caught", "named", "explained",
+    "pairs", "one named",
+)  # fmt: skip
+
+
+def cells(count):
+    """What a row says of counted outcomes."""
+    numbers = (
+        count[RIGHT],
+        count[f"{RIGHT} caught"],
+        count[WRONG],
+        count[f"{WRONG} caught"],
+        count[f"{WRONG} named"],
+        count[f"{WRONG} explained"],
+        count[PAIR],
+        count[f"{PAIR} named"],
+    )
+    return tuple(map(str, numbers))
