@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from autograder.checks.judges import Weights
-from autograder.verdict.check import Assignment, Build, Case, Part, Randn
-from autograder.verdict.compare import values_agree
+from autograder.verdict.check import Assignment, Build, Case, Part, Randn, Steps, taking
+from autograder.verdict.compare import kind_of, values_agree
 from course_utils import attention
 
 LECTURE = "../../lectures/05_multi_head_attention.ipynb"
+LAYERS = ("w_q", "w_k", "w_v", "w_o")
 
 # ------------------------------------------------------------------------------ what is drawn
 
@@ -57,6 +57,7 @@ def attending(
     loudness: float = 1.0,
     training: bool = False,
     times: int = 1,
+    biases: bool = True,
     **how: Any,
 ) -> Case:
     """A module with query, key and value; without ``S``, all three are one sequence.
@@ -65,6 +66,8 @@ def attending(
         mask: see `drawn_mask`; nothing of it is left to attend to at the index ``hidden``.
         loudness: of query and key; the scores grow with its square.
         training, times: see `Build`.
+        biases: those of the layers are drawn; otherwise they are 0, so that a module without any
+            answers, too.
         how: see `Case`.
     """
     label = ", ".join(
@@ -85,9 +88,17 @@ def attending(
             arguments.append(drawn_mask(randn, mask, {"B": B, "H": H, "T": T, "S": S or T}))
             if hidden:
                 arguments[3][hidden] = False
-        return Build((d_model, H), arguments=arguments, training=training, times=times)
+        state = {} if biases else {f"{name}.bias": torch.zeros(d_model) for name in LAYERS}
+        return Build((d_model, H), arguments=arguments, state=state, training=training, times=times)
 
     return Case(label, draw, **how)
+
+
+def made(d_model: int, H: int) -> Case:
+    """A module that is made and not used."""
+    label = f"MultiHeadAttention({d_model}, {H})"
+    # random: what it holds tells of no mistake
+    return Case(label, lambda randn: Build((d_model, H), method=None), random=True)
 
 
 def refused(d_model: int, H: int) -> Case:
@@ -119,9 +130,11 @@ def output_agrees(expected: tuple | list, got: Any) -> str | None:
     return problem and f"for the output, {problem}"
 
 
-def something_works(expected: tuple, got: Any) -> str | None:
-    """Accept a module whose output or weights are right: other steps ask for both."""
-    return output_agrees(expected, got) and WEIGHTS.rank(expected, got)
+def is_made(expected: dict, got: Any) -> str | None:
+    """Accept any module with layers in it: what they do is another step's matter."""
+    if not isinstance(got, dict) or not got.get("parameters"):
+        return f"expected a module with layers, got {kind_of(got)}"
+    return None
 
 
 # ------------------------------------------------------------------ what parts have in common
@@ -169,62 +182,113 @@ split.step(
 split.manners(1, features(B=2, T=5, d_model=12, H=3), asks=MANNERS_OF_X)
 
 
-@split.mistake("reshape without transpose", RESHAPED_IN)
-def split_by_reshape_alone(x, num_heads):
-    B, T, d_model = x.shape
-    return x.reshape(B, num_heads, T, d_model // num_heads)
+class SplitInSteps(Steps):
+    """Splitting in steps: cut every row, bring the heads in front of the words, give it a shape."""
+
+    def answer(self, x, num_heads):
+        return self.shaped(self.placed(self.cut(x, num_heads)))
+
+    def cut(self, x, num_heads):
+        return x.unflatten(-1, (num_heads, -1))  # (B, T, H, d_k)
+
+    def placed(self, cut):
+        return cut.transpose(1, 2)  # (B, H, T, d_k)
+
+    def shaped(self, heads):
+        return heads
 
 
-@split.mistake("heads not moved in front of the words")
-def split_without_transpose(x, num_heads):
+@split.mistake("reshape without transpose", RESHAPED_IN, costs=(1,))
+class SplitByReshapeAlone(SplitInSteps):
+    def cut(self, x, num_heads):
+        B, T, d_model = x.shape
+        return x.reshape(B, num_heads, T, d_model // num_heads)
+
+    def placed(self, cut):
+        return cut
+
+
+@split.mistake("heads not moved in front of the words", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.placed)
+def split_without_transpose(self, cut):
     """The features are cut as they should be, but the result is (B, T, H, d_k). Each head needs all
     its words together: which two axes have to change places?"""
-    return x.unflatten(-1, (num_heads, -1))
+    return cut
 
 
-@split.mistake("heads hold every H-th feature", INTERLEAVED)
-def split_interleaved(x, num_heads):
-    return x.unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+@split.mistake("heads hold every H-th feature", INTERLEAVED, costs=(1,))
+@taking(SplitInSteps, SplitInSteps.cut)
+def split_interleaved(self, x, num_heads):
+    return x.unflatten(-1, (-1, num_heads)).mT
 
 
-@split.mistake("number and width of heads swapped")
-def split_into_heads_of_width_h(x, num_heads):
+@split.mistake("number and width of heads swapped", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.cut)
+def split_into_heads_of_width_h(self, x, num_heads):
     """You make d_model / H heads of width H. It should be H heads of width d_model / H."""
-    return x.unflatten(-1, (-1, num_heads)).transpose(1, 2)
+    return x.unflatten(-1, (-1, num_heads))
 
 
-@split.mistake("words and features swapped in each head")
-def split_and_turned(x, num_heads):
+@split.mistake("words and features swapped in each head", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.placed)
+def split_and_turned(self, cut):
     """Your result is (B, H, d_k, T): within a head, words stand in the columns. They stay in the
     rows, (B, H, T, d_k); only the product of queries and keys turns one of the two."""
-    return attention.split_heads(x, num_heads).transpose(2, 3)
+    return cut.permute(0, 2, 3, 1)
 
 
 for axes in ((1,), (), (0,)):
 
-    @split.mistake("an axis of length 1 dropped", DROPPED)
-    def split_and_squeezed(x, num_heads, axes=axes):
-        return attention.split_heads(x, num_heads).squeeze(*axes)
+    @split.mistake("an axis of length 1 dropped", DROPPED, costs=(2,))
+    @taking(SplitInSteps, SplitInSteps.shaped)
+    def split_and_squeezed(self, heads, axes=axes):
+        return heads.squeeze(*axes)
 
 
-@split.mistake("heads one by one")
-def split_into_a_tuple(x, num_heads):
+@split.mistake("heads one by one", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.shaped)
+def split_into_a_tuple(self, heads):
     """Every head is right, but they come as several tensors. One tensor with an axis for the heads
     is asked, (B, H, T, d_k), so that later steps need no loop."""
-    return x.chunk(num_heads, dim=-1)
+    return heads.unbind(dim=1)
 
 
-@split.mistake("heads in front of the batch")
-def split_with_heads_first(x, num_heads):
+@split.mistake("heads in front of the batch", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.placed)
+def split_with_heads_first(self, cut):
     """Your result is (H, B, T, d_k). The batch stays in front: (B, H, T, d_k). Along which axis do
     the heads belong?"""
-    return torch.stack(x.chunk(num_heads, dim=-1))
+    return cut.movedim(2, 0)
 
 
-@split.mistake("batch and heads in one axis")
-def split_into_the_batch(x, num_heads):
+@split.mistake("batch and heads in one axis", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.shaped)
+def split_into_the_batch(self, heads):
     """Your result is (B·H, T, d_k). The heads get an axis of their own: (B, H, T, d_k)."""
-    return attention.split_heads(x, num_heads).flatten(0, 1)
+    return heads.flatten(0, 1)
+
+
+@split.mistake("heads side by side along the words", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.shaped)
+def split_along_the_words(self, heads):
+    """Your result is (B, H·T, d_k): the heads stand below each other as if they were more words.
+    They get an axis of their own: (B, H, T, d_k)."""
+    return heads.flatten(1, 2)
+
+
+@split.mistake("every head gets all features", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.cut)
+def split_into_copies(self, x, num_heads):
+    """Each of your heads holds the whole row, d_model features. The features are shared out: head h
+    gets d_k of them, from h · d_k on."""
+    return x.unsqueeze(2).expand(-1, -1, num_heads, -1)
+
+
+@split.mistake("heads in reverse order", costs=(1,))
+@taking(SplitInSteps, SplitInSteps.shaped)
+def split_backwards(self, heads):
+    """Your head 0 holds the last features. It holds the first ones, 0 to d_k - 1."""
+    return heads.flip(1)
 
 
 # -------------------------------------------------------------------------------- merge_heads
@@ -244,54 +308,101 @@ merge.step(
 merge.manners(1, in_heads(B=2, H=3, T=5, d_k=4), asks=MANNERS_OF_X)
 
 
-@merge.mistake("reshape without transpose", RESHAPED_OUT)
-def merge_by_reshape_alone(x):
+class MergeInSteps(Steps):
+    """Merging in steps: bring the words in front of the heads, and make one axis of two."""
+
+    def answer(self, x):
+        return self.joined(self.turned(x))
+
+    def turned(self, x):
+        return x.transpose(1, 2)  # (B, T, H, d_k)
+
+    def joined(self, words):
+        return words.flatten(start_dim=2)  # (B, T, H * d_k)
+
+
+@merge.mistake("reshape without transpose", RESHAPED_OUT, costs=(1,))
+@taking(MergeInSteps, MergeInSteps.turned)
+def merge_by_reshape_alone(self, x):
     B, H, T, d_k = x.shape
-    return x.reshape(B, T, H * d_k)
+    return x.reshape(B, T, H, d_k)
 
 
 @merge.mistake("view of a transposed tensor")
-def merge_by_view(x):
+@taking(MergeInSteps, MergeInSteps.joined)
+def merge_by_view(self, words):
     """`view` never moves numbers, so it refuses a tensor whose axes were swapped (it only passes
     when x happens to lie the right way round). `reshape` and `flatten` move them where needed; so
     does `contiguous` before `view`."""
-    B, H, T, d_k = x.shape
-    return x.transpose(1, 2).view(B, T, H * d_k)
+    B, T, H, d_k = words.shape
+    return words.view(B, T, H * d_k)
 
 
-@merge.mistake("heads not joined")
-def merge_without_flattening(x):
+@merge.mistake("heads not joined", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.joined)
+def merge_without_flattening(self, words):
     """The axes are in the right order, but the result is still (B, T, H, d_k). What remains is to
     make one axis of the last two."""
-    return x.transpose(1, 2)
+    return words
 
 
-@merge.mistake("features of the heads taken in turns")
-def merge_interleaved(x):
+@merge.mistake("features of the heads taken in turns", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.turned)
+def merge_interleaved(self, x):
     """You take feature 0 of every head, then feature 1 of every head. The heads stand side by side:
     first all features of head 0, then all of head 1."""
-    return x.permute(0, 2, 3, 1).flatten(start_dim=2)
+    return x.permute(0, 2, 3, 1)
 
 
-@merge.mistake("heads added up")
-def merge_by_sum(x):
+@merge.mistake("heads added up", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.joined)
+def merge_by_sum(self, words):
     """You add the heads up, which leaves d_k features. They are put side by side instead, H · d_k
     features; mixing them is the task of w_o."""
-    return x.sum(dim=1)
+    return words.sum(dim=2)
 
 
-@merge.mistake("heads averaged")
-def merge_by_mean(x):
+@merge.mistake("heads averaged", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.joined)
+def merge_by_mean(self, words):
     """You average the heads, which leaves d_k features. They are put side by side instead, H · d_k
     features; mixing them is the task of w_o."""
-    return x.mean(dim=1)
+    return words.mean(dim=2)
 
 
-@merge.mistake("heads joined along the sentence")
-def merge_along_the_sentence(x):
+@merge.mistake("heads joined along the sentence", costs=(1,))
+class MergedAlongTheSentence(MergeInSteps):
     """Your result is (B, H·T, d_k): the sentence got longer. The words' features grow instead: (B,
     T, H·d_k)."""
-    return x.flatten(1, 2)
+
+    def turned(self, x):
+        return x
+
+    def joined(self, words):
+        return words.flatten(1, 2)
+
+
+@merge.mistake("words and features swapped", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.joined)
+def merge_and_turn(self, words):
+    """Your result is (B, H·d_k, T): words stand in the columns. They stay in the rows, (B, T,
+    H·d_k)."""
+    return words.flatten(start_dim=2).mT
+
+
+@merge.mistake("the batch joined as well", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.joined)
+def merge_the_batch(self, words):
+    """Your result is (B·T, H·d_k): the sentences were put below each other. The axis of the batch
+    stays: (B, T, H·d_k)."""
+    return words.flatten(0, 1).flatten(1)
+
+
+@merge.mistake("heads in reverse order", costs=(1,))
+@taking(MergeInSteps, MergeInSteps.turned)
+def merge_backwards(self, x):
+    """Head 0 stands last in your rows. It stands first, features 0 to d_k - 1."""
+    return x.flip(1).transpose(1, 2)
 
 
 # ------------------------------------------------------------------------- MultiHeadAttention
@@ -305,9 +416,11 @@ multi_head = Part(
 )
 multi_head.step(
     "every head has weights of its own, larger for keys that match the query better",
-    2, attending(B=1, T=5, d_model=12, H=3), attending(B=2, T=4, d_model=10, H=2),
+    2,
+    attending(B=1, T=5, d_model=12, H=3, biases=False),
+    attending(B=2, T=4, d_model=10, H=2, biases=False),
     judge=WEIGHTS.rank,
-)  # fmt: skip
+)
 multi_head.step(
     "self-attention: the output of a sequence that attends to itself",
     2,
@@ -320,22 +433,35 @@ multi_head.step(
 multi_head.step(
     "cross-attention: output and weights where queries, keys and values differ",
     2,
-    attending(B=2, T=5, S=5, d_model=12, H=3), attending(B=2, T=3, S=5, d_model=8, H=2),
-    attending(B=3, T=7, S=2, d_model=15, H=5), attending(B=2, T=1, S=4, d_model=6, H=2),
-    attending(B=2, T=4, S=1, d_model=6, H=3), attending(B=1, T=3, S=5, d_model=7, H=1),
-    attending(B=2, T=3, S=4, d_model=5, H=5),
-)  # fmt: skip
+    *(
+        attending(B, T, d_model, H, S, biases=False)
+        for B, T, S, d_model, H in (
+            (2, 5, 5, 12, 3),
+            (2, 3, 5, 8, 2),
+            (3, 7, 2, 15, 5),
+            (2, 1, 4, 6, 2),
+            (2, 4, 1, 6, 3),
+            (1, 3, 5, 7, 1),
+            (2, 3, 4, 5, 5),
+        )
+    ),
+)
 multi_head.step(
     "masks of every shape: hidden keys get weight 0, visible ones still sum to one",
     1,
     # with as many heads as words, a mask (T, 1, T) answers wrongly where it stops with an error
     # elsewhere, so that not every error over a mask is taken for "one more axis for the mask"
-    attending(B=2, T=4, d_model=8, H=4, mask="causal (T, T)"),
-    attending(B=2, T=3, S=5, d_model=12, H=4, mask="padding (B, 1, 1, S)"),
-    attending(B=2, T=3, S=5, d_model=12, H=4, mask="(B, 1, T, S)"),
-    attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, H, T, S)"),
-    attending(B=2, T=4, S=5, d_model=12, H=3, mask="(H, 1, S)"),
-    attending(B=2, T=3, S=5, d_model=8, H=2, mask="(S,)"),
+    *(
+        attending(B, T, d_model, H, S, mask, biases=False)
+        for mask, B, T, S, d_model, H in (
+            ("causal (T, T)", 2, 4, 0, 8, 4),
+            ("padding (B, 1, 1, S)", 2, 3, 5, 12, 4),
+            ("(B, 1, T, S)", 2, 3, 5, 12, 4),
+            ("(B, H, T, S)", 2, 3, 5, 8, 2),
+            ("(H, 1, S)", 2, 4, 5, 12, 3),
+            ("(S,)", 2, 3, 5, 8, 2),
+        )
+    ),
     judge=WEIGHTS.rank,
 )
 multi_head.step(
@@ -349,10 +475,8 @@ multi_head.step(
 )
 multi_head.step(
     "heads that do not share the width evenly are refused, in words, by the constructor",
-    1,
-    attending(B=2, T=4, d_model=9, H=1),
-    refused(d_model=10, H=4), refused(d_model=9, H=2), refused(d_model=6, H=12),
-    judge=something_works,
+    1, made(d_model=9, H=1), refused(d_model=10, H=4), refused(d_model=9, H=2),
+    refused(d_model=6, H=12), judge=is_made,
 )  # fmt: skip
 multi_head.manners(
     1,
@@ -361,7 +485,7 @@ multi_head.manners(
     attending(B=2, T=3, S=13, d_model=8, H=2, loudness=50).in_float64(),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(T, S)").in_float64(),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)").with_gaps(),
-    attending(B=2, T=3, S=5, d_model=8, H=2, training=True),
+    attending(B=2, T=5, d_model=8, H=2, training=True),
     # NaN easily flows back from a query that may attend to nothing
     attending(
         B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)", hidden=(0, 0, 2)
@@ -375,22 +499,42 @@ class InSteps(attention.MultiHeadAttention):
     """The reference step by step, so that a mistake can take one of them otherwise."""
 
     def forward(self, query, key, value, mask=None):
-        query, key, value = map(self.split, self.project(query, key, value))
-        scores = query @ key.transpose(-2, -1) / self.divisor(query)
-        weights = self.weigh(scores, mask)
-        return self.result(self.mix(self.merge(weights @ value)), weights)
+        query, key, value = map(self.split, self.project(*self.asked(query, key, value)))
+        scores = self.scaled(self.compared(query, key), query)
+        weights = self.weigh(scores, self.prepared(mask))
+        output = self.mix(self.merge(self.collected(weights, value)))
+        return self.result(output, weights)
+
+    def asked(self, query, key, value):
+        return query, key, value
+
+    def maps(self):
+        return self.w_q, self.w_k, self.w_v
 
     def project(self, query, key, value):
-        return self.w_q(query), self.w_k(key), self.w_v(value)
+        w_q, w_k, w_v = self.maps()
+        return w_q(query), w_k(key), w_v(value)
 
     def split(self, x):
         return attention.split_heads(x, self.num_heads)
 
+    def compared(self, query, key):
+        return query @ key.mT
+
+    def scaled(self, scores, query):
+        return scores / self.divisor(query)
+
     def divisor(self, query):
         return math.sqrt(query.shape[-1])
 
+    def prepared(self, mask):
+        return mask
+
     def weigh(self, scores, mask):
         return attention.masked_softmax(scores, mask)
+
+    def collected(self, weights, value):
+        return weights @ value
 
     def merge(self, context):
         return attention.merge_heads(context)
@@ -402,34 +546,24 @@ class InSteps(attention.MultiHeadAttention):
         return output, weights
 
 
-def taking(step: Callable[..., Any]) -> Callable[[Callable[..., Any]], type]:
-    """Make a module of a function: it takes this step as the function does, and others rightly."""
-
-    def make(function: Callable[..., Any]) -> type:
-        changed = {step.__name__: function, "__doc__": function.__doc__}
-        return type(function.__name__, (InSteps,), changed)
-
-    return make
-
-
-@multi_head.mistake("scaled by √d_model")
-@taking(InSteps.divisor)
+@multi_head.mistake("scaled by √d_model", costs=(2, 3))
+@taking(InSteps, InSteps.divisor)
 def root_of_model_width(self, query):
     """Your numbers match scores divided by √d_model. How many products does one score add up, now
     that each head sees only its share of the width?"""
     return math.sqrt(self.w_q.in_features)
 
 
-@multi_head.mistake("not scaled")
-@taking(InSteps.divisor)
+@multi_head.mistake("not scaled", costs=(2, 3))
+@taking(InSteps, InSteps.divisor)
 def unscaled(self, query):
     """Your numbers match plain dot products. Before the softmax, each score is divided by the root
     of a width (lecture 3). Which width do two vectors have within a head?"""
     return 1.0
 
 
-@multi_head.mistake("divided by d_k")
-@taking(InSteps.divisor)
+@multi_head.mistake("divided by d_k", costs=(2, 3))
+@taking(InSteps, InSteps.divisor)
 def divided_by_head_width(self, query):
     """Your numbers match scores divided by d_k. It is the root of d_k: the standard deviation of a
     sum of d_k products grows with √d_k."""
@@ -438,65 +572,73 @@ def divided_by_head_width(self, query):
 
 for axis in (2, 1):
 
-    @multi_head.mistake("scaled by the root of another axis")
-    @taking(InSteps.divisor)
+    @multi_head.mistake("scaled by the root of another axis", costs=(2, 3))
+    @taking(InSteps, InSteps.divisor)
     def root_of_another_axis(self, query, axis=axis):
         """Your numbers match scores divided by the root of the query's length or of the number of
         heads. It is the root of a head's width. Which axis of (B, H, T, d_k) is that?"""
         return math.sqrt(query.shape[axis])
 
 
-@multi_head.mistake("reshape without transpose, on the way in", RESHAPED_IN)
-class SplitByReshapeAlone(InSteps):
+@multi_head.mistake("scaled by the root of another axis", costs=(2, 3))
+@taking(InSteps, InSteps.scaled)
+def root_of_the_number_of_keys(self, scores, query):
+    """Your numbers match scores divided by the root of the number of keys. It is the root of a
+    head's width, which is the number of products that one score adds up."""
+    return scores / math.sqrt(scores.shape[-1])
+
+
+@multi_head.mistake("reshape without transpose, on the way in", RESHAPED_IN, costs=(1, 2))
+class ReshapedIn(InSteps):
     def split(self, x):
-        return split_by_reshape_alone(x, self.num_heads)
+        return SplitByReshapeAlone().answer(x, self.num_heads)
 
 
-@multi_head.mistake("reshape without transpose, on the way out", RESHAPED_OUT)
-class MergedByReshapeAlone(InSteps):
+@multi_head.mistake("reshape without transpose, on the way out", RESHAPED_OUT, costs=(2, 3))
+class ReshapedOut(InSteps):
     def merge(self, context):
-        return merge_by_reshape_alone(context)
+        return merge_by_reshape_alone().answer(context)
 
 
-@multi_head.mistake("reshape without transpose, both ways")
-class ReshapedBothWays(SplitByReshapeAlone, MergedByReshapeAlone):
+@multi_head.mistake("reshape without transpose, both ways", costs=(1, 2))
+class ReshapedBothWays(ReshapedIn, ReshapedOut):
     """All shapes fit, but a reshape leaves the numbers in their order, so your heads hold whole
     words instead of a share of every word, and words in different heads never meet. On the way in
     and on the way out, two axes have to change places as well."""
 
 
-@multi_head.mistake("heads hold every H-th feature", INTERLEAVED)
+@multi_head.mistake("heads hold every H-th feature", INTERLEAVED, costs=(1, 2))
 class Interleaved(InSteps):
     def split(self, x):
-        return split_interleaved(x, self.num_heads)
+        return split_interleaved().answer(x, self.num_heads)
 
     def merge(self, context):
-        return merge_interleaved(context)
+        return merge_interleaved().answer(context)
 
 
-@multi_head.mistake("heads attend to heads")
+@multi_head.mistake("heads attend to heads", costs=(1, 3))
 class HeadsMeetHeads(InSteps):
     """At each word, your heads attend to each other, with weights (B, T, H, H). Words should attend
     to words, in every head by itself: the last two axes must be words and features when you
     multiply."""
 
     def split(self, x):
-        return split_without_transpose(x, self.num_heads)
+        return split_without_transpose().answer(x, self.num_heads)
 
     def merge(self, context):
         return context.flatten(start_dim=2)
 
 
-@multi_head.mistake("no output projection")
-@taking(InSteps.mix)
+@multi_head.mistake("no output projection", costs=(2, 3))
+@taking(InSteps, InSteps.mix)
 def no_output_projection(self, merged):
     """Your output is that of the heads side by side. The last step is missing, the one that lets
     the heads meet: w_o."""
     return merged
 
 
-@multi_head.mistake("one head's weights for all")
-@taking(InSteps.weigh)
+@multi_head.mistake("one head's weights for all", costs=(1, 2))
+@taking(InSteps, InSteps.weigh)
 def first_head_for_all(self, scores, mask):
     """Every head uses the weights of head 0. Each head has queries and keys of its own, so it has
     weights of its own."""
@@ -520,7 +662,7 @@ OVER_BATCH = (
 def softmax_over(dim: int, bounded: bool = False) -> type:
     """Softmax over another axis; hidden scores are minus infinity, or a large negative number."""
 
-    @taking(InSteps.weigh)
+    @taking(InSteps, InSteps.weigh)
     def over_another_axis(self, scores, mask):
         if mask is None:
             return scores.softmax(dim)
@@ -532,52 +674,149 @@ def softmax_over(dim: int, bounded: bool = False) -> type:
 
 
 for bounded in (False, True):
-    multi_head.mistake("softmax over the heads", OVER_HEADS)(softmax_over(1, bounded))
-    multi_head.mistake("softmax over the queries", OVER_QUERIES)(softmax_over(2, bounded))
-multi_head.mistake("softmax over the batch", OVER_BATCH)(softmax_over(0))
+    multi_head.mistake("softmax over the heads", OVER_HEADS, costs=(1, 2))(softmax_over(1, bounded))
+    multi_head.mistake("softmax over the queries", OVER_QUERIES, costs=(1, 2))(
+        softmax_over(2, bounded)
+    )
+multi_head.mistake("softmax over the batch", OVER_BATCH, costs=(1, 2))(softmax_over(0))
 
 
-@multi_head.mistake("arguments in the order value, key, query")
-@taking(InSteps.forward)
-def arguments_in_reverse(self, value, key, query, mask=None):
+@multi_head.mistake("arguments in the order value, key, query", costs=(3, 7))
+@taking(InSteps, InSteps.asked)
+def arguments_in_reverse(self, value, key, query):
     """Your `forward` takes value, key, query. Self-attention cannot tell, since all three are the
     same there; cross-attention can. The order is query, key, value, mask."""
-    return InSteps.forward(self, query, key, value, mask)
+    return query, key, value
 
 
 @multi_head.mistake("T = S assumed")
-@taking(InSteps.forward)
-def lengths_assumed_equal(self, query, key, value, mask=None):
+@taking(InSteps, InSteps.asked)
+def lengths_assumed_equal(self, query, key, value):
     """All is well while there are as many keys as queries, and it stops where there are not. Do you
     take the length of the keys from the query? Key and value have a length of their own, S."""
-    key, value = key.reshape(query.shape), value.reshape(query.shape)
-    return InSteps.forward(self, query, key, value, mask)
+    return query, key.reshape(query.shape), value.reshape(query.shape)
 
 
-@multi_head.mistake("key used as value")
-@taking(InSteps.project)
+@multi_head.mistake("key used as value", costs=(3, 7))
+@taking(InSteps, InSteps.asked)
 def key_for_value(self, query, key, value):
     """Your values are made from the key: w_v gets the wrong argument. Does a test with key and
     value of different content pass?"""
-    return self.w_q(query), self.w_k(key), self.w_v(key)
+    return query, key, key
 
 
-@multi_head.mistake("query used as key and value")
-@taking(InSteps.project)
+@multi_head.mistake("query and key exchanged", costs=(3,))
+@taking(InSteps, InSteps.asked)
+def key_asks(self, query, key, value):
+    """The key asks and the query answers. Self-attention cannot tell, since both are the same there.
+    Which argument goes through w_q, and which through w_k?"""
+    return key, query, value
+
+
+@multi_head.mistake("query used as key and value", costs=(3, 7))
+@taking(InSteps, InSteps.asked)
 def query_for_all(self, query, key, value):
     """All three maps get the query, so your module attends to the queries themselves. Key and value
     may come from elsewhere."""
-    return self.w_q(query), self.w_k(query), self.w_v(query)
+    return query, query, query
 
 
-@multi_head.mistake("one map for query, key and value")
-@taking(InSteps.project)
-def one_map_for_all(self, query, key, value):
+@multi_head.mistake("one map for query, key and value", costs=(1, 2))
+@taking(InSteps, InSteps.maps)
+def one_map_for_all(self):
     """All three are projected by w_q. Which layer belongs to the key, which to the value?"""
-    return self.w_q(query), self.w_q(key), self.w_q(value)
+    return self.w_q, self.w_q, self.w_q
 
 
-@multi_head.mistake("one layer with four names")
+for order, exchanged in (
+    ((0, 2, 1), "w_k and w_v"), ((1, 0, 2), "w_q and w_k"), ((2, 1, 0), "w_q and w_v"),
+    ((1, 2, 0), "the three layers"), ((2, 0, 1), "the three layers"),
+):  # fmt: skip
+
+    @multi_head.mistake(
+        f"layers exchanged: {exchanged}",
+        f"Your numbers match a module in which {exchanged} have changed places. w_q belongs to the "
+        "query, w_k to the key, w_v to the value: where in `forward`, or under which name in "
+        "`__init__`, does one take the place of another?",
+        costs=(1, 2),
+    )
+    @taking(InSteps, InSteps.maps)
+    def layers_exchanged(self, order=order):
+        three = InSteps.maps(self)
+        return [three[i] for i in order]
+
+
+for last in range(3):
+
+    @multi_head.mistake("output layer used on the way in", costs=(2, 3))
+    @taking(InSteps, InSteps.maps)
+    def output_layer_on_the_way_in(self, last=last):
+        """w_o stands in the place of one of the first three layers. It mixes the merged heads, at
+        the end; query, key and value have layers of their own."""
+        three = list(InSteps.maps(self))
+        three[last] = self.w_o
+        return three
+
+
+@multi_head.mistake("scores of keys with queries", costs=(1, 3))
+@taking(InSteps, InSteps.compared)
+def keys_ask(self, query, key):
+    """Your keys ask and your queries answer: the scores are K Qᵀ, turned round. Rows of the scores
+    are queries, columns are keys: which of the two is transposed in the product?"""
+    return key @ query.mT
+
+
+@multi_head.mistake("scores multiplied instead of divided", costs=(2, 3))
+@taking(InSteps, InSteps.scaled)
+def multiplied(self, scores, query):
+    """Your scores are multiplied by √d_k. They are divided by it, so that they stay small however
+    wide a head is."""
+    return scores * math.sqrt(query.shape[-1])
+
+
+@multi_head.mistake("scaled twice", costs=(2, 3))
+@taking(InSteps, InSteps.scaled)
+def scaled_by_both_roots(self, scores, query):
+    """Your scores are divided by √d_k and by √d_model. Once is enough, by the root of the width in
+    which two vectors are compared."""
+    return scores / math.sqrt(query.shape[-1]) / math.sqrt(self.w_q.in_features)
+
+
+@multi_head.mistake("scaled after the softmax", costs=(1, 2))
+class ScaledAfterTheSoftmax(InSteps):
+    """Your weights are divided by √d_k after the softmax, so they no longer sum to one. It is the
+    scores that are divided, before."""
+
+    def scaled(self, scores, query):
+        self.root = math.sqrt(query.shape[-1])
+        return scores
+
+    def weigh(self, scores, mask):
+        return super().weigh(scores, mask) / self.root
+
+
+@multi_head.mistake("the query added to the output", costs=(2, 3))
+class WithAResidual(InSteps):
+    """Your output is that of attention plus the query. Such a sum is the matter of the layer around
+    it (assignment 8); here only w_o's result is asked."""
+
+    def asked(self, query, key, value):
+        self.query = query
+        return query, key, value
+
+    def mix(self, merged):
+        return super().mix(merged) + self.query
+
+
+@multi_head.mistake("merged features taken in turns", costs=(2, 3))
+@taking(InSteps, InSteps.merge)
+def merged_in_turns(self, context):
+    """Your merged rows hold feature 0 of every head, then feature 1 of every head. The heads stand
+    side by side: first all features of head 0, then all of head 1."""
+    return merge_interleaved().answer(context)
+
+
+@multi_head.mistake("one layer with four names", costs=(1, 2))
 class OneLayerForAll(InSteps):
     """w_q, w_k, w_v and w_o are the same layer under four names, so whatever one learns, all learn.
     Make a layer for each."""
@@ -587,11 +826,25 @@ class OneLayerForAll(InSteps):
         self.w_q = self.w_k = self.w_v = self.w_o
 
 
-@multi_head.mistake("values not projected")
-@taking(InSteps.project)
+@multi_head.mistake("values not projected", costs=(2, 3))
+@taking(InSteps, InSteps.project)
 def values_not_projected(self, query, key, value):
     """Query and key are projected, the value is not. What is w_v for?"""
     return self.w_q(query), self.w_k(key), value
+
+
+@multi_head.mistake("queries and keys not projected", costs=(1, 2))
+@taking(InSteps, InSteps.project)
+def only_values_projected(self, query, key, value):
+    """The value is projected, query and key are not. What are w_q and w_k for?"""
+    return query, key, self.w_v(value)
+
+
+@multi_head.mistake("nothing projected", costs=(1, 2))
+@taking(InSteps, InSteps.project)
+def nothing_projected(self, query, key, value):
+    """Query, key and value go into the heads as they come. What are w_q, w_k and w_v for?"""
+    return query, key, value
 
 
 @multi_head.mistake("layers without bias")
@@ -604,6 +857,15 @@ class WithoutBias(InSteps):
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
 
+@multi_head.mistake("w_o without bias")
+class WithoutOutputBias(InSteps):
+    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here w_o has none."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
+
+
 @multi_head.mistake("layers without bias, but for w_o")
 class WithoutInputBias(WithoutBias):
     """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here only w_o has one."""
@@ -613,43 +875,43 @@ class WithoutInputBias(WithoutBias):
         self.w_o = nn.Linear(d_model, d_model)
 
 
-@multi_head.mistake("output returned without the weights")
-@taking(InSteps.result)
+@multi_head.mistake("output returned without the weights", costs=(1, 3))
+@taking(InSteps, InSteps.result)
 def output_alone(self, output, weights):
     """The output is right, but it comes alone. Return the pair (output, weights)."""
     return output
 
 
-@multi_head.mistake("results in the wrong order")
-@taking(InSteps.result)
+@multi_head.mistake("results in the wrong order", costs=(1, 3))
+@taking(InSteps, InSteps.result)
 def weights_first(self, output, weights):
     """You return the weights first. The course returns (output, weights)."""
     return weights, output
 
 
-@multi_head.mistake("an axis of length 1 dropped", DROPPED)
-@taking(InSteps.result)
+@multi_head.mistake("an axis of length 1 dropped", DROPPED, costs=(2, 3))
+@taking(InSteps, InSteps.result)
 def without_an_axis_for_one_head(self, output, weights):
     return output, weights.squeeze(1)
 
 
 for axes in ((), (0,)):
 
-    @multi_head.mistake("an axis of length 1 dropped", DROPPED)
-    @taking(InSteps.result)
+    @multi_head.mistake("an axis of length 1 dropped", DROPPED, costs=(2, 3))
+    @taking(InSteps, InSteps.result)
     def squeezed(self, output, weights, axes=axes):
         return output.squeeze(*axes), weights.squeeze(*axes)
 
 
-@multi_head.mistake("weights averaged over the heads")
-@taking(InSteps.result)
+@multi_head.mistake("weights averaged over the heads", costs=(1, 3))
+@taking(InSteps, InSteps.result)
 def mean_of_weights(self, output, weights):
     """Your weights are the mean over the heads, (B, T, S), as `nn.MultiheadAttention` gives them by
     default. Return those of every head, (B, H, T, S)."""
     return output, weights.mean(dim=1)
 
 
-@multi_head.mistake("scores returned for weights")
+@multi_head.mistake("scores returned for weights", costs=(1, 3))
 class ScoresForWeights(InSteps):
     """The output is right, but what stands beside it are the scores before the softmax. Return the
     weights."""
@@ -662,8 +924,8 @@ class ScoresForWeights(InSteps):
         return output, self.scores
 
 
-@multi_head.mistake("no softmax")
-@taking(InSteps.weigh)
+@multi_head.mistake("no softmax", costs=(1, 2))
+@taking(InSteps, InSteps.weigh)
 def no_softmax(self, scores, mask):
     """Your heads weigh the values with the scores themselves. What makes weights of a row of
     scores?"""
@@ -671,23 +933,22 @@ def no_softmax(self, scores, mask):
 
 
 @multi_head.mistake("mask ignored")
-@taking(InSteps.weigh)
-def mask_ignored(self, scores, mask):
+@taking(InSteps, InSteps.prepared)
+def mask_ignored(self, mask):
     """Without a mask all is right; with one, the same comes out as without. Where does the mask
     enter?"""
-    return scores.softmax(dim=-1)
 
 
 @multi_head.mistake("mask inverted")
-@taking(InSteps.weigh)
-def mask_inverted(self, scores, mask):
+@taking(InSteps, InSteps.prepared)
+def mask_inverted(self, mask):
     """You hide what the mask allows. In this course True means: may attend.
     (`nn.MultiheadAttention` has it the other way round.)"""
-    return attention.masked_softmax(scores, None if mask is None else ~mask)
+    return None if mask is None else ~mask
 
 
 @multi_head.mistake("mask after the softmax")
-@taking(InSteps.weigh)
+@taking(InSteps, InSteps.weigh)
 def mask_after_softmax(self, scores, mask):
     """Hidden weights are zero, but the visible ones no longer sum to one: the softmax had already
     shared out attention among all keys. Hide the scores before the softmax."""
@@ -697,7 +958,7 @@ def mask_after_softmax(self, scores, mask):
 for low in (0.0, 1e-9):  # in place of -1e9
 
     @multi_head.mistake("hidden scores set to 0")
-    @taking(InSteps.weigh)
+    @taking(InSteps, InSteps.weigh)
     def zero_for_minus_infinity(self, scores, mask, low=low):
         """A hidden score became 0, or as good as 0 (1e-9 is not -1e9), and exp(0) = 1 is a weight
         like any other. Which score has the weight 0?"""
@@ -710,7 +971,7 @@ def exp_and_sum(scores: Tensor, mask: Tensor | None) -> Tensor:
 
 
 @multi_head.mistake("softmax that overflows")
-@taking(InSteps.weigh)
+@taking(InSteps, InSteps.weigh)
 def literal_softmax(self, scores, mask):
     """With small scores all is right; the exponential of a large one is infinite, and infinity
     divided by infinity is NaN. What may be subtracted from a row of scores without changing its
@@ -719,7 +980,7 @@ def literal_softmax(self, scores, mask):
 
 
 @multi_head.mistake("one maximum subtracted from all rows")
-@taking(InSteps.weigh)
+@taking(InSteps, InSteps.weigh)
 def one_maximum_for_all(self, scores, mask):
     """Your softmax subtracts the largest score of the whole tensor. In a row far below it, all
     exponentials become 0, and 0 divided by 0 is NaN. Each row has a largest score of its own."""
@@ -727,11 +988,72 @@ def one_maximum_for_all(self, scores, mask):
 
 
 @multi_head.mistake("one more axis for the mask")
-@taking(InSteps.weigh)
-def mask_with_one_more_axis(self, scores, mask):
+@taking(InSteps, InSteps.prepared)
+def mask_with_one_more_axis(self, mask):
     """You give the mask one more axis for the heads. It comes ready to broadcast to (B, H, T, S); a
     mask per sentence is already (B, 1, T, S)."""
-    return attention.masked_softmax(scores, None if mask is None else mask.unsqueeze(1))
+    return None if mask is None else mask.unsqueeze(1)
+
+
+@multi_head.mistake("a mask of three axes taken for one per sentence")
+@taking(InSteps, InSteps.prepared)
+def three_axes_per_sentence(self, mask):
+    """A mask of three axes gets one more, as if it were (B, T, S). Here three axes are (H, T, S), one
+    mask for each head: it is broadcast as it comes."""
+    return mask.unsqueeze(1) if mask is not None and mask.dim() == 3 else mask
+
+
+@multi_head.mistake("masks of four axes alone")
+@taking(InSteps, InSteps.prepared)
+def four_axes_alone(self, mask):
+    """You ask a mask for four axes, and it stops where there are fewer. A mask may have any shape
+    that broadcasts to (B, H, T, S), such as (T, S) or (S,): use it as it comes."""
+    if mask is not None and mask.dim() != 4:
+        raise ValueError("not enough values to unpack")
+    return mask
+
+
+@multi_head.mistake("the first sentence's mask for all")
+@taking(InSteps, InSteps.prepared)
+def mask_of_the_first_sentence(self, mask):
+    """Every sentence gets the mask of the first one. Axis 0 of a mask with four axes belongs to the
+    sentences: is there an index 0, or a slice that ends at 1?"""
+    return mask[:1] if mask is not None and mask.dim() == 4 else mask
+
+
+@multi_head.mistake("the first head's mask for all")
+@taking(InSteps, InSteps.prepared)
+def mask_of_the_first_head(self, mask):
+    """Every head gets the mask of the first one. A mask may be (B, H, T, S), with another pattern for
+    each head: use it as it comes."""
+    return mask[:, :1] if mask is not None and mask.dim() == 4 else mask
+
+
+@multi_head.mistake("NaN where nothing is visible")
+@taking(InSteps, InSteps.weigh)
+def nan_where_nothing_is_visible(self, scores, mask):
+    """Masks work, until a query may attend to nothing: all its scores are minus infinity, the softmax
+    divides 0 by 0, and NaN goes everywhere. What has to be done with hidden weights after the
+    softmax?"""
+    return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(dim=-1)
+
+
+@multi_head.mistake("hidden keys shared where nothing is visible")
+@taking(InSteps, InSteps.weigh)
+def shares_where_nothing_is_visible(self, scores, mask):
+    """Masks work, until a query may attend to nothing: all its scores are the same large negative
+    number, and the softmax gives each hidden key 1/S. What has to be done with hidden weights after
+    the softmax?"""
+    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
+
+
+@multi_head.mistake("causal although nobody asked", costs=(1, 2))
+@taking(InSteps, InSteps.weigh)
+def always_causal(self, scores, mask):
+    """Your words never see what comes after them, also where no mask asks for that. Which keys are
+    hidden is up to the mask alone; `None` hides nothing."""
+    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return attention.masked_softmax(scores, past if mask is None else mask & past)
 
 
 @multi_head.mistake("bare assert")

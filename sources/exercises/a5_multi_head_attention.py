@@ -132,6 +132,11 @@ def test_split_heads():
         f"the last head should hold the last two features of a word, {last.tolist()} for the last "
         f"one of all, got {heads[1, 2, 4].tolist()}"
     )
+    alone = split_heads(torch.ones(1, 1, 4), 1)
+    assert alone.shape == (1, 1, 1, 4), (
+        "one sentence, one word, one head: expected shape (1, 1, 1, 4), got "
+        f"{tuple(alone.shape)}. An axis of length 1 stays."
+    )
 
 
 test_split_heads()
@@ -336,6 +341,8 @@ def identity_attention(d_model, num_heads):
         assert layer.bias is not None, f"{name} should have a bias, as nn.Linear makes it"
         nn.init.eye_(layer.weight)
         nn.init.zeros_(layer.bias)
+    layers = {id(getattr(module, name)) for name in ("w_q", "w_k", "w_v", "w_o")}
+    assert len(layers) == 4, f"expected four layers, but these are {len(layers)} under four names"
     return module
 
 
@@ -369,12 +376,49 @@ def test_scale():
     module = identity_attention(8, 2)
     word = torch.zeros(1, 2, 8)
     word[0, 0, 1] = 2.0  # word 0 is (0, 2, 0, …), word 1 is zero
-    _, weights = module(word, word, word)
+    output, weights = module(word, word, word)
     share = weights[0, 0, 0, 0].item()  # head 0, from word 0 to itself
     assert abs(share - 0.881) < 1e-2, (
         "two heads of width 4; head 0 holds features 0 to 3, so there word 0 scores 2 · 2 = 4 with "
         f"itself, divided by 2 before the softmax: expected the weight 0.881, got {share:.3f}. "
         "By which root do you divide, and which features belong to head 0?"
+    )
+    row = [round(value, 3) for value in output[0, 0].tolist()]
+    expected = [0.0, 1.762, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]  # feature 1 is 0.881 · 2
+    assert torch.allclose(output[0, 0], torch.tensor(expected), atol=1e-2), (
+        f"for word 0, expected the output {expected}, got {row}. Do the merged rows hold all features "
+        "of head 0, then all of head 1?"
+    )
+
+
+def test_which_layer_is_whose():
+    query, key = torch.tensor([[[1.0, 0.0]]]), torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
+    value = torch.tensor([[[10.0, 20.0], [30.0, 40.0]]])
+    moving = torch.tensor([[0.0, 1.0], [0.0, 0.0]])  # puts feature 1 into place 0, and 0 into 1
+    expected = {  # the weights of the two keys, and the output
+        "w_q": [0.5, 0.5, 20.0, 30.0],
+        "w_k": [0.33, 0.67, 23.395, 33.395],
+        "w_v": [0.67, 0.33, 26.605, 0.0],
+        "w_o": [0.67, 0.33, 26.605, 0.0],
+    }
+    for name, right in expected.items():
+        module = identity_attention(2, 1)
+        with torch.no_grad():
+            getattr(module, name).weight.copy_(moving)
+        output, weights = module(query, key, value)
+        found = [*weights.flatten().tolist(), *output.flatten().tolist()]
+        assert torch.allclose(torch.tensor(found), torch.tensor(right), atol=1e-2), (
+            f"with {name} another map than the identity, expected weights and output {right}, got "
+            f"{[round(number, 3) for number in found]}. What does {name} belong to: query, key, "
+            "value or the merged heads?"
+        )
+
+
+def test_one_of_each():
+    output, weights = identity_attention(4, 1)(*[torch.ones(1, 1, 4)] * 3)
+    assert output.shape == (1, 1, 4) and weights.shape == (1, 1, 1, 1), (
+        "one sentence, one word, one head: expected (1, 1, 4) and (1, 1, 1, 1), got "
+        f"{tuple(output.shape)} and {tuple(weights.shape)}. An axis of length 1 stays."
     )
 
 
@@ -421,6 +465,17 @@ def test_shapes_and_masks():
         f"{moved.tolist()}. If earlier ones change, are words and heads mixed up in a reshape?"
     )
 
+    for shape in ((2, 1, 4, 7), (2, 3, 4, 7), (3, 1, 7), (7,)):
+        mask = torch.rand(shape) < 0.5
+        mask[..., 0] = True
+        mask[..., 1] = False
+        weights = module(query, key, value, mask)[1]
+        shows = mask.expand(2, 3, 4, 7)
+        assert torch.equal(weights > 0, shows), (
+            f"a mask {shape} broadcasts to (B, H, T, S) = (2, 3, 4, 7), but other weights than its "
+            "hidden ones are 0. Is it used as it comes, for every sentence and every head?"
+        )
+
     nothing = torch.zeros(4, 7, dtype=torch.bool)
     output, weights = module(query, key, value, nothing)
     assert (weights == 0).all(), (
@@ -462,6 +517,8 @@ def test_refuses_widths_that_do_not_split():
 
 test_multi_head_attention()
 test_scale()
+test_which_layer_is_whose()
+test_one_of_each()
 test_shapes_and_masks()
 test_every_layer_counts()
 test_refuses_widths_that_do_not_split()
