@@ -196,44 +196,76 @@ def shows_the_table(expected: tuple, got: Any) -> str | None:
         return "the limits of the axes cut cells off: every cell should be seen"
     if not picture.crisp:
         return "cells are blurred into each other: leave out the interpolation or the shading"
+    if not picture.fills:
+        return (
+            "the cells fill only a small part of the axes: do the limits belong to this `length` and "
+            "this `d_model`?"
+        )
+    if not picture.colours_differ:
+        return (
+            "numbers that differ have the same colour. From which number to which do your colours "
+            "run (`vmin`, `vmax`), and the table?"
+        )
+    if not picture.seen:
+        return (
+            "once drawn, not every cell can be seen in its colour: is something on top of it, is it "
+            "transparent, or is the picture tiny or outside the figure?"
+        )
     return None
 
 
-def _of_this_table(judge: Callable[[Picture], str | None]) -> Callable[[tuple, Any], str | None]:
-    """First asks for the right numbers; in which order they stand is another step's matter."""
+def _of_encodings(judge: Callable[[Picture], str | None]) -> Callable[[tuple, Any], str | None]:
+    """First asks for encodings; in which order they stand, and how many, is another step's matter."""
 
     def judge_a_picture(expected: tuple, got: Any) -> str | None:
         wanted, picture = Picture(*expected).values, as_picture(got)
         if picture is None:
             return NO_CELLS
-        same_size = picture.values.numel() == wanted.numel()
-        one, other = wanted.flatten().sort().values, picture.values.flatten().sort().values
-        if same_size and values_agree(one, other) is None:
+        if any(_same_numbers(one, picture.values) for one in (wanted, _as_large(picture.values))):
             return judge(picture)
         return (
             "the cells do not show the encodings that were asked for: expected "
             f"{in_words(wanted)}, the picture has {in_words(picture.values)}"
-            + (" with other numbers" if same_size else "")
+            + (" with other numbers" if picture.values.numel() == wanted.numel() else "")
         )
 
     return judge_a_picture
 
 
-@_of_this_table
+def _as_large(values: Tensor) -> Tensor:
+    """The encodings that a picture with so many cells would show."""
+    return positional.positional_encoding(*values.shape)
+
+
+def _same_numbers(one: Tensor, other: Tensor) -> bool:
+    """Whether two tables hold the same numbers, in whatever order."""
+    if one.numel() != other.numel():
+        return False
+    return values_agree(one.flatten().sort().values, other.flatten().sort().values) is None
+
+
+@_of_encodings
 def can_be_read(picture: Picture) -> str | None:
-    """Position 0 on top, labels, a colour bar."""
+    """Position 0 on top, labels, a colour bar.
+
+    In a picture that was turned, or whose numbers run backwards, no side is the right top: that is
+    one mistake, which another step charges.
+    """
     lacks = []
-    if not picture.zero_on_top:
+    as_asked = values_agree(_as_large(picture.values), picture.values) is None
+    if not picture.zero_on_top and as_asked:
         lacks.append("the y axis runs upwards, so position 0 is not on top")
     bare = " and ".join(axis for axis in "xy" if not getattr(picture, f"{axis}_labelled"))
     if bare:
         lacks.append(f"no label can be seen on {bare}")
     if not picture.colour_bar:
         lacks.append("there is no colour bar, so nobody knows which colour is which number")
+    elif not picture.bar_fits:
+        lacks.append("the colour bar shows other colours than the cells have for the same numbers")
     return "; ".join(lacks) or None
 
 
-@_of_this_table
+@_of_encodings
 def is_a_good_guest(picture: Picture) -> str | None:
     """Draws on the Axes given, returns it, opens nothing else and shows nothing."""
     if not picture.on_given_axes:

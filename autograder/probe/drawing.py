@@ -1,8 +1,9 @@
 """Let a function draw a table of numbers, and report as plain data what there is to see.
 
-Nothing is rendered and nothing is judged: numbers are read off the cells, with the place at
-which the axes show them. Values can so be compared however the cells were drawn (`imshow`,
-`matshow`, `pcolormesh`, `pcolor`, seaborn's `heatmap`).
+Nothing is judged: numbers are read off the cells, with the place at which the axes show them.
+Values can so be compared however the cells were drawn (`imshow`, `matshow`, `pcolormesh`, `pcolor`,
+seaborn's `heatmap`). Of those that are asked for, one is also rendered, to look whether its cells
+are there to see.
 """
 
 from __future__ import annotations
@@ -18,12 +19,21 @@ import torch
 from matplotlib import get_backend, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PolyQuadMesh, QuadMesh
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage, NonUniformImage, PcolorImage
 
 # how images show one cell as one patch; all others blur cells into each other
 CRISP = {"none", "nearest", "auto", "antialiased"}
+
+# cells of a picture that is rendered: in larger ones a cell may be under a pixel wide, and most of
+# those asked for are smaller, since rendering takes time
+RENDERED = range(64, 129)
+SMALLEST_CELL = 2.0  # pixels that a cell is wide and high, to be seen
+SMALLEST_SHARE = 0.4  # of the limits of an axis that the cells take up
+SAME_COLOUR = 0.08  # two channels this close, of 1, are the same
 
 
 class Picture(NamedTuple):
@@ -35,9 +45,14 @@ class Picture(NamedTuple):
         counted_from_zero: row y stands at y or between y and y + 1, and columns likewise.
         complete: the limits of the axes cut off no more than half of any cell.
         crisp: each cell is a patch of one colour, not blurred into its neighbours.
+        fills: the cells take up a good part of what the axes show.
+        seen: once rendered, each cell is there in its colour, and large enough; True if the picture
+            is not rendered.
+        colours_differ: numbers from one end to the other have colours of their own.
         zero_on_top: the y axis runs downwards.
         x_labelled, y_labelled: the axis has a label that can be seen.
         colour_bar: the figure has one.
+        bar_fits: it shows the colours that the cells have.
         on_given_axes: the cells are on the Axes that the function was given; if it was given none,
             they are not in a figure that was open before.
         axes_returned: what came back is an Axes.
@@ -50,10 +65,14 @@ class Picture(NamedTuple):
     counted_from_zero: bool
     complete: bool
     crisp: bool
+    fills: bool
+    seen: bool
+    colours_differ: bool
     zero_on_top: bool
     x_labelled: bool
     y_labelled: bool
     colour_bar: bool
+    bar_fits: bool
     on_given_axes: bool
     axes_returned: bool
     right_axes_returned: bool
@@ -119,15 +138,22 @@ def _look(returned: Any, given: Axes | None, others: Figure | None, shown: bool)
     open_figures = [plt.figure(number) for number in plt.get_fignums()]
     opened = [figure for figure in open_figures if figure is not others]
     values, counted_from_zero = _as_table(cells)
+    bars = _colour_bars(home, cells)
+    # labels on the Axes given count, too: that the cells are elsewhere is one mistake, not two
+    likely = [one for one in (ax, given) if one is not None]
     return Picture(
         values=torch.from_numpy(values.astype(np.float32)),
         counted_from_zero=counted_from_zero,
         complete=_is_complete(ax, cells),
         crisp=cells is not None and cells.crisp,
+        fills=_fills(ax, cells),
+        seen=_can_be_seen(ax, cells),
+        colours_differ=_colours_differ(cells),
         zero_on_top=ax is not None and bool(ax.yaxis_inverted()),
-        x_labelled=ax is not None and _is_labelled(ax, ax.xaxis),
-        y_labelled=ax is not None and _is_labelled(ax, ax.yaxis),
-        colour_bar=_has_colour_bar(home, cells),
+        x_labelled=any(_is_labelled(one, one.xaxis) for one in likely),
+        y_labelled=any(_is_labelled(one, one.yaxis) for one in likely),
+        colour_bar=bool(bars),
+        bar_fits=any(_same_colours(cells, bar) for bar in bars),
         on_given_axes=ax is not None and (ax is given if given else home is not others),
         axes_returned=isinstance(returned, Axes),
         right_axes_returned=isinstance(returned, Axes) and returned is (given or ax),
@@ -213,9 +239,9 @@ def _as_table(cells: Cells | None) -> tuple[np.ndarray, bool]:
         return nothing
     table = np.full((len(ys), len(xs)), np.nan)
     table[rows, columns] = cells.numbers.ravel()
-    # a centre at 3 or at 3.5 says 3
+    # a centre at 3 or at 3.5 says 3, and so does a cell that has 3 within its edges
     offsets = np.concatenate([xs - np.arange(len(xs)), ys - np.arange(len(ys))])
-    return table, bool(((offsets > -0.05) & (offsets < 0.55)).all())
+    return table, bool(((offsets > -0.4999) & (offsets < 0.55)).all())
 
 
 def _is_complete(ax: Axes | None, cells: Cells | None) -> bool:
@@ -230,16 +256,87 @@ def _is_complete(ax: Axes | None, cells: Cells | None) -> bool:
     return True
 
 
+def _fills(ax: Axes | None, cells: Cells | None) -> bool:
+    """Whether the cells take up a good part of both axes."""
+    if ax is None or cells is None:
+        return False
+    shown = [abs(end - start) for start, end in (ax.get_xlim(), ax.get_ylim())]
+    return bool((np.ptp(cells.corners, axis=0) >= SMALLEST_SHARE * np.array(shown)).all())
+
+
+def _can_be_seen(ax: Axes | None, cells: Cells | None) -> bool:
+    """Whether every cell is found in its colour, if this is a picture to be rendered."""
+    figure = _figure_of(ax)
+    if ax is None or cells is None or figure is None:
+        return False
+    if cells.numbers.size not in RENDERED:
+        return True
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())[..., :3] / 255.0
+    corners = ax.transData.transform(cells.corners)
+    size = np.ptp(corners, axis=0) / np.array(cells.numbers.shape[::-1])
+    if not (size >= SMALLEST_CELL).all():
+        return False
+    # a few points of each cell, since a line or a number may be written on it
+    steps = [(x, y) for x in (-0.3, 0.0, 0.3) for y in (-0.3, 0.0, 0.3)]
+    places = ax.transData.transform(cells.centres.reshape(-1, 2))
+    wanted = _colours(cells, cells.numbers.ravel())
+    found = np.zeros(len(places), dtype=bool)
+    for step in steps:
+        columns, rows = np.round(places + size * step - 0.5).astype(int).T
+        rows = len(pixels) - 1 - rows
+        inside = (rows >= 0) & (rows < len(pixels)) & (columns >= 0) & (columns < pixels.shape[1])
+        colour = pixels[np.where(inside, rows, 0), np.where(inside, columns, 0)]
+        found |= inside & (np.abs(colour - wanted) < SAME_COLOUR).all(axis=1)
+    return bool(found.all())
+
+
+def _colours(cells: Cells, numbers: np.ndarray) -> np.ndarray:
+    """The colours (n, 3) of numbers (n,), as they look on the background of their Axes."""
+    rgba = np.asarray(cells.artist.to_rgba(numbers, norm=True))
+    alpha = cells.artist.get_alpha()
+    share = rgba[:, 3:] * (alpha if isinstance(alpha, int | float) else 1.0)
+    behind = np.array(to_rgb(cells.artist.axes.get_facecolor()))
+    return share * rgba[:, :3] + (1 - share) * behind
+
+
+def _colours_differ(cells: Cells | None) -> bool:
+    """Whether colours change from the least number to the greatest, and go on to both ends."""
+    if cells is None or not np.isfinite(cells.numbers).all():
+        return False
+    least, greatest = float(cells.numbers.min()), float(cells.numbers.max())
+    if least == greatest:
+        return True
+    along = _colours(cells, np.linspace(least, greatest, 6))
+    apart = np.abs(np.diff(along, axis=0)).max(axis=1)
+    low, high = cells.artist.get_clim()
+    room = 0.02 * (greatest - least)
+    covered = low is None or high is None or (low - room <= least and greatest <= high + room)
+    return bool((apart > SAME_COLOUR / 4).all() and covered)
+
+
+def _same_colours(cells: Cells | None, bar: Any) -> bool:
+    """Whether a colour bar tells the colours of the cells."""
+    if cells is None or not np.isfinite(cells.numbers).all():
+        return False
+    along = np.linspace(cells.numbers.min(), cells.numbers.max(), 6)
+    told = np.asarray(bar.mappable.to_rgba(along))[:, :3]
+    shown = np.asarray(cells.artist.to_rgba(along))[:, :3]
+    return bool((np.abs(told - shown) < 3 * SAME_COLOUR).all())
+
+
 def _is_labelled(ax: Axes, axis: Any) -> bool:
     visible = ax.axison and axis.get_visible() and axis.label.get_visible()
-    return bool(visible and axis.label.get_text().strip())
+    return bool(visible and axis.label.get_text().strip() and axis.label.get_alpha() != 0)
 
 
-def _has_colour_bar(home: Figure | None, cells: Cells | None) -> bool:
+def _colour_bars(home: Figure | None, cells: Cells | None) -> list[Any]:
+    """The colour bars of a figure."""
     if home is None or cells is None:
-        return False
+        return []
     bars = [cells.artist.colorbar, *(getattr(ax, "_colorbar", None) for ax in home.axes)]
-    return any(bar is not None and _figure_of(bar.ax) is home for bar in bars)
+    return [bar for bar in bars if bar is not None and _figure_of(bar.ax) is home]
 
 
 def _figure_of(ax: Axes | None) -> Figure | None:
