@@ -1,0 +1,166 @@
+"""The page that a student reads, from a graded notebook and what the gradebook holds."""
+
+import re
+
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
+
+from autograder.notebook.feedback import (
+    Mark,
+    Plan,
+    feedback_page,
+    page_that_could_not_be_run,
+    plan_of,
+)
+from autograder.notebook.formulas import with_formulas
+from autograder.notebook.sanitize import clean
+from autograder.verdict.decide import STOPPED, PartVerdict, StepVerdict
+from autograder.verdict.report import as_bundle
+
+LARGEST = 500_000  # bytes of a page
+RIGHT = StepVerdict("it doubles", 1.0, 1.0)
+WRONG = StepVerdict("it halves", 0.0, 1.0, "a case", "row [0] should be [1] and is [2]")
+
+
+def marked(cell, name, **marks):
+    cell.metadata["nbgrader"] = NotebookNode(grade_id=name, **marks)
+    return cell
+
+
+def assignment(answer="def double(x):\n    return 2 * x", essay="Because $x^2 > 0$.", more=()):
+    """A notebook with a part, some cells of a student's own, and a question in words."""
+    return new_notebook(
+        cells=[
+            new_markdown_cell(
+                "# Assignment 0: doubles\n\nRead [lecture 1](../../lectures/1.ipynb)."
+            ),
+            new_markdown_cell("## 1. Twice as much\n\nWrite `double`."),
+            marked(new_code_cell(answer), "double", solution=True),
+            *more,
+            marked(new_code_cell("assert True"), "test_double", grade=True, points=0, locked=True),
+            marked(new_code_cell("# 2 points"), "check_double", grade=True, points=2, locked=True),
+            new_markdown_cell("## 2. Why\n\nWhy is it so?"),
+            marked(new_markdown_cell(essay), "why", grade=True, points=3, solution=True),
+        ]
+    )
+
+
+def shown(notebook, *steps, marks=None, **others):
+    """The page on a notebook whose part was decided like this."""
+    verdict = PartVerdict(
+        "double", "double(x)", steps, reads=("lecture 1", "l1.ipynb"), **others.pop("verdict", {})
+    )
+    output = new_output("display_data", as_bundle(verdict))
+    graded = NotebookNode(notebook)
+    next(c for c in graded.cells if "check_double" in str(c.metadata)).outputs = [output]
+    marks = marks or {"check_double": Mark(verdict.earned, 2.0), "why": Mark(0.0, 3.0, waits=True)}
+    return feedback_page(plan_of(assignment("x", "y")), graded, marks, **others)
+
+
+def words(page):
+    text = re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL)
+    return " ".join(re.sub(r"<[^>]+>", " ", text).split())
+
+
+def test_the_plan_is_the_assignments_own_text():
+    plan = plan_of(assignment())
+    assert plan.title == "Assignment 0: doubles"
+    assert [(task.number, task.title, task.of) for task in plan.tasks] == [
+        ("1", "Twice as much", 2.0), ("2", "Why", 3.0),
+    ]  # fmt: skip
+    assert [task.in_words for task in plan.tasks] == [False, True]
+
+
+def test_first_stands_what_counts_and_what_to_do():
+    text = words(shown(assignment(), RIGHT, WRONG))
+    assert text.index("1 of 5 points") < text.index("3 of the 5 are still to come")
+    assert "Next: begin with part 1, Twice as much . Read again: lecture 1." in text
+    assert text.index("Next:") < text.index("it doubles") < text.index("def double")
+    assert "on a case: row [0] should be [1] and is [2]" in text
+
+
+def test_a_person_comes_before_the_parts():
+    marks = {
+        "check_double": Mark(1.5, 2.0, by_hand=True, found=1.0),
+        "why": Mark(2.5, 3.0, by_hand=True),
+    }
+    page = shown(
+        assignment(), RIGHT, WRONG, marks=marks, comments={"why": "**Well** said: $x^2$ <script>"}
+    )
+    text = words(page)
+    assert "4 of 5 points" in text and "still to come" not in text
+    assert text.index("From your instructor") < text.index("it doubles")
+    assert "<strong>Well</strong>" in page and "<math" in page and "<script" not in page
+    assert "1.5 of 2 points" in text and "(the checks alone: 1)" in text
+
+
+def test_lateness_and_its_price_are_told():
+    marks = {"check_double": Mark(2.0, 2.0), "why": Mark(3.0, 3.0, by_hand=True)}
+    text = words(shown(assignment(), RIGHT, RIGHT, marks=marks, penalty=1.5))
+    assert "3.5 of 5 points It came in late: 1.5 points taken off , of 5" in text
+    assert "There is nothing to mend: every part is right." in text
+
+
+def test_a_notebook_that_did_not_end_says_so_once():
+    remark = "The notebook's process ended in the cell `double`."
+    text = words(shown(assignment(), WRONG, WRONG, verdict={"remark": remark, "obstacle": STOPPED}))
+    assert text.count("process ended in the cell") == 1
+    assert text.index("Your notebook did not come to its end.") < text.index("Not decided")
+
+
+def test_what_a_student_wrote_does_nothing():
+    acts = (
+        "<script>alert(1)</script><img src=x onerror=alert(2)><a href='javascript:alert(3)'>x</a>"
+    )
+    own = new_code_cell(f"print({acts!r})")
+    own.outputs = [
+        new_output("stream", name="stdout", text=acts),
+        new_output("display_data", {"text/html": acts + "<style>*{}</style>"}),
+        new_output("display_data", {"image/png": '"><script>alert(4)</script>'}),
+        new_output("error", ename=acts, evalue=acts, traceback=[acts]),
+    ]
+    essay = acts + r" $\href{javascript:alert(5)}{x}$ $\text{<img src=x onerror=alert(6)>}$"
+    page = shown(assignment(f"# {acts}", essay, [own, new_markdown_cell(acts)]), RIGHT, WRONG)
+    for tag in re.findall(r"<(?!/)[^>]*>", page.split("</style>")[1]):
+        assert re.match(r"<[a-z]\w*", tag), tag
+        assert not re.search(r"<script|onerror|javascript:|<style", tag), tag
+    assert 'src="data:image/png;base64,scriptalert4/script"' in page
+
+
+def test_formulas_are_set_and_what_is_none_stays_as_it_was():
+    html = clean(r"<p>$\sqrt{d_k}$, 5$ or 6$, $\frac{$ and <code>$x$</code></p>")
+    found = with_formulas(html)
+    assert found.count("<math") == 1 and "<msqrt>" in found
+    assert "5$ or 6$" in found and r"$\frac{$" in found and "<code>$x$</code>" in found
+
+
+@pytest.mark.parametrize("way", ["code", "text", "prints", "tables", "pictures", "marks"])
+def test_a_page_stays_small_whatever_was_written(way):
+    own = new_code_cell("show()")
+    answer, essay = "def double(x): ...", "Short."
+    if way == "code":
+        answer = "x = [1, 2, 3]  # long\n" * 40_000
+    elif way == "text":
+        essay = "word " * 200_000
+    elif way == "marks":
+        essay = "*_`<&$" * 100_000
+    elif way == "prints":
+        own.outputs = [new_output("stream", name="stdout", text="<&>" * 900_000)]
+    elif way == "tables":
+        table = {"text/html": f"<table>{'<tr><td>1</td></tr>' * 4000}</table>"}
+        own.outputs = [new_output("display_data", table)] * 30
+    else:
+        own.outputs = [new_output("display_data", {"image/png": "A" * 120_000})] * 30
+    page = shown(assignment(answer, essay, [own]), RIGHT, WRONG)
+    assert len(page.encode()) < LARGEST
+    assert way == "pictures" or "too long for this page" in words(page)
+
+
+def test_whoever_sent_no_notebook_is_told_what_to_do():
+    plan = Plan("Assignment 0: doubles", plan_of(assignment()).tasks)
+    reason = "not a notebook: the file is not JSON. Ask for it again"
+    text = words(page_that_could_not_be_run(plan, reason))
+    assert "Assignment 0: doubles" in text and "0 of 5 points so far" in text
+    assert "Nothing is lost" in text and "python -m autograder check" in text
+    assert "Not a notebook: the file is not JSON." in text and "Ask for it" not in text
