@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from autograder.probe.experiments import Request
 from autograder.verdict.check import Part
 from autograder.verdict.exam import Try
 
@@ -97,22 +98,14 @@ def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis
     return Axis(letter, f"entry along {letter}", f"entries along {letter}")
 
 
-def sizes_of(part: Part, item: Try) -> dict[str, int]:
-    """The lengths in a case by their letters, and what else is counted by a number: heads, words."""
+def sizes_in(part: Part, request: Request) -> dict[str, int]:
+    """The lengths of what goes in by their letters, and other counts by their names."""
     sizes: dict[str, int] = {}
     arrays = {name: _letters(axes) for name, axes in ARRAY.findall(part.signature)}
-    request = item.request
     for name, value in zip(request["names"], request["arguments"], strict=False):
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
-    value = item.expected.get("value")
-    values = value if isinstance(value, tuple) else (value,)
-    for (_, letters), result in zip(
-        results_of(part, request.get("method") or part.name), values, strict=False
-    ):
-        if hasattr(result, "shape"):
-            _bind(sizes, letters, tuple(result.shape))
-    for name, number in built_with(part, item).items():
+    for name, number in built_with(part, request).items():
         if isinstance(number, int) and not isinstance(number, bool):
             sizes.setdefault({"num_heads": "H"}.get(name, name), number)
     if "H" in sizes and "d_model" in sizes and sizes["H"] and not sizes["d_model"] % sizes["H"]:
@@ -120,9 +113,20 @@ def sizes_of(part: Part, item: Try) -> dict[str, int]:
     return sizes
 
 
-def built_with(part: Part, item: Try) -> dict[str, Any]:
+def sizes_of(part: Part, item: Try) -> dict[str, int]:
+    """The lengths in a case by their letters, of what goes in and of what should come out."""
+    sizes = sizes_in(part, item.request)
+    value = item.expected.get("value")
+    values = value if isinstance(value, tuple) else (value,)
+    results = results_of(part, item.request.get("method") or part.name)
+    for (_, letters), result in zip(results, values, strict=False):
+        if hasattr(result, "shape"):
+            _bind(sizes, letters, tuple(result.shape))
+    return sizes
+
+
+def built_with(part: Part, request: Request) -> dict[str, Any]:
     """What a module was constructed with, or the plain numbers that a function was called with."""
-    request = item.request
     if request["experiment"] == "module":
         names = [name for name in inspect.signature(part.reference).parameters if name != "self"]
         return {**dict(zip(names, request["construct"], strict=False)), **request["keywords"]}

@@ -18,6 +18,7 @@ from autograder.verdict import forbidden
 from autograder.verdict.arrived import reports_in
 from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
+from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try, exam_on
 from autograder.verdict.explain import mistakes_in
 from autograder.verdict.judge import problem_with
@@ -159,7 +160,9 @@ def decide(
             again = _tried(exam, probe, watched, list(barred), ours)
             verdict, tries = _with_ours(verdict, tries, _awarded(part, again), again, broken)
     try:
-        return replace(verdict, mistakes=mistakes_in(part, tries))
+        mistakes = mistakes_in(part, tries)
+        relations = () if mistakes else relations_in(part, tries)
+        return replace(verdict, mistakes=mistakes, relations=relations)
     except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
         return verdict
 
