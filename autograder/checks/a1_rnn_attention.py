@@ -336,15 +336,15 @@ for place in (0, -1):
         return states[:, place].unsqueeze(1).expand_as(states)
 
 
-for turned in ([], [1]):
+for turn in ([], [1]):
 
     @annotate.mistake("forward states twice", costs=(OWN_STATES,))
     class ForwardTwice(Joining):
         """Both halves of your annotations come from the forward network, so no word knows what
         follows it. What is `backward_states` for?"""
 
-        def answer(self, forward_states, backward_states, turned=turned):
-            return self.join(forward_states, forward_states.flip(turned))
+        def answer(self, forward_states, backward_states, turn=turn):
+            return self.join(forward_states, forward_states.flip(turn))
 
 
 @annotate.mistake("backward states first", costs=(ORDER,))

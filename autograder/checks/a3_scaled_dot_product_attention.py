@@ -11,7 +11,6 @@ overflows, so that the weights become 0; masks leave no row and no column wholly
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,8 +21,8 @@ import torch
 from torch import Tensor
 
 from autograder.checks.judges import Weights
-from autograder.verdict.check import Assignment, Case, Part, Randn
-from autograder.verdict.compare import hidden_are_zero, kind_of
+from autograder.verdict.check import Assignment, Case, Part, Randn, Steps, taking
+from autograder.verdict.compare import hidden_are_zero, kind_of, values_agree
 from course_utils import attention
 
 LECTURE = "../../lectures/03_scaled_dot_product_attention.ipynb"
@@ -192,7 +191,7 @@ def scores_near(common: float, spread: float, mask: tuple[int, ...] = ()) -> Cas
 
     def draw(randn: Randn) -> list[Any]:
         while True:
-            query, key = randn(2, 3, 4), randn(2, 5, 4)
+            query, key = randn(2, 4, 4), randn(2, 4, 4)
             query[..., 0] = key[..., 0] = 0.0
             query *= spread / scaled_scores(query, key).abs().max()
             query[..., 0] = root = (abs(common) * 4**0.5) ** 0.5
@@ -200,7 +199,7 @@ def scores_near(common: float, spread: float, mask: tuple[int, ...] = ()) -> Cas
             masks = [partial(randn.generator, mask)] if mask else []
             visible = hidden_by_infinity(scaled_scores(query, key), *masks)
             if (visible.topk(2, dim=-1).values.diff(dim=-1) < -spread / 40).all():
-                return [query, key, randn(2, 5, 6), *masks]
+                return [query, key, randn(2, 4, 4), *masks]
 
     hidden = f", mask {mask} partial" if mask else ""
     return Case(f"scaled scores {common:g} ± {spread:g}{hidden}", draw)
@@ -234,6 +233,26 @@ def ranks(expected: tuple, got: Any) -> str | None:
     return problem
 
 
+def bears_any_size(expected: np.ndarray, got: Any) -> str | None:
+    """Compare, and say what a softmax that was not made for these scores did with them."""
+    problem = values_agree(expected, got)
+    if problem is None or not isinstance(got, np.ndarray) or got.shape != expected.shape:
+        return problem
+    if not np.isfinite(got).all():
+        return (
+            "NaN or infinity came out. Was something subtracted from each row before exp, so that "
+            "its largest exponent is 0? And where a whole row of exponentials is 0, what is 0 / 0?"
+        )
+    shown = got[(expected == 0) & (got > 1e-6)]
+    if shown.size:
+        return (
+            "a score of minus infinity, or one far below the others, has the weight 0, but you "
+            f"give one of them {shown[0]:.3g}. Are scores changed before exp, other than by what is "
+            "subtracted from the whole row?"
+        )
+    return problem
+
+
 # ---------------------------------------------------------------------------- stable_softmax
 
 ATTENTION = (
@@ -260,7 +279,7 @@ stable = Part(
 )  # fmt: skip
 stable.step(
     "along the last axis: exact weights for one row and for a matrix",
-    1, scores(5), scores(3, 5), scores(5, 2, axis=-1),
+    1, scores(5), scores(3, 5), scores(5, 2, axis=-1), scores(4, 4),
 )  # fmt: skip
 stable.step(
     "along any axis of any array, and the scores stay as they were",
@@ -278,112 +297,212 @@ stable.step(
     crowded_scores(lowest=0.0),
     rows_far_apart(),
     points_only(scores(3, 5, size=3000.0)),
+    points_only(scores(4, 4, size=3000.0)),
     points_only(scores(5, start=1e5)),
     points_only(scores(3, 5, start=-1e5, axis=0)),
     points_only(in_float32(scores(3, 5, size=2000.0))),
     points_only(with_infinities(2, 5, axis=-1)),
     points_only(with_infinities(7, 3, axis=0)),
+    judge=bears_any_size,
 )
 
 
-@np.errstate(all="ignore")  # overflow is the mistake of these answers, and not ours to hear
-def shares(scores: np.ndarray, axis: int | None, keepdims: bool = True) -> np.ndarray:
-    exponentials = np.exp(scores)
-    return exponentials / exponentials.sum(axis=axis, keepdims=keepdims)
+class Softmax(Steps):
+    """The reference step by step, so that a mistake can take one of them otherwise."""
+
+    def answer(self, scores, axis=-1):
+        with np.errstate(all="ignore"):  # overflow is a mistake of theirs, and not ours to hear
+            return self.share(self.power(self.shift(scores, axis)), axis)
+
+    def shift(self, scores, axis):
+        return scores - scores.max(axis=axis, keepdims=True)
+
+    def power(self, shifted):
+        return np.exp(shifted)
+
+    def share(self, exponentials, axis):
+        return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-def below_maximum(scores: np.ndarray, axis: int) -> np.ndarray:
-    return scores - scores.max(axis=axis, keepdims=True)
+LAST_AXIS, ANY_AXIS, ANY_SIZE = 1, 2, 3  # numbers of the steps above
+
+for little in (0.0, 1e-9):
+
+    @stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
+    class LiteralSoftmax(Softmax):
+        def shift(self, scores, axis):
+            return scores
+
+        def share(self, exponentials, axis, little=little):
+            return exponentials / (exponentials.sum(axis=axis, keepdims=True) + little)
 
 
-@stable.mistake("overflow", OVERFLOW)
-def literal_softmax(scores, axis=-1):
-    return shares(scores, axis)
-
-
-@stable.mistake("one maximum for the whole array")
-def one_maximum(scores, axis=-1):
+@stable.mistake("one maximum for the whole array", costs=(ANY_SIZE,))
+@taking(Softmax, Softmax.shift)
+def one_maximum(self, scores, axis):
     """You subtract the largest number of the whole array. A row far below it becomes nothing but
     zeros. Each row needs a maximum of its own."""
-    return shares(scores - scores.max(), axis)
+    return scores - scores.max()
 
 
-@stable.mistake("a maximum of at least 0")
-def maximum_from_zero(scores, axis=-1):
+@stable.mistake("a maximum of at least 0", costs=(ANY_SIZE,))
+@taking(Softmax, Softmax.shift)
+def maximum_from_zero(self, scores, axis):
     """Your maximum is never below 0. Does its search start at 0? In a row far below 0, all
     exponentials then become 0, or lose their digits. Start with a score of the row."""
-    return shares(scores - scores.max(axis=axis, keepdims=True).clip(min=0.0), axis)
+    return scores - scores.max(axis=axis, keepdims=True).clip(min=0.0)
 
 
-@stable.mistake("minimum subtracted")
-@np.errstate(invalid="ignore")
-def minimum_subtracted(scores, axis=-1):
+@stable.mistake("minimum subtracted", costs=(ANY_SIZE,))
+@taking(Softmax, Softmax.shift)
+def minimum_subtracted(self, scores, axis):
     """You subtract the smallest score of each row, so the largest exponent is still large. Which
     number must you subtract so that no exponent is above 0?"""
-    return shares(scores - scores.min(axis=axis, keepdims=True), axis)
+    return scores - scores.min(axis=axis, keepdims=True)
 
 
-@stable.mistake("divided by the maximum")
-def divided_by_maximum(scores, axis=-1):
+for middle in (np.mean, np.median):
+
+    @stable.mistake("mean subtracted", costs=(ANY_SIZE,))
+    @taking(Softmax, Softmax.shift)
+    def mean_subtracted(self, scores, axis, middle=middle):
+        """You subtract the mean of each row, so a score far above it still has a large exponent.
+        Which number must you subtract so that no exponent is above 0?"""
+        return scores - middle(scores, axis=axis, keepdims=True)
+
+
+@stable.mistake("largest size subtracted", costs=(ANY_SIZE,))
+@taking(Softmax, Softmax.shift)
+def largest_size_subtracted(self, scores, axis):
+    """You subtract the largest absolute value. Where all scores are far below 0, that makes them
+    lower still, and all exponentials 0. Which number of the row makes the largest exponent 0?"""
+    return scores - np.abs(scores).max(axis=axis, keepdims=True)
+
+
+@stable.mistake("maximum added", costs=(ANY_SIZE,))
+@taking(Softmax, Softmax.shift)
+def maximum_added(self, scores, axis):
+    """You add the maximum of each row, so large exponents get larger still. The same number may be
+    added to a whole row; with which sign does the largest exponent become 0?"""
+    return scores + scores.max(axis=axis, keepdims=True)
+
+
+for bound in (700.0, 709.0, 500.0, 100.0, 50.0):
+
+    @stable.mistake("scores cut off", costs=(ANY_SIZE,))
+    @taking(Softmax, Softmax.shift)
+    def cut_off(self, scores, axis, bound=bound):
+        """Scores beyond a bound are all made equal to it, so they get equal weights. Nothing
+        overflows, but which of them was the largest is lost. What may be subtracted from a whole
+        row instead?"""
+        return np.clip(scores, -bound, bound)
+
+
+@stable.mistake("divided by the maximum", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.shift)
+def divided_by_maximum(self, scores, axis):
     """Your numbers match scores divided by the largest one. That changes the weights; a softmax
     forgives a number that is added to all scores, not a factor."""
-    return shares(scores / scores.max(axis=axis, keepdims=True), axis)
+    return scores / scores.max(axis=axis, keepdims=True)
 
 
-@stable.mistake("axis ignored")
-def last_axis_always(scores, axis=-1):
+@stable.mistake("scores negated", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.shift)
+def negated(self, scores, axis):
+    """The larger a score, the less weight it gets: the sign in the exponent is the wrong way
+    round."""
+    return scores.min(axis=axis, keepdims=True) - scores
+
+
+@stable.mistake("axis ignored", costs=(ANY_AXIS,))
+@taking(Softmax, Softmax.answer)
+def last_axis_always(self, scores, axis=-1):
     """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
     argument?"""
-    return attention.stable_softmax(scores)
+    return Softmax.answer(self, scores)
 
 
-@stable.mistake("first axis always")
-def first_axis_always(scores, axis=-1):
+@stable.mistake("first axis always", costs=(ANY_AXIS,))
+@taking(Softmax, Softmax.answer)
+def first_axis_always(self, scores, axis=-1):
     """Your weights sum to one along axis 0 whatever `axis` says. Does each step use the
     argument?"""
-    return attention.stable_softmax(scores, axis=0)
+    return Softmax.answer(self, scores, axis=0)
 
 
-@stable.mistake("sum over the whole array")
-def one_sum(scores, axis=-1):
+@stable.mistake("sum over the whole array", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.share)
+def one_sum(self, exponentials, axis):
     """You divide by the sum of the whole array. Each row is divided by its own sum: give the sum
     its axis."""
-    return shares(below_maximum(scores, axis), axis=None)
+    return exponentials / exponentials.sum()
 
 
-@stable.mistake("maximum and sum lose their axis")
-def without_keepdims(scores, axis=-1):
+@stable.mistake("maximum and sum lose their axis", costs=(LAST_AXIS,))
+class WithoutKeepdims(Softmax):
     """`max` and `sum` drop the axis that they run along, and what is left is spread over the wrong
     one. Which argument keeps it, with length 1?"""
-    return shares(scores - scores.max(axis=axis), axis, keepdims=False)
+
+    def shift(self, scores, axis):
+        return scores - scores.max(axis=axis)
+
+    def share(self, exponentials, axis):
+        return exponentials / exponentials.sum(axis=axis)
 
 
-@stable.mistake("the sum loses its axis")
-def sum_without_keepdims(scores, axis=-1):
+@stable.mistake("the sum loses its axis", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.share)
+def sum_without_keepdims(self, exponentials, axis):
     """The maximum is right, but the sum drops the axis that it runs along and is spread over the
     wrong one. Which argument keeps it, with length 1?"""
-    return shares(below_maximum(scores, axis), axis, keepdims=False)
+    return exponentials / exponentials.sum(axis=axis)
 
 
-@stable.mistake("the maximum loses its axis")
-def maximum_without_keepdims(scores, axis=-1):
+@stable.mistake("the maximum loses its axis", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.shift)
+def maximum_without_keepdims(self, scores, axis):
     """The sum is right, but the maximum drops the axis that it runs along and is spread over the
     wrong one. Which argument keeps it, with length 1?"""
-    return shares(scores - scores.max(axis=axis), axis)
+    return scores - scores.max(axis=axis)
 
 
-@stable.mistake("exp without the division")
-def exponentials_alone(scores, axis=-1):
+@stable.mistake("exp without the division", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.share)
+def exponentials_alone(self, exponentials, axis):
     """Your numbers match exp of the differences to the maximum. The last step is missing: weights
     sum to one."""
-    return np.exp(below_maximum(scores, axis))
+    return exponentials
 
 
-@stable.mistake("logarithms of the weights")
-@np.errstate(divide="ignore")
-def logarithms(scores, axis=-1):
+@stable.mistake("logarithms of the weights", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.share)
+def logarithms(self, exponentials, axis):
     """Your numbers are the logarithms of the weights. Is there an exp missing at the end?"""
-    return np.log(attention.stable_softmax(scores, axis))
+    return np.log(exponentials / exponentials.sum(axis=axis, keepdims=True))
+
+
+@stable.mistake("softmax taken twice", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.share)
+def softmax_twice(self, exponentials, axis):
+    """Your weights match a softmax of a softmax, which brings them closer together. Once is
+    enough."""
+    weights = np.exp(exponentials / exponentials.sum(axis=axis, keepdims=True))
+    return weights / weights.sum(axis=axis, keepdims=True)
+
+
+@stable.mistake("powers of 2", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.power)
+def powers_of_two(self, shifted):
+    """Your weights match powers of 2 in place of powers of e. Which function of NumPy is exp?"""
+    return np.exp2(shifted)
+
+
+@stable.mistake("exp left out", costs=(LAST_AXIS,))
+@taking(Softmax, Softmax.power)
+def without_exp(self, shifted):
+    """You divide the scores themselves by their sum, or what is left of them after a subtraction.
+    Which step makes each of them positive, and large ones count more?"""
+    return shifted
 
 
 # ---------------------------------------------------------------------- numpy_self_attention
@@ -417,73 +536,165 @@ in_numpy.step(
     "large scores give no NaN; float32 arrays work; the inputs stay as they were",
     1,
     crowded_words(T=5, D=3, d_k=4, d_v=6),
-    points_only(words(T=5, D=3, d_k=4, d_v=6, size=100.0)),
+    words(T=5, D=3, d_k=4, d_v=6, size=100.0),
     in_float32(words(T=5, D=3, d_k=4, d_v=6)),
     strict=True,
 )
 
 
-def attend_in_numpy(
-    X: np.ndarray, Wq: np.ndarray, Wk: np.ndarray, Wv: np.ndarray,
-    by: float | None = None,
-    softmax: Callable[[np.ndarray], np.ndarray] = attention.stable_softmax,
-) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
-    """In steps, of which a mistake changes one."""
-    scores = X @ Wq @ (X @ Wk).T / (Wk.shape[1] ** 0.5 if by is None else by)
-    weights = softmax(scores)
-    return weights @ X @ Wv, weights
+class InSteps(Steps):
+    """The reference step by step, so that a mistake can take one of them otherwise."""
+
+    def answer(self, query, key, value, mask=None):
+        scores = self.compare(query, key) / self.divisor(query, key, value)
+        weights = self.fill(self.share(self.hide(scores, mask)), mask)
+        return self.result(self.collect(weights, query, key, value), weights, scores)
+
+    def compare(self, query, key):
+        return query @ key.mT
+
+    def divisor(self, query, key, value):
+        return key.shape[-1] ** 0.5
+
+    def hide(self, scores, mask):
+        return hidden_by_infinity(scores, mask)
+
+    def share(self, scores):
+        return scores.softmax(dim=-1)
+
+    def fill(self, weights, mask):
+        return weights if mask is None else weights.masked_fill(~mask, 0.0)
+
+    def collect(self, weights, query, key, value):
+        return weights @ value
+
+    def result(self, output, weights, scores):
+        return output, weights
 
 
-@in_numpy.mistake("√ of the length", ROOT_OF_LENGTH)
-def root_of_length(X, Wq, Wk, Wv):
-    return attend_in_numpy(X, Wq, Wk, Wv, by=len(X) ** 0.5)
+ROWS, EXACT, LARGE = 1, 2, 3  # numbers of the steps of `in_numpy`
 
 
-@in_numpy.mistake("√ of the word vectors' width")
-def root_of_word_width(X, Wq, Wk, Wv):
+class OfWords(InSteps):
+    """The same, of words: queries, keys and values are made first, and all are NumPy arrays."""
+
+    def answer(self, X, Wq, Wk, Wv):
+        made = (torch.from_numpy(item) for item in self.project(X, Wq, Wk, Wv))
+        results = InSteps.answer(self, *made)
+        if isinstance(results, Tensor):
+            return results.numpy()
+        return tuple(item.numpy() for item in results)
+
+    def project(self, X, Wq, Wk, Wv):
+        return X @ Wq, X @ Wk, X @ Wv
+
+
+@in_numpy.mistake("√ of the length", ROOT_OF_LENGTH, costs=(EXACT,))
+@taking(OfWords, OfWords.divisor)
+def root_of_length(self, query, key, value):
+    return len(query) ** 0.5
+
+
+@in_numpy.mistake("√ of the word vectors' width", costs=(EXACT,))
+class RootOfWordWidth(OfWords):
     """Your numbers match scores divided by √D, the width of the words in X. What counts is the
     width of queries and keys, after the projection."""
-    return attend_in_numpy(X, Wq, Wk, Wv, by=X.shape[1] ** 0.5)
+
+    def answer(self, X, Wq, Wk, Wv):
+        self.root = X.shape[1] ** 0.5
+        return super().answer(X, Wq, Wk, Wv)
+
+    def divisor(self, query, key, value):
+        return self.root
 
 
-@in_numpy.mistake("softmax over the columns")
-def over_columns(X, Wq, Wk, Wv):
+@in_numpy.mistake("always divided by 2", costs=(EXACT,))
+@taking(OfWords, OfWords.divisor)
+def always_two(self, query, key, value):
+    """You divide by 2, as in the example, where d_k is 4. With another width it is another root."""
+    return 2.0
+
+
+@in_numpy.mistake("softmax over the columns", costs=(ROWS,))
+@taking(OfWords, OfWords.share)
+def over_columns(self, scores):
     """Your columns sum to one, and it should be your rows: row i says how word i shares out its
     attention."""
-    return attend_in_numpy(X, Wq, Wk, Wv, softmax=first_axis_always)
+    return scores.softmax(dim=0)
 
 
-@in_numpy.mistake("softmax over the whole matrix")
-def over_matrix(X, Wq, Wk, Wv):
+@in_numpy.mistake("softmax over the whole matrix", costs=(ROWS,))
+@taking(OfWords, OfWords.share)
+def over_matrix(self, scores):
     """Your weights sum to one over the whole matrix. Each row is one word's attention and sums to
     one by itself."""
-    over_all = functools.partial(attention.stable_softmax, axis=None)
-    return attend_in_numpy(X, Wq, Wk, Wv, softmax=over_all)
+    return scores.flatten().softmax(dim=0).reshape(scores.shape)
 
 
-@in_numpy.mistake("the sum loses its axis")
-def sums_along_the_other_axis(X, Wq, Wk, Wv):
+@in_numpy.mistake("the sum loses its axis", costs=(ROWS,))
+@taking(OfWords, OfWords.share)
+def sums_along_the_other_axis(self, scores):
     """Each row should be divided by its own sum, but your sums are spread along the other axis. The
     matrix is square, so NumPy does not complain. Which argument of `sum` helps?"""
-    return attend_in_numpy(X, Wq, Wk, Wv, softmax=sum_without_keepdims)
+    exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return exponentials / exponentials.sum(dim=-1)
 
 
-@in_numpy.mistake("query and key swapped")
-def maps_swapped(X, Wq, Wk, Wv):
+@in_numpy.mistake("one maximum for the whole matrix", costs=(LARGE,))
+@taking(OfWords, OfWords.share)
+def one_maximum_for_all(self, scores):
+    """You subtract the largest score of the whole matrix. In a row far below it all exponentials
+    are 0, and 0 divided by 0 is NaN. Each row needs a maximum of its own."""
+    exponentials = (scores - scores.max()).exp()
+    return exponentials / exponentials.sum(dim=-1, keepdim=True)
+
+
+@in_numpy.mistake("query and key swapped", costs=(ROWS,))
+@taking(OfWords, OfWords.project)
+def maps_swapped(self, X, Wq, Wk, Wv):
     """You score keys against queries. Row i of the scores belongs to the query of word i."""
-    return attend_in_numpy(X, Wk, Wq, Wv)
+    return X @ Wk, X @ Wq, X @ Wv
 
 
-@in_numpy.mistake("words averaged instead of values")
-def words_averaged(X, Wq, Wk, Wv):
+@in_numpy.mistake("words averaged instead of values", costs=(EXACT,))
+@taking(OfWords, OfWords.project)
+def words_averaged(self, X, Wq, Wk, Wv):
     """Your weights are right, but what you average are the words in X. What are Wv and V for?"""
-    return attend_in_numpy(X, Wq, Wk, np.eye(X.shape[1], dtype=X.dtype))
+    return X @ Wq, X @ Wk, X
 
 
-@in_numpy.mistake("keys averaged instead of values")
-def keys_averaged(X, Wq, Wk, Wv):
+@in_numpy.mistake("keys averaged instead of values", costs=(EXACT,))
+@taking(OfWords, OfWords.project)
+def keys_averaged(self, X, Wq, Wk, Wv):
     """Your weights are right, but what you average are the keys. What are Wv and V for?"""
-    return attend_in_numpy(X, Wq, Wk, Wk)
+    return X @ Wq, X @ Wk, X @ Wk
+
+
+for first, second in ((0, 0), (1, 1)):
+
+    @in_numpy.mistake("one map for queries and keys", costs=(ROWS,))
+    @taking(OfWords, OfWords.project)
+    def one_map(self, X, Wq, Wk, Wv, first=first, second=second):
+        """Queries and keys are made by the same map, so your scores are symmetric. Which map makes
+        the queries, which the keys?"""
+        maps = Wq, Wk
+        return X @ maps[first], X @ maps[second], X @ Wv
+
+
+@in_numpy.mistake("words not projected", costs=(ROWS,))
+@taking(OfWords, OfWords.project)
+def not_projected(self, X, Wq, Wk, Wv):
+    """You compare the words in X themselves. Which maps make queries and keys of them?"""
+    return X, X, X @ Wv
+
+
+@in_numpy.mistake("the future hidden", costs=(ROWS,))
+@taking(OfWords, OfWords.hide)
+def future_hidden(self, scores, mask):
+    """Your words attend to themselves and to earlier words only. There is no mask here: every word
+    is compared with every word. (The mask over the future comes in lecture 4.)"""
+    future = torch.ones(scores.shape, dtype=torch.bool).triu(1)
+    return scores.masked_fill(future, -math.inf)
 
 
 # --------------------------------------------------------------- scaled_dot_product_attention
@@ -504,7 +715,9 @@ scaled = Part(
 )
 scaled.step(
     "one sentence: weights of shape (T, S), whose rows sum to one and rank the keys rightly",
-    1, triple(T=3, S=5, d_k=4, d_v=6), triple(T=5, S=2, d_k=3, d_v=4), judge=ranks,
+    1, triple(T=3, S=5, d_k=4, d_v=6), triple(T=5, S=2, d_k=3, d_v=4),
+    triple(T=4, S=4, d_k=3, d_v=3),  # slips that stop elsewhere go on here
+    judge=ranks,
 )  # fmt: skip
 scaled.step(
     "output and weights are exact, with any number of leading axes",
@@ -515,12 +728,15 @@ scaled.step(
     triple(2, 7, T=3, S=5, d_k=4, d_v=6), triple(2, 3, T=4, S=3, d_k=3, d_v=5),
     triple(2, 1, 3, T=2, S=4, d_k=5, d_v=1), triple(1, T=3, S=5, d_k=4, d_v=6, mask=None),
     triple(2, T=1, S=5, d_k=4, d_v=6), triple(2, T=3, S=1, d_k=4, d_v=6),
+    triple(3, T=3, S=3, d_k=3, d_v=3),
+    triple(2, 3, T=4, S=5, d_k=4, d_v=6).with_gaps(),  # no view can merge two of these axes
 )  # fmt: skip
 scaled.step(
     "a mask: hidden weights are exactly 0, the visible ones sum to one and keep their order",
     1,
-    triple(2, T=3, S=5, d_k=4, d_v=4, mask=(2, 3, 5)),
-    triple(3, T=6, S=4, d_k=3, d_v=3, mask=(3, 6, 4)),
+    # as many keys as queries, as wide as the values: who needs that loses no points for the mask
+    triple(2, T=5, S=5, d_k=4, d_v=4, mask=(2, 5, 5)),
+    triple(3, T=3, S=3, d_k=3, d_v=3, mask=(3, 3, 3)),
     judge=ranks,
 )
 scaled.step(
@@ -528,6 +744,8 @@ scaled.step(
     1,
     triple(2, T=3, S=5, d_k=4, d_v=6, mask=(3, 5)),
     triple(2, T=3, S=5, d_k=4, d_v=6, mask=(1, 3, 5)),
+    triple(2, T=4, S=4, d_k=3, d_v=3, mask=(4, 4)),
+    points_only(triple(2, 4, T=4, S=4, d_k=4, d_v=4, mask=(2, 1, 4, 4))),
     points_only(triple(2, T=3, S=5, d_k=4, d_v=6, mask=(5,), hide=padding)),
     points_only(triple(2, T=3, S=5, d_k=4, d_v=6, mask=(2, 1, 5), hide=padding)),
     points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(2, 1, 1, 5), hide=padding)),
@@ -535,283 +753,495 @@ scaled.step(
     points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(3, 4, 5))),
     points_only(triple(2, 3, T=4, S=5, d_k=3, d_v=6, mask=(4, 5))),
     points_only(triple(T=5, S=5, d_k=4, d_v=6, mask=(5, 5), hide=causal)),
-    points_only(loud_hidden_keys()),
+    loud_hidden_keys(),
     # below the lowest number of float16, which some people hide keys by
-    points_only(scores_near(-75_000.0, 8_000.0, mask=(2, 3, 5))),
+    scores_near(-75_000.0, 8_000.0, mask=(2, 4, 4)),
     judge=hidden_are_zero,
     strict=True,
 )
 scaled.step(
     "a query with nothing to attend to gets zeros, and all gradients stay finite",
     1,
+    triple(2, T=4, S=4, d_k=3, d_v=3, mask=(2, 4, 4), hide=with_empty_rows),
     triple(2, T=4, S=4, d_k=3, d_v=3, mask=(2, 4, 4), hide=with_empty_rows).with_gradients(),
-    triple(2, 3, T=5, S=5, d_k=4, d_v=4, mask=(2, 3, 5, 5), hide=with_empty_rows).with_gradients(),
-    triple(2, T=3, S=3, d_k=4, d_v=4, mask=(3, 1), hide=all_or_nothing).with_gradients(),
+    triple(2, T=5, S=5, d_k=4, d_v=4, mask=(5, 5), hide=with_empty_rows).with_gradients(),
+    triple(3, T=3, S=3, d_k=3, d_v=3, mask=(3, 1), hide=all_or_nothing).with_gradients(),
     judge=WEIGHTS.agree,
 )
 scaled.manners(
     1,
-    triple(2, T=3, S=5, d_k=4, d_v=6),
+    triple(4, T=4, S=4, d_k=4, d_v=4),
+    triple(4, T=4, S=4, d_k=4, d_v=4, mask=(4, 4, 4)).with_gaps(),
     scores_near(CROWDED, CROWDED_SPREAD).in_float64(),
     points_only(scores_near(0.0, 40_000.0)),
     asks="float64 stays float64, any memory layout, untouched inputs, gradients, large scores",
 )
 
 
-def attend(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None, *,
-    scores: Tensor | None = None,
-    by: float | None = None,
-    hide: Callable[[Tensor, Tensor], Tensor] = hidden_by_infinity,
-    dim: int = -1,
-) -> tuple[Tensor, Tensor]:  # fmt: skip
-    """In steps, of which a mistake changes one."""
-    scores = query @ key.mT if scores is None else scores
-    scores = scores / (key.shape[-1] ** 0.5 if by is None else by)
-    weights = (scores if mask is None else hide(scores, mask)).softmax(dim)
-    return weights @ value, weights
+ONE, ANY_AXES, MASK, ANY_MASK, EMPTY, MANNERS = range(1, 7)  # the steps above
 
 
-@scaled.mistake("overflow", OVERFLOW)
-def overflow(query, key, value, mask=None):
-    exponentials = hidden_by_infinity(scaled_scores(query, key), mask).exp()
-    weights = exponentials / exponentials.sum(dim=-1, keepdim=True)
-    return weights @ value, weights
+for little in (0.0, 1e-9):
+
+    @scaled.mistake("overflow", OVERFLOW, costs=(MANNERS,))
+    @taking(InSteps, InSteps.share)
+    def overflow(self, scores, little=little):
+        exponentials = scores.exp()
+        return exponentials / (exponentials.sum(dim=-1, keepdim=True) + little)
 
 
-@scaled.mistake("not scaled")
-def not_scaled(query, key, value, mask=None):
+@scaled.mistake("not scaled", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def not_scaled(self, query, key, value):
     """Your numbers match scores that are not scaled. Where does √d_k come in?"""
-    return attend(query, key, value, mask, by=1.0)
+    return 1.0
 
 
-@scaled.mistake("√ of the number of keys", ROOT_OF_LENGTH)
-def root_of_keys(query, key, value, mask=None):
-    return attend(query, key, value, mask, by=key.shape[-2] ** 0.5)
+@scaled.mistake("√ of the number of keys", ROOT_OF_LENGTH, costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def root_of_keys(self, query, key, value):
+    return key.shape[-2] ** 0.5
 
 
-@scaled.mistake("√ of the number of queries", ROOT_OF_LENGTH)
-def root_of_queries(query, key, value, mask=None):
-    return attend(query, key, value, mask, by=query.shape[-2] ** 0.5)
+@scaled.mistake("√ of the number of queries", ROOT_OF_LENGTH, costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def root_of_queries(self, query, key, value):
+    return query.shape[-2] ** 0.5
 
 
-@scaled.mistake("√ of the first axis")
-def root_of_first_axis(query, key, value, mask=None):
+@scaled.mistake("√ of the first axis", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def root_of_first_axis(self, query, key, value):
     """Your numbers match scores divided by the root of the first axis's length, which is the batch
     size as soon as there is a batch. Which axis of `key` holds its width, however many axes there
     are?"""
-    return attend(query, key, value, mask, by=len(key) ** 0.5)
+    return len(key) ** 0.5
 
 
-@scaled.mistake("√ of the key's axis 1", ROOT_OF_AXIS_ONE)
-def root_of_keys_axis_one(query, key, value, mask=None):
-    return attend(query, key, value, mask, by=key.shape[1] ** 0.5)
+@scaled.mistake("√ of the key's axis 1", ROOT_OF_AXIS_ONE, costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def root_of_keys_axis_one(self, query, key, value):
+    return key.shape[1] ** 0.5
 
 
-@scaled.mistake("√ of the query's axis 1", ROOT_OF_AXIS_ONE)
-def root_of_querys_axis_one(query, key, value, mask=None):
-    return attend(query, key, value, mask, by=query.shape[1] ** 0.5)
+@scaled.mistake("√ of the query's axis 1", ROOT_OF_AXIS_ONE, costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def root_of_querys_axis_one(self, query, key, value):
+    return query.shape[1] ** 0.5
 
 
-@scaled.mistake("√ of the value's width")
-def root_of_value_width(query, key, value, mask=None):
+@scaled.mistake("√ of the value's width", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def root_of_value_width(self, query, key, value):
     """Your numbers match scores divided by the root of the value's width. The dot product runs over
     query and key; the values take no part in it."""
-    return attend(query, key, value, mask, by=value.shape[-1] ** 0.5)
+    return value.shape[-1] ** 0.5
 
 
-@scaled.mistake("divided by d_k")
-def divided_by_width(query, key, value, mask=None):
+@scaled.mistake("divided by d_k", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def divided_by_width(self, query, key, value):
     """Your numbers match scores divided by d_k itself. Is there a root missing?"""
-    return attend(query, key, value, mask, by=key.shape[-1])
+    return key.shape[-1]
 
 
-@scaled.mistake("multiplied by √d_k")
-def times_root(query, key, value, mask=None):
+@scaled.mistake("multiplied by √d_k", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def times_root(self, query, key, value):
     """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
     operator, or a sign in an exponent, the wrong way round?"""
-    return attend(query, key, value, mask, by=key.shape[-1] ** -0.5)
+    return key.shape[-1] ** -0.5
 
 
-@scaled.mistake("scaled after the softmax")
-def scaled_after_softmax(query, key, value, mask=None):
+@scaled.mistake("scores negated", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.divisor)
+def scores_negated(self, query, key, value):
+    """The better a key matches, the less weight it gets: your scores have the wrong sign."""
+    return -(key.shape[-1] ** 0.5)
+
+
+@scaled.mistake("scaled after the softmax", costs=(ONE, ANY_AXES))
+class ScaledAfterSoftmax(InSteps):
     """Your weights match a softmax that is divided by √d_k afterwards, so that rows sum to 1/√d_k.
     Which of the two comes first, the scale or the softmax?"""
-    weights = attend(query, key, value, mask, by=1.0)[1] / key.shape[-1] ** 0.5
-    return weights @ value, weights
+
+    def divisor(self, query, key, value):
+        self.root = key.shape[-1] ** 0.5
+        return 1.0
+
+    def share(self, scores):
+        return scores.softmax(dim=-1) / self.root
 
 
-@scaled.mistake("softmax over the queries")
-def over_queries(query, key, value, mask=None):
+@scaled.mistake("softmax over the queries", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.share)
+def over_queries(self, scores):
     """Your weights match a softmax over the queries. Each query shares out its attention over the
     keys: which axis of the scores are they?"""
-    return attend(query, key, value, mask, dim=-2)
+    return scores.softmax(dim=-2)
 
 
-@scaled.mistake("softmax axis counted from the front")
-def over_axis_one(query, key, value, mask=None):
-    """Your softmax runs over axis 1. These are the keys only where there is no batch. How do you
-    name the last axis of a tensor, however many there are?"""
-    return attend(query, key, value, mask, dim=1)
+for axis in (1, 0):
+
+    @scaled.mistake(
+        "softmax axis counted from the front",
+        says=f"Your softmax runs over axis {axis}. "
+        + "These are the keys only where there is no batch. " * (axis == 1)
+        + "How do you name the last axis of a tensor, however many there are?",
+        costs=(ANY_AXES,),
+    )
+    @taking(InSteps, InSteps.share)
+    def over_axis_from_front(self, scores, axis=axis):
+        return scores.softmax(dim=axis)
 
 
-@scaled.mistake("inverted mask")
-def inverted_mask(query, key, value, mask=None):
+@scaled.mistake("softmax taken twice", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.share)
+def weights_softmaxed_again(self, scores):
+    """Your weights match a softmax of a softmax, which brings them closer together. Once is
+    enough."""
+    return scores.softmax(dim=-1).softmax(dim=-1)
+
+
+@scaled.mistake("no softmax", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.share)
+def no_softmax(self, scores):
+    """Your weights are the scores themselves. What makes weights of a row of scores?"""
+    return scores
+
+
+@scaled.mistake("exp without the division", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.share)
+def exp_without_sum(self, scores):
+    """Your weights match exp of the scores. They are positive, but does each row sum to one?"""
+    return scores.exp()
+
+
+@scaled.mistake("inverted mask", costs=(MASK, ANY_MASK))
+class InvertedMask(InSteps):
     """You hide what should be seen, and see what should be hidden. Here True means may attend; what
     does `masked_fill` fill?"""
-    return attend(query, key, value, None if mask is None else ~mask)
+
+    def hide(self, scores, mask):
+        return hidden_by_infinity(scores, None if mask is None else ~mask)
+
+    def fill(self, weights, mask):
+        return weights if mask is None else weights.masked_fill(mask, 0.0)
 
 
-@scaled.mistake("mask after the softmax")
-def hidden_after_softmax(query, key, value, mask=None):
+@scaled.mistake("inverted mask", costs=(MASK, ANY_MASK))
+@taking(InSteps, InSteps.hide)
+def inverted_at_first(self, scores, mask):
+    """Before the softmax you hide what the mask allows, and after it the rest, so nothing is left.
+    Here True means may attend; what does `masked_fill` fill?"""
+    return hidden_by_infinity(scores, None if mask is None else ~mask)
+
+
+@scaled.mistake("mask after the softmax", costs=(MASK, ANY_MASK))
+@taking(InSteps, InSteps.hide)
+def hidden_after_softmax(self, scores, mask):
     """Your hidden weights are 0, but the rest no longer sums to one: they were hidden after the
     softmax. What must a score be before the softmax so that its weight is 0?"""
-    weights = attend(query, key, value)[1]
-    weights = weights if mask is None else weights * mask
-    return weights @ value, weights
+    return scores
 
 
-@scaled.mistake("mask ignored")
-def mask_ignored(query, key, value, mask=None):
+AGAIN = (
+    "You hide keys after the softmax and then divide what is left by its sum. A hidden key with a "
+    "large score has taken nearly all of the one by then, and what is left has lost its digits or "
+    "is as small as the number that guards the division. Before the softmax, what must a score be "
+    "so that its weight is 0?"
+)
+
+
+def divided_again(guard: Callable[[Tensor], Tensor]) -> type:
+    """Hidden after the softmax, and the rest divided by its guarded sum."""
+
+    class DividedAgain(InSteps):
+        def hide(self, scores, mask):
+            return scores
+
+        def fill(self, weights, mask):
+            if mask is None:
+                return weights
+            weights = weights * mask
+            return weights / guard(weights.sum(dim=-1, keepdim=True))
+
+    return DividedAgain
+
+
+for guard in (
+    lambda total: total.clamp(min=1e-9),
+    lambda total: total + 1e-9,
+    lambda total: total + 1e-8,
+    lambda total: total.clamp(min=1e-12),
+    lambda total: total,
+):
+    scaled.mistake("mask after the softmax, then divided again", AGAIN, costs=(ANY_MASK,))(
+        divided_again(guard)
+    )
+
+
+@scaled.mistake("mask ignored", costs=(MASK, ANY_MASK, EMPTY))
+class MaskIgnored(InSteps):
     """Your results do not depend on the mask. Where should it act?"""
-    return attend(query, key, value)
 
-
-@scaled.mistake("hidden scores set to 0")
-def hidden_set_to_zero(query, key, value, mask=None):
-    """Your numbers match hidden scores of 0. But exp(0) is 1, so a hidden key still gets weight. Of
-    which number is exp equal to 0?"""
-    return attend(query, key, value, mask, hide=torch.mul)
-
-
-@scaled.mistake("mask added as numbers")
-def mask_added(query, key, value, mask=None):
-    """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score must
-    be minus infinity; the others stay as they are."""
-    return attend(query, key, value, mask, hide=torch.add)
-
-
-@scaled.mistake("mask needs all axes")
-def hidden_by_index(query, key, value, mask=None):
-    """Your function works when the mask has the very shape of the scores and stops when it has
-    fewer axes: indexing with a mask does not broadcast. `masked_fill` and `torch.where` do."""
-
-    def hide(scores, mask):
-        scores[~mask] = -math.inf
+    def hide(self, scores, mask):
         return scores
 
-    return attend(query, key, value, mask, hide=hide)
+    def fill(self, weights, mask):
+        return weights
 
 
-@scaled.mistake(".T on batches")
-def all_axes_reversed(query, key, value, mask=None):
+for filled in (False, True):
+
+    @scaled.mistake("hidden scores set to 0", costs=(MASK, ANY_MASK, EMPTY))
+    class HiddenSetToZero(InSteps):
+        """Your numbers match hidden scores of 0. But exp(0) is 1, so a hidden key still gets
+        weight. Of which number is exp equal to 0?"""
+
+        def hide(self, scores, mask):
+            return scores if mask is None else scores * mask
+
+        def fill(self, weights, mask, filled=filled):
+            return weights * mask if filled and mask is not None else weights
+
+
+for filled in (False, True):
+
+    @scaled.mistake("mask added as numbers", costs=(MASK, ANY_MASK, EMPTY))
+    class MaskAdded(InSteps):
+        """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score
+        must be minus infinity; the others stay as they are."""
+
+        def hide(self, scores, mask):
+            return scores if mask is None else scores + mask
+
+        def fill(self, weights, mask, filled=filled):
+            return weights * mask if filled and mask is not None else weights
+
+
+for low in (-1e4, -65504.0, -1e3, -100.0):
+
+    @scaled.mistake("hidden by a number that is not low enough", costs=(ANY_MASK,))
+    @taking(InSteps, InSteps.hide)
+    def not_low_enough(self, scores, mask, low=low):
+        """You hide a key by a number such as -10000 in place of its score. Scores that are seen may
+        be lower still, and then the hidden keys get all the weight. Which number is below all
+        others?"""
+        return scores if mask is None else scores.masked_fill(~mask, low)
+
+
+@scaled.mistake("NaN where nothing is visible", costs=(EMPTY,))
+@taking(InSteps, InSteps.fill)
+def nan_rows(self, weights, mask):
+    """All is right until a query may attend to nothing: then all its scores are minus infinity, and
+    the softmax divides 0 by 0. What do you know about such a row after the softmax?"""
+    return weights
+
+
+for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min):
+
+    @scaled.mistake("all is seen where nothing is visible", costs=(EMPTY,))
+    class AllSeenWhereNothingIs(InSteps):
+        """All is right until a query may attend to nothing: then all its scores are the same large
+        negative number, and a softmax of equal scores gives equal weights. What do you know about
+        such a row after the softmax?"""
+
+        def hide(self, scores, mask, lowest=lowest):
+            return scores if mask is None else scores.masked_fill(~mask, lowest(scores))
+
+        def fill(self, weights, mask):
+            return weights
+
+
+@scaled.mistake("mask needs all axes", costs=(ANY_MASK,))
+@taking(InSteps, InSteps.hide)
+def hidden_by_index(self, scores, mask):
+    """Your function works when the mask has the very shape of the scores and stops when it has
+    fewer axes: indexing with a mask does not broadcast. `masked_fill` and `torch.where` do."""
+    if mask is None:
+        return scores
+    scores = scores.clone()
+    scores[~mask] = -math.inf
+    return scores
+
+
+@scaled.mistake(".T on batches", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.compare)
+def all_axes_reversed(self, query, key):
     """Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last two
     should change places, however many there are."""
-    reversed_key = key.permute(*reversed(range(key.dim())))
-    return attend(query, key, value, mask, scores=query @ reversed_key)
+    return query @ key.permute(*reversed(range(key.dim())))
 
 
-@scaled.mistake("axes 1 and 2 transposed")
-def axes_one_and_two(query, key, value, mask=None):
+@scaled.mistake("axes 1 and 2 transposed", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.compare)
+def axes_one_and_two(self, query, key):
     """You transpose axes 1 and 2. These are the last two only when there are three. Count the axes
     from the end."""
-    return attend(query, key, value, mask, scores=query @ key.transpose(1, 2))
+    return query @ key.transpose(1, 2)
 
 
-@scaled.mistake("three axes only")
-def three_axes(query, key, value, mask=None):
+@scaled.mistake("three axes only", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.compare)
+def three_axes(self, query, key):
     """Your function works for exactly three axes, as `torch.bmm` does. Which product treats the
     last two axes as matrices and everything before them as a stack?"""
-    return attend(query, key, value, mask, scores=torch.bmm(query, key.mT))
+    return torch.bmm(query, key.mT)
 
 
-@scaled.mistake("reshape for transpose")
-def key_reshaped(query, key, value, mask=None):
+@scaled.mistake("reshape for transpose", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.compare)
+def key_reshaped(self, query, key):
     """The shape fits, but `reshape` and `view` keep the numbers in their old order. Rows become
     columns with a transpose."""
-    return attend(query, key, value, mask, scores=query @ key.reshape(key.mT.shape))
+    return query @ key.reshape(key.mT.shape)
 
 
-@scaled.mistake("query and key swapped")
-def query_and_key_swapped(query, key, value, mask=None):
+@scaled.mistake("query and key swapped", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.compare)
+def query_and_key_swapped(self, query, key):
     """You score keys against queries. Rows of the scores belong to the queries: their shape is
     (..., T, S)."""
-    return attend(key, query, value, mask)
+    return key @ query.mT
 
 
-@scaled.mistake("query used as key")
-def query_for_key(query, key, value, mask=None):
+@scaled.mistake("query used as key", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.compare)
+def query_for_key(self, query, key):
     """You compare the queries with themselves. Compare each query with the keys."""
-    return attend(query, query, value, mask)
+    return query @ query.mT
 
 
-@scaled.mistake("key used as value")
-def key_for_value(query, key, value, mask=None):
+@scaled.mistake("key used as value", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.collect)
+def key_for_value(self, weights, query, key, value):
     """Your output is a weighted sum of the keys. What the weights weigh are the values."""
-    return attend(query, key, key, mask)
+    return weights @ key
 
 
-@scaled.mistake("value width assumed = key width")
-def value_as_wide_as_key(query, key, value, mask=None):
+@scaled.mistake("query used as value", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.collect)
+def query_for_value(self, weights, query, key, value):
+    """Your output is a weighted sum of the queries. What the weights weigh are the values."""
+    return weights @ query
+
+
+@scaled.mistake("weights transposed before the sum", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.collect)
+def weights_transposed(self, weights, query, key, value):
+    """Your output sums down the columns of the weights. Each query uses its own row: is there a
+    transpose too much?"""
+    return weights.mT @ value
+
+
+@scaled.mistake("values added to the output", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.collect)
+def plus_values(self, weights, query, key, value):
+    """Your output is the weighted sum plus the values. Nothing is added here. (Adding the input
+    comes in lecture 8.)"""
+    return weights @ value + value
+
+
+@scaled.mistake("plain mean of the values", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.share)
+def equal_weights(self, scores):
+    """All your weights are the same, so every query gets the plain mean. Where do the scores
+    enter? And along which axis runs the softmax?"""
+    return torch.full_like(scores, 1 / scores.shape[-1])
+
+
+@scaled.mistake("cosine similarity", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.compare)
+def cosine(self, query, key):
+    """Your numbers match cosine similarity: queries and keys were divided by their lengths first.
+    Take the plain dot products; their sizes matter."""
+    return (query / query.norm(dim=-1, keepdim=True)) @ (key / key.norm(dim=-1, keepdim=True)).mT
+
+
+@scaled.mistake("mask in the weights alone", costs=(ANY_MASK,))
+class MaskInTheWeightsAlone(InSteps):
+    """Your weights know the mask, and your output does not: hidden values are in the sum. Which
+    weights does your output use?"""
+
+    def answer(self, query, key, value, mask=None):
+        without = InSteps.answer(self, query, key, value)
+        return without[0], InSteps.answer(self, query, key, value, mask)[1]
+
+
+@scaled.mistake("value width assumed = key width", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.collect)
+def value_as_wide_as_key(self, weights, query, key, value):
     """Your function works only where the values are as wide as the keys. The output is (..., T,
     d_v): where does your code use the width of query or key for it?"""
-    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
-    return output.reshape(query.shape), weights
+    return (weights @ value).reshape(query.shape)
 
 
-@scaled.mistake("as many keys as queries assumed")
-def as_many_keys_as_queries(query, key, value, mask=None):
+@scaled.mistake("value width assumed = key width", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.collect)
+def value_cut_to_width_of_key(self, weights, query, key, value):
+    """Your output is cut to the width of the keys. It is as wide as the values, (..., T, d_v):
+    where does your code use the width of query or key for it?"""
+    return (weights @ value)[..., : key.shape[-1]]
+
+
+@scaled.mistake("as many keys as queries assumed", costs=(ANY_AXES,))
+@taking(InSteps, InSteps.result)
+def as_many_keys_as_queries(self, output, weights, scores):
     """Your function works only where T = S. The weights are (..., T, S): where does your code take
     one length for the other?"""
-    output, weights = attention.scaled_dot_product_attention(query, key, value, mask)
-    return output, weights.reshape(*query.shape[:-1], query.shape[-2])
+    return output, weights.reshape(*weights.shape[:-1], weights.shape[-2])
 
 
-@scaled.mistake("sentences of a batch mixed")
-def one_long_sentence(query, key, value, mask=None):
+@scaled.mistake("sentences of a batch mixed", costs=(ANY_AXES,))
+class OneLongSentence(InSteps):
     """Your words attend to words of other sentences: the leading axes were flattened into one long
     sentence. They stay apart."""
-    flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
-    output, weights = attention.scaled_dot_product_attention(*flat, mask)
-    return output.reshape(*query.shape[:-1], -1), weights
+
+    def answer(self, query, key, value, mask=None):
+        flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
+        output, weights = attention.scaled_dot_product_attention(*flat, mask)
+        return output.reshape(*query.shape[:-1], -1), weights
 
 
-@scaled.mistake("scores returned for weights")
-def scores_for_weights(query, key, value, mask=None):
+@scaled.mistake("scores returned for weights", costs=(ONE, ANY_AXES))
+@taking(InSteps, InSteps.result)
+def scores_for_weights(self, output, weights, scores):
     """The output is right, but the second result holds the scores. Return what comes out of the
     softmax."""
-    return attend(query, key, value, mask)[0], scaled_scores(query, key)
+    return output, scores
 
 
-@scaled.mistake("results in the wrong order")
-def swapped_results(query, key, value, mask=None):
+@scaled.mistake("results in the wrong order", costs=(ONE,))
+@taking(InSteps, InSteps.result)
+def swapped_results(self, output, weights, scores):
     """You return the weights first. The course returns the output first, the weights second."""
-    return attend(query, key, value, mask)[::-1]
+    return weights, output
 
 
-@scaled.mistake("output returned without the weights")
-def output_alone(query, key, value, mask=None):
+@scaled.mistake("output returned without the weights", costs=(ONE,))
+@taking(InSteps, InSteps.result)
+def output_alone(self, output, weights, scores):
     """The output is right, but it comes alone. The weights are asked for, too."""
-    return attend(query, key, value, mask)[0]
+    return output
 
 
-def of_words(wrong: Callable[..., Any]) -> Callable[..., Any]:
+def of_words(wrong: type) -> type:
     """The same mistake in NumPy, with queries, keys and values made from words."""
-
-    def answer(X: np.ndarray, *maps: np.ndarray) -> Any:
-        results = wrong(*(torch.from_numpy(X @ item) for item in maps))
-        if isinstance(results, Tensor):
-            return results.numpy()
-        return tuple(item.numpy() for item in results)
-
-    return answer
+    changed = {name: value for name, value in vars(wrong).items() if callable(value)}
+    return type(wrong.__name__, (OfWords,), {**changed, "__doc__": wrong.__doc__})
 
 
-in_numpy.inherit(
-    scaled, of_words,
-    overflow, not_scaled, divided_by_width, times_root, scaled_after_softmax, root_of_value_width,
-    scores_for_weights, swapped_results, output_alone,
-)  # fmt: skip
+for costs, shared in (
+    (LARGE, (overflow,)),
+    (EXACT, (not_scaled, divided_by_width, times_root, root_of_value_width, weights_softmaxed_again,
+             weights_transposed, plus_values)),
+    (ROWS, (ScaledAfterSoftmax, scores_for_weights, swapped_results, output_alone, scores_negated,
+            no_softmax, exp_without_sum, equal_weights, cosine)),
+):  # fmt: skip
+    for wrong in shared:
+        known = next(mistake for mistake in scaled.mistakes if mistake.in_steps is wrong)
+        in_numpy.mistake(known.name, known.says, costs=(costs,))(of_words(wrong))
 
 ASSIGNMENT = Assignment(
     "a3_scaled_dot_product_attention", parts=(stable, in_numpy, scaled), barred=ATTENTION

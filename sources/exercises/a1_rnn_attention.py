@@ -130,17 +130,22 @@ def test_annotations():
 
 
 def test_annotations_of_a_batch():
-    forward_states = torch.arange(24.0).reshape(2, 3, 4)
-    backward_states = 100 + torch.arange(24.0).reshape(2, 3, 4)
+    forward_states = torch.arange(24.0).reshape(2, 4, 3)
+    backward_states = 100 + torch.arange(24.0).reshape(2, 4, 3)
     joined = annotations(forward_states, backward_states)
-    assert joined.shape == (2, 3, 8), (
-        f"two lists (2, 3, 4): expected shape (2, 3, 8), got {tuple(joined.shape)}"
+    assert joined.shape == (2, 4, 6), (
+        f"two lists (2, 4, 3): expected shape (2, 4, 6), got {tuple(joined.shape)}"
     )
-    last = joined[1, 2].tolist()
-    assert last == [20, 21, 22, 23, 112, 113, 114, 115], (
-        "the last word of the second sentence has the forward state 20, 21, 22, 23 and the backward "
-        f"state 112, 113, 114, 115; its annotation is {last}. Does each sentence keep its own "
-        "states, and each state the order of its entries?"
+    last = joined[1, 3].tolist()
+    assert last == [21, 22, 23, 112, 113, 114], (
+        "the last word of the second sentence has the forward state 21, 22, 23 and the backward "
+        f"state 112, 113, 114; its annotation is {last}. Does each sentence keep its own states, and "
+        "each state the order of its entries?"
+    )
+    second = joined[0, 1].tolist()
+    assert second == [3, 4, 5, 106, 107, 108], (
+        "the second word of the first sentence has the forward state 3, 4, 5 and the backward state "
+        f"106, 107, 108, the third that was produced; its annotation is {second}"
     )
 
 
@@ -270,17 +275,17 @@ class BahdanauAttention(nn.Module):
 
 
 # %% test="BahdanauAttention"
-def attention_of_the_example():
-    """Your module with the weights of the example, so that results can be checked by hand."""
-    module = BahdanauAttention(1, 2, 1)
+def attention_with(decoder_dim, encoder_dim, attention_dim, **weights):
+    """Your module with these weights, so that results can be checked by hand."""
+    module = BahdanauAttention(decoder_dim, encoder_dim, attention_dim)
     assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
-    weights = {"W": [[1.0]], "U": [[1.0, 0.0]], "v": [[2.0]]}
     for name, values in weights.items():
         layer, values = getattr(module, name, None), torch.tensor(values)
         assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
         assert layer.weight.shape == values.shape, (
-            f"decoder_dim 1, encoder_dim 2, attention_dim 1: the weight of {name} should be "
-            f"{tuple(values.shape)}, but it is {tuple(layer.weight.shape)}"
+            f"decoder_dim {decoder_dim}, encoder_dim {encoder_dim}, attention_dim {attention_dim}: "
+            f"the weight of {name} should be {tuple(values.shape)}, but it is "
+            f"{tuple(layer.weight.shape)}"
         )
         assert layer.bias is None, f"{name} should have no bias"
         layer.weight.data.copy_(values)
@@ -288,7 +293,7 @@ def attention_of_the_example():
 
 
 def test_bahdanau_attention():
-    module = attention_of_the_example()
+    module = attention_with(1, 2, 1, W=[[1.0]], U=[[1.0, 0.0]], v=[[2.0]])
     state = torch.tensor([[1.0]])  # (1, 1)
     words = torch.tensor([[[-1.0, 10.0], [1.0, 20.0]]])  # (1, 2, 2)
     result = module(state, words)
@@ -315,6 +320,19 @@ def test_bahdanau_attention():
     assert torch.allclose(context, torch.tensor([[0.746, 18.73]]), atol=2e-2), (
         f"the weights are right; with them, expected the context (0.746, 18.73), got "
         f"{context.tolist()}"
+    )
+
+
+def test_wider_layers():
+    # the example once more: four hidden units that do the same, and v takes half of each
+    module = attention_with(3, 2, 4, W=[[1.0, 0, 0]] * 4, U=[[1.0, 0]] * 4, v=[[0.5] * 4])
+    state = torch.tensor([[1.0, 5.0, 5.0]])  # (1, 3)
+    words = torch.tensor([[[-1.0, 10.0], [1.0, 20.0]]])  # (1, 2, 2)
+    weights = module(state, words)[1]
+    assert torch.allclose(weights, torch.tensor([[0.127, 0.873]]), atol=2e-3), (
+        "four hidden units that do the same as the one of the example, each counted half as much: "
+        f"expected the weights 0.127 and 0.873 again, got {weights.tolist()}. Is something divided "
+        "by a width, which the formula does not do?"
     )
 
 
@@ -384,6 +402,15 @@ def test_masks():
     assert torch.allclose(context[0], context_without[0], atol=1e-5), (
         "a sentence with two words hidden should have the context that it has without those words"
     )
+    with torch.no_grad():
+        module.v.weight.mul_(100.0)  # so that one word of each sentence gets nearly all weight
+    _, weights = module(state, words)
+    mask = weights < weights.amax(dim=1, keepdim=True)  # that word is hidden
+    sums = module(state, words, mask)[1].sum(dim=1)
+    assert torch.allclose(sums, torch.ones(2)), (
+        "where the hidden word had nearly all of the weight, the others should still share out 1; "
+        f"yours sum to {sums.tolist()}. Does a hidden word drop out before the softmax?"
+    )
 
 
 def test_nothing_to_attend_to():
@@ -408,6 +435,7 @@ def test_nothing_to_attend_to():
 
 
 test_bahdanau_attention()
+test_wider_layers()
 test_shapes_and_sentences()
 test_everything_counts()
 test_masks()

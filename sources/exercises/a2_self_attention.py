@@ -235,6 +235,11 @@ def test_self_attention():
         "the second sentence gets another output alone than in the batch. "
         "Do words attend to words of another sentence?"
     )
+    first = self_attention(query[:, :1], key, value)
+    assert torch.allclose(output[:, :1], first, atol=1e-5), (
+        "the first query gets another output alone than together with the others. A query's weights "
+        "depend on that query and the keys: over which axis runs the softmax?"
+    )
 
 
 test_self_attention()
@@ -303,7 +308,45 @@ def test_is_permutation_equivariant():
     )
 
 
+def test_what_is_compared():
+    def running_sum(x):
+        return x.cumsum(dim=0)
+
+    x = torch.tensor([[1.0], [2.0], [3.0]])
+    for name, f, order, expected in (
+        ("the running sum, first word left in place", running_sum, [0, 2, 1], False),
+        ("the running sum, last word left in place", running_sum, [1, 0, 2], False),
+        ("the running sum, no word moved", running_sum, [0, 1, 2], True),
+        ("the rows in reverse order", lambda x: x.flip(0), [2, 0, 1], False),
+        ("the first row everywhere", lambda x: x[:1].expand(3, 1), [2, 0, 1], False),
+        ("minus the first row everywhere", lambda x: -x[:1].expand(3, 1), [2, 0, 1], False),
+    ):
+        answer = is_permutation_equivariant(f, x, torch.tensor(order))
+        assert answer is expected, (
+            f"x = 1, 2, 3; f = {name}; p = {order}: expected {expected}, got {answer}. Write down "
+            "f(x[p]) and f(x)[p] by hand. Does your code compare these two, row by row, in all rows?"
+        )
+
+
+def test_tolerances():
+    x, permutation = torch.tensor([[1.0], [2.0], [3.0]]), torch.tensor([2, 0, 1])
+    for f_of_x, by, expected in (
+        ([1000.0, 1000.01, 1000.02], "0.02 near 1000", True),
+        ([1000.0, 1000.2, 1000.4], "0.4 near 1000", False),
+        ([0.0, 0.000003, 0.000006], "0.000006 near 0", True),
+        ([0.000012, 0.0, 0.0], "0.000012 near 0, in two rows of three", False),
+    ):
+        values = torch.tensor(f_of_x).unsqueeze(1)
+        answer = is_permutation_equivariant(lambda x, values=values: values, x, permutation)
+        assert answer is expected, (
+            f"the two sides differ by {by}: expected {expected}, got {answer}. Both tolerances "
+            "count, 0.0001 of the size of a number and 0.00001 besides, for every number by itself"
+        )
+
+
 test_is_permutation_equivariant()
+test_what_is_compared()
+test_tolerances()
 print("✓ is_permutation_equivariant")
 
 # %% check="is_permutation_equivariant"

@@ -38,8 +38,8 @@
 #   further arguments that have default values.
 # - What would be the answer itself is barred. In all parts these are `F.scaled_dot_product_attention`,
 #   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In
-#   part 1 it is also every softmax, log-softmax or logsumexp of a library. In part 3 PyTorch's softmax is
-#   welcome.
+#   part 1 it is also every softmax, log-softmax or logsumexp of a library; NumPy's `np.logaddexp` is welcome.
+#   In part 3 PyTorch's softmax is welcome.
 # - A function never changes its inputs.
 # - Part 2 may call `stable_softmax`. If that one is not right, part 2 is decided with our version of it: no
 #   error is charged twice.
@@ -113,6 +113,17 @@ def test_stable_softmax():
     assert np.allclose(large, expected, atol=1e-3), (
         f"for the scores 1002, 1001, 1000, expected {expected} as for 2, 1, 0, got {large}. "
         "What may be subtracted from all three, and before what?"
+    )
+    with np.errstate(all="ignore"):
+        apart = stable_softmax(np.array([2000.0, 0.0, 0.0]))
+    assert np.allclose(apart, [1, 0, 0]), (
+        f"for the scores 2000, 0, 0, expected 1, 0, 0, got {apart}. After the subtraction, is any "
+        "exponent above 0?"
+    )
+    with np.errstate(all="ignore"):
+        hidden = stable_softmax(np.array([0.0, -np.inf, 0.0]))
+    assert np.allclose(hidden, [0.5, 0, 0.5]), (
+        f"for the scores 0, minus infinity, 0, expected 0.5, 0, 0.5, got {hidden}"
     )
     scores = np.array([[1.0, 2.0, 3.0], [-1000.0, -1002.0, -999.0]])
     before = scores.copy()
@@ -212,6 +223,14 @@ def test_numpy_self_attention():
         f"for the example above, expected the output 12.69 and 17.31, got {output.ravel()}. "
         "What do the weights average?"
     )
+    Wq = np.zeros((2, 9))
+    Wk = Wq.copy()
+    Wq[0, 0], Wk[0, 0] = 3.0, 1.0
+    _, weights = numpy_self_attention(X, Wq, Wk, Wv)
+    assert np.allclose(weights[0], [0.7311, 0.2689], atol=1e-3), (
+        "d_k = 9, and the first word's scores are 3 and 0: expected the weights 0.731 and 0.269, "
+        f"got {weights[0]}. What are the scores divided by when d_k is 9?"
+    )
     rng = np.random.default_rng(3)
     X = 100 * rng.standard_normal((5, 3))
     Wq, Wk, Wv = (rng.standard_normal((3, width)) for width in (4, 4, 6))
@@ -221,6 +240,9 @@ def test_numpy_self_attention():
         f"5 words, d_v = 6: expected shapes (5, 6) and (5, 5), got {output.shape}, {weights.shape}"
     )
     assert np.isfinite(weights).all(), "large scores give NaN. Which softmax could bear them?"
+    assert np.allclose(weights.sum(axis=1), 1), (
+        f"each row of the weights should sum to one; with 5 words yours sum to {weights.sum(axis=1)}"
+    )
     assert np.allclose(output, weights @ (X @ Wv)), (
         "row i of the output should average the values with row i of the weights; yours does not"
     )
@@ -400,6 +422,22 @@ def test_scaled_dot_product_attention():
     )
     assert torch.allclose(output, torch.tensor(12.689), atol=1e-2), (
         f"with the third key hidden, expected the output 12.69, got {output.item():.2f}"
+    )
+    _, weights = scaled_dot_product_attention(30_000 * query, key[:2], value[:2])
+    assert torch.allclose(weights, torch.tensor([[1.0, 0.0]])), (
+        f"scaled scores 30000 and 0: expected the weights 1 and 0, got {weights.tolist()}"
+    )
+    loud = key * torch.tensor([[1.0], [1.0], [1000.0]])  # the hidden key has a very large score
+    _, weights = scaled_dot_product_attention(query, loud, value, mask)
+    assert torch.allclose(weights, torch.tensor([[0.7311, 0.2689, 0.0]]), atol=1e-3), (
+        "a hidden key with a very large score should change nothing: expected the weights 0.731, "
+        f"0.269 and 0, got {weights.tolist()}. Was it hidden before the softmax?"
+    )
+    low = torch.tensor([[2.0, 0, 0, 0], [1, 1, 0, 0], [0, 0, 0, 0]])
+    _, weights = scaled_dot_product_attention(-70_000 * query, low, value, mask)
+    assert torch.allclose(weights, torch.tensor([[0.5, 0.5, 0.0]]), atol=1e-2), (
+        "scaled scores -70000, -70000 and a hidden one: expected the weights 0.5, 0.5 and 0, got "
+        f"{weights.tolist()}. Is the number that you hide a key by below all others?"
     )
     generator = torch.Generator().manual_seed(3)
     for leading in ((2,), (2, 7)):
