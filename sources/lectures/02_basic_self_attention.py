@@ -133,9 +133,9 @@ print(x.shape)
 #
 # ### Step 1: similarity
 #
-# The score is a dot product. With $x^{(j)}_d$ for entry $d$ of the vector $x^{(j)}$ it is
+# The score is a dot product. With $x^{(j)}_n$ for entry $n$ of the vector $x^{(j)}$ it is
 #
-# $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{d=1}^{d_\text{model}} x^{(2)}_d x^{(j)}_d$$
+# $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{n=1}^{d_\text{model}} x^{(2)}_n x^{(j)}_n$$
 #
 # It is large when two vectors are long and point the same way.
 
@@ -425,9 +425,9 @@ assert moved.max() < 0.06
 # Let all entries of all vectors be independent, from a normal distribution with mean 0 and variance
 # 1, as in a fresh `Embedding`. Then two different words have independent vectors.
 #
-# - A word with **itself**: $\omega_{ii} = \sum_d (x^{(i)}_d)^2$ adds $d_\text{model}$ squares, each 1
+# - A word with **itself**: $\omega_{ii} = \sum_n (x^{(i)}_n)^2$ adds $d_\text{model}$ squares, each 1
 #   on average. The sum is about $d_\text{model}$.
-# - A word with **another**: $\omega_{ij} = \sum_d x^{(i)}_d x^{(j)}_d$ adds as many products, each 0
+# - A word with **another**: $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products, each 0
 #   on average with variance 1. Plus and minus cancel: the sum is about $\pm\sqrt{d_\text{model}}$.
 #
 # At $d_\text{model} = 16$ that is 16 against ±4. The softmax looks at *differences* through an exponential, and
@@ -786,19 +786,19 @@ for length in [8, 64, 512, 4096, 32768]:
 # (The softmax, with a few operations for each of the $T^2$ scores, is not counted. Kernels such as
 # FlashAttention never store all weights at once. That saves the memory; the work stays.)
 #
-# How do other layers compare? Write $d$ for $d_\text{model}$, in this table only.
+# How do other layers compare?
 #
-# | one layer of width $d$, for $T$ words | operations | steps that wait for each other | layers until words $T$ apart meet |
+# | one layer of width $d_\text{model}$, for $T$ words | operations | steps that wait for each other | layers until words $T$ apart meet |
 # |---|--:|--:|--:|
-# | self-attention of this lecture | $4T^2d$ | 1 | 1 |
-# | self-attention with maps for query, key, value and output | $4T^2d + 8Td^2$ | 1 | 1 |
-# | plain recurrent network, two maps in each step | $4Td^2$ | $T$ | 1, after $T$ steps |
-# | GRU, six maps in each step | $12Td^2$ | $T$ | 1, after $T$ steps |
-# | convolution over $k$ neighbours | $2kTd^2$ | 1 | about $T/k$ |
+# | self-attention of this lecture | $4T^2 d_\text{model}$ | 1 | 1 |
+# | self-attention with maps for query, key, value and output | $4T^2 d_\text{model} + 8T d_\text{model}^2$ | 1 | 1 |
+# | plain recurrent network, two maps in each step | $4T d_\text{model}^2$ | $T$ | 1, after $T$ steps |
+# | GRU, six maps in each step | $12T d_\text{model}^2$ | $T$ | 1, after $T$ steps |
+# | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $T/k$ |
 #
 # Read it by columns. **Operations**: attention is cheaper than its recurrent neighbour in the table
-# while the sentence is shorter than the vectors are wide, $T < d$; for both pairs the line is at
-# $T = d$. **Waiting**: a recurrent network takes one step after the other, attention computes all
+# while the sentence is shorter than the vectors are wide, $T < d_\text{model}$; for both
+# pairs the line is at $T = d_\text{model}$. **Waiting**: a recurrent network takes one step after the other, attention computes all
 # rows side by side. **Distance**: attention compares every pair directly; elsewhere a message passes
 # through what stands between. (A convolution whose gaps grow from layer to layer needs about
 # $\log_k T$ layers. Vaswani et al., 2017, table 1, compares all three.)
