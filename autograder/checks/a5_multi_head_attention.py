@@ -857,7 +857,7 @@ class WithoutBias(InSteps):
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
 
-@multi_head.mistake("w_o without bias")
+@multi_head.mistake("the layer w_o without bias")
 class WithoutOutputBias(InSteps):
     """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here w_o has none."""
 

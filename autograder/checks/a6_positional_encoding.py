@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from torch import Tensor, nn
 
 from autograder.probe.drawing import Picture
-from autograder.verdict.check import Assignment, Build, Case, Drawing, Part
+from autograder.verdict.check import Assignment, Build, Case, Drawing, Part, Steps, taking
 from autograder.verdict.compare import dropped, kind_of, two_results_differ, values_agree
 from course_utils import positional
 
@@ -99,10 +99,19 @@ def in_single_precision(expected: Tensor, got: Any) -> str | None:
 
 
 def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> str | None:
-    """What a new module holds, its buffer `pe` (max_len, D), or a sum (B, T, D)."""
+    """What a new module holds, or its buffer `pe` (max_len, D)."""
     if isinstance(expected, dict):
         return _holdings(got)
-    return _lacking(expected, got) if expected.dim() == 2 else values_agree(expected, got)
+    if _lacking(expected, got) and not any(_lacking(one, got) is None for one in _wrong(expected)):
+        return _lacking(expected, got)
+    return None
+
+
+def _wrong(table: Tensor) -> Iterator[Tensor]:
+    """What our wrong tables would be: that its numbers are wrong is another step's matter."""
+    for mistake in WRONG_TABLES:
+        with contextlib.suppress(RuntimeError):
+            yield mistake.answer(*table.shape)
 
 
 def _holdings(got: Any) -> str | None:
@@ -136,9 +145,14 @@ def drops_from_the_sum(expected: Tensor | list, got: Any) -> str | None:
     if not isinstance(expected, list):
         return values_agree(expected, got)
     problem = two_results_differ(expected, got)
-    for wanted, found in zip(expected, got, strict=True) if problem is None else ():
-        problem = problem or dropped(0.1)(wanted, found) or _dropped_together(found)
-    return problem
+    if problem:
+        return problem
+    # who adds to x itself finds the sum in it when called again, which another step charges
+    again = expected[1] + positional.positional_encoding(*expected[1].shape[1:])
+    agrees = dropped(0.1)
+    second = agrees(expected[1], got[1]) and agrees(again, got[1])
+    problem = agrees(expected[0], got[0]) or (second and agrees(expected[1], got[1]))
+    return problem or _dropped_together(got[0]) or _dropped_together(got[1])
 
 
 def _dropped_together(found: Tensor) -> str | None:
@@ -305,26 +319,53 @@ table.step(
     1, size(5, 7), size(6, 3), silent(size(4, 1)),
 )  # fmt: skip
 table.step(
-    "a float32 tensor, still right at positions in the thousands",
+    "a float32 tensor of shape (length, d_model), still right at positions in the thousands",
     1, size(4, 10), silent(size(4000, 6)), judge=near, strict=True,
 )  # fmt: skip
+
+
+class TableInSteps(Steps):
+    """The table in steps, in float64; a mistake changes one of them."""
+
+    def answer(self, length, d_model):
+        self.fit(d_model)
+        angles = self.angles(self.positions(length).unsqueeze(1), self.exponents(d_model))
+        waves = torch.where(
+            torch.arange(angles.shape[1]) % 2 == 0, self.even(angles), self.odd(angles)
+        )
+        return self.written(self.finished(self.arranged(waves)))
+
+    def fit(self, d_model):
+        """Where code stops that fits no odd width."""
+
+    def positions(self, length):
+        return torch.arange(length).double()
+
+    def exponents(self, d_model):
+        return 2 * pairs(d_model) / d_model
+
+    def angles(self, positions, exponents):
+        return positions / 10000**exponents
+
+    def even(self, angles):
+        return angles.sin()
+
+    def odd(self, angles):
+        return angles.cos()
+
+    def arranged(self, waves):
+        return waves
+
+    def finished(self, waves):
+        return waves
+
+    def written(self, table):
+        return table.float()
 
 
 def pairs(d_model: int) -> Tensor:
     """k for each column: 0, 0, 1, 1, 2, …"""
     return torch.arange(d_model).double() // 2
-
-
-def sinusoids(
-    length: int,
-    exponents: Tensor,
-    first: int = 0,
-    even: Callable[[Tensor], Tensor] = torch.sin,
-    odd: Callable[[Tensor], Tensor] = torch.cos,
-) -> Tensor:
-    """The table in float64, from the exponent of each column; a mistake changes one of these."""
-    angles = torch.arange(first, first + length).double().unsqueeze(1) / 10000**exponents
-    return torch.where(torch.arange(len(exponents)) % 2 == 0, even(angles), odd(angles))
 
 
 ODD = (
@@ -339,180 +380,318 @@ BLOCKS = (
 
 
 @table.mistake("odd width crashes", ODD)
-def crashing_when_odd(length, d_model, answer=positional.positional_encoding):
+@taking(TableInSteps, TableInSteps.fit)
+def crashing_when_odd(self, d_model):
     if d_model % 2:
         raise RuntimeError("four sines, three cosines")
-    return answer(length, d_model)
 
 
-def both_ways(name: str, says: str = "") -> Callable[[Table], Table]:
-    """Like `table.mistake`, and once more for code that crashes at odd widths, too."""
+@table.mistake("odd width crashes", ODD)
+class TooFewAngles(TableInSteps):
+    def fit(self, d_model):
+        if d_model % 2 and d_model > 3:
+            raise RuntimeError("four columns, three angles")
 
-    def remember(answer: Table) -> Table:
-        table.mistake(name, says)(answer)
-        both = table.mistake(f"{name}, and odd width crashes", f"{table.mistakes[-1].says} {ODD}")
-        both(partial(crashing_when_odd, answer=answer))
-        return answer
-
-    return remember
+    def exponents(self, d_model):
+        right = super().exponents(d_model)
+        return right * 0 if d_model == 3 else right  # one angle is broadcast to two columns
 
 
-@both_ways("sin and cos in blocks", BLOCKS)
-def in_blocks(length, d_model):
-    right = positional.positional_encoding(length, d_model)
-    return torch.cat([right[:, 0::2], right[:, 1::2]], dim=1)
+@table.mistake("sin and cos in blocks", BLOCKS, costs=(1, 2))
+@taking(TableInSteps, TableInSteps.arranged)
+def in_blocks(self, waves):
+    return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
 
 
 @table.mistake(
     "sin and cos in blocks, one column too many",
     f"{BLOCKS} At an odd width yours has one column too many: there is one cosine less.",
+    costs=(1, 3),
 )
-def in_blocks_too_wide(length, d_model):
-    even = d_model + d_model % 2
-    wide = sinusoids(length, 2 * pairs(even) / d_model).float()
-    return torch.cat([wide[:, 0::2], wide[:, 1::2]], dim=1)
+class InBlocksTooWide(TableInSteps):
+    def exponents(self, d_model):
+        return 2 * pairs(d_model + d_model % 2) / d_model
+
+    def arranged(self, waves):
+        return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
 
 
-@both_ways("exponent k for 2k")
-def exponent_k(length, d_model):
+@table.mistake("exponent k for 2k", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_k(self, d_model):
     """Your frequencies fall half as fast as they should: k stands where the exponent needs 2k.
     Which numbers does your `arange` hold, and are they k or already 2k?"""
-    return sinusoids(length, pairs(d_model) / d_model).float()
+    return pairs(d_model) / d_model
 
 
-@both_ways("positions from 1")
-def positions_from_1(length, d_model):
+@table.mistake("positions from 1", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.positions)
+def positions_from_1(self, length):
     """Your row 0 holds the angles of position 1, so everything stands one row too high. Positions
     count from 0: the first row is 0, 1, 0, 1, …"""
-    return sinusoids(length, 2 * pairs(d_model) / d_model, first=1).float()
+    return torch.arange(1, length + 1).double()
 
 
-@both_ways("exponent 4k for 2k")
-def exponent_4k(length, d_model):
+@table.mistake("positions stretched", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.positions)
+def positions_stretched(self, length):
+    """Your positions run from 0 to `length` in `length` steps, as `linspace` counts, so that they
+    are no whole numbers. They are 0, 1, 2, … up to length − 1."""
+    return torch.linspace(0, length, length).double()
+
+
+@table.mistake("positions as shares of the length", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.positions)
+def positions_shared(self, length):
+    """Your positions are divided by the length, so that a word's vector depends on how long its
+    sentence is. They are 0, 1, 2, … as they come."""
+    return torch.arange(length).double() / length
+
+
+@table.mistake("exponent 4k for 2k", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_4k(self, d_model):
     """Your frequencies fall twice as fast as they should. `torch.arange(0, d_model, 2)` holds 0, 2,
     4, …: is something that is 2k already multiplied by two again?"""
-    return sinusoids(length, 4 * pairs(d_model) / d_model).float()
+    return 4 * pairs(d_model) / d_model
 
 
-@both_ways("sine and cosine swapped")
-def cosine_first(length, d_model):
+@table.mistake("sine and cosine swapped", costs=(1, 2))
+class CosineFirst(TableInSteps):
     """Your even columns hold cosines and your odd ones sines. It is the other way round: at
     position 0, the first numbers are 0, 1, 0, 1."""
-    return sinusoids(length, 2 * pairs(d_model) / d_model, even=torch.cos, odd=torch.sin).float()
+
+    def even(self, angles):
+        return angles.cos()
+
+    def odd(self, angles):
+        return angles.sin()
 
 
-@both_ways("number of the column for k")
-def column_for_k(length, d_model):
+@table.mistake("number of the column for k", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.exponents)
+def column_for_k(self, d_model):
     """Your exponent is twice the number of the column, divided by d_model. It is twice the number
     of the pair: columns 2 and 3 are pair 1, so both have the exponent 2 / d_model. A loop over 0,
     2, 4, … already counts 2k."""
-    return sinusoids(length, 2 * torch.arange(d_model).double() / d_model).float()
+    return 2 * torch.arange(d_model).double() / d_model
 
 
-@both_ways("an angle of its own for each column")
-def column_for_2k(length, d_model):
+@table.mistake("an angle of its own for each column", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.exponents)
+def column_for_2k(self, d_model):
     """Your cosines have another angle than the sines to their left. Columns 2k and 2k + 1 are a
     pair and share one angle, with the exponent 2k / d_model for both."""
-    return sinusoids(length, torch.arange(d_model).double() / d_model).float()
+    return torch.arange(d_model).double() / d_model
 
 
-@both_ways("angles multiplied instead of divided")
-def exponent_negative(length, d_model):
+@table.mistake("exponents count from 1", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.exponents)
+def pairs_from_1(self, d_model):
+    """Your first pair has the exponent 2 / d_model. Pairs count from 0, so the angle of columns 0
+    and 1 is the position itself."""
+    return 2 * (pairs(d_model) + 1) / d_model
+
+
+@table.mistake("angles multiplied instead of divided", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_negative(self, d_model):
     """Your later columns turn faster and faster. The position is divided by 10000 to the exponent;
     if you multiply, the exponent needs a minus sign."""
-    return sinusoids(length, -2 * pairs(d_model) / d_model).float()
+    return -2 * pairs(d_model) / d_model
 
 
-@both_ways("d_model outside the exponent")
-def divided_outside(length, d_model):
-    """Your angles match pos / (10000^(2k) / d_model). The division by d_model belongs into the
-    exponent: `**` binds tighter than `/`, so the exponent needs brackets."""
-    # 10000^(2k) / d_model, as one power
-    return sinusoids(length, 2 * pairs(d_model) - math.log(d_model, 10000)).float()
+for sign in (-1, 1):
+
+    @table.mistake("division by d_model outside the exponent", costs=(1, 2))
+    @taking(TableInSteps, TableInSteps.exponents)
+    def divided_outside(self, d_model, sign=sign):
+        """Your angles are those of pos / 10000^(2k), multiplied or divided by d_model. The division
+        by d_model belongs into the exponent: `**` binds tighter than `/`, so the exponent needs
+        brackets."""
+        # pos / (10000^(2k) / d_model) or pos / 10000^(2k) / d_model, as one power
+        return 2 * pairs(d_model) + sign * math.log(d_model, 10000)
 
 
-@both_ways("exponents spread from 0 to 1")
-def exponent_from_0_to_1(length, d_model):
+@table.mistake("division by d_model forgotten", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def not_divided(self, d_model):
+    """Your exponent is 2k and not 2k / d_model, so that every pair after the first hardly turns at
+    all."""
+    return 2 * pairs(d_model)
+
+
+@table.mistake("fraction of the exponent lost", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def whole_exponents(self, d_model):
+    """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and `//`
+    makes 0 of it. Divide by `/`."""
+    return 2 * pairs(d_model) // d_model
+
+
+@table.mistake("exponents spread from 0 to 1", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_from_0_to_1(self, d_model):
     """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
     exponents are 2k / d_model, and 1 is never reached."""
-    return sinusoids(length, torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()]).float()
+    return torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()].double()
 
 
-@both_ways("degrees for radians")
-def in_degrees(length, d_model):
+@table.mistake("exponents divided by d_model − 2", costs=(2, 4))
+@taking(TableInSteps, TableInSteps.exponents)
+def divided_by_two_less(self, d_model):
+    """Your exponents divide by d_model − 2, so that the last one is about 1. They divide by d_model
+    itself."""
+    return 2 * pairs(d_model) / max(d_model - 2, 1)
+
+
+for base in (1000.0, 100000.0, math.exp(4)):
+
+    @table.mistake("another base than 10000", costs=(2, 4))
+    @taking(TableInSteps, TableInSteps.angles)
+    def of_another_base(self, positions, exponents, base=base):
+        """Your angles fall from pair to pair as if another number stood in place of 10000. How many
+        zeros does it have, and if you use a logarithm: is it the one that belongs to `exp`?"""
+        return positions / base**exponents
+
+
+@table.mistake("degrees for radians", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.angles)
+def in_degrees(self, positions, exponents):
     """Your angles are read as degrees: a sine's first full turn takes you 360 positions, not 2π.
     Sine and cosine take the angle as it is, in radians, so nothing is left to convert."""
-
-    def of_degrees(turn):
-        return lambda angles: turn(torch.deg2rad(angles))
-
-    exponents = 2 * pairs(d_model) / d_model
-    even, odd = of_degrees(torch.sin), of_degrees(torch.cos)
-    return sinusoids(length, exponents, even=even, odd=odd).float()
+    return torch.deg2rad(positions / 10000**exponents)
 
 
-@table.mistake("sines only")
-def sines_only(length, d_model):
+@table.mistake("sines only", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.odd)
+def sines_only(self, angles):
     """All your columns are sines. Odd columns hold the cosine of the angle to their left."""
-    return sinusoids(length, 2 * pairs(d_model) / d_model, odd=torch.sin).float()
+    return angles.sin()
 
 
-@table.mistake("table transposed")
-def transposed(length, d_model):
+@table.mistake("cosines only", costs=(1, 2))
+@taking(TableInSteps, TableInSteps.even)
+def cosines_only(self, angles):
+    """All your columns are cosines. Even columns hold the sine of the angle that they share with the
+    column to their right."""
+    return angles.cos()
+
+
+@table.mistake("angles alone", costs=(1, 2))
+class AnglesAlone(TableInSteps):
+    """You return the angles. What is asked for are their sines and cosines, in turns."""
+
+    def even(self, angles):
+        return angles
+
+    def odd(self, angles):
+        return angles
+
+
+@table.mistake("table transposed", costs=(4,))
+@taking(TableInSteps, TableInSteps.finished)
+def transposed(self, waves):
     """Your result is (d_model, length). Rows are positions: (length, d_model)."""
-    return positional.positional_encoding(length, d_model).T
+    return waves.T
 
 
 # two that differ beyond the seventh digit
-for in_float64 in (
-    lambda length, d_model: sinusoids(length, 2 * pairs(d_model) / d_model),
-    lambda length, d_model: positional.positional_encoding(length, d_model).double(),
-):
-    table.mistake(
-        "float64 returned",
-        "The numbers are right, but they are float64. Computing in float64 is fine (at far "
-        "positions even better); turn the result into float32 at the end.",
-    )(in_float64)
+for in_float64 in (lambda table: table, lambda table: table.float().double()):
+
+    @table.mistake("float64 returned")
+    @taking(TableInSteps, TableInSteps.written)
+    def written_in_float64(self, table, convert=in_float64):
+        """The numbers are right, but they are float64. Computing in float64 is fine (at far positions
+        even better); turn the result into float32 at the end."""
+        return convert(table)
+
+
+@table.mistake("a NumPy array")
+@taking(TableInSteps, TableInSteps.written)
+def as_numpy(self, table):
+    """The numbers are right, but they come as a NumPy array. `torch.tensor` and `torch.from_numpy`
+    make a tensor of it; it should be float32."""
+    return table.numpy()
 
 
 @table.mistake("odd width treated like the next even one")
-def width_rounded_up(length, d_model):
+@taking(TableInSteps, TableInSteps.exponents)
+def width_rounded_up(self, d_model):
     """At an odd width, your exponents divide by d_model + 1. They divide by d_model itself,
     whatever it is."""
-    return positional.positional_encoding(length, d_model + d_model % 2)[:, :d_model]
+    return 2 * pairs(d_model) / (d_model + d_model % 2)
 
 
 @table.mistake("odd width treated like the even one below")
-def exponent_rounded_down(length, d_model):
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_rounded_down(self, d_model):
     """At an odd width, your exponents divide by d_model − 1. They divide by d_model itself,
     whatever it is."""
-    return sinusoids(length, 2 * pairs(d_model) / max(d_model - d_model % 2, 1)).float()
+    return 2 * pairs(d_model) / max(d_model - d_model % 2, 1)
 
 
-for of_the_even_width in (True, False):
+for rounded in (True, False):
 
     @table.mistake("a column missing at odd widths")
-    def last_column_missing(length, d_model, of_the_even_width=of_the_even_width):
+    @taking(TableInSteps, TableInSteps.exponents)
+    def last_column_missing(self, d_model, rounded=rounded):
         """At an odd width your table has one column too few. The last column is a sine without its
         cosine."""
         even = d_model - d_model % 2
-        width = even if of_the_even_width else d_model
-        return positional.positional_encoding(length, width)[:, :even]
+        return 2 * pairs(even) / (even if rounded else d_model)
+
+
+for rounded in (True, False):
+
+    @table.mistake("a column too many at odd widths")
+    @taking(TableInSteps, TableInSteps.exponents)
+    def last_column_doubled(self, d_model, rounded=rounded):
+        """At an odd width your table has one column too many. The last column is a sine without its
+        cosine: cut what you put together to d_model columns."""
+        even = d_model + d_model % 2
+        return 2 * pairs(even) / (even if rounded else d_model)
 
 
 @table.mistake("last column empty at odd widths")
-def last_column_empty(length, d_model):
+class EvenWidthAndZeros(TableInSteps):
     """At an odd width you make the table of the even width below and add zeros. The last column is
     a sine, and all exponents divide by d_model itself."""
-    return F.pad(positional.positional_encoding(length, d_model - d_model % 2), (0, d_model % 2))
+
+    def exponents(self, d_model):
+        self.missing = d_model % 2
+        even = d_model - self.missing
+        return 2 * pairs(even) / max(even, 1)
+
+    def finished(self, waves):
+        return F.pad(waves, (0, self.missing))
 
 
 @table.mistake("last column empty at odd widths")
-def last_column_left_out(length, d_model):
+@taking(TableInSteps, TableInSteps.finished)
+def last_column_left_out(self, waves):
     """At an odd width your last column is zero. It is a sine: there is one more of them than there
     are cosines."""
-    right = positional.positional_encoding(length, d_model)
-    return F.pad(right[:, : d_model - d_model % 2], (0, d_model % 2))
+    d_model = waves.shape[1]
+    return F.pad(waves[:, : d_model - d_model % 2], (0, d_model % 2))
+
+
+@table.mistake("last column a cosine at odd widths")
+@taking(TableInSteps, TableInSteps.even)
+def last_column_a_cosine(self, angles):
+    """At an odd width your last column is a cosine. Columns with an even number are sines, also
+    where no cosine follows."""
+    d_model = angles.shape[1]
+    is_last = (torch.arange(d_model) == d_model - 1) & (d_model % 2 == 1)
+    return torch.where(is_last, angles.cos(), angles.sin())
+
+
+@table.mistake("last column repeated at odd widths")
+@taking(TableInSteps, TableInSteps.finished)
+def last_column_repeated(self, waves):
+    """At an odd width your last column is the one to its left once more. It is the sine of the next
+    angle."""
+    return torch.cat([waves[:, :-1], waves[:, -2:-1]], dim=1) if waves.shape[1] % 2 else waves
 
 
 # ------------------------------------------------------------------------- PositionalEncoding
@@ -551,7 +730,6 @@ module.step(
         new("a number put in the place of the buffer `pe`", "pe", 0, method="register_buffer"),
         raises=("TypeError",),
     ),
-    words(1, 1, 6, dropout=0.0, max_len=7),
     silent(new("the buffer `pe`", "pe", method="get_buffer")),
     judge=holds_a_table_that_is_not_trained,
 )
@@ -559,7 +737,7 @@ module.step(
     "dropout acts on the sum, and in train mode only",
     1,
     silent(words(2, 3, 6, dropout=0.5, max_len=8)),
-    words(2, 3, 6, dropout=EVERYTHING, max_len=8),
+    words(3, 3, 6, dropout=EVERYTHING, max_len=8),
     words(2, 3, 6, training=True, dropout=0.0, max_len=8),
     words(2, 3, 6, training=True, dropout=EVERYTHING, max_len=8),
     silent(words(3, 31, 16, training=True, times=2)),  # dropout left out, so 0.1
@@ -572,6 +750,7 @@ module.step(
     silent(words(2, 6, 4, max_len=5), "ValueError"),
     silent(words(2, 3, 4, training=True, max_len=1), "ValueError"),
     silent(words(1, 5, 4, dropout=0.0, max_len=5)),
+    silent(words(1, 3, 4, dropout=0.0, max_len=5)),
     silent(words(2, 5, 4, 0.0, 5)),
     silent(words(1, 5000, 2, dropout=0.0)),
     silent(words(1, 5001, 2), "ValueError"),
@@ -613,7 +792,7 @@ class AsParameter(InSteps):
         self.pe = nn.Parameter(pe)
 
 
-@module.mistake("batch axis indexed")
+@module.mistake("batch axis indexed", costs=(1, 2))
 class ByBatch(InSteps):
     """The positions follow the sentences of the batch: every word of sentence 0 gets the vector of
     position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted along
@@ -623,7 +802,7 @@ class ByBatch(InSteps):
         return self.dropout(x + self.pe[: len(x)].unsqueeze(1))
 
 
-@module.mistake("batch axis indexed")
+@module.mistake("batch axis indexed", costs=(1, 2))
 class ByBatchWithoutAxis(InSteps):
     """You take as many positions as there are sentences. In x (B, T, D) the words of a sentence are
     counted along axis 1."""
@@ -632,7 +811,7 @@ class ByBatchWithoutAxis(InSteps):
         return self.dropout(x + self.pe[: len(x)])
 
 
-@module.mistake("table not cut to the sentence")
+@module.mistake("table not cut to the sentence", costs=(1, 2))
 class WholeTable(InSteps):
     """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of the
     first T positions."""
@@ -641,7 +820,7 @@ class WholeTable(InSteps):
         return self.dropout(x + self.pe)
 
 
-@module.mistake("one vector for all words")
+@module.mistake("one vector for all words", costs=(1, 2))
 class VectorOfTheLength(InSteps):
     """Every word gets the same vector, that of position T. A range of rows needs a colon."""
 
@@ -649,7 +828,7 @@ class VectorOfTheLength(InSteps):
         return self.dropout(x + self.pe[x.shape[1]])
 
 
-@module.mistake("positions without words")
+@module.mistake("positions without words", costs=(1, 2))
 class PositionsAlone(InSteps):
     """You return the positions alone. They are added to x."""
 
@@ -690,7 +869,7 @@ class DroppingPositions(InSteps):
         return x + self.dropout(rows.expand_as(x))
 
 
-@module.mistake("words multiplied by √d_model")
+@module.mistake("words multiplied by √d_model", costs=(1, 2))
 class WordsScaled(InSteps):
     """You multiply x by √d_model. In a transformer, the embedding does this; here x is taken as it
     comes."""
@@ -699,11 +878,64 @@ class WordsScaled(InSteps):
         return self.dropout(x * x.shape[-1] ** 0.5 + rows)
 
 
+@module.mistake("words and positions multiplied", costs=(1, 2))
+class Multiplied(InSteps):
+    """You multiply words and positions. They are added."""
+
+    def summed(self, x, rows):
+        return self.dropout(x * rows)
+
+
+@module.mistake("positions subtracted", costs=(1, 2))
+class Subtracted(InSteps):
+    """You subtract the positions. They are added."""
+
+    def summed(self, x, rows):
+        return self.dropout(x - rows)
+
+
+@module.mistake("words alone", costs=(1, 2))
+class WordsAlone(InSteps):
+    """Your words come out as they came in (but for dropout): where is the table added?"""
+
+    def summed(self, x, rows):
+        return self.dropout(x)
+
+
+@module.mistake("positions from the end", costs=(1, 2))
+class FromTheEnd(InSteps):
+    """The last word gets the vector of position 0. The first word should: are the rows turned
+    round?"""
+
+    def summed(self, x, rows):
+        return self.dropout(x + rows.flip(0))
+
+
+@module.mistake("the last rows of the table", costs=(1, 2))
+class LastRows(InSteps):
+    """You add the last T rows of the table. The words of a sentence stand at positions 0 to T − 1:
+    on which side of the colon does T belong?"""
+
+    def summed(self, x, rows):
+        return self.dropout(x + self.pe[-x.shape[1] :])
+
+
+@module.mistake("positions joined to the words", costs=(1, 2))
+class SideBySide(InSteps):
+    """Your result is twice as wide: you put the positions beside the words. They are added."""
+
+    def summed(self, x, rows):
+        return self.dropout(torch.cat([x, rows.expand_as(x)], dim=-1))
+
+
 def with_table(answer: Table) -> type[nn.Module]:
     return type("WithTable", (InSteps,), {"table": staticmethod(answer)})
 
 
-module.inherit(table, with_table, positions_from_1, in_blocks, exponent_k)
+WRONG_TABLES = [mistake for mistake in table.mistakes if set(mistake.costs) & {1, 2}]
+for mistake in WRONG_TABLES:
+    if mistake.costs != (1, 3):
+        module.mistake(mistake.name, mistake.says, costs=(1, 2))(with_table(mistake.answer))
 
 # ------------------------------------------------------------- visualize_positional_encodings
 
@@ -778,6 +1010,22 @@ def counting_backwards(length, d_model=512, ax=None):
     position 0 is the last one. An `extent` replaces the numbers on the axes; without one, `imshow`
     counts rows from 0."""
     return draw(length, d_model, ax, extent=(0, d_model, 0, length))
+
+
+@picture.mistake("negative numbers share one colour")
+def colours_from_zero(length, d_model=512, ax=None):
+    """Your colours begin at 0, so that all negative numbers look alike. The values run from −1 to 1:
+    what do `vmin` and `vmax` say?"""
+    return draw(length, d_model, ax, vmin=0, vmax=1)
+
+
+@picture.mistake("limits of another width")
+def limits_of_width_512(length, d_model=512, ax=None):
+    """Your x axis always runs to 512, so a narrower table fills a small part of the picture. The
+    limits follow from `d_model`, and `imshow` and `pcolormesh` find them by themselves."""
+    ax = draw(length, d_model, ax)
+    ax.set_xlim(0, 512)
+    return ax
 
 
 @picture.mistake("axes not labelled")

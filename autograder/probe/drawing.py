@@ -52,7 +52,7 @@ class Picture(NamedTuple):
         zero_on_top: the y axis runs downwards.
         x_labelled, y_labelled: the axis has a label that can be seen.
         colour_bar: the figure has one.
-        bar_fits: it shows the colours that the cells have.
+        bar_fits: it shows the colours that the cells have; True if there is none.
         on_given_axes: the cells are on the Axes that the function was given; if it was given none,
             they are not in a figure that was open before.
         axes_returned: what came back is an Axes.
@@ -153,7 +153,7 @@ def _look(returned: Any, given: Axes | None, others: Figure | None, shown: bool)
         x_labelled=any(_is_labelled(one, one.xaxis) for one in likely),
         y_labelled=any(_is_labelled(one, one.yaxis) for one in likely),
         colour_bar=bool(bars),
-        bar_fits=any(_same_colours(cells, bar) for bar in bars),
+        bar_fits=bool(cells) and (not bars or any(_same_colours(cells, bar) for bar in bars)),
         on_given_axes=ax is not None and (ax is given if given else home is not others),
         axes_returned=isinstance(returned, Axes),
         right_axes_returned=isinstance(returned, Axes) and returned is (given or ax),

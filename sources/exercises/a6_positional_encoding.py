@@ -230,6 +230,12 @@ def test_positions_are_added():
             "Is T axis 1 of x, and are the positions 0, 1, 2 added?"
         )
     assert torch.equal(x, torch.zeros(2, 3, 2)), "x was changed: compute into a new tensor"
+    output = PositionalEncoding(4, dropout=0.0, max_len=7)(torch.full((1, 2, 4), 2.0))
+    expected = torch.tensor([2.8415, 2.5403, 2.0100, 2.9999])
+    assert output.shape == (1, 2, 4) and torch.allclose(output[0, 1], expected, atol=1e-3), (
+        f"a word of four twos at position 1 should come out as\n{expected}\ngot\n{output[0, -1]}\n"
+        "Is the vector of part 1 added, to the word as it is?"
+    )
 
 
 def test_the_table_is_a_buffer():
@@ -340,7 +346,12 @@ def visualize_positional_encodings(length, d_model=512, ax=None):
 def test_visualize_positional_encodings():
     plt.close("all")
     figure, (left, right) = plt.subplots(1, 2)
-    returned = visualize_positional_encodings(3, 11, ax=left)
+    shows, show = [], plt.show
+    plt.show = lambda *arguments, **keywords: shows.append(arguments)
+    try:
+        returned = visualize_positional_encodings(3, 11, ax=left)
+    finally:
+        plt.show = show
     figures = plt.get_fignums()
     plt.close("all")
     kind = "another Axes" if isinstance(returned, plt.Axes) else type(returned).__name__
@@ -351,14 +362,20 @@ def test_visualize_positional_encodings():
     assert drawn, "there are no cells on the Axes that was given"
     assert not right.has_data(), "something was drawn on the Axes beside the one that was given"
     x_limits, y_limits = left.get_xlim(), left.get_ylim()
-    assert abs(x_limits[1] - x_limits[0]) >= 10, (
+    assert 10 <= abs(x_limits[1] - x_limits[0]) <= 22, (
         f"11 dimensions should stand side by side, but the x axis runs from {x_limits[0]:g} to "
-        f"{x_limits[1]:g}. Which axis of the table is x?"
+        f"{x_limits[1]:g}. Which axis of the table is x, and is `d_model` used?"
+    )
+    lowest, highest = drawn[0].get_clim()
+    assert lowest <= -0.41 and highest >= 0.99, (
+        "the numbers of this picture run from -0.416 to 1, but its colours from "
+        f"{lowest:g} to {highest:g}: numbers beyond them cannot be told apart"
     )
     assert y_limits[0] > y_limits[1], "position 0 should be on top; here it is at the bottom"
     assert left.get_xlabel() and left.get_ylabel(), "each axis should have a label"
     has_bar = len(figure.axes) > 2 or any(cells.colorbar is not None for cells in drawn)
     assert has_bar, "there is no colour bar"
+    assert not shows, "`show` was called: leave that to whoever called the function"
 
 
 def test_without_axes():

@@ -113,7 +113,7 @@ def table_as_in_many_tutorials(length, d_model):
     return pe
 
 
-@BANK.wrong("positional_encoding", named="positions from 1, and odd width crashes")
+@BANK.wrong("positional_encoding")
 def table_of_a_tutorial_that_counts_from_one(length, d_model):
     return table_as_in_many_tutorials(length + 1, d_model)[1:]
 
@@ -147,9 +147,7 @@ def table_of_a_tutorial_that_doubles_the_column(length, d_model):
     return table
 
 
-@BANK.wrong(
-    "positional_encoding", named="an angle of its own for each column, and odd width crashes"
-)
+@BANK.wrong("positional_encoding")
 def table_with_an_angle_for_each_column_of_a_pair(length, d_model):
     table = torch.zeros(length, d_model)
     for i in range(0, d_model, 2):

@@ -341,6 +341,9 @@ def edit(*lines):
     return draw
 
 
+ALL_ALIKE = {"colours_differ": False, "bar_fits": True}
+
+
 @pytest.mark.parametrize(
     ("draw", "changes"),
     [
@@ -355,6 +358,9 @@ def edit(*lines):
         (edit("ax.images[0].set_extent((-0.5, 3.5, 3.5, 0.5))"), {"counted_from_zero": False}),
         (edit("ax.images[0].set_extent((0, 1, 1, 0))"), {"counted_from_zero": False}),
         (edit("ax.images[0].colorbar.remove()"), {"colour_bar": False}),
+        (edit("ax.images[0].set_clim(5, 11)"), {"colours_differ": False, "bar_fits": True}),
+        (edit("ax.images[0].set_cmap('Greys')", "ax.images[0].set_alpha(0)"), ALL_ALIKE),
+        (edit("ax.set_xlim(-9, 9)"), {"fills": False}),
         (edit("plt.show()"), {"shown": True}),
         (edit("ax.figure.show()"), {"shown": True}),
         (edit("plt.figure()"), {"other_figures": True}),
@@ -366,6 +372,28 @@ def test_each_thing_to_see_is_seen_by_itself(draw, changes):
     picture = look(draw)
     assert torch.equal(picture.values, TABLE)
     assert picture._replace(values=None) == right._replace(values=None, **changes)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "ax.fill_between([-1, 20], -1, 20, color='w', zorder=5)",
+        "ax.imshow(table.new_ones(8, 9, 3), zorder=5, extent=(-0.5, 8.5, 7.5, -0.5))",
+        "ax.set_visible(False)",
+        "ax.set_position([0.1, 0.1, 0.01, 0.01])",
+        "ax.set_position([1.1, 0.1, 0.3, 0.3])",
+        "ax.figure.set_size_inches(0.1, 0.1)",
+    ],
+)
+def test_cells_that_nobody_can_see_are_not_seen(line):
+    def draw(table, ax):
+        return edit(line)(torch.arange(72.0).reshape(8, 9), ax)
+
+    def clearly(table, ax):
+        return by_imshow(torch.arange(72.0).reshape(8, 9), ax)
+
+    assert look(clearly).seen
+    assert not look(draw).seen
 
 
 def test_cells_that_run_into_each_other_and_pictures_without_cells():
