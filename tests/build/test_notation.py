@@ -31,7 +31,9 @@ RULES = [
     Rule("maps", r"\bU_\{?(q|k|v|query|key|value)\b|\bW_\{?[QKV]\b|W\^[QKV]", "W_q, W_k, W_v"),
     Rule("frequency", r"\\omega_k", r"\theta_k", held="06"),
     Rule("rotation", r"\bR_\{[a-z]{2}\}", "another letter: R is the rotation"),
-    Rule("heads", r"\bn_heads\b|\$h\$ heads|\bheads \$h\$|\bhead 0(?![.\d])", "H heads, from 1 to H"),
+    Rule(
+        "heads", r"\bn_heads\b|\$h\$ heads|\bheads \$h\$|\bhead 0(?![.\d])", "H heads, from 1 to H"
+    ),
     Rule("special words", r"‹\w+›", "<pad>"),
     Rule("colours", r"[\"']#[0-9A-Fa-f]{6}[\"']", "plotting.MODELS, plotting.SERIES, …"),
 ]
