@@ -122,20 +122,19 @@ def _seen(part: Part, item: Try) -> Iterator[tuple[int, Seen]]:
         if wanted is None or found is None:
             continue
         called, letters = names[number] if number < len(names) else ("", ())
-        yield (
-            number,
-            Seen(
-                wanted,
-                found,
-                axes_of(called, letters, wanted.ndim),
-                called,
-                inputs,
-                sizes,
-                1.0 - dropout,
-                _dtype(right),
-                _dtype(got),
-            ),
+        result = Seen(
+            wanted,
+            found,
+            axes_of(called, letters, wanted.ndim),
+            called,
+            inputs,
+            sizes,
+            1.0 - dropout,
+            _dtype(right),
+            _dtype(got),
         )
+        if not result.close(wanted, found):  # right numbers in another form are another matter
+            yield number, result
 
 
 FLOATING = (torch.float32, torch.float64, np.dtype("float32"), np.dtype("float64"))

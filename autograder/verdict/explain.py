@@ -19,13 +19,13 @@ import torch
 
 from autograder.probe.experiments import Report
 from autograder.verdict.check import Case, Mistake, Part
-from autograder.verdict.compare import strict_differences, values_agree
+from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
 from autograder.verdict.exam import Try
 from autograder.verdict.judge import wrong_error
-from autograder.verdict.relations import Sentences
+from autograder.verdict.relations import Sentences, as_array
 
-MOST_PAIRS = 50  # of two mistakes at once that are run, so that a wrong answer costs little
-MOST_CASES = 3  # by which pairs are ruled out before they are run
+MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
+MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
 MOST_STEPS = 3  # in which one mistake beside something unknown is looked for
 
 
@@ -130,72 +130,119 @@ def _size(item: Try) -> int:
 def _two_at_once(part: Part, wrong: Sequence[Try], right: Sequence[Try]) -> Found | None:
     """Two mistakes of different steps that explain all cases together, and neither alone.
 
+    What each does alone in a few cases rules most pairs out, and says which are to be run first.
+
     Args:
         part: whose mistakes are tried.
         wrong: cases to explain, those that cost least first.
         right: the others.
     """
-    judged_by = [item for item in wrong if item.report["status"] == "returned" and _tells(item)]
-    judged_by = judged_by[:MOST_CASES]
-    in_steps = [mistake for mistake in part.mistakes if mistake.in_steps]
-    if not judged_by:
+    returned = [
+        item
+        for item in wrong
+        if item.report["status"] == "returned" and not item.case.raises and _tells(item)
+    ]
+    if not returned:
         return None
-    first, failed, run = judged_by[0], set(), 0
+    quiet = [item for item in right if item.problem is None and not item.case.raises]
+    looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=_size)[:MOST_CASES]]
+    in_steps = [mistake for mistake in part.mistakes if mistake.in_steps]
+    alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
+    unchanged = [_right_results(item) for item in looked_at]
+    likely: list[tuple[int, Mistake, Mistake]] = []
     for number, one in enumerate(in_steps):
         for other in in_steps[number + 1 :]:
-            if one.name == other.name or not all(
-                _may_act_together(one, other, item) for item in judged_by
-            ):
-                continue
-            alone = (_fingerprint(one, first), _fingerprint(other, first))
-            both = None if alone in failed else _both(one, other)
-            if both is None or run == MOST_PAIRS:
-                continue
-            run += 1
-            if not explains(both, [first]):
-                failed.add(alone)
-            elif explains(both, [*wrong, *right]):
-                return Found((one, other), both)
+            evidence = _evidence(alone[one], alone[other], unchanged)
+            if evidence is not None and one.name != other.name:
+                likely.append((-evidence, one, other))
+    likely.sort(key=lambda pair: pair[0])
+    run = 0
+    for _, one, other in likely:
+        both = _both(one, other)
+        if both is None:
+            continue
+        if explains(both, [*wrong, *right]):
+            return Found((one, other), both)
+        run += 2 + len(returned[0].request.get("state", {}))
+        if run > MOST_RUNS:
+            return None
     return None
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=8192)
 def _both(one: Mistake, other: Mistake) -> Callable[..., Any] | None:
     return one.together_with(other)
 
 
-def _may_act_together(one: Mistake, other: Mistake, item: Try) -> bool:
-    """Whether two mistakes may explain a case together, by what each does alone.
-
-    Where only one of them changes anything, that one explains the case, or nothing does. Where the
-    numbers are right, neither may change them.
-    """
-    attempts = [item.exam.attempt(mistake.answer, item.number) for mistake in (one, other)]
-    acts = [not _alike(item.case, item.expected, attempt) for attempt in attempts]
-    if not any(acts):
-        return False
-    expected = item.expected.get("value")
-    if values_agree(expected, item.report.get("value")) is None and not all(
-        attempt["status"] == "returned" and values_agree(expected, attempt["value"]) is None
-        for attempt in attempts
-    ):
-        return False
-    return all(acts) or _alike(item.case, attempts[acts.index(True)], item.report)
+# of each result of a case, whether a mistake changes it, and whether to what the student has
+Effect = list[tuple[bool, bool]] | None
 
 
-def _fingerprint(mistake: Mistake, item: Try) -> str | bytes:
-    """What a mistake gives in a case, to the third digit."""
-    report = item.exam.attempt(mistake.answer, item.number)
-    value = report.get("value")
-    if report["status"] != "returned":
-        return f"{report['status']} {report.get('error', {}).get('type')}"
-    values = value if isinstance(value, tuple | list) else (value,)
-    return b"|".join(
-        repr(one.shape).encode() + np.asarray(one, dtype=np.float64).round(3).tobytes()
-        if isinstance(one, torch.Tensor | np.ndarray)
-        else repr(one).encode()
-        for one in values
+def _effect(mistake: Mistake, item: Try) -> Effect:
+    """What a mistake alone does to each result of a case; None where it gives none at all."""
+    attempt = item.exam.attempt(mistake.answer, item.number)
+    if attempt["status"] != "returned":
+        return None
+    given, right, found = (
+        _results(report.get("value")) for report in (attempt, item.expected, item.report)
     )
+    if not len(given) == len(right) == len(found):
+        return [(True, _same(attempt["value"], item.report.get("value")))] * len(right)
+    return [
+        (not _same(one, wanted), _same(one, own))
+        for one, wanted, own in zip(given, right, found, strict=True)
+    ]
+
+
+def _right_results(item: Try) -> list[bool]:
+    """Which results of a case are right in the student's answer."""
+    right, found = _results(item.expected["value"]), _results(item.report.get("value"))
+    if len(right) != len(found):
+        return [False] * len(right)
+    return [_same(wanted, own) for wanted, own in zip(right, found, strict=True)]
+
+
+def _evidence(one: list[Effect], other: list[Effect], right: list[list[bool]]) -> int | None:
+    """How much speaks for two mistakes at once, by what each does alone; None if they cannot be.
+
+    Where only one of them changes a result, it alone explains that result; where neither does, the
+    result must be right; where a result is right, neither has changed it.
+    """
+    fitting = acting = 0
+    for effects, effects_too, rights in zip(one, other, right, strict=True):
+        if effects is None or effects_too is None:
+            return None
+        for (acts, fits), (acts_too, fits_too), is_right in zip(
+            effects, effects_too, rights, strict=False
+        ):
+            if is_right == (acts or acts_too):
+                return None
+            if acts != acts_too:
+                if not (fits if acts else fits_too):
+                    return None
+                fitting += 1
+            acting |= acts | 2 * acts_too
+    # one that changes nothing in these cases could be any
+    return fitting if acting == 3 or fitting else None
+
+
+def _results(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two results are the same within float32; quicker than a sentence on the difference."""
+    kinds = (torch.Tensor, np.ndarray)
+    if not (isinstance(one, kinds) and isinstance(other, kinds)):
+        return type(one) is type(other) and values_agree(one, other) is None
+    first, second = as_array(one), as_array(other)
+    if first is None or second is None:
+        return False
+    if first.shape != second.shape:
+        return False
+    with np.errstate(all="ignore"):
+        near = np.abs(first - second) <= ABSOLUTE + RELATIVE * np.abs(first)
+    return bool((near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
 
 
 def _in_single_steps(part: Part, tries: Sequence[Try]) -> tuple[Mistake, ...]:
@@ -267,4 +314,18 @@ def _alike(case: Case, one: Report, other: Report) -> bool:
     if one["status"] == "raised":
         return True
     value, found = one["value"], other.get("value")
-    return values_agree(value, found) is None and strict_differences(value, found) is None
+    return (
+        values_agree(value, found) is None
+        and strict_differences(value, found) is None
+        and _modes(one) == _modes(other)
+    )
+
+
+def _modes(report: Report) -> list[str]:
+    """The modes in which models among the arguments were left."""
+    arguments = report.get("arguments")
+    return [
+        str(item)
+        for item in (arguments if isinstance(arguments, list | tuple) else ())
+        if isinstance(item, dict) and "training" in item
+    ]

@@ -375,32 +375,33 @@ def rows_times_constants(seen: Seen) -> Iterator[str]:
     if not (seen.same_shape and seen.floating and seen.expected.ndim):
         return
     ndim = seen.expected.ndim
-    groups: list[tuple[int, ...]] = [(ndim - 1,)] * (ndim > 1)
-    groups += [tuple(other for other in range(ndim) if other != own) for own in range(ndim)]
-    for number, along in enumerate(groups):
-        length = math.prod(seen.expected.shape[axis] for axis in along)
-        if length < 3 or seen.expected.size // length < 2 or seen.expected.size < 8:
-            continue
-        if not _factors_fit(seen, along):
-            continue
-        sums = _unit_axes(seen.expected)
-        if number == 0 and ndim > 1:
-            what = "row"
-            if along[0] in sums:
-                yield (
-                    f"within each row, {seen.yours} {seen.verb} right in proportion, but the rows do "
-                    "not sum to one. By what is each row divided?"
-                )
-        else:
-            what = seen.axis(number - (ndim > 1)).one
+    for own in range(ndim):
+        others = tuple(other for other in range(ndim) if other != own)
+        if _factors_fit(seen, others):
+            what = seen.axis(own).one
+            yield (
+                f"each {what} of {seen.yours} is right but for a factor of its own. What is each "
+                f"{what} multiplied or divided by, and by what should it be?"
+            )
+    if not _factors_fit(seen, (ndim - 1,)):
+        return
+    if ndim - 1 in _unit_axes(seen.expected):
         yield (
-            f"each {what} of {seen.yours} is right but for a factor of its own. What is each {what} "
-            "multiplied or divided by, and by what should it be?"
+            f"within each row, {seen.yours} {seen.verb} right in proportion, but the rows do not sum "
+            "to one. By what is each row divided?"
         )
+    yield (
+        f"each row of {seen.yours} is right but for a factor of its own. What is each row multiplied "
+        "or divided by, and by what should it be?"
+    )
 
 
 def _factors_fit(seen: Seen, along: tuple[int, ...]) -> bool:
+    """Whether one factor for all that lies along some axes leads from the right to the found."""
     right, found = seen.expected, seen.found
+    length = math.prod(right.shape[axis] for axis in along)
+    if length < 3 or right.size // length < 2 or right.size < 8:
+        return False
     if not (np.isfinite(right).all() and np.isfinite(found).all()):
         return False
     size = (right * right).sum(along, keepdims=True)
@@ -864,13 +865,18 @@ def right_but_for_special_places(seen: Seen) -> Iterator[str]:
             f"in {seen.yours}, some numbers are 0 that should not be, and all others are right. What "
             "sets them to 0, or was never filled in?"
         )
-    if seen.floating and seen.expected.ndim > 1:
-        off = np.asarray(wrong.any(-1))
-        if off.any() and (~off).sum() >= 2:
-            yield (
-                f"some rows of {seen.yours} are right to the last digit, others wrong. What do the "
-                "wrong ones have in common?"
-            )
+
+
+def some_rows_right(seen: Seen) -> Iterator[str]:
+    """Some rows are right, others are not, and there is no order in it."""
+    if not (seen.same_shape and seen.floating) or seen.expected.ndim < 2:
+        return
+    right = np.asarray(seen.agree(seen.expected, seen.found).all(-1))
+    if not right.all() and right.sum() >= 2 and np.unique(seen.expected[right].round(6)).size > 3:
+        yield (
+            f"some rows of {seen.yours} are right to the last digit, others wrong. What do the "
+            "wrong ones have in common?"
+        )
 
 
 def masks_differ(seen: Seen) -> Iterator[str]:
@@ -891,16 +897,17 @@ def masks_differ(seen: Seen) -> Iterator[str]:
             f"{seen.yours} is the opposite of what is asked, everywhere. Does True mean “may be "
             "seen” or “is hidden”?"
         )
-    elif found.all():
+        return
+    if found.all():
         yield f"{seen.yours} shows everything. Which condition hides something?"
-    elif not found.any():
+    if not found.any():
         yield f"{seen.yours} hides everything. Which condition lets something be seen?"
-    elif found[right].all():
+    if found[right].all():
         yield (
             f"everything that should be seen is, but {seen.yours} also shows what should be hidden. "
             "Which condition is missing, or is there an “or” where both must hold?"
         )
-    elif not found[~right].any():
+    if not found[~right].any():
         yield (
             f"everything that should be hidden is, but {seen.yours} also hides what should be seen. "
             "Which condition is too strict?"
@@ -1190,6 +1197,7 @@ RELATIONS: tuple[tuple[str, Relation], ...] = (
     ("each row has a factor and an offset of its own", rows_scaled_and_moved),
     ("right numbers in other places", mixed_up),
     ("NaN or infinity", not_finite),
+    ("some rows right", some_rows_right),
     ("nearly right", nearly_right),
 )
 

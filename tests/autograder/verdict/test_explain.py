@@ -1,0 +1,270 @@
+"""What is wrong is called by its name, alone or in company, or it is said how it differs."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+
+import numpy as np
+import pytest
+import torch
+
+from autograder.checks import known, load
+from autograder.verdict.differences import relations_in
+from autograder.verdict.exam import Exam, Try
+from autograder.verdict.explain import mistakes_in
+from autograder.verdict.judge import problem_with
+from tests.autograder.banks.measure import bank_of, ours_may_answer, pairs_of, verdict_on
+
+PARTS = [(name, part) for name in known() for part in load(name).parts]
+IDS = {"ids": lambda value: getattr(value, "name", value)}
+A_FEW = 2  # pairs of each part, for the quick test
+
+
+@pytest.fixture(autouse=True)
+def _the_course_may_call_itself():
+    with ours_may_answer():
+        yield
+
+
+def tries_of(part, code, seed=0):
+    """All cases of a part with what an answer gives and what is wrong with that."""
+    exam = Exam(part, seed)
+    tries = []
+    for number in range(len(exam.plan)):
+        item = Try(exam, number, exam.attempt(code, number))
+        tries.append(Try(exam, number, item.report, problem_with(item)))
+    return tries
+
+
+def part_of(assignment, name):
+    return load(assignment).part(name)
+
+
+SELF_ATTENTION = part_of("a2_self_attention", "self_attention")
+SCALED = part_of("a3_scaled_dot_product_attention", "scaled_dot_product_attention")
+MULTI_HEAD = part_of("a5_multi_head_attention", "MultiHeadAttention")
+
+
+# ------------------------------------------------------------------------------------ in company
+
+
+def shares_of_pairs(assignment, part, most=None):
+    """How many pairs were tried, lost points, and had at least one of their names."""
+    pairs = list(pairs_of(part))
+    chosen = random.Random(part.name).sample(pairs, min(most or len(pairs), len(pairs)))
+    found = Counter()
+    for one, other, both in chosen:
+        verdict = verdict_on(assignment, part, both)
+        found["tried"] += 1
+        found["caught"] += verdict.earned < part.points
+        found["named"] += bool({one, other} & {name for name, _ in verdict.mistakes})
+    return found
+
+
+def test_of_two_mistakes_at_once_one_at_least_is_named():
+    found = Counter()
+    for assignment, part in PARTS:
+        found += shares_of_pairs(assignment, part, A_FEW)
+    assert found["caught"] == found["tried"] > 20
+    assert found["named"] >= 0.7 * found["tried"]
+
+
+@pytest.mark.slow
+def test_of_all_pairs_of_mistakes_one_at_least_is_named():
+    found = Counter()
+    for assignment, part in PARTS:
+        here = shares_of_pairs(assignment, part)
+        print(f"{part.name:35} {here['tried']:5} pairs, {here['named']:5} named")
+        assert here["caught"] == here["tried"]
+        found += here
+    assert found["named"] >= 0.7 * found["tried"]
+
+
+def test_both_of_two_mistakes_are_named():
+    pairs = {frozenset((one, other)): both for one, other, both in pairs_of(MULTI_HEAD)}
+    tried = named = 0
+    for names, both in list(pairs.items())[::60]:
+        found = {name for name, _ in mistakes_in(MULTI_HEAD, tries_of(MULTI_HEAD, both))}
+        tried, named = tried + 1, named + (found == names)
+    assert tried > 5
+    assert named >= tried / 2
+
+
+def test_no_mistake_is_named_that_was_not_made():
+    def noise(query, key, value):
+        made = torch.Generator().manual_seed(query.numel())
+        shape = (*query.shape[:-1], value.shape[-1])
+        return torch.randn(shape, generator=made, dtype=query.dtype)
+
+    tries = tries_of(SELF_ATTENTION, noise)
+    assert mistakes_in(SELF_ATTENTION, tries) == ()
+    assert relations_in(SELF_ATTENTION, tries) == ()
+
+
+# ---------------------------------------------------------------------------- without any name
+
+
+def attend(query, key, value, factor=1.0):
+    return (query @ key.mT * factor).softmax(dim=-1) @ value
+
+
+def lengths_mixed_up(query, key, value):
+    output = attend(query, key, value)
+    return output if query.shape[1] == key.shape[1] else output + 1.0
+
+
+def one_sentence(query, key, value):
+    return attend(query[:1], key[:1], value[:1])
+
+
+def odd_factor(query, key, value):
+    return attend(query, key, value) * query.shape[-1] ** 0.5
+
+
+def plus_one(query, key, value):
+    return attend(query, key, value) + 1.0
+
+
+def key_reversed(query, key, value):
+    return attend(query, key.flip(1), value)
+
+
+def scaled_by_length(query, key, value):
+    return attend(query, key, value, query.shape[1] ** -0.5)
+
+
+def nothing(query, key, value):
+    attend(query, key, value)
+
+
+def with_its_weights(query, key, value):
+    return attend(query, key, value), query
+
+
+def as_numbers(query, key, value):
+    return attend(query, key, value).tolist()
+
+
+def needs_three(query, key, value):
+    batch, _, width = query.shape
+    return attend(query.reshape(batch, 3, width), key, value)
+
+
+def in_float32(query, key, value):
+    return attend(query.float(), key.float(), value.float())
+
+
+def changes_its_value(query, key, value):
+    output = attend(query, key, value)
+    value.data += 1
+    return output
+
+
+def without_gradient(query, key, value):
+    return attend(query, key.detach(), value)
+
+
+def of_an_example(query, key, value):
+    return torch.eye(2)[None]
+
+
+SAID = {
+    lengths_mixed_up: "T = S",
+    one_sentence: "the first sentence",
+    odd_factor: "√d_k times",
+    plus_one: "off by the same 1",
+    key_reversed: "`key` in reverse order",
+    scaled_by_length: "1/√T times",
+    nothing: "Nothing comes back",
+    with_its_weights: "The right result is there",
+    as_numbers: "in a list",
+    needs_three: "RuntimeError",
+    in_float32: "come as float32|float64",
+    changes_its_value: "an input changed",
+    without_gradient: "no gradient reaches `key`",
+    of_an_example: r"\(1, 2, 2\) in every case",
+}
+
+
+@pytest.mark.parametrize(
+    ("code", "words"), SAID.items(), ids=lambda value: getattr(value, "__name__", "")
+)
+def test_it_is_said_how_a_result_differs_or_when(code, words):
+    for seed in range(3):
+        found = relations_in(SELF_ATTENTION, tries_of(SELF_ATTENTION, code, seed))
+        text = " ".join(sentence for _, sentence in found)
+        assert 1 <= len(found) <= 2
+        assert re.search(words, text), text
+        assert all(name and sentence.endswith((".", "?")) for name, sentence in found)
+
+
+def test_a_change_of_inputs_is_said_that_leads_from_ours_to_theirs():
+    class AnotherSentencesMask(MULTI_HEAD.reference):
+        def forward(self, query, key, value, mask=None):
+            if mask is not None and mask.dim() == 4:
+                mask = mask[:1].expand(mask.shape)
+            return super().forward(query, key, value, mask)
+
+    class ValueFirst(MULTI_HEAD.reference):
+        def forward(self, query, key, value, mask=None):
+            return super().forward(query, value, key, mask)
+
+    first = relations_in(MULTI_HEAD, tries_of(MULTI_HEAD, AnotherSentencesMask))
+    assert any("mask" in sentence for _, sentence in first)
+    second = relations_in(MULTI_HEAD, tries_of(MULTI_HEAD, ValueFirst))
+    assert "`key` and `value` exchanged" in second[0][0]
+
+
+@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
+def test_nothing_is_said_of_a_right_answer(assignment, part):
+    verdict = verdict_on(assignment, part, part.reference, cells=["another seed"])
+    assert verdict.right
+    assert verdict.mistakes == verdict.relations == ()
+
+
+ODD = [
+    None,
+    float("nan"),
+    {},
+    [],
+    [[1.0], [2.0, 3.0]],
+    (),
+    "text",
+    torch.zeros(0),
+    torch.full((2, 3), float("nan")),
+    torch.ones(2, 3, dtype=torch.complex64),
+    torch.ones(1, 1, 1, 1, 1, 1),
+    np.ones((2, 2), dtype=bool),
+    torch.ones(2, 3).to(torch.bfloat16),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=range(len(ODD)))
+@pytest.mark.parametrize("part", [SELF_ATTENTION, SCALED], **IDS)
+def test_whatever_comes_back_something_true_is_said_or_nothing(part, odd):
+    exam = Exam(part, 0)
+    tries = [
+        Try(exam, number, {"status": "returned", "value": odd}, "wrong")
+        for number in range(len(exam.plan))
+    ]
+    assert mistakes_in(part, tries) == ()
+    assert len(relations_in(part, tries)) <= 2
+
+
+@pytest.mark.slow
+def test_nearly_every_wrong_answer_of_the_banks_is_named_or_explained():
+    found, left = Counter(), []
+    for assignment in known():
+        for given in (given for given in bank_of(assignment) if not given.right):
+            verdict = verdict_on(assignment, part_of(assignment, given.part), given.code)
+            kind = "named" if verdict.mistakes else "explained" if verdict.relations else "neither"
+            found[given.part, kind] += 1
+            if kind == "neither":
+                left.append(f"{given.part}: {given.code.__name__}")
+    for _, part in PARTS:
+        kinds = (f"{found[part.name, kind]:4} {kind}" for kind in ("named", "explained", "neither"))
+        print(f"{part.name:35}", *kinds)
+    print(*left, sep="\n")
+    assert len(left) <= 0.1 * found.total()
