@@ -185,6 +185,12 @@ def test_faint_tokens():
         f"for the faint token, expected {expected[0].tolist()}, got {output[0].tolist()}. Is ε inside "
         "the root?"
     )
+    output = LayerNorm(4, eps=11.0)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
+    expected = torch.tensor([[-0.75, -0.25, 0.25, 0.75]])  # √(5 + 11) = 4
+    assert torch.allclose(output, expected, atol=1e-3), (
+        f"for the token (1, 3, 5, 7) and eps=11, expected {expected[0].tolist()}, got "
+        f"{output[0].tolist()}. What becomes of the argument eps?"
+    )
     flat = torch.full((1, 4), 3.0, requires_grad=True)
     output = module(flat)
     assert output.isfinite().all(), f"for a token of equal features, got {output[0].tolist()}"
@@ -361,6 +367,13 @@ def test_the_example():
         f"for the example, expected {expected.tolist()}, got {output[0, 0].tolist()}. Which of the "
         "steps gives another number than by hand: scores, weights, what is collected, the norm?"
     )
+    value = torch.tensor([[[3.0, 0, 0], [0, 0, 30]]])  # another second value, much larger
+    output = module(query, key, value)
+    expected = torch.tensor([-0.3603, -1.0042, 1.3645])  # from (2.193, 0, 8.068)
+    assert torch.allclose(output[0, 0], expected, atol=1e-3), (
+        f"with (0, 0, 30) as second value, expected {expected.tolist()}, got "
+        f"{output[0, 0].tolist()}. Is anything normalised before it is collected?"
+    )
 
 
 def test_shapes():
@@ -409,10 +422,43 @@ def test_what_is_dropped():
     )
 
 
+def before_the_norm(output):
+    """Undo a new layer norm, for rows whose last entry was 0: ε tells how large they were."""
+    output = output.double()
+    variance = output.var(dim=-1, keepdim=True, correction=0)  # σ² / (σ² + ε)
+    return (output - output[..., -1:]) * (1e-5 / (1 - variance)).sqrt()
+
+
+def test_each_weight_is_dropped_by_itself():
+    torch.manual_seed(7)
+    query, key = torch.randn(2, 8, 4), torch.randn(2, 5, 4)  # (B, T, d_k), (B, S, d_k)
+    # value s is 0.02 in the columns s and s + 5: what is collected holds each weight twice, and 0
+    value = torch.cat([0.02 * torch.eye(5).repeat(2, 1, 2), torch.zeros(2, 5, 1)], dim=-1)
+    module = SelfAttentionWithDropoutAndNorm(11, dropout_rate=0.5)
+    with torch.no_grad():
+        whole = before_the_norm(module.eval()(query, key, value))[..., :5] / 0.02
+        collected = before_the_norm(module.train()(query, key, value)) / 0.02
+    weights = collected[..., :5]
+    assert torch.allclose(weights, collected[..., 5:10], atol=1e-2), (
+        "columns 0 to 4 and 5 to 9 of the values are the same, but what is collected from them "
+        "differs. If a weight is dropped, its value is missing in all columns: what do you drop?"
+    )
+    is_zero = weights.abs() < 1e-2
+    assert (is_zero | torch.isclose(weights, 2 * whole, rtol=1e-2, atol=1e-2)).all(), (
+        "with dropout 0.5, each weight should become 0 or twice what it is in eval mode. In eval "
+        f"mode the first row is {whole[0, 0].tolist()}, in train mode {weights[0, 0].tolist()}"
+    )
+    for axis, what in ((0, "sentences"), (1, "queries"), (2, "keys")):
+        assert not (is_zero == is_zero.narrow(axis, 0, 1)).all(), (
+            f"the same weights are dropped for all {what}. Each weight is dropped by itself"
+        )
+
+
 test_the_example()
 test_shapes()
 test_dropout()
 test_what_is_dropped()
+test_each_weight_is_dropped_by_itself()
 print("✓ SelfAttentionWithDropoutAndNorm")
 
 # %% check="SelfAttentionWithDropoutAndNorm"

@@ -196,9 +196,24 @@ def test_feed_forward_dropout():
         )
 
 
+def test_feed_forward_what_is_dropped():
+    torch.manual_seed(8)
+    network = PositionwiseFeedForward(d_model=2, d_ff=3, dropout=1 - 1e-9).train()  # drops all
+    with torch.no_grad():
+        network.w_1.bias.fill_(1.0)
+        network.w_2.bias.copy_(torch.tensor([5.0, -4.0]))
+        result = network(torch.ones(1, 4, 2))
+    expected = torch.tensor([5.0, -4.0]).expand(1, 4, 2)
+    assert torch.allclose(result, expected, atol=1e-3), (
+        "when all numbers between the maps are dropped, the bias of w_2 is left, here (5, -4). Your "
+        f"first word gets {result[0, 0].tolist()}. What is dropped, and how much of it?"
+    )
+
+
 test_feed_forward_by_hand()
 test_feed_forward_word_by_word()
 test_feed_forward_dropout()
+test_feed_forward_what_is_dropped()
 print("✓ PositionwiseFeedForward")
 
 # %% check="PositionwiseFeedForward"
@@ -316,6 +331,28 @@ def test_layer_by_hand():
     )
 
 
+def test_layer_line_by_line():
+    layer = TransformerLayer(d_model=4, num_heads=2, d_ff=3).eval()
+    with torch.no_grad():
+        for part in (layer.self_attn, layer.feed_forward):
+            for parameter in part.parameters():
+                parameter.zero_()
+        # now both sublayers look at what they are given, and find the numbers of the example
+        layer.self_attn.w_v.weight.copy_(torch.eye(4))
+        layer.self_attn.w_o.weight[2, 0] = 1.0  # from (4, 0, 0, 0) to (0, 0, 4, 0)
+        layer.feed_forward.w_1.weight[0, 1] = -1.0
+        layer.feed_forward.w_2.weight[:, 0] = torch.tensor([-2.0, 2.0, 0.0, 0.0])
+        layer.layer_norm2.weight.fill_(2.0)
+        layer.layer_norm2.bias.fill_(10.0)
+        result = layer(torch.tensor([[[4.0, 0.0, 0.0, 0.0]]]))
+    expected = torch.tensor([8.0, 12.0, 12.0, 8.0])
+    assert torch.allclose(result.flatten(), expected, atol=1e-3), (
+        "the same example with sublayers that read their input, and a second norm that multiplies "
+        f"by 2 and adds 10: expected {expected.tolist()}, got {result.flatten().tolist()}. What "
+        "does each sublayer read, and which norm follows which sum?"
+    )
+
+
 def test_layer_mask():
     torch.manual_seed(8)
     layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7).eval()
@@ -337,6 +374,13 @@ def test_layer_mask():
             assert torch.allclose(before, after, atol=1e-5), (
                 f"a mask {name} hides the last word from the others, but it still changes them"
             )
+        for_one_head = torch.ones(2, 2, 5, 5, dtype=torch.bool)  # (B, H, T, T)
+        for_one_head[:, 1] = causal
+        for mask in (None, causal):
+            assert not torch.allclose(layer(x, for_one_head), layer(x, mask)), (
+                "a mask (B, H, T, T) that hides later words from one of two heads has no effect of "
+                "its own. How many heads does your attention have?"
+            )
 
 
 def test_layer_dropout():
@@ -354,9 +398,45 @@ def test_layer_dropout():
         )
 
 
+def test_layer_what_is_dropped():
+    torch.manual_seed(8)
+    x = torch.randn(2, 5, 6)
+    layer = TransformerLayer(d_model=6, num_heads=2, d_ff=7, dropout=1 - 1e-9).train()  # drops all
+    with torch.no_grad():
+        layer.layer_norm1.bias.normal_()
+        layer.layer_norm2.bias.normal_()
+        result, expected = layer(x), layer.layer_norm2(layer.layer_norm1(x))
+        assert torch.allclose(result, expected, atol=1e-3), (
+            "when all that the sublayers give is dropped, the two norms of x are left. Expected "
+            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. What is "
+            "dropped: each sublayer's output, before x is added?"
+        )
+        layer = TransformerLayer(d_model=6, num_heads=2, d_ff=200, dropout=0.0).train()
+        assert torch.allclose(layer(x), layer(x)), (
+            "with dropout=0, two calls in train mode give different results. Who drops something, "
+            "and was told another probability?"
+        )
+        # one number inside the network; whoever loses it stays as layer_norm1 left it
+        layer = TransformerLayer(d_model=6, num_heads=2, d_ff=1, dropout=0.5).train()
+        for parameter in (*layer.feed_forward.parameters(), layer.layer_norm1.weight):
+            parameter.zero_()
+        layer.feed_forward.w_1.bias.fill_(1.0)
+        layer.feed_forward.w_2.weight.copy_(torch.tensor([[5.0, -5, 5, -5, 5, -5]]).T)
+        layer.layer_norm1.bias.copy_(torch.arange(6.0))
+        result = layer(torch.randn(1, 400, 6))[0]
+        unchanged = torch.isclose(result, layer.layer_norm2(torch.arange(6.0)), atol=1e-3).all(-1)
+        share = unchanged.float().mean().item()
+        assert 0.35 < share < 0.65, (
+            "with dropout=0.5 and d_ff=1, about half of the words should lose the one number inside "
+            f"the feed-forward network; yours are {share:.0%}. Does the network drop, too?"
+        )
+
+
 test_layer_by_hand()
+test_layer_line_by_line()
 test_layer_mask()
 test_layer_dropout()
+test_layer_what_is_dropped()
 print("✓ TransformerLayer")
 
 # %% check="TransformerLayer"

@@ -59,6 +59,16 @@ from course_utils.layers import PositionwiseFeedForward, TransformerLayer
 from course_utils.masks import decoder_mask, padding_mask
 from course_utils.positional import PositionalEncoding
 
+
+# %% editable=false deletable=false
+def fill_with_known_numbers(module):
+    """For the tests: give every weight numbers that depend on its name alone."""
+    for name, parameter in module.named_parameters():
+        numbers = torch.cos(torch.arange(parameter.numel()) + sum(map(ord, name)))
+        with torch.no_grad():
+            parameter.copy_(numbers.reshape(parameter.shape))
+
+
 # %% [markdown]
 # ## 1. The decoder layer
 #
@@ -162,6 +172,62 @@ def test_decoder_layer_by_hand():
     )
 
 
+def test_decoder_layer_line_by_line():
+    layer = DecoderLayer(d_model=4, num_heads=2, d_ff=3).eval()
+    fill_with_known_numbers(layer)
+    x = torch.tensor([[[1.0, 0.0, 2.0, -1.0], [0.0, 1.0, -1.0, 3.0]]])  # (1, T=2, D)
+    memory = torch.tensor([[[0.0, 2.0, 1.0, 1.0], [1.0, -1.0, 0.0, 2.0], [3.0, 0.0, 1.0, 0.0]]])
+    with torch.no_grad():
+        result = layer(x, memory)
+    expected = torch.tensor(
+        [[-0.0343, -0.0672, -0.1473, 1.2190], [0.6191, -0.6112, -0.1568, 1.2216]]
+    )
+    assert result.shape == (1, 2, 4), f"expected shape (1, 2, 4), got {tuple(result.shape)}"
+    assert torch.allclose(result[0], expected, atol=1e-3), (
+        f"with weights that are all different, expected\n{expected}\ngot\n{result[0]}\nCompare "
+        "line by line with the equations: what does each sublayer read, what is added to its "
+        "output, and which norm follows?"
+    )
+
+
+def test_decoder_layer_dropout():
+    torch.manual_seed(9)
+    x, memory = torch.randn(2, 3, 4), torch.randn(2, 5, 4)
+    layer = DecoderLayer(d_model=4, num_heads=2, d_ff=6, dropout=1 - 1e-9)  # drops all
+    fill_with_known_numbers(layer)
+    with torch.no_grad():
+        result = layer.train()(x, memory)
+        expected = layer.layer_norm3(layer.layer_norm2(layer.layer_norm1(x)))
+        assert torch.allclose(result, expected, atol=1e-3), (
+            "when all that the sublayers give is dropped, the three norms of x are left. Expected "
+            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. What is "
+            "dropped: each sublayer's output, before x is added?"
+        )
+        layer.eval()
+        assert torch.equal(layer(x, memory), layer(x, memory)), (
+            "in eval mode, two calls give different results: nothing should be dropped there"
+        )
+        layer = DecoderLayer(d_model=4, num_heads=2, d_ff=200, dropout=0.0).train()
+        assert torch.allclose(layer(x, memory), layer(x, memory)), (
+            "with dropout=0, two calls in train mode give different results. Who drops something, "
+            "and was told another probability?"
+        )
+        # one number inside the network; whoever loses it stays as layer_norm2 left it
+        layer = DecoderLayer(d_model=4, num_heads=2, d_ff=1, dropout=0.5).train()
+        for parameter in (*layer.feed_forward.parameters(), layer.layer_norm2.weight):
+            parameter.zero_()
+        layer.feed_forward.w_1.bias.fill_(1.0)
+        layer.feed_forward.w_2.weight.copy_(torch.tensor([[5.0, -5.0, 5.0, -5.0]]).T)
+        layer.layer_norm2.bias.copy_(torch.arange(4.0))
+        result = layer(torch.randn(1, 400, 4), memory[:1])[0]
+        unchanged = torch.isclose(result, layer.layer_norm3(torch.arange(4.0)), atol=1e-3).all(-1)
+        share = unchanged.float().mean().item()
+        assert 0.35 < share < 0.7, (
+            "with dropout=0.5 and d_ff=1, about half of the words should lose the one number inside "
+            f"the feed-forward network; yours are {share:.0%}. Does the network drop, too?"
+        )
+
+
 def test_decoder_layer_masks():
     generator = torch.Generator().manual_seed(9)
     layer = DecoderLayer(d_model=4, num_heads=2, d_ff=6).eval()
@@ -190,10 +256,19 @@ def test_decoder_layer_masks():
         assert not torch.allclose(layer(x, memory)[:, 0], layer(other_x, memory)[:, 0]), (
             "without self_mask the first word should see the last: the layer makes no mask itself"
         )
+        for_one_head = torch.ones(2, 2, 3, 3, dtype=torch.bool)  # (B, H, T, T)
+        for_one_head[:, 1] = causal
+        for mask in (None, causal):
+            assert not torch.allclose(layer(x, memory, for_one_head), layer(x, memory, mask)), (
+                "a self_mask (B, H, T, T) that hides later words from one of two heads has no effect "
+                "of its own. How many heads does your attention have?"
+            )
 
 
 test_decoder_layer_by_hand()
 test_decoder_layer_masks()
+test_decoder_layer_line_by_line()
+test_decoder_layer_dropout()
 print("✓ DecoderLayer")
 
 # %% check="DecoderLayer"
@@ -330,6 +405,16 @@ def test_transformer_by_hand():
         "Does √d_model multiply the word, and only the word?"
     )
     assert logits.shape == (1, 3, 6), f"logits: expected (1, 3, 6), got {tuple(logits.shape)}"
+    with torch.no_grad():
+        model.tgt_embedding.weight[1] = torch.tensor([0.5, -0.5, 1.0, 0.0])
+        model.generator.weight.copy_(torch.eye(6, 4))  # hands on what it gets
+        model.generator.bias.zero_()
+        first = model(torch.tensor([[3, 2]]), torch.tensor([[1, 5]]))[0, 0]
+    assert torch.allclose(first, torch.tensor([1.0, 0.0, 2.0, 1.0, 0.0, 0.0]), atol=1e-4), (
+        "the same word on the target side, without layers and with a generator that hands on what "
+        f"it gets: expected (1, 0, 2, 1, 0, 0), got {first.tolist()}. What happens to a target "
+        "word, and to what comes out of the last layer?"
+    )
     assert not torch.allclose(logits.exp().sum(dim=-1), torch.ones(3), atol=1e-3) and (
         not torch.allclose(logits.sum(dim=-1), torch.ones(3), atol=1e-3)
     ), "these look like (log-)probabilities; the loss takes the softmax itself"
@@ -361,6 +446,50 @@ def test_transformer_sees_what_it_may():
         )
 
 
+def test_transformer_line_by_line():
+    model = Transformer(5, 6, d_model=4, num_heads=2, num_layers=2, d_ff=3, pad_id=2).eval()
+    assert model.pad_id == 2, f"pad_id=2 was given, and the model's pad_id is {model.pad_id}"
+    fill_with_known_numbers(model)
+    with torch.no_grad():
+        memory = model.encode(torch.tensor([[3, 4, 0]]))
+        logits = model(torch.tensor([[3, 4, 0]]), torch.tensor([[1, 5]]))
+    for name, expected, found in [
+        (
+            "the memory's first row",
+            torch.tensor([-1.1135, -0.5778, -0.8324, -0.7483]),
+            memory[0, 0],
+        ),
+        (
+            "the last logits",
+            torch.tensor([-2.4484, 1.9925, -2.3322, -0.9472, 3.5812, -1.7194]),
+            logits[0, -1],
+        ),
+    ]:
+        assert torch.allclose(found, expected, atol=1e-3), (
+            f"with two layers whose weights are all different, {name} should be "
+            f"{expected.tolist()}, got {found.tolist()}. Does every layer have weights of its own, "
+            "read what the one before wrote, and see what it may?"
+        )
+
+
+def test_transformer_dropout():
+    torch.manual_seed(9)
+    src, tgt = torch.tensor([[3, 4, 1]]), torch.tensor([[1, 5]])
+    model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=0, d_ff=5, dropout=1 - 1e-9)
+    with torch.no_grad():
+        memory = model.train().encode(src)
+        assert torch.equal(memory, torch.zeros(1, 3, 4)), (
+            "without layers, and when all is dropped, words plus positions are zeros; got "
+            f"{memory[0, 0].tolist()} for the first word. Is the sum dropped, and `dropout` kept?"
+        )
+        model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=3, d_ff=50, dropout=0.0)
+        model.train()
+        assert torch.allclose(model(src, tgt), model(src, tgt)), (
+            "with dropout=0, two calls in train mode give different results. Which part was told "
+            "another probability?"
+        )
+
+
 def test_transformer_max_len():
     model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=1, d_ff=5, max_len=3).eval()
     short, long = torch.ones(1, 3, dtype=torch.long), torch.ones(1, 4, dtype=torch.long)
@@ -371,10 +500,14 @@ def test_transformer_max_len():
         except ValueError:
             continue
         raise AssertionError(f"a {name} of length 4 with max_len=3 should raise a ValueError")
+    model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=0, d_ff=5, max_len=200).eval()
+    model.encode(torch.ones(1, 200, dtype=torch.long))  # as long as max_len allows
 
 
 test_transformer_by_hand()
+test_transformer_line_by_line()
 test_transformer_sees_what_it_may()
+test_transformer_dropout()
 test_transformer_max_len()
 print("✓ Transformer")
 
@@ -456,17 +589,18 @@ def greedy_decode(model, src, bos_id, eos_id, max_len):
 class Counter(nn.Module):
     """Counts from 3 up to the number in the source, then says 2. In train mode it only says 6."""
 
-    def __init__(self):
+    def __init__(self, pad_id=0):
         super().__init__()
         self.encoder, self.decoder = nn.Identity(), nn.Identity()
-        self.pad_id = 0
+        self.pad_id = pad_id
 
     def encode(self, src):
+        src = src + 1 if self.encoder.training else src
         return self.encoder(src.unsqueeze(-1).float())  # (B, S, 1)
 
     def decode(self, tgt, memory, src):
-        following = torch.where(tgt == 1, 3, tgt + 1)
-        following = torch.where(tgt >= memory[:, :1, 0], 2, following)  # (B, T)
+        following = torch.arange(3, 3 + tgt.shape[1]).expand(tgt.shape)  # (B, T)
+        following = torch.where(following > memory[:, :1, 0], 2, following)
         if self.encoder.training or self.decoder.training:
             following = torch.full_like(following, 6)
         return nn.functional.one_hot(following, 9).float()  # (B, T, 9)
@@ -485,6 +619,12 @@ def test_greedy_decode():
     )
     ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=3)
     assert ids.shape == (2, 3), f"max_len=3: expected shape (2, 3), got {tuple(ids.shape)}"
+    # here 4 is padding, and the model writes it as a word, too
+    ids = greedy_decode(Counter(pad_id=4).eval(), src, bos_id=1, eos_id=2, max_len=9)
+    expected = torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 4]])
+    assert ids.shape == expected.shape and torch.equal(ids, expected), (
+        f"with pad_id=4, expected\n{expected}\ngot\n{ids}\nWhat ends a row, and what follows then?"
+    )
 
 
 def test_greedy_decode_modes():
@@ -496,6 +636,11 @@ def test_greedy_decode_modes():
     assert modes == [True, False, True], (
         "the model was in train mode and its encoder in eval mode. Afterwards, training is "
         f"{modes[0]} for the model, {modes[1]} for its encoder and {modes[2]} for its decoder"
+    )
+    ids = greedy_decode(Counter().train(), src, bos_id=1, eos_id=2, max_len=9)
+    assert ids.shape == (2, 5), (
+        "a model that was in train mode writes other words than in eval mode. Which of its methods "
+        "is called before model.eval()?"
     )
 
 
