@@ -61,6 +61,7 @@ BELOW, ABOVE = (190, 82, 16), (0, 98, 166)  # of zero: tells apart for all kinds
 SHADES = 4
 
 
+@cache
 def tone(shade: int, theme: str = "light") -> str:
     """The colours of a number in a map, as CSS: its background, and black or white upon it.
 
