@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 from autograder.checks import known, load
@@ -73,7 +74,8 @@ def measured_part(which: tuple[str, str]) -> list[Outcome]:
 
 def main(arguments: list[str]) -> None:
     parts = [(name, part.name) for name in known() for part in load(name).parts]
-    with ProcessPoolExecutor(os.cpu_count()) as pool:
+    # not forked: PyTorch's threads do not live in a fork
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         text = page([item for found in pool.map(measured_part, parts) for item in found])
     if "--print" in arguments:
         print(text)

@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median
 
 from autograder.batch.findings import Finding
-from autograder.batch.record import Row
+from autograder.batch.row import Row
 from autograder.batch.term import Standing, standings, title_of
 from autograder.checks import load
 from autograder.files import printable, write_whole

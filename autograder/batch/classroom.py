@@ -27,7 +27,8 @@ from wcwidth import wcswidth
 
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.local import Local
-from autograder.batch.record import Recorder, Row
+from autograder.batch.record import Recorder
+from autograder.batch.row import Row
 from autograder.batch.run import run_jobs
 from autograder.batch.settings import Settings
 from autograder.batch.task import Engine

@@ -6,7 +6,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.batch.record import Row
+from autograder.batch.row import Row
 
 
 def pack_feedback(course: Path, assignment: str, rows: Sequence[Row]) -> str:

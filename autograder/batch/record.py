@@ -11,9 +11,9 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,55 +25,16 @@ from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
 from autograder.batch.feedback import page_of_unreadable
-from autograder.batch.findings import Finding, findings_in
-from autograder.batch.run import grader_digest
+from autograder.batch.findings import findings_in
+from autograder.batch.row import CHECK, Row, by_hand, digest_of_page, due_of, lateness, reasons_for
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
-from autograder.files import copy_files, cut, digest_of, write_whole
+from autograder.files import copy_files, cut, write_whole
 from autograder.notebook.handed_in import LARGEST_NOTEBOOK, files_beside, read_plain
 from autograder.notebook.work import Result
 
-CHECK = "check_"  # how the ids of the cells begin that decide a part
 # files that a browser shows and does not run
 SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt")
-
-
-@dataclass(frozen=True)
-class Row:
-    """What one student got, and why.
-
-    Attributes:
-        student: the id.
-        points, of: what counts, late penalty taken off, and what can be had.
-        parts, possible: points by part, and those that there are.
-        reasons: the sentences for the table.
-        findings: what went wrong, by part.
-        seconds: what running and deciding took.
-        failed: it could not be run.
-        needs_person: somebody must look.
-        came_in, due: UTC, the second with this student's extension; None where nobody said.
-        penalty: points taken off for coming in late.
-        shown: digest of all that the feedback page shows.
-    """
-
-    student: str
-    points: float
-    of: float
-    parts: dict[str, float] = field(default_factory=dict)
-    possible: dict[str, float] = field(default_factory=dict)
-    reasons: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    seconds: float = 0.0
-    failed: bool = False
-    needs_person: bool = False
-    came_in: datetime | None = None
-    due: datetime | None = None
-    penalty: float = 0.0
-    shown: str = field(default="", compare=False)
-
-    @property
-    def late(self) -> bool:
-        return bool(self.came_in and self.due and self.came_in > self.due)
 
 
 class Recorder:
@@ -100,6 +61,10 @@ class Recorder:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.rows: dict[str, Row] = {}
+        # the assignment's own cells are the same for all students, and read once
+        gradebook.db().expire_on_commit = False
+        released = gradebook.find_notebook(assignment, assignment)
+        self._cells = [*released.grade_cells, *released.solution_cells]
         self.journal = kept / "journal.jsonl"
         self.recorded: dict[str, tuple[str, str]] = {}
         self.explained: dict[str, str] = {}
@@ -320,15 +285,15 @@ class Recorder:
             came_in=submission.timestamp,
             due=due_of(submission),
             penalty=penalty,
-            shown=_digest_of_page(submission, notebook, key),
+            shown=digest_of_page(submission, notebook, key),
         )
         unseen = [name for name, grade in grades.items() if grade.needs_manual_grade]
-        reasons = [*_late(row), *_by_hand(grades[name] for name in unseen)]
+        reasons = [*lateness(row), *by_hand(grades[name] for name in unseen)]
         if result.broken:
             reasons.insert(0, result.broken)
             return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
         waiting = [name for name in unseen if grades[name].manual_score is None]
-        reasons = [*_reasons(result), *reasons]
+        reasons = [*reasons_for(result), *reasons]
         if waiting:
             reasons.append(f"waits for a person: {', '.join(waiting)}")
         return replace(
@@ -339,57 +304,6 @@ class Recorder:
             seconds=sum(result.seconds.values()),
             needs_person=bool(unseen),
         )
-
-
-def due_of(submission: Any) -> datetime | None:
-    """When a student's work was due, with an extension where there is one; None if nobody said."""
-    due = submission.assignment.duedate
-    return due + submission.extension if due and submission.extension else due
-
-
-def _digest_of_page(submission: Any, notebook: Any, key: str) -> str:
-    """A digest of all that a feedback page shows, beside what stands in the pages of others."""
-    grades = [
-        (grade.name, grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score,
-         grade.needs_manual_grade)
-        for grade in notebook.grades
-    ]  # fmt: skip
-    comments = [
-        (comment.name, comment.auto_comment, comment.manual_comment)
-        for comment in notebook.comments
-    ]
-    times = submission.timestamp, due_of(submission)
-    penalty = submission.late_submission_penalty
-    return digest_of(repr((grader_digest(), key, sorted(grades), sorted(comments), times, penalty)))
-
-
-def _late(row: Row) -> Iterator[str]:
-    """That work came in late, and what it cost."""
-    if row.late and row.came_in and row.due:
-        taken = f"{row.penalty:g} {'point' if row.penalty == 1 else 'points'} taken off"
-        yield f"came in {in_words(row.came_in - row.due)} late: {taken}"
-
-
-def in_words(time: timedelta) -> str:
-    """A length of time as people say it: "3 h 20 min", "2 days"."""
-    minutes = max(1, round(time.total_seconds() / 60))
-    if minutes >= 2 * 24 * 60:
-        return f"{minutes / 24 / 60:.0f} days"
-    hours, rest = divmod(minutes, 60)
-    return " ".join([*([f"{hours} h"] if hours else []), *([f"{rest} min"] if rest else [])])
-
-
-def _by_hand(grades: Iterable[Any]) -> Iterator[str]:
-    """That scores stand which a person gave for an earlier version."""
-    given = []
-    for grade in grades:
-        if grade.manual_score is not None:
-            now = (
-                "" if grade.auto_score is None else f", this version would get {grade.auto_score:g}"
-            )
-            given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
-    if given:
-        yield f"graded by hand before this version was handed in: {', '.join(given)}"
 
 
 @contextlib.contextmanager
@@ -422,18 +336,3 @@ def time_in(path: Path) -> dict[str, datetime]:
 def shown_as(name: str) -> str:
     """The name under which the formgrader serves a file of a student's: nothing that a browser runs."""
     return name if Path(name).suffix.lower() in SERVED else f"{name}.txt"
-
-
-def _reasons(result: Result) -> Iterator[str]:
-    """Why points were lost, in the words of the verdicts."""
-    if result.remark:
-        yield result.remark
-    for what, names in asdict(result.restored).items():
-        if names:
-            yield f"locked cells were {what} and have been put right: {', '.join(names)}"
-    for part, verdict in result.verdicts.items():
-        if verdict["earned"] == verdict["points"]:
-            continue
-        named = [name for name, _ in verdict["mistakes"]]
-        problems = [step["problem"] for step in verdict["steps"] if step["problem"]]
-        yield f"{part}: {'; '.join(named or problems[:1] or [verdict['remark']])}"

@@ -7,7 +7,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.batch.classroom import as_table, padded, width
-from autograder.batch.record import Row
+from autograder.batch.row import Row
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, hand_in, submission
 
 

@@ -18,7 +18,7 @@ from nbformat import NotebookNode
 from autograder.batch.classroom import grade_class
 from autograder.batch.course import course_secret
 from autograder.batch.engine import engine_for
-from autograder.batch.record import Row
+from autograder.batch.row import Row
 from autograder.batch.settings import Settings
 from autograder.checks import allowed_modules
 from autograder.kernels import sandbox

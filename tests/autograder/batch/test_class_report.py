@@ -8,7 +8,7 @@ from nbgrader.api import Gradebook
 
 from autograder.batch.class_report import as_csv, as_page
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
-from autograder.batch.record import Row, in_words
+from autograder.batch.row import Row, in_words
 from autograder.batch.term import Standing, standings, title_of
 from autograder.verdict.decide import BARRED, UNANSWERED
 from tests.sample_class import ASSIGNMENT, hand_in
