@@ -63,6 +63,10 @@ class Seen:
         return "are" if self.called == "weights" else "is"
 
     @property
+    def has(self) -> str:
+        return "have" if self.called == "weights" else "has"
+
+    @property
     def same_shape(self) -> bool:
         return self.expected.shape == self.found.shape
 
@@ -842,7 +846,7 @@ def right_but_for_special_places(seen: Seen) -> Iterator[str]:
         if np.isnan(seen.found[empty]).any():
             yield (
                 f"{seen.yours} {seen.verb} right but for the rows in which nothing may be seen, where "
-                "it should be 0 and is NaN. What does a softmax make of scores that are all −∞?"
+                "NaN stands for 0. What does a softmax make of scores that are all −∞?"
             )
         yield (
             f"{seen.yours} {seen.verb} right but for the rows that should be 0 throughout. What "
@@ -1048,7 +1052,7 @@ def axis_gone_or_new(seen: Seen) -> Iterator[str]:
             )
         elif long == longer and found.ndim > right.ndim:
             yield (
-                f"{seen.yours} {seen.verb} right, but has an axis of length 1 too many. Where does "
+                f"{seen.yours} {seen.verb} right, but with an axis of length 1 too many. Where does "
                 "it come in?"
             )
         elif found.ndim < right.ndim:
@@ -1063,7 +1067,7 @@ def axis_gone_or_new(seen: Seen) -> Iterator[str]:
             )
         else:
             yield (
-                f"{seen.yours} has the right numbers in the right order and another shape. Which "
+                f"{seen.yours} {seen.has} the right numbers in the right order and another shape. Which "
                 "lengths should the axes have?"
             )
     for number, length in enumerate(right.shape):
@@ -1125,12 +1129,12 @@ def shorter_or_longer(seen: Seen) -> Iterator[str]:
     for letter, size in seen.sizes.items():
         if size == length and letter != axis.letter and len(letter) < 8:
             yield (
-                f"{seen.yours} has the length of {letter} along {axis}. Where does your code take "
+                f"{seen.yours} {seen.has} the length of {letter} along {axis}. Where does your code take "
                 f"{letter} for {axis.letter or 'it'}?"
             )
     if wanted > 1 and length == 1:
         yield (
-            f"along {axis}, {seen.yours} has the length 1. Which step takes only one of them, or sums "
+            f"along {axis}, {seen.yours} {seen.has} the length 1. Which step takes only one of them, or sums "
             "them up?"
         )
 
@@ -1151,10 +1155,10 @@ def other_number_of_axes(seen: Seen) -> Iterator[str]:
         for number in range(len(found)):
             if right == found[:number] + found[number + 1 :]:
                 yield (
-                    f"{seen.yours} has one axis too many, of the length {found[number]}. Which step "
+                    f"{seen.yours} {seen.has} one axis too many, of the length {found[number]}. Which step "
                     "adds it, and which should take it away?"
                 )
-                yield f"{seen.yours} has one axis too many. Which step adds it?"
+                yield f"{seen.yours} {seen.has} one axis too many. Which step adds it?"
     if len(found) == len(right) and sorted(found) == sorted(right):
         moved = [n for n in range(len(right)) if found[n] != right[n]]
         if len(moved) == 2:
@@ -1165,12 +1169,12 @@ def other_number_of_axes(seen: Seen) -> Iterator[str]:
         yield f"the axes of {seen.yours} stand in another order than asked. Which step turns them?"
     if len(found) < len(right):
         yield (
-            f"{seen.yours} has {len(found)} ax{'i' if len(found) == 1 else 'e'}s where {len(right)} "
+            f"{seen.yours} {seen.has} {len(found)} ax{'i' if len(found) == 1 else 'e'}s where {len(right)} "
             "are asked. Which step drops one: an index, a sum, a flatten?"
         )
     if len(found) > len(right):
         yield (
-            f"{seen.yours} has {len(found)} axes where {len(right)} are asked. Which step adds one?"
+            f"{seen.yours} {seen.has} {len(found)} axes where {len(right)} are asked. Which step adds one?"
         )
 
 
