@@ -149,12 +149,15 @@ def _two_at_once(part: Part, wrong: Sequence[Try], right: Sequence[Try]) -> Foun
     in_steps = [mistake for mistake in part.mistakes if mistake.in_steps]
     alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
     unchanged = [_right_results(item) for item in looked_at]
+    has_weights = bool(returned[0].request.get("state"))
     likely: list[tuple[int, Mistake, Mistake]] = []
     for number, one in enumerate(in_steps):
         for other in in_steps[number + 1 :]:
             evidence = _evidence(alone[one], alone[other], unchanged)
-            if evidence is not None and one.name != other.name:
-                likely.append((-evidence, one, other))
+            if one.name == other.name or (evidence is None and has_weights):
+                continue
+            # beside another, a mistake may act where it does not alone; a function is quickly run
+            likely.append((1 if evidence is None else -evidence, one, other))
     likely.sort(key=lambda pair: pair[0])
     run = 0
     for _, one, other in likely:
