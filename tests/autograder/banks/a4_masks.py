@@ -809,3 +809,134 @@ def shift_unless_there_is_one_target(target_ids, bos_id):
 def shift_without_the_end_of_a_sentence(target_ids, bos_id):
     shifted = shift_by_padding(target_ids, bos_id)
     return torch.where(shifted == 2, 0, shifted)
+
+
+# ----------------------------------------------------------------- more ways, right and wrong
+
+
+@BANK.right("causal_mask")
+def causal_by_where(size):
+    i, j = torch.meshgrid(torch.arange(size), torch.arange(size), indexing="ij")
+    return torch.where(j > i, False, True)
+
+
+@BANK.right("causal_mask")
+def causal_by_rows(size):
+    mask = torch.zeros((size, size), dtype=torch.bool)
+    for row in range(size):
+        mask[row, : row + 1] = True
+    return mask
+
+
+@BANK.right("causal_mask")
+def causal_by_distances(size):
+    place = torch.arange(size)
+    return (place.unsqueeze(1) - place).ge(0)
+
+
+@BANK.wrong("causal_mask", named="a row and a column too many")
+def causal_that_counts_to_the_size(size):
+    place = torch.arange(size + 1)
+    return place[None] <= place[:, None]
+
+
+@BANK.wrong("causal_mask", named="the past without the first word")
+def causal_that_begins_at_one(size):
+    mask = torch.eye(size, dtype=torch.bool)
+    for row in range(size):
+        mask[row, 1 : row + 1] = True
+    return mask
+
+
+@BANK.wrong("causal_mask", named="each word sees itself alone")
+def causal_by_equality(size):
+    place = torch.arange(size)
+    return place == place[:, None]
+
+
+@BANK.wrong("causal_mask", named="minus infinity for hidden")
+def causal_filled_with_a_large_number(size):
+    mask = torch.zeros(size, size)
+    return mask.masked_fill(torch.ones(size, size).triu(1).bool(), -1e9)
+
+
+@BANK.right("padding_mask")
+def padding_by_broadcast_comparison(token_ids, pad_id=0):
+    return token_ids.reshape(token_ids.size(0), 1, 1, -1).ne(pad_id)
+
+
+@BANK.right("padding_mask")
+def padding_by_logical_not(token_ids, pad_id=0):
+    return torch.logical_not(torch.eq(token_ids, pad_id))[:, None, None, :]
+
+
+@BANK.wrong("padding_mask", named="argument pad_id ignored")
+def padding_of_positive_ids(token_ids, pad_id=0):
+    return (token_ids > 0)[:, None, None]
+
+
+@BANK.wrong("padding_mask", named="a negative pad_id taken for none")
+def padding_with_a_default_for_negative(token_ids, pad_id=0):
+    return (token_ids != max(0, pad_id))[:, None, None]
+
+
+@BANK.wrong("padding_mask", named="sentences where the heads belong")
+def padding_with_axes_around(token_ids, pad_id=0):
+    return (token_ids != pad_id).unsqueeze(1).unsqueeze(0)
+
+
+@BANK.wrong("padding_mask", named="padding shown")
+def padding_all_true(token_ids, pad_id=0):
+    return torch.ones(len(token_ids), 1, 1, token_ids.shape[1]).bool()
+
+
+@BANK.right("decoder_mask")
+def decoder_by_filling(token_ids, pad_id=0):
+    length = token_ids.size(1)
+    mask = torch.ones(len(token_ids), 1, length, length, dtype=torch.bool).tril()
+    return mask.masked_fill((token_ids == pad_id)[:, None, None, :], False)
+
+
+@BANK.wrong("decoder_mask", named="queries and keys exchanged")
+def decoder_of_columns(token_ids, pad_id=0):
+    return decoder_by_filling(token_ids, pad_id).mT
+
+
+@BANK.wrong("decoder_mask")
+def decoder_upside_down_and_in_three_axes(token_ids, pad_id=0):
+    upper = torch.ones(token_ids.shape[1], token_ids.shape[1]).triu().bool()
+    return (token_ids != pad_id)[:, None, :] & upper
+
+
+@BANK.wrong("decoder_mask", named="padding hidden only at the end")
+def decoder_up_to_the_last_word(token_ids, pad_id=0):
+    rest = (token_ids != pad_id).flip(1).cumsum(1).flip(1) > 0
+    return rest[:, None, None] & causal_by_rows(token_ids.shape[1])
+
+
+@BANK.right("shift_right")
+def shift_by_constant_pad(target_ids, bos_id):
+    return torch.nn.functional.pad(target_ids, (1, -1), mode="constant", value=bos_id)
+
+
+@BANK.right("shift_right")
+def shift_by_columns(target_ids, bos_id):
+    columns = [torch.full_like(target_ids[:, 0], bos_id), *target_ids.unbind(1)]
+    return torch.stack(columns[:-1], dim=1)
+
+
+@BANK.wrong("shift_right", named="start token put behind all targets")
+def shift_that_appends(target_ids, bos_id):
+    return torch.cat([target_ids, target_ids.new_full((len(target_ids), 1), bos_id)], dim=1)
+
+
+@BANK.wrong("shift_right", named="shifted as one long row")
+def shift_by_flat_roll(target_ids, bos_id):
+    return target_ids.roll(1)
+
+
+@BANK.wrong("shift_right", named="start token at the end")
+def shift_with_bos_last(target_ids, bos_id):
+    shifted = target_ids.clone()
+    shifted[:, -1] = bos_id
+    return shifted

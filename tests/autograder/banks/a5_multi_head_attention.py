@@ -853,3 +853,114 @@ class OutputOfTheExample(FourMaps):
     def forward(self, query, key, value, mask=None):
         weights = torch.tensor([[[[0.731, 0.269]], [[0.5, 0.5]]]])
         return torch.tensor([[[12.689, 2.0]]]), weights
+
+
+# ----------------------------------------------------------------- more ways, right and wrong
+
+
+@BANK.right("split_heads")
+def split_by_split(x, num_heads):
+    return torch.stack(torch.split(x, x.size(-1) // num_heads, dim=-1)).transpose(0, 1)
+
+
+@BANK.right("split_heads")
+def split_by_swapaxes(x, num_heads):
+    batch, length, width = x.size()
+    return torch.reshape(x, (batch, length, num_heads, width // num_heads)).swapaxes(1, 2)
+
+
+@BANK.wrong("split_heads", named="heads side by side along the words")
+def split_into_more_words(x, num_heads):
+    return torch.cat(x.chunk(num_heads, dim=-1), dim=1)
+
+
+@BANK.wrong("split_heads", named="heads in front of the batch")
+def split_by_stacking_in_front(x, num_heads):
+    return torch.stack(x.split(x.size(-1) // num_heads, dim=-1), dim=0)
+
+
+@BANK.right("merge_heads")
+def merge_by_movedim(x):
+    return x.movedim(1, 2).reshape(x.shape[0], x.shape[2], x.shape[1] * x.shape[3])
+
+
+@BANK.wrong("merge_heads", named="words and features swapped")
+def merge_into_columns(x):
+    return x.transpose(2, 3).flatten(1, 2)
+
+
+@BANK.wrong("merge_heads", named="heads joined along the sentence")
+def merge_heads_below_each_other(x):
+    return torch.cat(list(x.unbind(1)), dim=1)
+
+
+@BANK.right("MultiHeadAttention")
+class WithOneLoopAndWhere(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is None:
+            mask = scores.new_ones(1, dtype=torch.bool)
+        hidden = torch.where(mask, scores, torch.full_like(scores, -torch.inf))
+        highest = hidden.amax(dim=-1, keepdim=True).clamp_min(torch.finfo(scores.dtype).min)
+        e = torch.where(mask, (hidden - highest).exp(), 0.0)
+        return e / e.sum(dim=-1, keepdim=True).clamp_min(1e-30)
+
+
+@BANK.wrong("MultiHeadAttention", named="layers exchanged: w_k and w_v")
+class KeysAndValuesExchanged(FourMaps):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        self.w_k, self.w_v = self.w_v, self.w_k
+
+    def contexts_and_weights(self, query, key, value, mask):
+        q, k, v = (
+            self.heads(self.w_q(query)), self.heads(self.w_v(key)), self.heads(self.w_k(value)),
+        )  # fmt: skip
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        return weights @ v, weights
+
+
+@BANK.wrong("MultiHeadAttention", named="output layer used on the way in")
+class OutputLayerForValues(FourMaps):
+    def contexts_and_weights(self, query, key, value, mask):
+        q, k = self.heads(self.w_q(query)), self.heads(self.w_k(key))
+        weights = self.softmax(q @ k.mT / self.d_k**0.5, mask)
+        return weights @ self.heads(self.w_o(value)), weights
+
+
+@BANK.wrong("MultiHeadAttention", named="scores multiplied instead of divided")
+class ScaledUp(FourMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores * self.d_k, mask)
+
+
+@BANK.wrong("MultiHeadAttention", named="NaN where nothing is visible")
+class NothingAfterTheSoftmax(FourMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(mask == 0, float("-inf"))
+        return torch.softmax(scores, dim=-1)
+
+
+@BANK.wrong("MultiHeadAttention", named="the query added to the output")
+class WithASkip(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        output, weights = super().forward(query, key, value, mask)
+        return query + output, weights
+
+
+@BANK.wrong("MultiHeadAttention", named="layers without bias")
+class NoBiasAnywhere(FourMaps):
+    def __init__(self, d_model, num_heads):
+        super().__init__(d_model, num_heads)
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+
+
+@BANK.wrong("MultiHeadAttention")
+class UnscaledAndUnmixed(FourMaps):
+    def forward(self, query, key, value, mask=None):
+        q, k, v = (
+            self.heads(self.w_q(query)), self.heads(self.w_k(key)), self.heads(self.w_v(value)),
+        )  # fmt: skip
+        weights = self.softmax(q @ k.mT, mask)
+        return (weights @ v).transpose(1, 2).flatten(2), weights

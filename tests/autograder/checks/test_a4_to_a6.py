@@ -85,7 +85,7 @@ TWO_AT_ONCE = [
     ("shift_right", "shifted left", "argument bos_id ignored, 1 in its place"),
     ("shift_right", "first word overwritten", "floats instead of whole numbers"),
     ("split_heads", "heads hold every H-th feature", "words and features swapped in each head"),
-    ("merge_heads", "features of the heads taken in turns", "heads not joined"),
+    ("merge_heads", "heads in reverse order", "words and features swapped"),
     ("MultiHeadAttention", "not scaled", "no output projection"),
     ("MultiHeadAttention", "layers exchanged: w_k and w_v", "mask ignored"),
     ("MultiHeadAttention", "softmax over the queries", "weights averaged over the heads"),
