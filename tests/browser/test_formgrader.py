@@ -32,7 +32,7 @@ def test_the_formgrader_shows_the_class(browser, serve, course, rows):
 def test_the_feedback_page_says_what_went_wrong(browser, course, rows):
     page = course / "feedback" / "softmax_over_columns" / ASSIGNMENT / f"{ASSIGNMENT}.html"
     browser.get(page.as_uri())
-    told = find(browser, "//b[contains(.,'Softmax over the columns')]")
+    told = find(browser, "//strong[contains(.,'Softmax over the columns')]")
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", told)
     browser.save_screenshot(str(SCREENSHOTS / "feedback.png"))
     assert "Read again" in browser.page_source
