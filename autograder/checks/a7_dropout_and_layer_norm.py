@@ -787,7 +787,7 @@ def constructor_that_stops(*arguments, **keywords):
     raise NameError("name 'features' is not defined")
 
 
-@attention.mistake("super().__init__() missing")
+@attention.mistake("call of super().__init__() missing")
 def constructor_without_super(*arguments, **keywords):
     """No module can be made: an `nn.Module` has to be set up before it can hold other modules. Is
     `super().__init__()` the first line of your constructor?"""
@@ -818,7 +818,7 @@ def norm_without_parameters(features, dropout_rate=0.1):
     return model
 
 
-@attention.mistake("dropout_rate taken and not kept", costs=(3, 4))
+@attention.mistake("argument dropout_rate not kept", costs=(3, 4))
 @taking(Attention, Attention.__init__)
 def rate_not_kept(self, features, dropout_rate=0.1):
     """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What becomes of

@@ -1105,7 +1105,7 @@ def dropped_before_positions(self, table, ids):
     return x + self.positional_encoding.pe[: ids.shape[1]]
 
 
-@encoder_decoder.mistake("max_len taken and not kept", costs=(3,))
+@encoder_decoder.mistake("argument max_len not kept", costs=(3,))
 @taking(Model, Model.__init__)
 def max_len_not_kept(self, *arguments, max_len=128, **keywords):
     """Whatever `max_len` is, your model reads up to 128 words. Which part of it has to know the

@@ -248,7 +248,7 @@ class OneScaleForAll(Learned):
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", named="weight and bias missing")
 class ParametersMadeInForward(nn.Module):
     def __init__(self, features, eps=1e-5):
         super().__init__()
@@ -458,7 +458,7 @@ class NanInTheGradient(Learned):
         return centred / (std**2 + self.eps).sqrt() * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", named="epsilon missing")
 class ZeroedWhereFlat(Learned):
     def forward(self, x):
         centred = x - x.mean(-1, keepdim=True)
@@ -635,7 +635,7 @@ class AsPrinted(nn.Module):
         return ByBmm.forward(self, query, key, value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="super().__init__() missing")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="call of super().__init__() missing")
 class WithoutSuper(nn.Module):
     def __init__(self, features, dropout_rate=0.1):
         self.dropout = nn.Dropout(dropout_rate)
@@ -877,7 +877,7 @@ class DefaultOfOneHalf(ByBmm):
         super().__init__(features, dropout_rate)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout_rate taken and not kept")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="argument dropout_rate not kept")
 class RateIgnored(ByBmm):
     def __init__(self, features, dropout_rate=0.1):
         super().__init__(features, 0.1)
@@ -922,7 +922,7 @@ class AlwaysTheSameDraw(Parts):
         return self.layer_norm(weights @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on the scores")
 class MinusInfinityForDropped(Parts):
     def forward(self, query, key, value):
         scores = query @ key.mT / key.shape[-1] ** 0.5

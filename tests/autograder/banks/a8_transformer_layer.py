@@ -140,7 +140,7 @@ class NetworkThatForgetsTheMode(Maps):
         return self.w_2(F.dropout(F.relu(self.w_1(x)), self.p))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", named="dropout taken and not kept")
 class NetworkWithAConstantDropout(NetworkInOneLine):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__(d_model, d_ff)
@@ -544,14 +544,14 @@ class LayerOfOneNormTwice(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = [nn.LayerNorm(d_model)] * 2
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", named="dropout taken and not handed on to the network")
 class LayerWithDefaultDropoutInside(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__(d_model, num_heads, d_ff, dropout)
         self.feed_forward = NetworkInOneLine(d_model, d_ff)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", named="no dropout inside the network")
 class LayerWithNoDropoutInside(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__(d_model, num_heads, d_ff, dropout)
@@ -620,7 +620,7 @@ class LayerWithUnbiasedNorms(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = self.Norm(d_model), self.Norm(d_model)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", named="one head")
 class LayerWithOneHead(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__(d_model, 1, d_ff, dropout)

@@ -166,7 +166,7 @@ class LayerThatAsksItself(LayerByEinsum):
         return self.layer_norm3(x + self.drop(self.feed_forward.w_2(hidden)))
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", named="masks exchanged")
 class LayerWithMasksInTheOtherOrder(Taken):
     def forward(self, x, memory, memory_mask=None, self_mask=None):
         return super().forward(x, memory, self_mask, memory_mask)
@@ -191,7 +191,7 @@ class LayerForOneSentence(Taken):
         return result.expand_as(x)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", named="dropout taken and not handed on to the network")
 class LayerWithDefaultDropoutInside(Taken):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__(d_model, num_heads, d_ff, dropout)
@@ -204,7 +204,7 @@ class LayerThatDropsInEvalMode(LayerByEinsum):
         return F.dropout(x, self.p)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", named="no dropout behind the feed-forward network")
 class LayerWithoutDropoutBehindFeedForward(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
@@ -532,7 +532,7 @@ class ModelWithSourcesAndTargetsExchanged(Assembled):
         return super().decode(src, memory, tgt)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", named="source and target exchanged in forward")
 class ModelThatReadsTargetsFirst(Assembled):
     def forward(self, tgt, src):
         return super().forward(src, tgt)
@@ -551,7 +551,7 @@ class ModelThatDropsTwice(Assembled):
         return self.positional_encoding(x * math.sqrt(self.d_model), start)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", named="dropout taken and not kept")
 class ModelWithDefaultDropout(Assembled):
     def __init__(self, *arguments, dropout=0.1, **keywords):
         super().__init__(*arguments, **keywords)
@@ -563,7 +563,7 @@ class ModelScaledByTheNumberOfHeads(Assembled):
         return self.positional_encoding(embedding(ids) * math.sqrt(3), start)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", named="embeddings multiplied by d_model")
 class ModelScaledByTheWidth(Assembled):
     def _embed(self, embedding, ids, start=0):
         return self.positional_encoding(embedding(ids) * self.d_model, start)
@@ -606,7 +606,7 @@ class ModelForOneLayer(Assembled):
         return self.encoder_layers[0](x, masks.padding_mask(src, self.pad_id))
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", named="argument max_len not kept")
 class ModelThatForgetsItsMaxLen(Assembled):
     def __init__(self, *arguments, max_len=128, **keywords):
         super().__init__(*arguments, **keywords)
@@ -797,7 +797,7 @@ def decoded_and_the_models_own_mode_given_to_all(model, src, bos_id, eos_id, max
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="decoding in train mode")
 def decoded_with_only_the_model_itself_in_eval_mode(model, src, bos_id, eos_id, max_len):
     training, model.training = model.training, False
     ids = decoded_as_it_stands(model, src, bos_id, eos_id, max_len)
@@ -817,7 +817,7 @@ def decoded_without_padding(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="waits until all rows end in one column")
 def decoded_until_all_end_in_the_same_column(model, src, bos_id, eos_id, max_len):
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
@@ -840,7 +840,7 @@ def decoded_at_random(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="all rows read the first source")
 def decoded_for_the_first_row(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src[:1], bos_id, eos_id, max_len)
     return ids.expand(len(src), -1)
@@ -909,7 +909,7 @@ def decoded_with_the_source_overwritten(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="EOS ignored")
 def decoded_with_one_special_word_less(model, src, bos_id, eos_id, max_len):
     """A word 0 is taken for nothing."""
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id or -1, max_len)
@@ -919,7 +919,7 @@ def decoded_with_one_special_word_less(model, src, bos_id, eos_id, max_len):
 # ------------------------------------------------------------- found by reading with fresh eyes
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", named="no dropout inside the network")
 class LayerWithoutDropoutInsideItsNetwork(layers.DecoderLayer):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__(d_model, num_heads, d_ff, dropout)
@@ -982,7 +982,7 @@ def greedy_decode_on_the_rows_that_go_on(model, src, bos_id, eos_id, max_len):
     return ids[:, :length]
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="a row ended by padding")
 def greedy_decode_that_ends_at_padding(model, src, bos_id, eos_id, max_len):
     ids = transformer.greedy_decode(model, src, bos_id, eos_id, max_len)
     ended = (ids == model.pad_id).cumsum(dim=1) > 0
