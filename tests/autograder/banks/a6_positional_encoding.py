@@ -936,3 +936,245 @@ def picture_on_the_first_call_only(length, d_model=512, ax=None):
     if length != 3:
         return ax
     return picture_by_imshow(length, d_model, ax)
+
+
+# ----------------------------------------------------------------- more ways, right and wrong
+
+
+@BANK.right("positional_encoding")
+def table_by_padding_to_even(length, d_model):
+    even = d_model + d_model % 2
+    columns = np.arange(0, even, 2)
+    angles = np.arange(length).reshape(-1, 1) / np.power(10000.0, columns / d_model)
+    table = np.empty((length, even))
+    table[:, ::2], table[:, 1::2] = np.sin(angles), np.cos(angles)
+    return torch.from_numpy(table[:, :d_model]).to(torch.float32)
+
+
+@BANK.right("positional_encoding")
+def table_row_by_row(length, d_model):
+    rows = []
+    for pos in range(length):
+        row = []
+        for i in range(0, d_model, 2):
+            angle = pos / math.pow(10000, i / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row[:d_model])
+    return torch.tensor(rows)
+
+
+@BANK.wrong("positional_encoding", named="odd width crashes")
+def table_with_too_few_angles(length, d_model):
+    table = torch.zeros(length, d_model)
+    speed = 10000.0 ** (-2 * torch.arange(d_model // 2) / d_model)
+    angles = torch.arange(length)[:, None] * speed
+    if d_model > 1:
+        table[:, 0::2] = angles.sin()
+        table[:, 1::2] = angles.cos()
+    return table
+
+
+@BANK.wrong("positional_encoding", named="a column too many at odd widths")
+def table_not_cut(length, d_model):
+    angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)
+
+
+@BANK.wrong("positional_encoding", named="last column a cosine at odd widths")
+def table_that_ends_with_a_cosine(length, d_model):
+    table = table_by_two_loops(length, d_model)
+    if d_model % 2:
+        table[:, -1] = torch.cos(torch.arange(length) / 10000 ** ((d_model - 1) / d_model))
+    return table
+
+
+@BANK.wrong("positional_encoding", named="another base than 10000")
+def table_by_the_wrong_logarithm(length, d_model):
+    speed = torch.exp(torch.arange(0, d_model, 2) * -(math.log10(10000.0) / d_model))
+    angles = torch.arange(length)[:, None] * speed
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
+
+
+@BANK.wrong("positional_encoding", named="exponents count from 1")
+def table_of_pairs_from_one(length, d_model):
+    columns = torch.arange(d_model)
+    angles = torch.arange(length)[:, None] / 10000 ** (2 * (columns // 2 + 1) / d_model)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+@BANK.wrong("positional_encoding", named="division by d_model forgotten")
+def table_of_whole_powers(length, d_model):
+    columns = torch.arange(d_model).double()
+    angles = torch.arange(length)[:, None] / 10000 ** (columns - columns % 2)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos()).float()
+
+
+@BANK.right("PositionalEncoding")
+class WithAnEmbeddingOfTheTable(nn.Module):
+    def __init__(self, d_model, dropout=0.1, max_len=5000):
+        super().__init__()
+        self.register_buffer("pe", table_by_padding_to_even(max_len, d_model))
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        batch, length, _ = x.shape
+        if length > self.pe.size(0):
+            raise ValueError(f"{length} is more than {self.pe.size(0)}")
+        places = torch.arange(length, device=x.device).repeat(batch, 1)
+        return self.dropout(x + self.pe[places])
+
+
+@BANK.wrong("PositionalEncoding")
+class AddedInPlaceWithoutNoGrad(Right):
+    def forward(self, x):
+        self.check(x)
+        x += self.positions(x)
+        return self.dropout(x)
+
+
+@BANK.wrong("PositionalEncoding", named="words alone")
+class PositionsForgotten(Right):
+    def forward(self, x):
+        self.check(x)
+        return self.dropout(x)
+
+
+@BANK.wrong("PositionalEncoding", named="the last rows of the table")
+class WithTheEndOfTheTable(Right):
+    def positions(self, x):
+        return self.pe[:, -x.shape[1] :]
+
+
+@BANK.wrong("PositionalEncoding", named="words and positions multiplied")
+class WithAProduct(Right):
+    def forward(self, x):
+        self.check(x)
+        return self.dropout(x * self.positions(x))
+
+
+@BANK.wrong("PositionalEncoding", named="dropout on the positions only")
+class WithDropoutInside(Right):
+    def forward(self, x):
+        self.check(x)
+        return x + self.dropout(self.positions(x).expand_as(x))
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_by_pcolormesh_with_edges(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    x, y = np.arange(d_model + 1) - 0.5, np.arange(length + 1) - 0.5
+    mesh = ax.pcolormesh(x, y, table_by_numpy(length, d_model).numpy(), shading="flat")
+    ax.set_ylim(length - 0.5, -0.5)
+    ax.figure.colorbar(mesh, ax=ax)
+    return labelled(ax)
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_from_the_first_to_the_last_number(length, d_model=512, ax=None):
+    # column d is the cell that has x = d within its edges
+    ax = axes_or_new(ax)
+    edges = (0, d_model - 1, length - 1, 0)
+    image = ax.imshow(table_by_numpy(length, d_model), extent=edges, aspect="auto")
+    ax.figure.colorbar(image, ax=ax)
+    return labelled(ax)
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_by_pcolor_with_a_grid(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    x, y = np.meshgrid(np.arange(d_model + 1), np.arange(length + 1))
+    mesh = ax.pcolor(x, y, table_by_where(length, d_model), cmap="RdBu", vmin=-1.5, vmax=1.5)
+    ax.set_ylim(ax.get_ylim()[::-1])
+    ax.figure.colorbar(mesh, ax=ax, label="value")
+    return labelled(ax)
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_with_ten_colours_and_half_transparent(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    colours = plt.get_cmap("coolwarm", 10)
+    image = ax.imshow(table_by_numpy(length, d_model), cmap=colours, alpha=0.6, aspect="auto")
+    ax.grid(True)
+    ax.figure.colorbar(image, ax=ax)
+    return labelled(ax)
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_with_a_number_on_each_cell(length, d_model=512, ax=None):
+    table = table_by_numpy(length, d_model)
+    ax = picture_by_imshow(length, d_model, ax)
+    for place, number in np.ndenumerate(table.numpy()[:, :20]):
+        ax.text(place[1], place[0], f"{number:.1f}", ha="center", va="center", fontsize=5)
+    return ax
+
+
+def looked_at(change, like=picture_by_imshow):
+    def picture(length, d_model=512, ax=None):
+        ax = like(length, d_model, ax)
+        change(ax, length, d_model)
+        return ax
+
+    return picture
+
+
+@BANK.wrong("visualize_positional_encodings", named="negative numbers share one colour")
+def picture_with_colours_from_zero(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    image = ax.imshow(table_by_numpy(length, d_model), vmin=0, vmax=1, aspect="auto")
+    ax.figure.colorbar(image, ax=ax)
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_with_colours_up_to_a_half(length, d_model=512, ax=None):
+    return looked_at(lambda ax, length, d_model: ax.images[0].set_clim(-0.5, 0.5))(
+        length, d_model, ax
+    )
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_in_two_colours(length, d_model=512, ax=None):
+    return looked_at(lambda ax, length, d_model: ax.images[0].set_cmap(plt.get_cmap("bwr", 2)))(
+        length, d_model, ax
+    )
+
+
+@BANK.wrong("visualize_positional_encodings", named="limits of another width")
+def picture_with_the_limits_of_512(length, d_model=512, ax=None):
+    return looked_at(lambda ax, length, d_model: ax.set_xlim((0, 512)))(length, d_model, ax)
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_behind_a_patch(length, d_model=512, ax=None):
+    def cover(ax, length, d_model):
+        ax.axhspan(-1, length, color="w", zorder=9)
+
+    return looked_at(cover)(length, d_model, ax)
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_as_small_as_a_stamp(length, d_model=512, ax=None):
+    def shrink(ax, length, d_model):
+        ax.set_position([0.4, 0.4, 0.01, 0.01])
+
+    return looked_at(shrink)(length, d_model, ax)
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_that_is_transparent(length, d_model=512, ax=None):
+    return looked_at(lambda ax, length, d_model: ax.images[0].set_alpha(0.0))(length, d_model, ax)
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_cut_from_below(length, d_model=512, ax=None):
+    return looked_at(lambda ax, length, d_model: ax.set_ylim(length // 2, -0.5))(
+        length, d_model, ax
+    )
+
+
+@BANK.wrong("visualize_positional_encodings")
+def picture_with_a_bar_of_other_colours(length, d_model=512, ax=None):
+    ax = axes_or_new(ax)
+    ax.imshow(table_by_numpy(length, d_model), cmap="coolwarm", aspect="auto")
+    ax.figure.colorbar(ScalarMappable(Normalize(-1, 1), cmap="viridis"), ax=ax)
+    return labelled(ax)
