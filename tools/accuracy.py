@@ -54,7 +54,7 @@ def page(outcomes: list[Outcome]) -> str:
     summary = (
         f"Together: of {total['right']} right answers {total['false alarms']} lost a point; of "
         f"{total['wrong']} wrong ones {total['caught']} lost some, and {told} "
-        f"({100 * told / wrong:.1f} %)\\nwere named or explained. Of {total['pairs']} pairs, at least "
+        f"({100 * told / wrong:.1f} %)\nwere named or explained. Of {total['pairs']} pairs, at least "
         f"one mistake was named in {total['one named']} ({100 * total['one named'] / pairs:.0f} %)."
     )
     lines = ["| " + " | ".join(HEAD) + " |", "|---|---|" + "--:|" * (len(HEAD) - 2)]
