@@ -339,12 +339,10 @@ for place in (0, -1):
 for turn in ([], [1]):
 
     @annotate.mistake("forward states twice", costs=(OWN_STATES,))
-    class ForwardTwice(Joining):
+    def forward_twice(forward_states, backward_states, turn=turn):
         """Both halves of your annotations come from the forward network, so no word knows what
         follows it. What is `backward_states` for?"""
-
-        def answer(self, forward_states, backward_states, turn=turn):
-            return self.join(forward_states, forward_states.flip(turn))
+        return torch.cat([forward_states, forward_states.flip(turn)], dim=-1)
 
 
 @annotate.mistake("backward states first", costs=(ORDER,))
@@ -580,6 +578,31 @@ def relu_for_tanh(self, state, words):
 def sigmoid_for_tanh(self, state, words):
     """Your numbers match a sigmoid in place of tanh. The formula has a tanh."""
     return torch.sigmoid(state + words)
+
+
+for other in (nn.functional.gelu, nn.functional.silu, nn.functional.softplus, nn.functional.elu,
+              nn.functional.leaky_relu, nn.functional.softsign, torch.sin, torch.atan):  # fmt: skip
+
+    @bahdanau.mistake("another function than tanh", costs=(WEIGHTS_EXACT,))
+    @taking(InSteps, InSteps.compare)
+    def another_for_tanh(self, state, words, other=other):
+        """Your numbers match another function in place of tanh. The formula has a tanh."""
+        return other(state + words)
+
+
+@bahdanau.mistake("difference instead of sum", costs=(WEIGHTS_EXACT,))
+@taking(InSteps, InSteps.compare)
+def difference_for_sum(self, state, words):
+    """You subtract W s and U h_j from each other. The formula adds them, and then takes tanh."""
+    return torch.tanh(state - words)
+
+
+@bahdanau.mistake("tanh of the score, too", costs=(WEIGHTS_EXACT,))
+@taking(InSteps, InSteps.score)
+def tanh_of_the_score_too(self, state, annotations):
+    """You take tanh twice: of the hidden layer, and of the score that v makes of it. The formula
+    has the first alone."""
+    return InSteps.score(self, state, annotations).tanh()
 
 
 @bahdanau.mistake("tanh of the score", costs=(WEIGHTS_EXACT,))
@@ -957,6 +980,15 @@ class RestDividedAgain(InSteps):
         return weights / (weights.sum(dim=-1, keepdim=True) + self.little)
 
 
+@bahdanau.mistake("mask in the weights alone", costs=(NOTHING_VISIBLE,))
+@taking(InSteps, InSteps.forward)
+def mask_in_the_weights_alone(self, state, annotations, mask=None):
+    """Your weights know the mask, and your context does not: hidden words are in the sum. Which
+    weights does your context use?"""
+    _, weights = InSteps.forward(self, state, annotations, mask)
+    return InSteps.forward(self, state, annotations)[0], weights
+
+
 NO_WEIGHTS_IN_SUM = (
     "The weights are right, but your context adds up the annotations as they are. How much of each "
     "annotation belongs into the sum?"
@@ -1005,6 +1037,14 @@ def context_not_summed(self, weights, annotations, scores):
     """Every annotation is multiplied by its weight, but they still stand one by one, (B, S,
     encoder_dim). What remains is the sum over the words."""
     return weights.unsqueeze(-1) * annotations
+
+
+@bahdanau.mistake("context divided by the number of words", costs=(CONTEXT,))
+@taking(InSteps, InSteps.average)
+def divided_by_length(self, weights, annotations, scores):
+    """Your context is the weighted sum divided by the number of words. The weights sum to one
+    already: is there a `mean` where a `sum` should be?"""
+    return (weights.unsqueeze(-1) * annotations).mean(dim=1)
 
 
 @bahdanau.mistake("context summed over the sentences", costs=(CONTEXT,))

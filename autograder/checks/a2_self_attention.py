@@ -832,13 +832,13 @@ def same_numbers_anywhere(self, before, after):
     return close(before.flatten().sort().values, after.flatten().sort().values)
 
 
-for boil_down in (torch.sum, torch.mean):
+for boil_down in (torch.sum, torch.mean, torch.norm, torch.max):
 
     @equivariant.mistake("one number compared for the whole output", costs=(TELLS,))
     @taking(Asking, Asking.compare)
     def totals(self, before, after, boil_down=boil_down):
-        """You compare the sums or means of the two sides. Reordering rows changes no sum, so that
-        says nothing about where each row went. Compare the two sides entry by entry."""
+        """You compare one number of the two sides, such as their sum, mean or norm. Reordering rows
+        does not change it, so it says nothing about where each row went. Compare entry by entry."""
         return close(boil_down(before), boil_down(after))
 
 
@@ -872,6 +872,14 @@ for place, which in ((0, "first"), (-1, "last")):
         return close(before[place], after[place])
 
 
+@equivariant.mistake("numbers compared without their places", costs=(TELLS,))
+@taking(Asking, Asking.compare)
+def same_columns_anywhere(self, before, after):
+    """You sort before you compare, so it does not matter where a row stands. Each row must land
+    exactly where the permutation puts it."""
+    return close(before.sort(dim=0).values, after.sort(dim=0).values)
+
+
 @equivariant.mistake("one agreement is enough", costs=(TELLS,))
 @taking(Asking, Asking.compare)
 def any_entry(self, before, after):
@@ -898,10 +906,11 @@ for reverse in (lambda x, p: torch.arange(len(x) - 1, -1, -1), lambda x, p: p.fl
         return reverse(x, permutation)
 
 
-@equivariant.mistake("columns reordered instead of words", costs=(TELLS,))
+@equivariant.mistake("always False")
 @taking(Asking, Asking.before)
 def columns_reordered(self, f, x, permutation):
-    """You reorder the columns of x, its features. The words are its rows, axis 0: `x[permutation]`."""
+    """Your answer is False for every f. Are the words reordered, the rows of x (`x[permutation]`),
+    and not its columns? And does your comparison forgive rounding?"""
     return f(x[:, permutation % x.shape[1]])
 
 
@@ -911,6 +920,15 @@ def f_left_out(self, f, x, permutation):
     """You compare f(x[permutation]) with the reordered words themselves. On the other side stands
     f, too: f(x)[permutation]."""
     return x[permutation]
+
+
+@equivariant.mistake("f left out on one side", costs=(TELLS,))
+class FLeftOut(Asking):
+    """You compare f(x[permutation]) with the reordered words themselves. On the other side stands
+    f, too: f(x)[permutation]."""
+
+    def answer(self, f, x, permutation):
+        return torch.allclose(f(x[permutation]), x[permutation], rtol=1e-4, atol=1e-5)
 
 
 @equivariant.mistake("tensor returned for a bool")
@@ -966,11 +984,31 @@ for sign in (1, -1):
         return bool((sign * (before - after) <= 1e-5 + 1e-4 * after.abs()).all())
 
 
+@equivariant.mistake("the two tolerances exchanged")
+@taking(Asking, Asking.compare)
+def tolerances_exchanged(self, before, after):
+    """Your relative tolerance is 1e-5 and your absolute one 1e-4. The text has them the other way
+    round: rtol 1e-4 and atol 1e-5."""
+    return close(before, after, rtol=1e-5, atol=1e-4)
+
+
+for decimals in (5, 4, 3):
+
+    @equivariant.mistake("rounded before the comparison")
+    @taking(Asking, Asking.compare)
+    def rounded(self, before, after, decimals=decimals):
+        """You round both sides and compare what is left exactly. Two numbers that are as good as
+        equal may be rounded to different ones, and large numbers need more room than small ones.
+        Compare their difference with the tolerances of the text."""
+        return torch.equal(before.round(decimals=decimals), after.round(decimals=decimals))
+
+
 for rtol, atol in (
     (0.01, 0.01),
     (1e-4, 1e-3),
     (1e-3, 1e-5),
     (1e-4, 1e-4),
+    (1e-3, 1e-4),
     (1e-3, 1e-3),
     (0.0, 1e-3),
 ):

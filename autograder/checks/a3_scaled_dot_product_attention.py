@@ -326,15 +326,30 @@ class Softmax(Steps):
 
 LAST_AXIS, ANY_AXIS, ANY_SIZE = 1, 2, 3  # numbers of the steps above
 
-for little in (0.0, 1e-9):
 
-    @stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
-    class LiteralSoftmax(Softmax):
-        def shift(self, scores, axis):
-            return scores
+@stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
+@taking(Softmax, Softmax.shift)
+def not_shifted(self, scores, axis):
+    return scores
 
-        def share(self, exponentials, axis, little=little):
-            return exponentials / (exponentials.sum(axis=axis, keepdims=True) + little)
+
+@stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
+class NotShiftedAndGuarded(Softmax):
+    def shift(self, scores, axis):
+        return scores
+
+    def share(self, exponentials, axis):
+        return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
+
+
+for number in (700.0, 709.0, 1000.0, 100.0):
+
+    @stable.mistake("a fixed number subtracted", costs=(ANY_SIZE,))
+    @taking(Softmax, Softmax.shift)
+    def fixed_number_subtracted(self, scores, axis, number=number):
+        """You subtract the same number from every row. That helps rows about as large as it, and no
+        others. Which number of a row makes the largest exponent 0, whatever the row holds?"""
+        return scores - number
 
 
 @stable.mistake("one maximum for the whole array", costs=(ANY_SIZE,))
@@ -606,6 +621,14 @@ class RootOfWordWidth(OfWords):
 
     def divisor(self, query, key, value):
         return self.root
+
+
+@in_numpy.mistake("divided by the number of words", costs=(EXACT,))
+@taking(OfWords, OfWords.divisor)
+def divided_by_length(self, query, key, value):
+    """Your numbers match scores divided by the number of words. It is the root of the width of a
+    key, √d_k: which axis of `key` is that?"""
+    return len(query)
 
 
 @in_numpy.mistake("always divided by 2", costs=(EXACT,))

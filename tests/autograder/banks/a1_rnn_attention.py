@@ -125,7 +125,7 @@ def joined_with_a_turn_of_two_axes(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.flip(0).flip(1)], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", named="backward states one word off")
 def joined_one_word_off(forward_states, backward_states):
     columns = [
         torch.cat([forward_states[:, j], backward_states[:, -j]], dim=-1)
@@ -139,12 +139,12 @@ def joined_by_reversed(forward_states, backward_states):
     return torch.cat([forward_states, torch.stack(list(reversed(backward_states)))], dim=-1)[:1]
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", named="negative step")
 def joined_with_negative_steps(forward_states, backward_states):
     return torch.cat([forward_states, backward_states[:, ::-1]], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", named="backward states one word off")
 def joined_by_roll(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.roll(1, dims=1)], dim=-1)
 
@@ -186,12 +186,12 @@ def joined_from_sums_of_halves(forward_states, backward_states):
     return torch.cat([forward_states + backward, forward_states - backward], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", named="forward states twice")
 def joined_twice_the_forward(forward_states, backward_states):
     return torch.cat([forward_states, forward_states], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", named="one backward state for all words")
 def joined_by_the_first_word(forward_states, backward_states):
     backward = backward_states[:, -1:].expand_as(backward_states)
     return torch.cat([forward_states, backward], dim=-1)
@@ -763,7 +763,7 @@ class NotLargeEnough(ThreeMaps):
         return scores.masked_fill(~mask, -20.0).softmax(dim=-1) * mask.any(dim=-1, keepdim=True)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="mask added as numbers")
 class MaskAddedToTheScores(ThreeMaps):
     def softmax(self, scores, mask):
         return (scores if mask is None else scores + mask).softmax(dim=-1)
@@ -779,7 +779,7 @@ class MaskAsLengths(ThreeMaps):
         return super().softmax(scores, mask)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="the first sentence's mask for all")
 class MaskOfTheFirstSentence(ThreeMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores, None if mask is None else mask[:1].expand_as(mask))
@@ -877,7 +877,7 @@ class EqualWidthsOnly(ThreeMaps):
         return super().scores(state, words)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="only the first sentence used")
 class FirstSentenceOnly(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         first = None if mask is None else mask[:1]
@@ -885,19 +885,19 @@ class FirstSentenceOnly(ThreeMaps):
         return context.expand(len(state), -1), weights.expand(len(state), -1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="states averaged over the batch")
 class MeanOfTheStates(ThreeMaps):
     def scores(self, state, annotations):
         return super().scores(state.mean(dim=0, keepdim=True), annotations)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="context summed over the sentences")
 class SummedOverTheBatch(ThreeMaps):
     def context(self, weights, annotations):
         return (weights.unsqueeze(-1) * annotations).sum(dim=0)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="context summed over the features")
 class SummedOverTheFeatures(ThreeMaps):
     def context(self, weights, annotations):
         return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
@@ -921,7 +921,7 @@ class RandomWeights(ThreeMaps):
         return torch.rand_like(super().scores(state, annotations))
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="all weight on the best word")
 class HardestWord(ThreeMaps):
     def softmax(self, scores, mask):
         best = super().softmax(scores, mask).argmax(dim=-1)
@@ -934,7 +934,7 @@ class SharpenedTwice(ThreeMaps):
         return super().softmax(super().softmax(scores, mask), mask)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="scores negated")
 class NegatedScores(ThreeMaps):
     def scores(self, state, annotations):
         return -super().scores(state, annotations)
@@ -961,7 +961,7 @@ class RaisesWhereAllIsHidden(ThreeMaps):
         return super().softmax(scores, mask)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="scores scaled")
 class ScaledByTheWidth(ThreeMaps):
     def scores(self, state, annotations):
         return super().scores(state, annotations) / math.sqrt(annotations.shape[-1])
@@ -977,3 +977,329 @@ class NumbersOfTheExample(ThreeMaps):
 def attention_as_a_function(state, annotations, mask=None):
     weights = attention.masked_softmax(torch.einsum("bd,bsd->bs", state, annotations), mask)
     return torch.einsum("bs,bsd->bd", weights, annotations), weights
+
+
+# ------------------------------------------------------------------- further ways to go about it
+
+
+@BANK.right("annotations")
+def joined_by_einsum_and_scatter(forward_states, backward_states):
+    batch, length, width = forward_states.shape
+    result = forward_states.new_empty(batch, length, 2 * width)
+    result[:, :, :width] = forward_states
+    for j in range(length):
+        result[:, length - 1 - j, width:] = backward_states[:, j]
+    return result
+
+
+@BANK.right("annotations")
+def joined_by_take_along(forward_states, backward_states):
+    order = torch.arange(backward_states.size(1) - 1, -1, -1)
+    return torch.concat((forward_states, torch.index_select(backward_states, 1, order)), 2)
+
+
+@BANK.right("annotations")
+def joined_by_stack_and_reshape(forward_states, backward_states):
+    pairs = torch.stack((forward_states, torch.flip(backward_states, dims=(-2,))), dim=2)
+    return pairs.reshape(*forward_states.shape[:2], -1)
+
+
+@BANK.right("annotations")
+def joined_sentence_after_sentence(forward_states, backward_states):
+    return torch.stack(
+        [
+            torch.hstack((one, other.flipud()))
+            for one, other in zip(forward_states, backward_states, strict=True)
+        ]
+    )
+
+
+@BANK.right("annotations")
+def joined_by_reversing_a_list(forward_states, backward_states):
+    columns = list(backward_states.split(1, dim=1))
+    columns.reverse()
+    return torch.cat((forward_states, torch.cat(columns, dim=1)), dim=-1)
+
+
+@BANK.wrong("annotations", named="both directions reversed")
+def joined_and_then_flipped(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states], dim=-1).flip(dims=[1])
+
+
+@BANK.wrong("annotations", named="states stacked")
+def joined_by_stack_at_the_end(forward_states, backward_states):
+    return torch.stack([forward_states, backward_states.flip(1)], dim=-1)
+
+
+@BANK.wrong("annotations", named="forward states twice")
+def joined_with_the_wrong_variable(forward_states, backward_states):
+    return torch.cat([forward_states, torch.flip(forward_states, [1])], dim=2)
+
+
+@BANK.wrong("annotations", named="states added")
+def joined_by_the_mean(forward_states, backward_states):
+    return (forward_states + backward_states.flip(1)) / 2
+
+
+@BANK.wrong("annotations", named="words in front of sentences")
+def joined_in_time_order(forward_states, backward_states):
+    words = zip(forward_states.unbind(1), reversed(backward_states.unbind(1)), strict=True)
+    return torch.stack([torch.cat(pair, dim=-1) for pair in words])
+
+
+@BANK.wrong("annotations")
+def joined_features_first(forward_states, backward_states):
+    return torch.cat([forward_states.mT, backward_states.flip(1).mT], dim=1)
+
+
+@BANK.wrong("annotations")
+def joined_by_sorting(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states.sort(dim=1).values], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_but_for_the_first_word(forward_states, backward_states):
+    backward = torch.zeros_like(backward_states)
+    for j in range(1, backward.shape[1]):
+        backward[:, j] = backward_states[:, -1 - j]
+    return torch.cat([forward_states, backward], dim=-1)
+
+
+@BANK.wrong("annotations", named="words and features reversed")
+def joined_by_rot90(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states.rot90(2, (1, 2))], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_by_a_view_as_turned(forward_states, backward_states):
+    batch, length, width = backward_states.shape
+    turned = backward_states.reshape(length, batch, width).flip(0).reshape(batch, length, width)
+    return torch.cat([forward_states, turned], dim=-1)
+
+
+@BANK.wrong("annotations")
+def joined_and_returned_as_a_list(forward_states, backward_states):
+    return torch.cat([forward_states, backward_states.flip(1)], dim=-1).tolist()
+
+
+@BANK.wrong("annotations")
+def joined_and_printed(forward_states, backward_states):
+    torch.cat([forward_states, backward_states.flip(1)], dim=-1)
+
+
+@BANK.right("BahdanauAttention")
+class InBaddbmm(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        hidden = torch.tanh(self.U(annotations).add(self.W(state).unsqueeze(-2)))
+        scores = self.v(hidden).transpose(1, 2)  # (B, 1, S)
+        if mask is not None:
+            scores = torch.where(mask[:, None], scores, torch.full_like(scores, -torch.inf))
+        weights = torch.softmax(scores, dim=-1)
+        if mask is not None:
+            weights = torch.where(mask[:, None], weights, torch.zeros_like(weights))
+        context = weights @ annotations
+        return context[:, 0], weights[:, 0]
+
+
+@BANK.right("BahdanauAttention")
+class WithRepeatAndConcatenation(ThreeMaps):
+    """W and U side by side are one map of state and annotation side by side."""
+
+    def scores(self, state, annotations):
+        repeated = state.unsqueeze(1).repeat(1, annotations.size(1), 1)
+        both = torch.cat([repeated, annotations], dim=2)
+        joined = torch.cat([self.W.weight, self.U.weight], dim=1)
+        return F.linear(torch.tanh(F.linear(both, joined)), self.v.weight).flatten(1)
+
+
+@BANK.right("BahdanauAttention")
+class WithScoresFilledInAList(ThreeMaps):
+    def scores(self, state, annotations):
+        query = self.W(state)
+        columns = [
+            self.v((query + self.U(annotations[:, j])).tanh()) for j in range(annotations.shape[1])
+        ]
+        return torch.cat(columns, dim=1)
+
+    def context(self, weights, annotations):
+        return torch.stack([w @ words for w, words in zip(weights, annotations, strict=True)])
+
+
+@BANK.right("BahdanauAttention")
+class WithExpAndMaskedSum(ThreeMaps):
+    def softmax(self, scores, mask):
+        powers = torch.exp(scores)
+        if mask is not None:
+            powers = powers * mask
+        total = powers.sum(dim=1, keepdim=True)
+        return powers / torch.where(total == 0, torch.ones_like(total), total)
+
+
+@BANK.right("BahdanauAttention")
+class WithBiasSetToFalseLater(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        nn.Module.__init__(self)
+        self.v = nn.Linear(attention_dim, 1, bias=False)
+        self.U = nn.Linear(in_features=encoder_dim, out_features=attention_dim, bias=False)
+        self.W = nn.Linear(in_features=decoder_dim, out_features=attention_dim, bias=False)
+        self.attention_dim = attention_dim
+
+
+@BANK.wrong("BahdanauAttention", named="mask applied after the softmax, then divided again")
+class RestDividedWithALittleMore(ThreeMaps):
+    def softmax(self, scores, mask):
+        weights = F.softmax(scores, dim=-1)
+        if mask is not None:
+            weights = weights.masked_fill(~mask, 0.0)
+            weights = weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
+        return weights
+
+
+@BANK.wrong("BahdanauAttention", named="mask applied after the softmax, then divided again")
+class RestDividedWithAClamp(ThreeMaps):
+    def softmax(self, scores, mask):
+        weights = F.softmax(scores, dim=-1)
+        if mask is not None:
+            weights = weights * mask.float()
+            weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-6)
+        return weights
+
+
+@BANK.wrong("BahdanauAttention", named="scores negated")
+class SoftminOfTheScores(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(-scores, mask)
+
+
+@BANK.wrong("BahdanauAttention", named="W and U swapped")
+class LayersSwappedInForward(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(torch.tanh(self.U(state)[:, None] + self.W(annotations)))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention", named="every sentence's weights on every sentence")
+class PlainMatrixProduct(ThreeMaps):
+    def context(self, weights, annotations):
+        return torch.matmul(weights, annotations)
+
+
+@BANK.wrong("BahdanauAttention", named="softmax over the batch")
+class SoftmaxOverEverything(ThreeMaps):
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        return F.softmax(scores.view(-1), dim=0).view_as(scores)
+
+
+@BANK.wrong("BahdanauAttention", named="sigmoid instead of softmax")
+class EachWordByItself(ThreeMaps):
+    def softmax(self, scores, mask):
+        gates = torch.sigmoid(scores)
+        return gates if mask is None else gates.masked_fill(~mask, 0.0)
+
+
+@BANK.wrong("BahdanauAttention", named="state left out")
+class TanhOfEachByItself(ThreeMaps):
+    def scores(self, state, annotations):
+        hidden = torch.tanh(self.W(state)).unsqueeze(1) + torch.tanh(self.U(annotations))
+        return self.v(hidden).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention")
+class TanhOfTheWordsAlone(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(self.W(state).unsqueeze(1) * torch.tanh(self.U(annotations))).squeeze(-1)
+
+
+@BANK.wrong("BahdanauAttention", named="another function than tanh")
+class GeluForTanh(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(F.gelu(self.W(state)[:, None] + self.U(annotations)))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention", named="tanh of the score, too")
+class TanhTwice(ThreeMaps):
+    def scores(self, state, annotations):
+        return super().scores(state, annotations).tanh()
+
+
+@BANK.wrong("BahdanauAttention", named="difference instead of sum")
+class DifferenceForSum(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(torch.tanh(self.W(state)[:, None] - self.U(annotations)))[..., 0]
+
+
+@BANK.wrong("BahdanauAttention")
+class NormalisedScores(ThreeMaps):
+    def softmax(self, scores, mask):
+        return super().softmax(scores - scores.mean(), mask) * scores.shape[1]
+
+
+@BANK.wrong("BahdanauAttention", named="context divided by the number of words")
+class ContextOfTheState(ThreeMaps):
+    def context(self, weights, annotations):
+        return super().context(weights, annotations) / annotations.shape[1]
+
+
+@BANK.wrong("BahdanauAttention", named="mask in the weights alone")
+class ContextWithoutTheMask(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        scores = self.scores(state, annotations)
+        return self.context(scores.softmax(-1), annotations), self.softmax(scores, mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class NoTanhAndMaskIgnored(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(self.W(state)[:, None] + self.U(annotations))[..., 0]
+
+    def softmax(self, scores, mask):
+        return scores.softmax(dim=1)
+
+
+@BANK.wrong("BahdanauAttention")
+class ReluAndPlainMean(ThreeMaps):
+    def scores(self, state, annotations):
+        return self.v(torch.relu(self.W(state)[:, None] + self.U(annotations)))[..., 0]
+
+    def context(self, weights, annotations):
+        return annotations.mean(1)
+
+
+@BANK.wrong("BahdanauAttention")
+class MaskInvertedAndWeightsFirst(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        mask = None if mask is None else ~mask
+        return super().forward(state, annotations, mask)[::-1]
+
+
+@BANK.wrong("BahdanauAttention")
+class SoftmaxOverBatchAndDotProduct(ThreeMaps):
+    def scores(self, state, annotations):
+        return (self.W(state)[:, None] * self.U(annotations)).sum(-1)
+
+    def softmax(self, scores, mask):
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+        return scores.softmax(0)
+
+
+@BANK.wrong("BahdanauAttention")
+class BiasInWAndU(ThreeMaps):
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.U = nn.Linear(encoder_dim, attention_dim, True)
+        self.W = nn.Linear(decoder_dim, attention_dim, True)
+
+
+@BANK.wrong("BahdanauAttention")
+class HiddenLayersOfItsOwn(ThreeMaps):
+    """The maps are there, and the scores come from another layer."""
+
+    def __init__(self, decoder_dim, encoder_dim, attention_dim):
+        super().__init__(decoder_dim, encoder_dim, attention_dim)
+        self.score = nn.Linear(decoder_dim + encoder_dim, 1)
+
+    def scores(self, state, annotations):
+        repeated = state.unsqueeze(1).expand(-1, annotations.size(1), -1)
+        return self.score(torch.cat([repeated, annotations], dim=-1)).squeeze(-1)

@@ -75,17 +75,17 @@ def softmax_in_place_on_the_input(scores, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="scores cut off")
 def softmax_of_clipped_scores(scores, axis=-1):
     return softmax_taken_literally(np.clip(scores, -700, 700), axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="mean subtracted")
 def softmax_with_the_mean_subtracted(scores, axis=-1):
     return softmax_taken_literally(scores - scores.mean(axis=axis, keepdims=True), axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="largest size subtracted")
 def softmax_with_the_largest_size_subtracted(scores, axis=-1):
     return softmax_taken_literally(scores - np.abs(scores).max(axis=axis, keepdims=True), axis)
 
@@ -109,7 +109,7 @@ def softmax_without_exp(scores, axis=-1):
     return shifted / shifted.sum(axis=axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="powers of 2")
 def softmax_to_base_two(scores, axis=-1):
     e = np.exp2(scores - scores.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
@@ -208,7 +208,7 @@ def sentence_as_printed(X, Wq, Wk, Wv):
     return weights @ V, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="one maximum for the whole matrix")
 def sentence_with_one_maximum(X, Wq, Wk, Wv):
     Q, K, V = X @ Wq, X @ Wk, X @ Wv
     scores = Q @ K.T / np.sqrt(K.shape[1])
@@ -229,19 +229,19 @@ def sentence_that_scales_its_input(X, Wq, Wk, Wv):
     return output * Wk.shape[1] ** 0.25, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="weights transposed before the sum")
 def sentence_with_weights_transposed(X, Wq, Wk, Wv):
     _, weights = sentence_by_matrices(X, Wq, Wk, Wv)
     return weights.T @ (X @ Wv), weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="values added to the output")
 def sentence_plus_the_values(X, Wq, Wk, Wv):
     output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
     return output + X @ Wv, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="the future hidden")
 def sentence_that_sees_the_past_only(X, Wq, Wk, Wv):
     scores = (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
     scores = np.where(np.tri(len(X), dtype=bool), scores, -1e9)
@@ -257,7 +257,7 @@ def sentence_by_cosine(X, Wq, Wk, Wv):
     return weights @ (X @ Wv), weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="always divided by 2")
 def sentence_with_width_four(X, Wq, Wk, Wv):
     weights = rows_softmax((X @ Wq) @ (X @ Wk).T / 2.0)
     return weights @ (X @ Wv), weights
@@ -269,7 +269,7 @@ def sentence_with_scores_beside_it(X, Wq, Wk, Wv):
     return output, (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="plain mean of the values")
 def sentence_of_equal_weights(X, Wq, Wk, Wv):
     weights = np.full((len(X), len(X)), 1 / len(X))
     return weights @ (X @ Wv), weights
@@ -374,7 +374,7 @@ def attention_by_logarithms(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="NaN where nothing is visible")
 def attention_with_nan_rows(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is not None:
@@ -383,7 +383,7 @@ def attention_with_nan_rows(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="all is seen where nothing is visible")
 def attention_to_all_where_nothing_is_visible(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is not None:
@@ -401,7 +401,7 @@ def attention_with_nan_in_the_gradient(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="hidden by a number that is not low enough")
 def attention_hidden_by_ten_thousand(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is None:
@@ -411,7 +411,7 @@ def attention_hidden_by_ten_thousand(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="mask after the softmax, then divided again")
 def attention_shared_out_again_after_hiding(query, key, value, mask=None):
     weights = (query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])).softmax(dim=-1)
     if mask is not None:
@@ -420,7 +420,7 @@ def attention_shared_out_again_after_hiding(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="value width assumed = key width")
 def attention_to_values_cut_to_the_keys_width(query, key, value, mask=None):
     output, weights = attention_filled_twice(query, key, value, mask)
     return output[..., : key.shape[-1]], weights
@@ -508,7 +508,7 @@ def attention_whose_empty_rows_look_at_the_first_key(query, key, value, mask=Non
     return attention_filled_twice(query, key, value, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="mask in the weights alone")
 def attention_with_the_hidden_values_kept(query, key, value, mask=None):
     _, weights = attention_filled_twice(query, key, value, mask)
     output, _ = attention_filled_twice(query, key, value)
@@ -585,11 +585,462 @@ def attention_with_the_width_on_axis_one(query, key, value, mask=None):
     return attention_filled_twice(query * math.sqrt(key.shape[-1] / key.shape[1]), key, value, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named="hidden by a number that is not low enough")
 def attention_hidden_by_the_lowest_half(query, key, value, mask=None):
     scores = query @ key.mT / math.sqrt(key.shape[-1])
     if mask is None:
         mask = torch.ones((), dtype=torch.bool)
     lowest = torch.finfo(torch.float16).min
     weights = scores.masked_fill(~mask, lowest).softmax(dim=-1) * mask
+    return weights @ value, weights
+
+
+# ------------------------------------------------------------------- further ways to go about it
+
+
+@BANK.right("stable_softmax")
+def softmax_with_ufuncs(scores, axis=-1):
+    shifted = np.subtract(scores, np.amax(scores, axis, keepdims=True))
+    powers = np.exp(shifted)
+    return np.divide(powers, np.sum(powers, axis, keepdims=True))
+
+
+@BANK.right("stable_softmax")
+def softmax_through_torch_arithmetic(scores, axis=-1):
+    values = torch.from_numpy(np.ascontiguousarray(scores))
+    powers = (values - values.amax(dim=axis, keepdim=True)).exp()
+    return (powers / powers.sum(dim=axis, keepdim=True)).numpy()
+
+
+@BANK.right("stable_softmax")
+def softmax_with_more_subtracted(scores, axis=-1):
+    scores = np.array(scores, dtype=np.float64)
+    powers = np.exp(scores - (scores.max(axis=axis, keepdims=True) + 5))
+    return powers / powers.sum(axis=axis, keepdims=True)
+
+
+@BANK.right("stable_softmax")
+def softmax_with_maximum_reduce(scores, axis=-1):
+    largest = np.expand_dims(np.maximum.reduce(scores, axis=axis), axis=axis)
+    weights = np.exp(scores - largest)
+    return weights / np.add.reduce(weights, axis=axis, keepdims=True)
+
+
+@BANK.right("stable_softmax")
+def softmax_by_index(scores, axis=-1):
+    weights = np.zeros(scores.shape)
+    others = [range(n) for n in np.delete(scores.shape, axis)]
+    for index in np.ndindex(*[len(other) for other in others]):
+        place = list(index)
+        place.insert(axis % scores.ndim, slice(None))
+        row = scores[tuple(place)]
+        powers = np.exp(row - np.max(row))
+        weights[tuple(place)] = powers / np.sum(powers)
+    return weights
+
+
+@BANK.wrong("stable_softmax", named="mean subtracted")
+def softmax_with_the_median_subtracted(scores, axis=-1):
+    return softmax_taken_literally(scores - np.median(scores, axis=axis, keepdims=True), axis)
+
+
+@BANK.wrong("stable_softmax", named="scores cut off")
+def softmax_of_scores_cut_at_fifty(scores, axis=-1):
+    return softmax_taken_literally(np.clip(scores, -50, 50), axis)
+
+
+@BANK.wrong("stable_softmax", named="softmax taken twice")
+def softmax_of_a_softmax(scores, axis=-1):
+    return softmax_in_two_lines(softmax_in_two_lines(scores, axis), axis)
+
+
+@BANK.wrong("stable_softmax", named="scores negated")
+def softmin_instead(scores, axis=-1):
+    return softmax_in_two_lines(-scores, axis)
+
+
+@BANK.wrong("stable_softmax", named="exp without the division")
+def softmax_divided_by_the_largest(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return e / e.max(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax", named="maximum added")
+def softmax_with_a_plus(scores, axis=-1):
+    return softmax_taken_literally(scores + scores.max(axis=axis, keepdims=True), axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_with_nan_to_num(scores, axis=-1):
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(softmax_taken_literally(scores, axis))
+
+
+@BANK.wrong("stable_softmax")
+def softmax_with_nan_to_one(scores, axis=-1):
+    with np.errstate(all="ignore"):
+        return np.nan_to_num(softmax_taken_literally(scores, axis), nan=1.0)
+
+
+@BANK.wrong("stable_softmax", named="a fixed number subtracted")
+def softmax_with_a_fixed_shift(scores, axis=-1):
+    return softmax_taken_literally(scores - 700, axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_with_a_shift_when_large(scores, axis=-1):
+    if scores.max() > 700:
+        scores = scores - scores.max()
+    return softmax_taken_literally(scores, axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_scaled_down(scores, axis=-1):
+    return softmax_taken_literally(scores / 10, axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_in_halves(scores, axis=-1):
+    return softmax_in_two_lines(scores.astype(np.float16), axis).astype(np.float64)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_one_axis_less(scores, axis=-1):
+    e = np.exp(scores - scores.max(axis=axis, keepdims=True))
+    return (e / e.sum(axis=axis, keepdims=True)).squeeze()
+
+
+@BANK.wrong("stable_softmax")
+def softmax_as_a_nested_list(scores, axis=-1):
+    return softmax_in_two_lines(scores, axis).tolist()
+
+
+@BANK.wrong("stable_softmax")
+def softmax_of_absolute_values(scores, axis=-1):
+    return softmax_in_two_lines(np.abs(scores), axis)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_to_base_two_and_one_maximum(scores, axis=-1):
+    with np.errstate(all="ignore"):
+        e = np.exp2(scores - scores.max())
+        return e / e.sum(axis=axis, keepdims=True)
+
+
+@BANK.wrong("stable_softmax")
+def softmax_unshifted_and_undivided(scores, axis=-1):
+    with np.errstate(all="ignore"):
+        return np.exp(scores)
+
+
+@BANK.right("numpy_self_attention")
+def sentence_word_by_word(X, Wq, Wk, Wv):
+    K, V = X @ Wk, X @ Wv
+    rows = []
+    for word in X:
+        scores = K @ (word @ Wq) / np.sqrt(K.shape[1])
+        e = np.exp(scores - scores.max())
+        rows.append(e / e.sum())
+    weights = np.stack(rows)
+    return weights @ V, weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_through_torch(X, Wq, Wk, Wv):
+    X, Wq, Wk, Wv = (torch.as_tensor(item) for item in (X, Wq, Wk, Wv))
+    weights = ((X @ Wq) @ (X @ Wk).T / Wk.shape[1] ** 0.5).softmax(dim=1)
+    return (weights @ (X @ Wv)).numpy(), weights.numpy()
+
+
+@BANK.right("numpy_self_attention")
+def sentence_by_broadcasting(X, Wq, Wk, Wv):
+    Q, K, V = np.matmul(X, Wq), np.matmul(X, Wk), np.matmul(X, Wv)
+    scores = (Q[:, None, :] * K[None, :, :]).sum(-1) / np.sqrt(Q.shape[1])
+    weights = rows_softmax(scores)
+    return (weights[..., None] * V[None]).sum(1), weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_with_the_scaled_map(X, Wq, Wk, Wv):
+    scaled = Wq / np.sqrt(Wq.shape[-1])
+    weights = rows_softmax(np.linalg.multi_dot([X, scaled, Wk.T, X.T]))
+    return np.linalg.multi_dot([weights, X, Wv]), weights
+
+
+@BANK.right("numpy_self_attention")
+def sentence_in_double(X, Wq, Wk, Wv):
+    X, Wq, Wk, Wv = (np.asarray(item, dtype=np.float64) for item in (X, Wq, Wk, Wv))
+    scores = (X @ Wq) @ (X @ Wk).T
+    scores /= math.sqrt(Wk.shape[1])
+    scores -= scores.max(axis=1, keepdims=True)
+    np.exp(scores, out=scores)
+    scores /= scores.sum(axis=1, keepdims=True)
+    return scores @ (X @ Wv), scores
+
+
+@BANK.wrong("numpy_self_attention", named="one map for queries and keys")
+def sentence_with_wq_twice(X, Wq, Wk, Wv):
+    return sentence_by_matrices(X, Wq, Wq, Wv)
+
+
+@BANK.wrong("numpy_self_attention", named="words not projected")
+def sentence_of_plain_words(X, Wq, Wk, Wv):
+    weights = rows_softmax(X @ X.T / np.sqrt(X.shape[1]))
+    return weights @ (X @ Wv), weights
+
+
+@BANK.wrong("numpy_self_attention", named="no softmax")
+def sentence_without_softmax(X, Wq, Wk, Wv):
+    scores = X @ Wq @ (X @ Wk).T / np.sqrt(Wk.shape[1])
+    return scores @ X @ Wv, scores
+
+
+@BANK.wrong("numpy_self_attention", named="the sum loses its axis")
+def sentence_without_keepdims(X, Wq, Wk, Wv):
+    scores = X @ Wq @ (X @ Wk).T / np.sqrt(Wk.shape[1])
+    e = np.exp(scores - scores.max(axis=1, keepdims=True))
+    weights = e / e.sum(axis=1)
+    return weights @ X @ Wv, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_as_tensors(X, Wq, Wk, Wv):
+    return tuple(torch.from_numpy(item) for item in sentence_by_matrices(X, Wq, Wk, Wv))
+
+
+@BANK.wrong("numpy_self_attention", named="divided by the number of words")
+def sentence_divided_by_length(X, Wq, Wk, Wv):
+    weights = rows_softmax(X @ Wq @ (X @ Wk).T / len(X))
+    return weights @ X @ Wv, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_the_output_added_up(X, Wq, Wk, Wv):
+    output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
+    return output.sum(axis=0), weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_with_output_transposed(X, Wq, Wk, Wv):
+    output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
+    return output.T, weights
+
+
+@BANK.wrong("numpy_self_attention", named="divided by d_k")
+def sentence_scaled_before_and_after(X, Wq, Wk, Wv):
+    root = np.sqrt(Wk.shape[1])
+    weights = rows_softmax((X @ Wq / root) @ (X @ Wk / root).T)
+    return weights @ X @ Wv, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_unscaled_over_columns(X, Wq, Wk, Wv):
+    weights = rows_softmax((X @ Wq @ (X @ Wk).T).T).T
+    return weights @ X @ Wv, weights
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_swapped_and_weights_first(X, Wq, Wk, Wv):
+    return sentence_by_matrices(X, Wk, Wq, Wv)[::-1]
+
+
+@BANK.wrong("numpy_self_attention")
+def sentence_of_keys_unscaled(X, Wq, Wk, Wv):
+    weights = rows_softmax(X @ Wq @ (X @ Wk).T)
+    return weights @ X @ Wk, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_by_broadcasting(query, key, value, mask=None):
+    scores = (query.unsqueeze(-2) * key.unsqueeze(-3)).sum(-1).div(query.size(-1) ** 0.5)
+    if mask is None:
+        weights = F.softmax(scores, -1)
+    else:
+        weights = F.softmax(scores.masked_fill(mask.logical_not(), -torch.inf), -1)
+        weights = weights.masked_fill(mask.logical_not(), 0)
+    return (weights.unsqueeze(-1) * value.unsqueeze(-3)).sum(-2), weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_open_empty_rows(query, key, value, mask=None):
+    scores = query @ key.transpose(-1, -2) * (1.0 / math.sqrt(query.shape[-1]))
+    if mask is None:
+        weights = scores.softmax(dim=-1)
+        return weights @ value, weights
+    some = mask.any(dim=-1, keepdim=True)
+    scores = scores.masked_fill(~mask & some, float("-inf"))
+    weights = torch.softmax(scores, dim=-1) * some
+    return weights @ value, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_sentence_by_sentence(query, key, value, mask=None):
+    leading = query.shape[:-2]
+    if mask is not None:
+        mask = mask.broadcast_to(*leading, query.shape[-2], key.shape[-2])
+    output = query.new_zeros(*query.shape[:-1], value.shape[-1])
+    weights = query.new_zeros(*query.shape[:-1], key.shape[-2])
+    for index in np.ndindex(*leading):
+        scores = query[index] @ key[index].T / key.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(~mask[index], -math.inf)
+        shares = scores.softmax(-1)
+        if mask is not None:
+            shares = shares.masked_fill(~mask[index], 0.0)
+        weights[index] = shares
+        output[index] = shares @ value[index]
+    return output, weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_the_lowest_number(query, key, value, mask=None):
+    scores = torch.matmul(query, key.mT).true_divide(math.sqrt(key.shape[-1]))
+    if mask is not None:
+        scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+    weights = scores.softmax(-1)
+    if mask is not None:
+        weights = torch.where(mask, weights, torch.zeros_like(weights))
+    return weights.matmul(value), weights
+
+
+@BANK.right("scaled_dot_product_attention")
+def attention_with_a_float_root(query, key, value, mask=None):
+    d_k = torch.tensor(key.shape[-1], dtype=query.dtype)
+    scores = torch.einsum("...qd,...kd->...qk", query / torch.sqrt(d_k), key)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -torch.inf)
+    top = scores.amax(dim=-1, keepdim=True).detach()
+    powers = (scores - top.masked_fill(top == -torch.inf, 0.0)).exp()
+    total = powers.sum(dim=-1, keepdim=True)
+    weights = powers / total.masked_fill(total == 0, 1.0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_flattened_by_a_view(query, key, value, mask=None):
+    leading, (queries, width), keys = query.shape[:-2], query.shape[-2:], key.shape[-2]
+    q, k = query.view(-1, queries, width), key.view(-1, keys, width)
+    scores = torch.bmm(q, k.mT).view(*leading, queries, keys) / math.sqrt(width)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_a_view_of_the_mask(query, key, value, mask=None):
+    if mask is not None:
+        mask = mask.view(-1).view(mask.shape)
+    return attention_filled_twice(query, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention", named="mask after the softmax, then divided again")
+def attention_divided_by_what_is_left(query, key, value, mask=None):
+    weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0)
+        weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="softmax taken twice")
+def attention_softened_twice(query, key, value, mask=None):
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    if mask is None:
+        weights = scores.softmax(-1).softmax(-1)
+    else:
+        weights = scores.masked_fill(~mask, -math.inf).softmax(-1).softmax(-1).masked_fill(~mask, 0)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="exp without the division")
+def attention_of_exponentials(query, key, value, mask=None):
+    weights = (query @ key.mT / key.shape[-1] ** 0.5).exp()
+    weights = weights if mask is None else weights * mask
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="weights transposed before the sum")
+def attention_down_the_columns(query, key, value, mask=None):
+    _, weights = attention_filled_twice(query, key, value, mask)
+    return weights.transpose(-1, -2) @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="query used as value")
+def attention_to_queries(query, key, value, mask=None):
+    _, weights = attention_filled_twice(query, key, value, mask)
+    return weights @ query, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_unscaled_with_nan_rows(query, key, value, mask=None):
+    scores = query @ key.mT
+    scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_unscaled_over_queries(query, key, value, mask=None):
+    scores = query @ key.mT
+    scores = scores if mask is None else scores.masked_fill(~mask, -1e9)
+    weights = scores.softmax(-2)
+    weights = weights if mask is None else weights * mask
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_divided_by_width_with_a_billion(query, key, value, mask=None):
+    scores = query @ key.mT / key.shape[-1]
+    scores = scores if mask is None else scores.masked_fill(mask == 0, -1e9)
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_inverted_and_weights_first(query, key, value, mask=None):
+    return attention_filled_twice(query, key, value, None if mask is None else ~mask)[::-1]
+
+
+@BANK.wrong("scaled_dot_product_attention", named="all is seen where nothing is visible")
+def attention_with_a_small_penalty(query, key, value, mask=None):
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores + (1.0 - mask.to(scores.dtype)) * -1e9
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", named="hidden scores set to 0")
+def attention_with_a_billionth(query, key, value, mask=None):
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(mask == 0, 1e-9)
+    weights = scores.softmax(-1)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_with_dropout(query, key, value, mask=None, p=0.1):
+    _, weights = attention_filled_twice(query, key, value, mask)
+    weights = F.dropout(weights, p)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention")
+def attention_causal_by_itself(query, key, value, mask=None):
+    if mask is None:
+        mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()
+    return attention_filled_twice(query, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention", named="all is seen where nothing is visible")
+def attention_with_hidden_keys_erased(query, key, value, mask=None):
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.nan_to_num() - 1e9 * (~mask).float()
+    weights = (scores - scores.amax(-1, keepdim=True)).exp()
+    weights = weights / weights.sum(-1, keepdim=True)
     return weights @ value, weights
