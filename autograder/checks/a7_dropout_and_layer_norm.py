@@ -608,6 +608,30 @@ def divided_by_weight(self, y):
     return y / self.weight
 
 
+@norm.mistake("variance not around the mean", costs=(1, 2))
+@taking(Norm, Norm.variance)
+def variance_around_zero(self, x):
+    """You divide by the root of the mean of x², with the mean still in it. The variance is the mean
+    of the squared differences from μ."""
+    return x.square().mean(dim=self.axes(x), keepdim=True)
+
+
+@norm.mistake("scaled and shifted before the norm", costs=(3,))
+@taking(Norm, Norm.forward)
+def affine_first(self, x):
+    """You scale and shift x, and normalise what comes of it. γ and β come last: what they learned
+    would be divided out again."""
+    y = self.affine(x)
+    return self.centred(y) / self.sigma(self.variance(y))
+
+
+@norm.mistake("one added to the weight", costs=(3,))
+@taking(Norm, Norm.scaled)
+def one_more(self, y):
+    """You multiply by 1 + γ. The formula has γ alone, and a new module has ones there."""
+    return y * (1 + self.weight)
+
+
 def over_axes(
     name: str, says: str, *ways: Callable[[Tensor], Any], costs: tuple[int, ...] = (1, 2)
 ) -> None:
@@ -910,6 +934,15 @@ def softmax_twice(self, scores):
     """Your weights have passed a softmax twice, so they are nearly even. After the first one they
     are weights already: which of the two can go?"""
     return scores.softmax(dim=-1).softmax(dim=-1)
+
+
+@attention.mistake("later words hidden", costs=(1,))
+@taking(Attention, Attention.share)
+def causal(self, scores):
+    """Your queries do not see later keys. There is no mask in this class: each query shares out its
+    attention over all of them."""
+    seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
 
 
 @attention.mistake("norm missing", costs=(1,))

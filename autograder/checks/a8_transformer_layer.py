@@ -525,6 +525,21 @@ def tanh(self, hidden):
     return self.dropout(hidden.tanh())
 
 
+@feed_forward.mistake("ReLU6", costs=(1,))
+@taking(Network, Network.between)
+def relu6(self, hidden):
+    """Your activation cuts off what is above 6. The text has the ReLU, max(0, a), without an upper
+    end."""
+    return self.dropout(F.relu6(hidden))
+
+
+@feed_forward.mistake("minimum for maximum", costs=(1,))
+@taking(Network, Network.between)
+def negative_part(self, hidden):
+    """Your activation keeps what is negative. The ReLU is max(0, a): which numbers become 0?"""
+    return self.dropout(hidden.clamp(max=0))
+
+
 @feed_forward.mistake("absolute value", costs=(1,))
 @taking(Network, Network.between)
 def absolute(self, hidden):
@@ -918,6 +933,25 @@ def second_residual_twice(self, norm, x):
     """Behind the feed-forward network x counts twice. Does the network add it already, before the
     layer does?"""
     return x if norm is self.layer_norm1 else 2 * x
+
+
+@encoder_layer.mistake("sublayers side by side", costs=(1, 2))
+@taking(Layer, Layer.forward)
+def side_by_side(self, x, mask=None):
+    """Both of your sublayers read the x that entered the layer, and their outputs are added up at
+    once. The second equation takes the x of the first one."""
+    changes = self.dropout(self.attend(x, mask)) + self.dropout(self.feed_forward(x))
+    return self.layer_norm2(self.layer_norm1(x + changes))
+
+
+@encoder_layer.mistake("both norms at the end", costs=(1, 2))
+@taking(Layer, Layer.forward)
+def norms_at_the_end(self, x, mask=None):
+    """Both of your norms stand behind the last sum. The first one belongs behind attention: in
+    which line does it stand?"""
+    x = x + self.drop(self.layer_norm1, self.attend(x, mask))
+    x = x + self.drop(self.layer_norm2, self.feed_forward(x))
+    return self.layer_norm2(self.layer_norm1(x))
 
 
 @encoder_layer.mistake("a third norm on top", costs=(2,))

@@ -705,6 +705,28 @@ def network_reads_the_first_line(self, x, memory, self_mask=None, memory_mask=No
     return self.add(self.layer_norm3, x, lambda _: self.feed_forward(first))
 
 
+@decoder_layer.mistake("attentions exchanged", costs=(1,))
+class AttentionsExchanged(Layer):
+    """Your attentions have changed places: `self_attn` looks at the memory, and `cross_attn` at x.
+    Each has weights of its own."""
+
+    def attend_self(self, x, mask):
+        return self.cross_attn(x, x, x, mask)[0]
+
+    def attend_memory(self, x, memory, mask):
+        return self.self_attn(x, memory, memory, mask)[0]
+
+
+@decoder_layer.mistake("norm first around cross-attention", costs=(1,))
+@taking(Layer, Layer.add)
+def norm_first_around_cross_attention(self, norm, x, sublayer):
+    """Around cross-attention you normalise first, as pre-LN does. In all three equations the sum is
+    normalised."""
+    if norm is not self.layer_norm2:
+        return Layer.add(self, norm, x, sublayer)
+    return x + self.dropout(sublayer(norm(x)))
+
+
 @decoder_layer.mistake("masks exchanged", costs=(2,))
 @taking(Layer, Layer.forward)
 def masks_exchanged(self, x, memory, self_mask=None, memory_mask=None):
@@ -1032,6 +1054,16 @@ def norm_on_decoder(self, x):
 @taking(Model, Model.encode)
 def norm_on_encoder(self, src):
     return F.layer_norm(Model.encode(self, src), (self.d_model,))
+
+
+@encoder_decoder.mistake("a residual connection around each layer", costs=(1,))
+@taking(Model, Model.through)
+def residual_around_layers(self, blocks, x, *others):
+    """You add what entered a layer to what comes out of it. Layers have residual connections inside;
+    around them there are none."""
+    for block in blocks:
+        x = x + block(x, *others)
+    return x
 
 
 @encoder_decoder.mistake("source embeddings not scaled", costs=(1,))

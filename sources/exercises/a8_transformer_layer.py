@@ -163,6 +163,12 @@ def test_feed_forward_by_hand():
         f"for the word (1, -2) of the example above, expected (1, -1), got {result[0, 0].tolist()}. "
         "How many ReLUs are there, and where?"
     )
+    with torch.no_grad():
+        loud = network(torch.tensor([[[0.0, 30.0]]])).flatten()
+    assert torch.allclose(loud, torch.tensor([30.0, 31.0])), (
+        f"for the word (0, 30), expected (30, 31), got {loud.tolist()}. What does a ReLU do to a large "
+        "number?"
+    )
 
 
 def test_feed_forward_word_by_word():

@@ -1076,3 +1076,43 @@ class TimesTheShareKeptInEval(Parts):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
         weights = self.dropout(weights) if self.training else weights * (1 - self.dropout.p)
         return self.layer_norm(weights @ value)
+
+
+@BANK.wrong("LayerNorm", named="scaled and shifted before the norm")
+class ParametersFirst(Learned):
+    def forward(self, x):
+        y = x * self.weight + self.bias
+        centred = y - y.mean(-1, keepdim=True)
+        return centred / torch.sqrt(centred.square().mean(-1, keepdim=True) + self.eps)
+
+
+@BANK.wrong("LayerNorm", named="variance not around the mean")
+class MeanSquareForVariance(Learned):
+    def forward(self, x):
+        sigma = torch.sqrt((x**2).mean(-1, keepdim=True) + self.eps)
+        return self.weight * (x - x.mean(-1, keepdim=True)) / sigma + self.bias
+
+
+@BANK.wrong("LayerNorm", named="one added to the weight")
+class WeightCountedFromZero(Learned):
+    def forward(self, x):
+        sigma = torch.sqrt(x.var(-1, keepdim=True, correction=0) + self.eps)
+        return (1 + self.weight) * (x - x.mean(-1, keepdim=True)) / sigma + self.bias
+
+
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="later words hidden")
+class CausalOutOfHabit(Parts):
+    def forward(self, query, key, value):
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        weights = self.dropout(scores.masked_fill(~seen, -1e9).softmax(-1))
+        return self.layer_norm(weights @ value)
+
+
+@BANK.right("SelfAttentionWithDropoutAndNorm")
+class ByMatmulAndAPower(Parts):
+    def forward(self, query, key, value):
+        scores = torch.matmul(query, key.transpose(-2, -1)) * (query.size(-1) ** -0.5)
+        weights = torch.nn.functional.softmax(scores, dim=2)
+        weights = torch.nn.functional.dropout(weights, self.dropout.p, self.training)
+        return self.layer_norm(torch.matmul(weights, value))

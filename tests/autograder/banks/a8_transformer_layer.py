@@ -851,3 +851,18 @@ class LayerDroppingTheSameOfAllWords(Taken):
 
         x = add(self.layer_norm1, x, self.self_attn(x, x, x, mask)[0])
         return add(self.layer_norm2, x, self.feed_forward(x))
+
+
+@BANK.wrong("TransformerLayer", named="sublayers side by side")
+class LayerWithSublayersInParallel(layers.TransformerLayer):
+    def forward(self, x, mask=None):
+        attended, _ = self.self_attn(x, x, x, mask)
+        total = x + self.dropout(attended) + self.dropout(self.feed_forward(x))
+        return self.layer_norm2(self.layer_norm1(total))
+
+
+@BANK.wrong("TransformerLayer", named="both norms at the end")
+class LayerWithNormsBehindAll(layers.TransformerLayer):
+    def forward(self, x, mask=None):
+        x = x + self.dropout(self.self_attn(x, x, x, mask)[0])
+        return self.layer_norm2(self.layer_norm1(x + self.dropout(self.feed_forward(x))))

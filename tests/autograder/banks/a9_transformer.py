@@ -1002,3 +1002,50 @@ def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
             ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
             ended = ended | (best == eos_id)
     return ids
+
+
+@BANK.wrong("DecoderLayer", named="attentions exchanged")
+class LayerWithAttentionsExchanged(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.cross_attn(x, x, x, self_mask)[0]))
+        found, _ = self.self_attn(x, memory, memory, memory_mask)
+        x = self.layer_norm2(x + self.dropout(found))
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer", named="norm first around cross-attention")
+class LayerWithOneNormFirst(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        found, _ = self.cross_attn(self.layer_norm2(x), memory, memory, memory_mask)
+        x = x + self.dropout(found)
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.right("DecoderLayer")
+class LayerInALoop(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        sublayers = (
+            (lambda y: self.self_attn(y, y, y, self_mask)[0], self.layer_norm1),
+            (lambda y: self.cross_attn(y, memory, memory, memory_mask)[0], self.layer_norm2),
+            (self.feed_forward, self.layer_norm3),
+        )
+        for sublayer, norm in sublayers:
+            x = norm(x + self.dropout(sublayer(x)))
+        return x
+
+
+@BANK.wrong("Transformer", named="a residual connection around each layer")
+class ModelWithResidualsAroundLayers(transformer.Transformer):
+    def encode(self, src):
+        x = self._embed(self.src_embedding, src)
+        for layer in self.encoder_layers:
+            x = x + layer(x, padding_mask(src, self.pad_id))
+        return x
+
+    def decode(self, tgt, memory, src):
+        x = self._embed(self.tgt_embedding, tgt)
+        seen = decoder_mask(tgt, self.pad_id), padding_mask(src, self.pad_id)
+        for layer in self.decoder_layers:
+            x = x + layer(x, memory, *seen)
+        return self.generator(x)
