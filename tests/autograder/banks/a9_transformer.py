@@ -1040,12 +1040,12 @@ class ModelWithResidualsAroundLayers(transformer.Transformer):
     def encode(self, src):
         x = self._embed(self.src_embedding, src)
         for layer in self.encoder_layers:
-            x = x + layer(x, padding_mask(src, self.pad_id))
+            x = x + layer(x, masks.padding_mask(src, self.pad_id))
         return x
 
     def decode(self, tgt, memory, src):
         x = self._embed(self.tgt_embedding, tgt)
-        seen = decoder_mask(tgt, self.pad_id), padding_mask(src, self.pad_id)
+        seen = masks.decoder_mask(tgt, self.pad_id), masks.padding_mask(src, self.pad_id)
         for layer in self.decoder_layers:
             x = x + layer(x, memory, *seen)
         return self.generator(x)
