@@ -992,17 +992,6 @@ def tolerances_exchanged(self, before, after):
     return close(before, after, rtol=1e-5, atol=1e-4)
 
 
-for decimals in (5, 4, 3):
-
-    @equivariant.mistake("rounded before the comparison")
-    @taking(Asking, Asking.compare)
-    def rounded(self, before, after, decimals=decimals):
-        """You round both sides and compare what is left exactly. Two numbers that are as good as
-        equal may be rounded to different ones, and large numbers need more room than small ones.
-        Compare their difference with the tolerances of the text."""
-        return torch.equal(before.round(decimals=decimals), after.round(decimals=decimals))
-
-
 for rtol, atol in (
     (0.01, 0.01),
     (1e-4, 1e-3),
@@ -1020,14 +1009,12 @@ for rtol, atol in (
         return close(before, after, rtol=rtol, atol=atol)
 
 
-for most in (1e-3, 1e-4, 1e-5):
-
-    @equivariant.mistake("mean difference compared")
-    @taking(Asking, Asking.compare)
-    def mean_difference(self, before, after, most=most):
-        """You ask whether the two sides agree on average. A single wrong row is lost in a mean: every
-        entry must agree within the tolerances."""
-        return bool((before - after).abs().mean() < most)
+@equivariant.mistake("mean difference compared")
+@taking(Asking, Asking.compare)
+def mean_difference(self, before, after):
+    """You ask whether the two sides agree on average. A single wrong row is lost in a mean: every
+    entry must agree within the tolerances."""
+    return bool((before - after).abs().mean() < 1e-3)
 
 
 ASSIGNMENT = Assignment(

@@ -1,0 +1,227 @@
+"""Assignments 1 to 3: visible tests against every mistake, what a mistake costs, two at once."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from autograder.checks import load
+from autograder.probe import watch
+from autograder.probe.probe import answer
+from autograder.verdict.decide import decide
+from tests.autograder.checks.visible import failure
+
+ASSIGNMENTS = ("a1_rnn_attention", "a2_self_attention", "a3_scaled_dot_product_attention")
+PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]
+MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
+RIGHT = [
+    (name, given)
+    for name in ASSIGNMENTS
+    for given in importlib.import_module(f"tests.autograder.banks.{name}").BANK.answers
+    if given.right
+]
+
+# mistakes beside which nothing right can be seen, with the reason
+COSTS_MORE = {
+    ("annotations", "backward states first and not reversed"): "two slips: order, and direction",
+    ("annotations", "joined along the words"): "where the lists are not turned round either",
+    ("annotations", "joined along the batch"): "where the lists are not turned round either",
+    ("annotations", "negative step"): "it stops with an error, always",
+    ("BahdanauAttention", "decoder_dim and encoder_dim swapped"): "no weights fit in",
+    ("BahdanauAttention", "v a bare parameter"): "no weights fit in",
+    ("BahdanauAttention", "no layers W, U and v"): "no weights fit in",
+    ("is_permutation_equivariant", "always True"): "as good as no answer",
+    ("is_permutation_equivariant", "always False"): "as good as no answer",
+}
+ENOUGH_NAMED = 0.7  # of pairs of mistakes, at least one has its name
+# a bare True or False may come from any pair, so pairs are not looked for there
+BARE_ANSWERS = "is_permutation_equivariant"
+
+
+def shown(value):
+    code = getattr(value, "code", None)
+    return f"{value.part}-{code.__name__}" if code else getattr(value, "name", value)
+
+
+IDS = {"ids": shown}
+
+
+@pytest.fixture(autouse=True)
+def _the_course_may_call_itself(monkeypatch):
+    monkeypatch.setattr(watch, "course_within_reach", lambda: False)
+
+
+def verdict_on(assignment, part, code, seed="0"):
+    return decide(
+        load(assignment), part, lambda message: answer(message, {part.name: code}), cells=[seed]
+    )
+
+
+def names(verdict):
+    return [name for name, _ in verdict.mistakes]
+
+
+@pytest.mark.parametrize(("assignment", "given"), RIGHT, **IDS)
+def test_right_answers_pass_the_visible_tests(assignment, given):
+    assert failure(assignment, given.part, given.code) is None
+
+
+@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
+def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
+    assert failure(assignment, part.name, mistake.answer) is not None
+
+
+@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
+def test_a_single_mistake_costs_at_most_half(assignment, part, mistake):
+    earned = verdict_on(assignment, part, mistake.answer).earned
+    assert earned < part.points
+    assert earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
+
+
+@pytest.mark.parametrize(("name", "mistake"), COSTS_MORE)
+def test_what_costs_more_than_half_does_so(name, mistake):
+    assignment, part = next(found for found in PARTS if found[1].name == name)
+    answers = [one.answer for one in part.mistakes if one.name == mistake]
+    assert min(verdict_on(assignment, part, one).earned for one in answers) < part.points / 2
+
+
+def share_named(assignment, part, most):
+    """Of pairs of mistakes in different steps, at most so many: how many have a name at least."""
+    pairs = [
+        (one, other, both)
+        for one, other in itertools.combinations(part.mistakes, 2)
+        if one.name != other.name and (both := one.together_with(other))
+    ]
+    random.Random(0).shuffle(pairs)
+    named = [
+        bool({one.name, other.name} & set(names(verdict_on(assignment, part, both))))
+        for one, other, both in pairs[:most]
+    ]
+    return sum(named) / len(named)
+
+
+PAIRED = [(name, part) for name, part in PARTS if part.name != BARE_ANSWERS]
+
+
+@pytest.mark.parametrize(("assignment", "part"), PAIRED, **IDS)
+@pytest.mark.parametrize("most", [12, pytest.param(200, marks=pytest.mark.slow)])
+def test_of_two_mistakes_at_once_one_is_named(assignment, part, most):
+    assert share_named(assignment, part, most) >= ENOUGH_NAMED
+
+
+def test_two_mistakes_have_both_their_names():
+    part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
+
+    def unscaled_with_nan(query, key, value, mask=None):
+        scores = query @ key.mT
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -torch.inf)
+        weights = scores.softmax(dim=-1)
+        return weights @ value, weights
+
+    verdict = verdict_on("a3_scaled_dot_product_attention", part, unscaled_with_nan)
+    assert set(names(verdict)) == {"not scaled", "NaN where nothing is visible"}
+    assert verdict.earned == 4
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations("WUv")), ids="".join)
+def test_a_bias_is_charged_once_in_whatever_order_layers_are_made(order):
+    part = load("a1_rnn_attention").part("BahdanauAttention")
+
+    class WithBias(part.reference):
+        def __init__(self, decoder_dim, encoder_dim, attention_dim):
+            super().__init__(decoder_dim, encoder_dim, attention_dim)
+            widths = {"W": (decoder_dim, attention_dim), "U": (encoder_dim, attention_dim)}
+            for name in order:
+                setattr(self, name, nn.Linear(*widths.get(name, (attention_dim, 1))))
+
+    verdict = verdict_on("a1_rnn_attention", part, WithBias)
+    assert verdict.earned == part.points - 1
+    assert "`W` has a bias" in verdict.steps[0].problem
+
+
+@pytest.mark.parametrize("low", [-1e9, -1e20])
+def test_equal_weights_where_nothing_is_visible_are_not_called_nan(low):
+    part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
+
+    def hidden_by_a_number(query, key, value, mask=None):
+        scores = query @ key.mT / key.shape[-1] ** 0.5
+        weights = (scores if mask is None else scores.masked_fill(~mask, low)).softmax(dim=-1)
+        return weights @ value, weights
+
+    verdict = verdict_on("a3_scaled_dot_product_attention", part, hidden_by_a_number)
+    said = " ".join([*(step.problem for step in verdict.steps), *dict(verdict.mistakes).values()])
+    assert verdict.earned == 5
+    assert names(verdict) == ["all is seen where nothing is visible"]
+    assert "NaN" not in said
+    assert "NaN" not in failure(
+        "a3_scaled_dot_product_attention", "scaled_dot_product_attention", hidden_by_a_number
+    )
+
+
+def wrong_answers_to(part):
+    """Named mistakes that give a wrong True or False, with the sentences on the steps they fail."""
+    for mistake in part.mistakes:
+        verdict = verdict_on("a2_self_attention", part, mistake.answer)
+        yield mistake.name, [step.problem for step in verdict.steps if step.problem]
+
+
+def test_a_wrong_true_and_a_wrong_false_are_explained_differently():
+    part = load("a2_self_attention").part("is_permutation_equivariant")
+    said = {sentence for _, sentences in wrong_answers_to(part) for sentence in sentences}
+    assert any("at its own place" in sentence for sentence in said)
+    assert any("forgive rounding" in sentence for sentence in said)
+    assert not any(
+        sentence in ("expected True, got False", "expected False, got True") for sentence in said
+    )
+
+
+@pytest.mark.parametrize("tolerances", [{"rtol": 1e-3, "atol": 1e-5}, {"rtol": 1e-4, "atol": 1e-4}])
+def test_a_tolerance_ten_times_too_wide_is_seen(tolerances):
+    part = load("a2_self_attention").part("is_permutation_equivariant")
+
+    def too_wide(f, x, permutation):
+        return torch.allclose(f(x[permutation]), f(x)[permutation], **tolerances)
+
+    verdict = verdict_on("a2_self_attention", part, too_wide)
+    assert verdict.earned == 1
+    assert names(verdict) == ["tolerance too wide"]
+
+
+def test_a_layout_that_no_view_can_merge_is_tried_in_four_axes_and_for_the_mask():
+    part = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
+    reference = part.reference
+
+    def merged(query, key, value, mask=None):
+        query.view(-1, *query.shape[-2:])
+        return reference(query, key, value, mask)
+
+    def mask_merged(query, key, value, mask=None):
+        return reference(
+            query, key, value, None if mask is None else mask.view(-1).view(mask.shape)
+        )
+
+    for code in (merged, mask_merged):
+        verdict = verdict_on("a3_scaled_dot_product_attention", part, code)
+        assert verdict.earned == 5
+        assert "view size is not compatible" in next(s.problem for s in verdict.steps if s.problem)
+
+
+def test_np_logaddexp_is_welcome():
+    assignment = load("a3_scaled_dot_product_attention")
+    source = (
+        "def stable_softmax(scores, axis=-1):\n"
+        "    total = np.logaddexp.reduce(scores, axis=axis)\n"
+        "    return np.exp(scores - np.expand_dims(total, axis))\n"
+    )
+    namespace = {"np": np}
+    exec(source, namespace)
+    part = assignment.part("stable_softmax")
+    verdict = decide(assignment, part, lambda message: answer(message, namespace), [source])
+    assert verdict.right, verdict.remark
