@@ -29,8 +29,8 @@ Probe = Callable[[bytes], bytes]
 
 
 # what kept a part from being decided, or a call from coming back
-BARRED, UNANSWERED, MISSING = "a barred function", "not answered", "no definition"
-TIME_LIMIT, STOPPED = "the time limit", "the notebook stopped"
+BARRED, UNANSWERED, MISSING = "a barred function was used", "not answered", "not defined"
+TIME_LIMIT, STOPPED = "the time limit was reached", "the notebook stopped before it"
 
 
 class Undecided(Exception):
