@@ -152,13 +152,18 @@ def decide(
         return nothing(part, _why_missing(part.name, cells), MISSING)
     if all(_unanswered(item.report) for item in tries):
         return nothing(part, _why_unanswered(part.name, cells), UNANSWERED)
-    verdict = _awarded(part, tries)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
-    if not verdict.right and broken:
+    again = None
+    if broken and not _all_right(tries):
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
             again = _tried(exam, probe, watched, list(barred), ours)
-            verdict, tries = _with_ours(verdict, tries, _awarded(part, again), again, broken)
+    if again is None:
+        verdict = _awarded(part, tries)
+    else:
+        verdict, tries = _with_ours(part, tries, again, broken)
+    if verdict.right:
+        return verdict
     try:
         mistakes = mistakes_in(part, tries)
         relations = () if mistakes else relations_in(part, tries)
@@ -168,22 +173,22 @@ def decide(
 
 
 def _with_ours(
-    alone: PartVerdict,
-    tries: list[Try],
-    verdict: PartVerdict,
-    again: list[Try],
-    broken: tuple[str, ...],
+    part: Part, tries: list[Try], again: list[Try], broken: tuple[str, ...]
 ) -> tuple[PartVerdict, list[Try]]:
     """Which of two verdicts counts, and where to look for mistakes: with ours in place, if better.
 
     Args:
-        alone, tries: with the student's own earlier parts.
-        verdict, again: with ours in the place of those that are ``broken``.
+        part: the part to decide.
+        tries: with the student's own earlier parts.
+        again: with ours in the place of those that are ``broken``.
     """
-    if verdict.earned < alone.earned:
-        return alone, tries
-    if verdict.earned == alone.earned:
-        return alone, again  # the same points, but without the earlier error in the numbers
+    verdict = _awarded(part, again)
+    if not verdict.right:
+        alone = _awarded(part, tries)
+        if verdict.earned < alone.earned:
+            return alone, tries
+        if verdict.earned == alone.earned:
+            return alone, again  # the same points, but without the earlier error in the numbers
     names = " and ".join(f"`{name}`" for name in broken)
     remark = (
         f"{names} did not earn all points, so this part was decided with our {names} in its place: "
@@ -262,7 +267,9 @@ def _tried(
 
 def _awarded(part: Part, tries: list[Try]) -> PartVerdict:
     """The points of each step: all, or none and the first case on which it failed."""
-    steps, tries = [], charged_once(part, tries)
+    steps = []
+    with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
+        tries = charged_once(part, tries)
     for step in part.steps:
         wrong = next((item for item in tries if item.step is step and item.problem), None)
         if wrong:
@@ -273,6 +280,10 @@ def _awarded(part: Part, tries: list[Try]) -> PartVerdict:
     late = any(item.report["status"] == "timeout" for item in tries)
     obstacle = TIME_LIMIT if late else ""
     return PartVerdict(part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle)
+
+
+def _all_right(tries: list[Try]) -> bool:
+    return not any(item.problem for item in tries)
 
 
 def _unanswered(report: Report) -> bool:
