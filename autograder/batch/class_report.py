@@ -15,11 +15,9 @@ from statistics import median
 from autograder.batch.findings import Finding
 from autograder.batch.row import Row
 from autograder.batch.term import Standing, standings, title_of
-from autograder.checks import load
 from autograder.files import printable, write_whole
 from autograder.pages import render
-from autograder.verdict.check import Part
-from autograder.verdict.decide import MISSING, UNANSWERED
+from autograder.verdict.obstacles import MISSING, UNANSWERED
 
 KINDS = MISTAKE, EXPLAINED, OBSTACLE, NAMELESS = "by name", "explained", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
@@ -112,7 +110,7 @@ def as_page(
         middle=median(points) if points else 0,
         of=of,
         bars=_histogram(points, of),
-        parts=_parts(assignment, rows),
+        parts=_parts(rows),
         isolation=isolation,
         seconds=median(row.seconds for row in graded) if graded else 0,
         students=students,
@@ -120,7 +118,7 @@ def as_page(
     )
 
 
-def _parts(assignment: str, rows: Sequence[Row]) -> list[PartReport]:
+def _parts(rows: Sequence[Row]) -> list[PartReport]:
     graded = [row for row in rows if not row.failed]
     found = []
     for name, possible in _possible(rows).items():
@@ -128,28 +126,19 @@ def _parts(assignment: str, rows: Sequence[Row]) -> list[PartReport]:
         share = sum(earned) / max(possible * len(graded), 1)
         whole = sum(value == possible for value in earned)
         findings = [item for row in graded for item in row.findings if item.part == name]
-        part = _part(assignment, name)
-        troubles = tuple(_troubles(findings, part))
-        signature = part.signature if part else name
-        found.append(PartReport(name, signature, share, whole, troubles))
+        signature = next((row.signatures[name] for row in graded if name in row.signatures), name)
+        found.append(PartReport(name, signature, share, whole, tuple(_troubles(findings))))
     return found
 
 
-def _part(assignment: str, name: str) -> Part | None:
-    try:
-        return load(assignment).part(name)
-    except LookupError:
-        return None
-
-
-def _troubles(findings: Sequence[Finding], part: Part | None) -> Iterator[Trouble]:
+def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
     """What went wrong in a part, the most frequent first."""
     codes: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         for trouble in _named(finding):
             answered = finding.obstacle not in (UNANSWERED, MISSING)
             codes.setdefault(trouble, []).append(finding.code if answered else "")
-    says = {mistake.name: mistake.says for mistake in part.mistakes} if part else {}
+    says = {name: told for finding in findings for name, told in finding.mistakes}
     order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
     for kind, name in order:
         given = codes[kind, name]
@@ -160,7 +149,7 @@ def _troubles(findings: Sequence[Finding], part: Part | None) -> Iterator[Troubl
 
 def _named(finding: Finding) -> list[tuple[str, str]]:
     """Kind and name of all that went wrong; at least one."""
-    found = [(MISTAKE, name) for name in dict.fromkeys(finding.mistakes)]
+    found = [(MISTAKE, name) for name in dict.fromkeys(name for name, _ in finding.mistakes)]
     found += [(EXPLAINED, name) for name in dict.fromkeys(finding.explained)]
     found += [(OBSTACLE, finding.obstacle)] if finding.obstacle else []
     return found or [(NAMELESS, finding.missed)]

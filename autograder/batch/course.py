@@ -9,17 +9,11 @@ import sqlite3
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
-from nbconvert.exporters import Exporter
 from nbgrader.apps import NbGraderAPI
-from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.utils import capture_log
-from traitlets import List, default
 from traitlets.config import Config, PyFileConfigLoader
 
-from autograder.batch.feedback import FeedbackPage, Marks
 from autograder.errors import CourseError
 
 
@@ -56,32 +50,6 @@ def open_course(course: Path) -> NbGraderAPI:
     if root not in sys.path:  # where nbgrader looks for plugins, but after everything else
         sys.path.append(root)
     return NbGraderAPI(AnyName(config=config), config=config)
-
-
-class FeedbackOfOne(GenerateFeedback):
-    """nbgrader's feedback for one student, whose name is no pattern: `*` would be the whole class."""
-
-    student = ""
-    preprocessors = List([Marks]).tag(config=True)
-
-    @default("exporter_class")
-    def _our_page(self) -> type[Exporter]:
-        return FeedbackPage
-
-    def init_notebooks(self) -> None:
-        assignment = self.coursedir.assignment_id
-        folder = self._format_source(assignment, self.student)
-        self.assignments = {folder: [os.path.join(folder, f"{assignment}.ipynb")]}
-        self.notebooks: list[str] = []
-
-
-def feedback_of(course: Path, assignment: str, student: str) -> dict[str, Any]:
-    """Let nbgrader write a student's feedback page, as `NbGraderAPI.generate_feedback` does."""
-    api = open_course(course)
-    api.coursedir.assignment_id = assignment
-    app = FeedbackOfOne(coursedir=api.coursedir, parent=api)
-    app.force, app.student = True, student
-    return capture_log(app)
 
 
 def open_assignment(course: Path, assignment: str) -> NbGraderAPI:

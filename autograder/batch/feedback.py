@@ -6,6 +6,7 @@ write the same page into nbgrader's folder, from which it is handed out.
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,13 @@ from nbconvert.exporters import Exporter
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Grade, Gradebook
+from nbgrader.converters import GenerateFeedback
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.preprocessors import NbGraderPreprocessor
+from nbgrader.utils import capture_log
+from traitlets import List, default
 
+from autograder.batch.course import open_course
 from autograder.notebook.feedback import (
     Mark,
     Plan,
@@ -96,3 +101,29 @@ def page_of_unreadable(course: CourseDirectory, assignment: str, reason: str) ->
     """The page of a submission from which no points could come, see `Unreadable`."""
     plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
     return page_that_could_not_be_run(plan, reason)
+
+
+class FeedbackOfOne(GenerateFeedback):
+    """nbgrader's feedback for one student, whose name is no pattern: `*` would be the whole class."""
+
+    student = ""
+    preprocessors = List([Marks]).tag(config=True)
+
+    @default("exporter_class")
+    def _our_page(self) -> type[Exporter]:
+        return FeedbackPage
+
+    def init_notebooks(self) -> None:
+        assignment = self.coursedir.assignment_id
+        folder = self._format_source(assignment, self.student)
+        self.assignments = {folder: [os.path.join(folder, f"{assignment}.ipynb")]}
+        self.notebooks: list[str] = []
+
+
+def feedback_of(course: Path, assignment: str, student: str) -> dict[str, Any]:
+    """Let nbgrader write a student's feedback page, as `NbGraderAPI.generate_feedback` does."""
+    api = open_course(course)
+    api.coursedir.assignment_id = assignment
+    app = FeedbackOfOne(coursedir=api.coursedir, parent=api)
+    app.force, app.student = True, student
+    return capture_log(app)

@@ -22,7 +22,7 @@ class Finding:
 
     Attributes:
         part: its name.
-        mistakes: names of the mistakes that explain it.
+        mistakes: (name, sentence) of the mistakes that explain it.
         explained: sentences on how the result differs, where no mistake explains it.
         obstacle: what kept the part from being decided, see `PartVerdict`.
         missed: what the first step asks that earned less than its points.
@@ -30,7 +30,7 @@ class Finding:
     """
 
     part: str
-    mistakes: tuple[str, ...] = ()
+    mistakes: tuple[tuple[str, str], ...] = ()
     explained: tuple[str, ...] = ()
     obstacle: str = ""
     missed: str = ""
@@ -53,7 +53,7 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
     for part, verdict in lost.items():
         yield Finding(
             part,
-            tuple(name for name, _ in verdict["mistakes"]),
+            tuple((name, says) for name, says in verdict["mistakes"]),
             tuple(name for name, *_ in verdict.get("relations", ())),
             verdict.get("obstacle", ""),
             next(

@@ -24,7 +24,6 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
 
-from autograder.batch.feedback import page_of_unreadable
 from autograder.batch.findings import findings_in
 from autograder.batch.row import CHECK, Row, by_hand, digest_of_page, due_of, lateness, reasons_for
 from autograder.batch.settings import Settings
@@ -212,6 +211,9 @@ class Recorder:
 
     def _give_nothing(self, student: str, reason: str) -> None:
         """A row in the gradebook for a submission that cannot be run, and a page that says why."""
+        # here, since few submissions need it, and it brings PyTorch along
+        from autograder.batch.feedback import page_of_unreadable
+
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
@@ -301,6 +303,7 @@ class Recorder:
             parts={part: check.score for part, check in checks.items()},
             reasons=tuple(reasons),
             findings=tuple(findings_in(result, submission.student.id)),
+            signatures={part: verdict["signature"] for part, verdict in result.verdicts.items()},
             seconds=sum(result.seconds.values()),
             needs_person=bool(unseen),
         )

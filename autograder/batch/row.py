@@ -25,6 +25,7 @@ class Row:
         parts, possible: points by part, and those that there are.
         reasons: the sentences for the table.
         findings: what went wrong, by part.
+        signatures: how each part is called, with shapes.
         seconds: what running and deciding took.
         failed: it could not be run.
         needs_person: somebody must look.
@@ -40,6 +41,7 @@ class Row:
     possible: dict[str, float] = field(default_factory=dict)
     reasons: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    signatures: dict[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     failed: bool = False
     needs_person: bool = False

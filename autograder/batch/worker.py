@@ -78,7 +78,7 @@ def feedback(course: str, assignment: str, student: str) -> str:
 
 
 def _feedback(course: str, assignment: str, student: str) -> str:
-    from autograder.batch.course import feedback_of  # here, since grading itself does not need it
+    from autograder.batch.feedback import feedback_of  # here, since grading itself does not need it
 
     outcome = feedback_of(Path(course), assignment, student)
     page = Path(course, "feedback", student, assignment, f"{assignment}.html")

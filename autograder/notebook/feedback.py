@@ -24,7 +24,8 @@ from autograder.notebook.handed_in import PICTURE
 from autograder.notebook.intake import grade_id_of
 from autograder.notebook.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
 from autograder.pages import render
-from autograder.verdict.decide import STOPPED, UNANSWERED, PartVerdict, StepVerdict
+from autograder.verdict.decide import PartVerdict, StepVerdict
+from autograder.verdict.obstacles import STOPPED, UNANSWERED
 from autograder.verdict.report import VERDICT_MIME, pictured_step
 
 CHECK, TEST = "check_", "test_"

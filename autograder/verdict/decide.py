@@ -23,14 +23,10 @@ from autograder.verdict.exam import Exam, Try, exam_on
 from autograder.verdict.explain import mistakes_in
 from autograder.verdict.judge import problem_with
 from autograder.verdict.maps import Maps, Shapes, pictured
+from autograder.verdict.obstacles import BARRED, MISSING, STOPPED, TIME_LIMIT, UNANSWERED
 from autograder.verdict.stand_in import source_of
 
 Probe = Callable[[bytes], bytes]
-
-
-# what kept a part from being decided, or a call from coming back
-BARRED, UNANSWERED, MISSING = "a barred function was used", "not answered", "not defined"
-TIME_LIMIT, STOPPED = "the time limit was reached", "the notebook stopped before it"
 
 
 class Undecided(Exception):

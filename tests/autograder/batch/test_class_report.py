@@ -10,15 +10,21 @@ from autograder.batch.class_report import as_csv, as_page
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
 from autograder.batch.row import Row, in_words
 from autograder.batch.term import Standing, standings, title_of
-from autograder.verdict.decide import BARRED, UNANSWERED
+from autograder.verdict.obstacles import BARRED, UNANSWERED
 from tests.sample_class import ASSIGNMENT, hand_in
 
 PART = "attention_weights"
-NAMED = Finding(PART, mistakes=("softmax over the columns",), code="x.softmax(0)")
+SIGNATURE = f"{PART}(x (T, D)) -> weights (T, T)"
+NAMED = Finding(
+    PART, mistakes=(("softmax over the columns", "Do the rows sum to one?"),), code="x.softmax(0)"
+)
 
 
 def row(student, *findings, points=2.0, **more):
-    return Row(student, points, 3, {PART: points}, {PART: 3}, findings=findings, **more)
+    return Row(
+        student, points, 3, {PART: points}, {PART: 3},
+        findings=findings, signatures={PART: SIGNATURE}, **more,
+    )  # fmt: skip
 
 
 def page(*rows, term=()):

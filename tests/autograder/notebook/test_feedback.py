@@ -15,7 +15,8 @@ from autograder.notebook.feedback import (
 )
 from autograder.notebook.formulas import with_formulas
 from autograder.notebook.sanitize import clean
-from autograder.verdict.decide import STOPPED, PartVerdict, StepVerdict
+from autograder.verdict.decide import PartVerdict, StepVerdict
+from autograder.verdict.obstacles import STOPPED
 from autograder.verdict.report import as_bundle
 
 LARGEST = 500_000  # bytes of a page
