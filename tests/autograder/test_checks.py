@@ -201,7 +201,7 @@ def test_an_error_in_an_earlier_part_is_not_charged_again():
         return answer(message, namespace)
 
     alone = decide(assignment, part, probe, cells)
-    assert alone.earned == 0
+    assert alone.earned < part.points
     fair = decide(assignment, part, probe, cells, failed_before=["attention_weights"])
     assert fair.earned == part.points
     assert fair.stood_in == ("attention_weights",)
