@@ -589,10 +589,10 @@ def greedy_decode(model, src, bos_id, eos_id, max_len):
 class Counter(nn.Module):
     """Counts from 3 up to the number in the source, then says 2. In train mode it only says 6."""
 
-    def __init__(self, pad_id=0):
+    def __init__(self, padding=0):
         super().__init__()
         self.encoder, self.decoder = nn.Identity(), nn.Identity()
-        self.pad_id = pad_id
+        self.pad_id = padding
 
     def encode(self, src):
         src = src + 1 if self.encoder.training else src
@@ -620,7 +620,7 @@ def test_greedy_decode():
     ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=3)
     assert ids.shape == (2, 3), f"max_len=3: expected shape (2, 3), got {tuple(ids.shape)}"
     # here 4 is padding, and the model writes it as a word, too
-    ids = greedy_decode(Counter(pad_id=4).eval(), src, bos_id=1, eos_id=2, max_len=9)
+    ids = greedy_decode(Counter(padding=4).eval(), src, bos_id=1, eos_id=2, max_len=9)
     expected = torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 4]])
     assert ids.shape == expected.shape and torch.equal(ids, expected), (
         f"with pad_id=4, expected\n{expected}\ngot\n{ids}\nWhat ends a row, and what follows then?"
