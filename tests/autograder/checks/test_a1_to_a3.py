@@ -1,8 +1,7 @@
-"""Assignments 1 to 3: visible tests against every mistake, what a mistake costs, two at once."""
+"""Assignments 1 to 3: right answers in visible tests, and what single answers earn."""
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import random
 
@@ -12,33 +11,15 @@ import torch
 from torch import nn
 
 from autograder.checks import load
-from autograder.probe import watch
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
+from tests.autograder.banks.measure import bank_of, pairs_of, verdict_on
 from tests.autograder.checks.visible import failure
 
 ASSIGNMENTS = ("a1_rnn_attention", "a2_self_attention", "a3_scaled_dot_product_attention")
 PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]
-MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
-RIGHT = [
-    (name, given)
-    for name in ASSIGNMENTS
-    for given in importlib.import_module(f"tests.autograder.banks.{name}").BANK.answers
-    if given.right
-]
+RIGHT = [(name, given) for name in ASSIGNMENTS for given in bank_of(name) if given.right]
 
-# mistakes beside which nothing right can be seen, with the reason
-COSTS_MORE = {
-    ("annotations", "backward states first and not reversed"): "two slips: order, and direction",
-    ("annotations", "joined along the words"): "where the lists are not turned round either",
-    ("annotations", "joined along the batch"): "where the lists are not turned round either",
-    ("annotations", "negative step"): "it stops with an error, always",
-    ("BahdanauAttention", "decoder_dim and encoder_dim swapped"): "no weights fit in",
-    ("BahdanauAttention", "v a bare parameter"): "no weights fit in",
-    ("BahdanauAttention", "no layers W, U and v"): "no weights fit in",
-    ("is_permutation_equivariant", "always True"): "as good as no answer",
-    ("is_permutation_equivariant", "always False"): "as good as no answer",
-}
 ENOUGH_NAMED = 0.7  # of pairs of mistakes, at least one has its name
 # a bare True or False may come from any pair, so pairs are not looked for there
 BARE_ANSWERS = "is_permutation_equivariant"
@@ -52,17 +33,6 @@ def shown(value):
 IDS = {"ids": shown}
 
 
-@pytest.fixture(autouse=True)
-def _the_course_may_call_itself(monkeypatch):
-    monkeypatch.setattr(watch, "course_within_reach", lambda: False)
-
-
-def verdict_on(assignment, part, code, seed="0"):
-    return decide(
-        load(assignment), part, lambda message: answer(message, {part.name: code}), cells=[seed]
-    )
-
-
 def names(verdict):
     return [name for name, _ in verdict.mistakes]
 
@@ -72,35 +42,12 @@ def test_right_answers_pass_the_visible_tests(assignment, given):
     assert failure(assignment, given.part, given.code) is None
 
 
-@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
-    assert failure(assignment, part.name, mistake.answer) is not None
-
-
-@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_a_single_mistake_costs_at_most_half(assignment, part, mistake):
-    earned = verdict_on(assignment, part, mistake.answer).earned
-    assert earned < part.points
-    assert earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
-
-
-@pytest.mark.parametrize(("name", "mistake"), COSTS_MORE)
-def test_what_costs_more_than_half_does_so(name, mistake):
-    assignment, part = next(found for found in PARTS if found[1].name == name)
-    answers = [one.answer for one in part.mistakes if one.name == mistake]
-    assert min(verdict_on(assignment, part, one).earned for one in answers) < part.points / 2
-
-
 def share_named(assignment, part, most):
     """Of pairs of mistakes in different steps, at most so many: how many have a name at least."""
-    pairs = [
-        (one, other, both)
-        for one, other in itertools.combinations(part.mistakes, 2)
-        if one.name != other.name and (both := one.together_with(other))
-    ]
+    pairs = list(pairs_of(part))
     random.Random(0).shuffle(pairs)
     named = [
-        bool({one.name, other.name} & set(names(verdict_on(assignment, part, both))))
+        bool({one, other} & set(names(verdict_on(assignment, part, both))))
         for one, other, both in pairs[:most]
     ]
     return sum(named) / len(named)

@@ -1,120 +1,26 @@
-"""Assignments 7 to 9: visible tests against every mistake, what a mistake costs, two at once."""
+"""Assignments 7 to 9: an error is charged once, and under its own heading."""
 
 import pytest
 import torch
 from torch import nn
 
 from autograder.checks import load
-from autograder.probe import watch
-from autograder.probe.probe import answer
-from autograder.verdict.decide import decide
 from course_utils import layers, transformer
 from course_utils.evaluation import evaluating
-from tests.autograder.checks.visible import failure
+from tests.autograder.banks.measure import verdict_on
 
 ASSIGNMENTS = ("a7_dropout_and_layer_norm", "a8_transformer_layer", "a9_transformer")
 PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]
-MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
-
-NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
-NOT_MADE = "no module can be made"
-# what a mistake leaves nothing right to be seen beside, with the reason
-COSTS_MORE = {
-    ("LayerNorm", "weight and bias missing"): NOTHING_RUNS,
-    ("LayerNorm", "bias missing"): NOTHING_RUNS,
-    ("LayerNorm", "statistics without their axis"): "it stops with an error",
-    ("SelfAttentionWithDropoutAndNorm", "features undefined"): NOT_MADE,
-    ("SelfAttentionWithDropoutAndNorm", "call of super().__init__() missing"): NOT_MADE,
-    ("SelfAttentionWithDropoutAndNorm", "no layer_norm with weight and bias"): NOTHING_RUNS,
-    ("TransformerLayer", "only one norm made"): NOTHING_RUNS,
-    ("TransformerLayer", "attention whose layers have other names"): NOTHING_RUNS,
-    ("TransformerLayer", "network whose layers have other names"): NOTHING_RUNS,
-}
-
-
-def shown(value):
-    return getattr(value, "name", value)
-
-
-IDS = {"ids": shown}
-
-
-@pytest.fixture(autouse=True)
-def _the_course_may_call_itself(monkeypatch):
-    monkeypatch.setattr(watch, "course_within_reach", lambda: False)
 
 
 def part_of(name):
     return next(found for found in PARTS if found[1].name == name)
 
 
-def verdict_on(assignment, part, code):
-    return decide(
-        load(assignment), part, lambda message: answer(message, {part.name: code}), cells=["0"]
-    )
-
-
 def earned_by(name, code):
     """The points of each step, in their order, and the names of the mistakes."""
     verdict = verdict_on(*part_of(name), code)
     return [step.earned for step in verdict.steps], [found for found, _ in verdict.mistakes]
-
-
-@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
-def test_model_answers_pass_the_visible_tests(assignment, part):
-    assert failure(assignment, part.name) is None
-
-
-@pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
-@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
-    assert failure(assignment, part.name, mistake.answer) is not None
-
-
-@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_a_single_mistake_costs_at_most_half(assignment, part, mistake):
-    earned = verdict_on(assignment, part, mistake.answer).earned
-    assert earned < part.points
-    assert earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
-
-
-@pytest.mark.parametrize(("name", "mistake"), COSTS_MORE)
-def test_what_costs_more_than_half_does_so(name, mistake):
-    assignment, part = part_of(name)
-    answers = [one.answer for one in part.mistakes if one.name == mistake]
-    assert min(verdict_on(assignment, part, one).earned for one in answers) < part.points / 2
-
-
-TWO_AT_ONCE = [
-    ("LayerNorm", "mean not taken off", "unbiased variance"),
-    ("LayerNorm", "epsilon outside the root", "bias not used"),
-    ("SelfAttentionWithDropoutAndNorm", "not scaled", "norm missing"),
-    ("SelfAttentionWithDropoutAndNorm", "divided by d_k", "residual added behind the norm"),
-    ("PositionwiseFeedForward", "GELU", "residual inside the network"),
-    ("TransformerLayer", "norms swapped", "no residual connection around attention"),
-    ("TransformerLayer", "mask dropped", "last norm missing"),
-    ("DecoderLayer", "memory mask missing", "no residual connection around cross-attention"),
-    ("DecoderLayer", "norms in another order", "self mask missing"),
-    ("Transformer", "embeddings not scaled", "the future leaks"),
-    ("Transformer", "memory mask missing", "softmax before the loss"),
-    ("greedy_decode", "BOS left out", "least likely word"),
-    ("greedy_decode", "filled up with EOS", "max_len words after BOS"),
-]
-
-
-@pytest.mark.parametrize(("name", "one", "other"), TWO_AT_ONCE)
-def test_two_mistakes_at_once_are_both_named(name, one, other):
-    assignment, part = part_of(name)
-    first, second = (
-        next(mistake for mistake in part.mistakes if mistake.name == given)
-        for given in (one, other)
-    )
-    verdict = verdict_on(assignment, part, first.together_with(second))
-    assert {found for found, _ in verdict.mistakes} == {one, other}
-    assert verdict.earned < part.points
-
-
-# ------------------------------------------------------------ an error is charged once, and there
 
 
 class Attention(layers.SelfAttentionWithDropoutAndNorm):

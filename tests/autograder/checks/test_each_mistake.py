@@ -1,0 +1,128 @@
+"""Every named mistake of all assignments: visible tests, what it costs, and two at once."""
+
+import matplotlib.pyplot as plt
+import pytest
+
+from autograder.checks import known, load
+from tests.autograder.banks.measure import verdict_on
+from tests.autograder.checks.visible import failure
+
+PARTS = [(name, part) for name in known() for part in load(name).parts]
+MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
+IDS = {"ids": lambda value: getattr(value, "name", value)}
+
+NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
+NOT_MADE = "no module can be made"
+# what a mistake leaves nothing right to be seen beside, with the reason
+COSTS_MORE = {
+    ("annotations", "backward states first and not reversed"): "two slips: order, and direction",
+    ("annotations", "joined along the words"): "where the lists are not turned round either",
+    ("annotations", "joined along the batch"): "where the lists are not turned round either",
+    ("annotations", "negative step"): "it stops with an error, always",
+    ("BahdanauAttention", "decoder_dim and encoder_dim swapped"): "no weights fit in",
+    ("BahdanauAttention", "v a bare parameter"): "no weights fit in",
+    ("BahdanauAttention", "no layers W, U and v"): "no weights fit in",
+    ("is_permutation_equivariant", "always True"): "as good as no answer",
+    ("is_permutation_equivariant", "always False"): "as good as no answer",
+    ("causal_mask", "nothing hidden"): "there is no mask",
+    ("causal_mask", "everything hidden"): "there is no mask",
+    ("padding_mask", "padding shown"): "there is no mask",
+    ("padding_mask", "the first sentence alone"): "every other sentence is missing",
+    ("decoder_mask", "padding of shape (B, T) with the causal mask"): "it stops with an error",
+    ("shift_right", "first target cut off"): "moved the wrong way, not begun, and too short",
+    ("shift_right", "start token put behind all targets"): "not moved, and too long",
+    ("shift_right", "not shifted"): "nothing was done",
+    ("merge_heads", "view of a transposed tensor"): "it stops with an error",
+    ("PositionalEncoding", "table not cut to the sentence"): "it stops with an error",
+    ("visualize_positional_encodings", "shown on a figure of its own"): "three mistakes at once",
+    ("LayerNorm", "weight and bias missing"): NOTHING_RUNS,
+    ("LayerNorm", "bias missing"): NOTHING_RUNS,
+    ("LayerNorm", "statistics without their axis"): "it stops with an error",
+    ("SelfAttentionWithDropoutAndNorm", "features undefined"): NOT_MADE,
+    ("SelfAttentionWithDropoutAndNorm", "call of super().__init__() missing"): NOT_MADE,
+    ("SelfAttentionWithDropoutAndNorm", "no layer_norm with weight and bias"): NOTHING_RUNS,
+    ("TransformerLayer", "only one norm made"): NOTHING_RUNS,
+    ("TransformerLayer", "attention whose layers have other names"): NOTHING_RUNS,
+    ("TransformerLayer", "network whose layers have other names"): NOTHING_RUNS,
+}
+TWO_AT_ONCE = [
+    ("causal_mask", "upper triangle", "numbers instead of bool"),
+    ("causal_mask", "the diagonal hidden", "an axis for sentences"),
+    ("padding_mask", "two axes only", "inverted mask"),
+    ("padding_mask", "words counted instead of found", "three axes only"),
+    ("decoder_mask", "the diagonal hidden", "only ids above pad_id kept"),
+    ("decoder_mask", "upper triangle", "the axis of the heads left out"),
+    ("shift_right", "shifted left", "argument bos_id ignored, 1 in its place"),
+    ("shift_right", "first word overwritten", "floats instead of whole numbers"),
+    ("split_heads", "heads hold every H-th feature", "words and features swapped in each head"),
+    ("merge_heads", "heads in reverse order", "words and features swapped"),
+    ("MultiHeadAttention", "not scaled", "no output projection"),
+    ("MultiHeadAttention", "layers exchanged: w_k and w_v", "mask ignored"),
+    ("MultiHeadAttention", "softmax over the queries", "weights averaged over the heads"),
+    ("positional_encoding", "positions from 1", "odd width crashes"),
+    ("positional_encoding", "an angle of its own for each column", "odd width crashes"),
+    ("positional_encoding", "exponent k for 2k", "sin and cos in blocks"),
+    ("PositionalEncoding", "parameter instead of buffer", "no dropout"),
+    ("LayerNorm", "mean not taken off", "unbiased variance"),
+    ("LayerNorm", "epsilon outside the root", "bias not used"),
+    ("SelfAttentionWithDropoutAndNorm", "not scaled", "norm missing"),
+    ("SelfAttentionWithDropoutAndNorm", "divided by d_k", "residual added behind the norm"),
+    ("PositionwiseFeedForward", "GELU", "residual inside the network"),
+    ("TransformerLayer", "norms swapped", "no residual connection around attention"),
+    ("TransformerLayer", "mask dropped", "last norm missing"),
+    ("DecoderLayer", "memory mask missing", "no residual connection around cross-attention"),
+    ("DecoderLayer", "norms in another order", "self mask missing"),
+    ("Transformer", "embeddings not scaled", "the future leaks"),
+    ("Transformer", "memory mask missing", "softmax before the loss"),
+    ("greedy_decode", "BOS left out", "least likely word"),
+    ("greedy_decode", "filled up with EOS", "max_len words after BOS"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _no_figure_stays_open():
+    yield
+    plt.close("all")
+
+
+def part_of(name):
+    return next(found for found in PARTS if found[1].name == name)
+
+
+@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
+def test_model_answers_pass_the_visible_tests(assignment, part):
+    assert failure(assignment, part.name) is None
+
+
+@pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
+@pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
+@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
+def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
+    assert failure(assignment, part.name, mistake.answer) is not None
+
+
+@pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
+def test_a_single_mistake_costs_at_most_half(assignment, part, mistake):
+    earned = verdict_on(assignment, part, mistake.answer, cells=["0"]).earned
+    assert earned < part.points
+    assert earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
+
+
+@pytest.mark.parametrize(("name", "mistake"), COSTS_MORE)
+def test_what_costs_more_than_half_does_so(name, mistake):
+    assignment, part = part_of(name)
+    answers = [one.answer for one in part.mistakes if one.name == mistake]
+    earned = [verdict_on(assignment, part, one, cells=["0"]).earned for one in answers]
+    assert min(earned) < part.points / 2
+
+
+@pytest.mark.parametrize(("name", "one", "other"), TWO_AT_ONCE)
+def test_two_mistakes_at_once_are_both_named(name, one, other):
+    assignment, part = part_of(name)
+    first, second = (
+        next(mistake for mistake in part.mistakes if mistake.name == given)
+        for given in (one, other)
+    )
+    verdict = verdict_on(assignment, part, first.together_with(second), cells=["0"])
+    assert {found for found, _ in verdict.mistakes} == {one, other}
+    assert verdict.earned < part.points
