@@ -156,7 +156,9 @@ def greedy_decode(model, src, bos_id, eos_id, max_len):
         (B, L) int64 tensor, L ≤ max_len: as long as the longest translation.
 
     Raises:
-        ValueError: max_len is below 1, or beyond what the model can encode.
+        ValueError: max_len is below 1; or a translation grows longer than the model can encode.
+            A max_len beyond that is no error by itself: it is raised only when writing gets that
+            far, and not where all translations end before.
 
     Source: Vaswani et al. (2017), section 3 ("auto-regressive").
     """
@@ -241,7 +243,8 @@ def beam_search(model, src, bos_id, eos_id, max_len, beam_width=4, alpha=0.6):
             fewer than W of them.
 
     Raises:
-        ValueError: beam_width or max_len is below 1, or max_len beyond what the model can encode.
+        ValueError: beam_width or max_len is below 1; or a beginning in the beam grows longer than
+            the model can encode, which is raised only when writing gets that far.
 
     Source: Sutskever et al. (2014), section 3.2 (beam search); Wu et al. (2016), section 7, eq. 14
         (score).

@@ -38,7 +38,7 @@ LEGEND = [
 def bottom(ax, x, tokens, sizes):
     """Words, embedding and positions, up to where the layers begin."""
     label(ax, x, TOKENS, tokens, SMALL_TEXT, weight="bold")
-    box(ax, x, EMBEDDING, WIDTH, HEIGHT, "embedding × √D", SLATE_TINT)
+    box(ax, x, EMBEDDING, WIDTH, HEIGHT, "embedding × √d_model", SLATE_TINT)
     box(ax, x, POSITIONS, WIDTH, HEIGHT, "+ positions", SLATE_TINT)
     arrow(ax, (x, TOKENS + 0.2), (x, EMBEDDING - HEIGHT / 2))
     arrow(ax, (x, EMBEDDING + HEIGHT / 2), (x, POSITIONS - HEIGHT / 2))
