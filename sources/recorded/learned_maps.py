@@ -52,8 +52,8 @@ Queries = Iterator[tuple[int, set[int]]]  # a query's place, and the places of t
 class Corpus:
     """The sentences and vocabularies of lecture 8."""
 
-    def __init__(self) -> None:
-        self.splits = data.splits(train=50_000, validation=1_000, test=2_500)
+    def __init__(self, train: int = 50_000, validation: int = 1_000, test: int = 2_500) -> None:
+        self.splits = data.splits(train, validation, test)
         self.german, self.english = data.vocabularies(self.splits.train)
 
     def collate(self, source: str, target: str) -> data.Batch:
@@ -73,12 +73,12 @@ def rate(step: int) -> float:
     return PEAK * min(1, step / WARM_UP) * (1 + math.cos(math.pi * progress)) / 2
 
 
-def train(corpus: Corpus) -> Transformer:
-    """Teacher forcing for `STEPS` steps."""
+def train(corpus: Corpus, steps: int = STEPS) -> Transformer:
+    """Teacher forcing, for all steps or the first ones."""
     model = new_model(corpus)
     optimizer = torch.optim.AdamW(model.parameters(), betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1)
     stream = data.batches(corpus.splits.train, corpus.german, corpus.english, BATCH_SIZE, SEED)
-    for step, batch in zip(range(1, STEPS + 1), stream, strict=False):
+    for step, batch in zip(range(1, steps + 1), stream, strict=False):
         optimizer.param_groups[0]["lr"] = rate(step)
         logits = model(batch.source, batch.target[:, :-1])  # (B, T, V)
         right = batch.target[:, 1:].flatten()
