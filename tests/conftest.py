@@ -4,10 +4,10 @@ import pickle
 
 import pytest
 from filelock import FileLock
-from xdist.scheduler import LoadScopeScheduling
 
 from tests.autograder.banks.measure import HEAD, Outcome, Tally
 from tests.sample_class import grade, hand_in, whole_class
+from tests.scheduling import Together
 
 
 @pytest.fixture(scope="session")
@@ -33,23 +33,6 @@ def course(graded_class):
 @pytest.fixture
 def rows(graded_class):
     return graded_class[1]
-
-
-# whose tests share nothing, and are thousands or take long: each goes where there is room
-SPREAD = ("test_checks.py", "test_accidents.py", "test_run.py", "test_dask.py")
-# whose tests read or write the sample class's course folder, one after the other
-SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
-
-
-class Together(LoadScopeScheduling):
-    """Keeps on one worker what shares fixtures or a notebook's kernel, which is a file's tests."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        path = nodeid.split("::")[0]
-        name = path.rsplit("/", 1)[-1]
-        if name in SPREAD:
-            return nodeid
-        return "the sample class" if name in SAMPLE_CLASS else path
 
 
 def pytest_xdist_make_scheduler(config, log):

@@ -1,0 +1,53 @@
+"""A test that ends its worker fails alone: all others are run, and the run comes to its end."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+CONFTEST = """
+from tests.scheduling import Together
+
+def pytest_xdist_make_scheduler(config, log):
+    return Together(config, log)
+"""
+TESTS = """
+import os, signal, pytest
+
+@pytest.mark.parametrize("number", range({tests}))
+def test_one(number):
+    if number in {deadly}:
+        os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"test_first.py": (9, [4]), "test_second.py": (9, []), "test_third.py": (9, [])},
+        {"test_run.py": (12, [0, 5]), "test_second.py": (3, [])},
+        {"test_run.py": (4, [3]), "test_second.py": (3, [2])},
+        {"test_only.py": (1, [0])},
+    ],
+    ids=["one file", "spread", "at the end", "nothing else"],
+)
+def test_a_worker_that_dies_takes_one_test_with_it(tmp_path, files):
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    for name, (tests, deadly) in files.items():
+        (tmp_path / name).write_text(TESTS.format(tests=tests, deadly=deadly))
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-pxdist", "-n2", "--dist=loadscope", "."],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+    )
+    died = sum(len(deadly) for _, deadly in files.values())
+    passed = sum(tests for tests, _ in files.values()) - died
+    said = f"{died} failed, {passed} passed" if passed else f"{died} failed"
+    assert said in ran.stdout.splitlines()[-1], ran.stdout
