@@ -549,8 +549,8 @@ plotting.picture(
 # Here is a network for which training did decide: the translator that you will train in lecture 8.
 # The part of it that reads German has eight attentions, called *heads*, each with a matrix of its own
 # for queries and for keys. One head learned something that we can name. The German word "sie" means
-# "she" or "they". As a subject, only its verb tells which: "sie kann" is "she can", "sie können" is
-# "they can".
+# "she" or "they". Where it is the subject, its verb tells which: "sie kann" is "she can", "sie
+# können" is "they can".
 #
 # The sentence "sie kann das fenster zumachen", *she can close the window*, is new to the network. Its
 # weights are stored with the course, before training and after it; `<eos>` marks the end.
@@ -561,11 +561,9 @@ before = example.weights("encoder", layer=2, head=3, untrained=True)  # (T, T)
 after = example.weights("encoder", layer=2, head=3)  # (T, T)
 count = learned.measure("sie")
 
-print("          ", *[f"{word:>9}" for word in example.source])
-print("sie before", *[f"{weight:9.2f}" for weight in before[0].tolist()])
-print("sie after ", *[f"{weight:9.2f}" for weight in after[0].tolist()])
-print(f"strongest weight of sie on its verb, before: {count.untrained:.0%} of {count.cases}")
-print(f"strongest weight of sie on its verb, after:  {count.trained:.0%} of {count.cases}")
+print(f"weight from sie to kann: {before[0, 1]:.2f} before, {after[0, 1]:.2f} after")
+print(f"largest weight on the verb, {count.cases} times sie: "
+      f"{count.untrained:.0%} before, {count.trained:.0%} after")  # fmt: skip
 
 # %% tags=["hide-input"]
 sie, kann, das, fenster = range(4)
@@ -598,11 +596,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Before training, every row is nearly even: no weight is far from 1/7, one share of seven. After it,
+# Before training, every row is nearly even: its weights lie around 1/7, one share of seven. After it,
 # "sie" looks at its verb, and "fenster" (window) at its article "das". One sentence proves little, so
-# we counted, in sentences that played no part in choosing this head. They have 67 subjects "sie". The
-# largest weight is on the verb for 97 % of them, before training for 9 %; a word picked blindly would
-# be the verb for 8 %. Not every row can be read so well: of the nouns, 41 % look most at their article.
+# we counted, in 200 sentences that played no part in choosing this head. They have 67 subjects "sie".
+# The largest weight is on the verb for 97 % of them, before training for 9 %; a word picked blindly
+# would be the verb for 8 %. Not every row can be read so well: of the nouns, 41 % look most at their
+# article.
 #
 # The words are the same, and so is the formula. What changed are the vectors that are compared.
 
