@@ -13,6 +13,9 @@ from types import FrameType
 SECONDS_BETWEEN_ALARMS = 1.0
 # of processor time; a loop in C hears no alarm, and after this Linux ends the process
 SECONDS_OF_GRACE = 2
+# Linux holds RLIMIT_CPU to a clock that counts in ticks; `time.process_time` is finer, and after
+# minutes of work the two are seconds apart, which is more than the grace
+TICKED_CLOCK = -8
 
 
 class _Held:
@@ -40,7 +43,11 @@ def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator
         yield
         return
 
+    over = False  # an alarm on the way then stops nothing, least of all what cleans up
+
     def ring(_signal: int, _frame: FrameType | None) -> None:
+        if over:
+            return
         if _Held.depth:
             _Held.waiting = error
         else:
@@ -55,21 +62,30 @@ def deadline(cpu: float, seconds: float, error: type[BaseException]) -> Iterator
     import resource  # there where interval timers are
 
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
-    last = math.ceil(time.process_time() + cpu) + SECONDS_OF_GRACE
+    last = math.ceil(_processor_time() + cpu) + SECONDS_OF_GRACE
     if hard != resource.RLIM_INFINITY:
         last = min(last, hard)
     before = {number: signal.signal(number, ring) for number in timers}
-    for timer, limit in timers.values():
-        signal.setitimer(timer, limit, SECONDS_BETWEEN_ALARMS)
-    resource.setrlimit(resource.RLIMIT_CPU, (last, hard))
     try:
+        resource.setrlimit(resource.RLIMIT_CPU, (last, hard))
+        for timer, limit in timers.values():
+            signal.setitimer(timer, limit, SECONDS_BETWEEN_ALARMS)
         yield
     finally:
+        over = True
         resource.setrlimit(resource.RLIMIT_CPU, (soft, hard))
         for timer, _ in timers.values():
             signal.setitimer(timer, 0)
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _processor_time() -> float:
+    """Seconds of processor time as the system's own limit counts them."""
+    try:
+        return time.clock_gettime(TICKED_CLOCK)
+    except OSError:  # other systems have one clock
+        return time.process_time()
 
 
 @contextlib.contextmanager

@@ -1,0 +1,48 @@
+"""A deadline counts from now, in the time by which the system ends a process."""
+
+import resource
+import subprocess
+import sys
+
+import pytest
+
+from autograder.probe import deadline
+from autograder.probe.deadline import SECONDS_OF_GRACE
+
+
+class Late(Exception):
+    pass
+
+
+def test_the_limit_is_as_far_off_as_it_says():
+    with deadline.deadline(5, 60, Late):
+        soft, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    left = soft - deadline._processor_time()
+    assert 5 + SECONDS_OF_GRACE - 0.5 < left <= 5 + SECONDS_OF_GRACE + 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have one clock")
+def test_a_process_whose_clocks_have_parted_goes_on():
+    code = (
+        "import time\n"
+        "from autograder.probe.deadline import deadline\n"
+        "while time.process_time() < 5: pass\n"
+        "time.process_time = lambda: 0.0\n"  # as after minutes of work, where the two differ
+        "with deadline(1, 60, TimeoutError): sum(range(10_000_000))\n"
+        "print('went on')\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (0, "went on\n"), ran.stderr
+
+
+def test_a_loop_is_stopped():
+    with pytest.raises(Late), deadline.deadline(0.2, 60, Late):
+        while True:
+            pass
+
+
+def test_limits_are_as_before_afterwards():
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    with deadline.deadline(5, 60, Late):
+        pass
+    assert resource.getrlimit(resource.RLIMIT_CPU) == before
