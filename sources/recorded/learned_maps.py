@@ -4,11 +4,15 @@
     python sources/recorded/learned_maps.py --check    makes it again and compares, writes nothing
 
 Model, corpus, seed and training are those of lecture 8; it takes two minutes on one core. The same
-machine makes the same numbers again. Elsewhere sums may be added up in another order, and after 1200
-steps the last digits differ.
+machine makes the same file again. On another one sums may be added up in another order, and training
+makes much of little: with every weight at the start changed by one ten-millionth of itself, single
+attention weights came out other by 0.6, and "sie" found its verb in 79 instead of 97 of 100 cases. The
+translations and the roles of the three heads stayed. So --check compares those.
 
-Heads and sentences were chosen by looking at maps of the first 200 test sentences. The counts are made
-on the next 200, which nobody has looked at, so that choosing a head does not flatter it.
+Heads were chosen by counting on the first 200 test sentences, and the sentences by looking at maps of
+the first 600. The counts that are kept are made on sentences 200 to 400, so that choosing a head does
+not flatter it. On 600 to 800 and on 1000 to 1200 they came out alike: 95 and 98 % for "sie", 92 and
+87 % for objects, 83 and 84 % for renderings.
 """
 
 import argparse
@@ -374,23 +378,26 @@ def words_in(stored: Any) -> list[str]:
     return [stored] if isinstance(stored, str) else []
 
 
+def gap(made: dict[str, Any], stored: dict[str, Any], part: str) -> float:
+    """The largest difference of a weight between two makings of one sentence."""
+    pairs = zip(numbers_in(made[part]), numbers_in(stored[part]), strict=True)
+    return max(abs(new - old) for new, old in pairs) / UNIT
+
+
 def differences(made: dict[str, Any], stored: dict[str, Any]) -> list[str]:
     """What is not as stored, in words; empty if all is.
 
-    Numbers of the network before training must agree to the last digit but one. Those of the trained
-    one and its measures may differ by 0.05: on another machine its training ends a little elsewhere.
+    The network before training must be the same to the last digit but one. The trained one must
+    translate the same, and its counts may be other by 0.25; its single weights may be anything.
     """
-    found = []
     if words_in(made) != words_in(stored):
         return ["other sentences, translations or measures"]
+    found = []
     for new, old in zip(made["sentences"], stored["sentences"], strict=True):
-        for part, allowed in (("untrained", 2.0), ("trained", 0.05 * UNIT)):
-            pairs = zip(numbers_in(new[part]), numbers_in(old[part]), strict=True)
-            gap = max(abs(a - b) for a, b in pairs)
-            if gap > allowed:
-                found.append(f"{new['name']}, {part}: weights differ by {gap / UNIT:.4f}")
+        if (apart := gap(new, old, "untrained")) > 2 / UNIT:
+            found.append(f"{new['name']}, untrained: weights differ by {apart:.4f}")
     for new, old in zip(made["measures"], stored["measures"], strict=True):
-        if new["cases"] != old["cases"] or abs(new["trained"] - old["trained"]) > 0.05:
+        if new["cases"] != old["cases"] or abs(new["trained"] - old["trained"]) > 0.25:
             found.append(f"measure {new['name']}: {new['trained']} instead of {old['trained']}")
     return found
 
@@ -404,8 +411,13 @@ def main() -> int:
     check = parser.parse_args().check
     made = make()
     if check:
-        found = differences(made, json.loads(TARGET.read_text(encoding="utf-8")))
-        print("\n".join(found) or f"{TARGET.name} is what training makes")
+        stored = json.loads(TARGET.read_text(encoding="utf-8"))
+        found = differences(made, stored)
+        print("\n".join(found) or "the same sentences, translations and, nearly, counts")
+        if not found:
+            pairs = zip(made["sentences"], stored["sentences"], strict=True)
+            apart = max(gap(new, old, "trained") for new, old in pairs)
+            print(f"trained weights differ by at most {apart:.4f}")
         return bool(found)
     TARGET.write_text(text_of(made), encoding="utf-8")
     for one in made["measures"]:

