@@ -26,6 +26,8 @@ from style import (
     save,
 )
 
+from course_utils.plotting.colours import weight_colours
+
 WORDS = ["can", "you", "help", "me"]
 WIDTH, D_K, D_V = 6, 3, 5
 CELL = 0.26
@@ -48,7 +50,7 @@ def matrix(ax, x, y, columns, fill, edge=INK, shades=None):
         for j in range(columns):
             face = fill
             if shades is not None:
-                face = tuple(1 - shades[i][j] * (1 - part) for part in (0.05, 0.25, 0.50))
+                face = weight_colours()(shades[i][j])
             corner = (left + j * CELL, top - (i + 1) * CELL)
             cell = Rectangle(
                 corner, CELL, CELL, facecolor=face, edgecolor=MUTED, linewidth=0.7, zorder=3
@@ -83,7 +85,7 @@ def draw():
         weight = "bold" if i == ROW else "normal"
         label(ax, 0.9, y, word, SMALL_TEXT, ha="right", weight=weight)
     label(ax, 1.75, middle + 0.85, "$X$")
-    label(ax, 1.75, middle - 0.8, r"$T \times d$", SMALL_TEXT, MUTED)
+    label(ax, 1.75, middle - 0.8, r"$T \times d_\mathrm{model}$", SMALL_TEXT, MUTED)
 
     roles = [
         ("q", "Q", "queries", high, D_K, QUERY, QUERY_TINT),
@@ -92,7 +94,7 @@ def draw():
     ]
     for small, name, words, y, columns, colour, tint in roles:
         arrow(ax, (2.58, middle + 0.14 * (y - middle)), (3.08, y), colour, 2.4)
-        box(ax, 3.5, y, 0.8, 0.66, rf"$U_{small}$", tint, colour, line=2.2)
+        box(ax, 3.5, y, 0.8, 0.66, rf"$W_{small}$", tint, colour, line=2.2)
         arrow(ax, (3.93, y), (4.75 - columns * CELL / 2, y), colour, 2.4)
         matrix(ax, 4.85, y, columns, tint, colour)
         label(ax, 4.85, y + 0.76, f"{words} ${name}$", SMALL_TEXT)

@@ -273,8 +273,9 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # 4. `collected` is `(B, T, d_v)`: the norm runs over the width of the **values**.
 # 5. The scores are not divided by anything. At $d_k = 64$ they have a standard deviation of about 8 here, and
 #    the softmax gives nearly everything to one key.
-# 6. To one, mostly. Nothing stops and every shape is right; gradients through such a softmax are small, so
-#    the module learns slowly where to look. Only numbers tell, and nobody had printed any.
+# 6. To one, mostly. Nothing stops, every shape is right, and the values learn as ever. What suffers is learning
+#    where to look: a key without weight gets next to no gradient at its score, however long the gradient at the
+#    query is. Only numbers tell, and nobody had printed any.
 #
 # </details>
 
