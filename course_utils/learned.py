@@ -5,8 +5,8 @@ English, 2 layers, 4 heads of width 16. For a few sentences of the corpus that i
 its attention weights are kept here, beside those of the same network before training.
 `sources/recorded/learned_maps.py` makes them; nothing is trained or fetched when they are looked at.
 
-Numbers are rounded to 4 decimals, so a row sums to one within 0.001. Weights that a mask hides are
-exactly 0.
+Weights are rounded to 4 decimals, so a row sums to one within 0.001; vectors are rounded to 3. Weights
+that a mask hides are exactly 0. Another training ends with other numbers, and may give a head's work to another head.
 
 Shapes: L layers, H heads, S German words with <eos>, T English words, d_k width of a head. Layers and
 heads are counted from 1, in tensors from 0: layer 2, head 3 of the encoder is `encoder[1, 2]`, or
@@ -15,7 +15,7 @@ heads are counted from 1, in tensors from 0: layer 2, head 3 of the encoder is `
     from course_utils import learned, plotting
 
     example = learned.sentence("help")
-    weights = example.weights("cross", layer=2, head=1)  # (T, S)
+    weights = example.weights("cross", layer=2, head=3)  # (T, S)
     plotting.attention_map(weights, *example.words("cross"))
 """
 

@@ -5,9 +5,11 @@
 
 Model, corpus, seed and training are those of lecture 8; it takes two minutes on one core. The same
 machine makes the same file again. On another one sums may be added up in another order, and training
-makes much of little: with every weight at the start changed by one ten-millionth of itself, single
-attention weights came out other by 0.6, and "sie" found its verb in 79 instead of 97 of 100 cases. The
-translations and the roles of the three heads stayed. So --check compares those.
+makes much of little: with the weights at the start changed by a ten-millionth or a millionth, single
+attention weights came out other by 0.6. Translations stayed, and so did, nearly, the counts of these
+heads of the decoder (objects 79 and 79 %, renderings 83 and 80 %). In the encoder the work moved: this
+head found the verb of "sie" in 79 and in 25 % of the cases, and others took part. So --check compares
+what stayed.
 
 Heads were chosen by counting on the first 200 test sentences, and the sentences by looking at maps of
 the first 600. The counts that are kept are made on sentences 200 to 400, so that choosing a head does
@@ -388,7 +390,8 @@ def differences(made: dict[str, Any], stored: dict[str, Any]) -> list[str]:
     """What is not as stored, in words; empty if all is.
 
     The network before training must be the same to the last digit but one. The trained one must
-    translate the same, and its counts may be other by 0.25; its single weights may be anything.
+    translate the same, and the counts in its decoder may be other by 0.25. Which head of the encoder
+    does what, and single weights, are not compared.
     """
     if words_in(made) != words_in(stored):
         return ["other sentences, translations or measures"]
@@ -397,7 +400,8 @@ def differences(made: dict[str, Any], stored: dict[str, Any]) -> list[str]:
         if (apart := gap(new, old, "untrained")) > 2 / UNIT:
             found.append(f"{new['name']}, untrained: weights differ by {apart:.4f}")
     for new, old in zip(made["measures"], stored["measures"], strict=True):
-        if new["cases"] != old["cases"] or abs(new["trained"] - old["trained"]) > 0.25:
+        moved = abs(new["trained"] - old["trained"]) if new["kind"] != "encoder" else 0.0
+        if new["cases"] != old["cases"] or moved > 0.25:
             found.append(f"measure {new['name']}: {new['trained']} instead of {old['trained']}")
     return found
 

@@ -159,13 +159,13 @@ def test_a_difference_is_found():
         copy["sentences"][0]["untrained"]["encoder"][0][0][0][0] += 3
 
     def other_measure(copy):
-        copy["measures"][0]["trained"] += 0.26
+        copy["measures"][3]["trained"] -= 0.26
 
     def other_translation(copy):
         copy["sentences"][0]["translation"] += " again"
 
     assert "help, untrained: weights differ by 0.0003" in changed(other_weight)
-    assert "measure subject" in changed(other_measure)
+    assert "measure object" in changed(other_measure)
     assert "other sentences" in changed(other_translation)
 
 
