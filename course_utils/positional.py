@@ -94,7 +94,7 @@ def visualize_positional_encodings(length, d_model=512, ax=None):
         _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
     table = positional_encoding(length, d_model).numpy()
     # The values are signed, so the colours run from one hue through white to another.
-    image = ax.imshow(table, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
+    image = ax.imshow(table, cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
     ax.set(xlabel="dimension", ylabel="position")
     ax.figure.colorbar(image, ax=ax, label="value")
     return ax
