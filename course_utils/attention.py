@@ -387,7 +387,7 @@ def annotations(forward_states, backward_states):
 class BahdanauAttention(nn.Module):
     """Additive attention: a small network scores each source word against the decoder's state.
 
-    e_j = vᵀ tanh(W s + U h_j),  α = softmax(e),  context = Σ_j α_j h_j
+    ω_j = vᵀ tanh(W s + U h_j),  α = softmax(ω),  context = Σ_j α_j h_j
 
     Args:
         decoder_dim: width of the state s.

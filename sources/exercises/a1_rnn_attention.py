@@ -23,8 +23,8 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `annotations` | 3 | 15 min | ●○○ |
-# | 2 | `BahdanauAttention` | 7 | 50 min | ●●○ |
+# | 1 | `annotations` | 3 | 15 min | ●○○ easy |
+# | 2 | `BahdanauAttention` | 7 | 50 min | ●●○ medium |
 
 # %% [markdown]
 # ## How it works
@@ -52,7 +52,7 @@
 #
 # As in the lecture, formulas count words from 1 and Python counts from 0. One thing is shorter here: we
 # look at a single step of the decoder. So we write $s$ for the lecture's $s^{(i-1)}$, $h_j$ for $h^{(j)}$,
-# and $e_j$, $\alpha_j$, $c$ without the index $i$ of the step.
+# and $\omega_j$, $\alpha_j$, $c$ without the index $i$ of the step.
 
 # %%
 import math
@@ -159,11 +159,11 @@ print("✓ annotations")
 # ## 2. Attention
 #
 # Before the decoder writes a word, it has a state $s$. A small network with one hidden layer compares this
-# state with each annotation $h_j$ and gives a *score* $e_j$. A softmax over the words turns the scores into
+# state with each annotation $h_j$ and gives a *score* $\omega_j$. A softmax over the words turns the scores into
 # *weights*. The *context* is the sum of the annotations, each with its weight:
 #
-# $$e_j = v\big(\tanh(W s + U h_j)\big), \qquad
-# \alpha_j = \frac{\exp(e_j)}{\sum_{k=1}^{S} \exp(e_k)}, \qquad
+# $$\omega_j = v\big(\tanh(W s + U h_j)\big), \qquad
+# \alpha_j = \frac{\exp(\omega_j)}{\sum_{k=1}^{S} \exp(\omega_k)}, \qquad
 # c = \sum_{j=1}^{S} \alpha_j\, h_j$$
 #
 # $W$, $U$ and $v$ are learned linear maps without bias. tanh acts on each entry by itself. (The lecture
@@ -173,6 +173,12 @@ print("✓ annotations")
 # width, in which they can be added.
 #
 # Why the tanh? Say it in your own words before you go on; section 5 of the lecture has the answer.
+#
+# ![One step of a decoder that attends. Below, each word has a forward and a backward state, joined to its
+# annotation. In the middle, one score a word, a softmax over all words, and weights. Above, the weighted sum
+# of the annotations, which is the context, goes to the decoder.](../../figures/attention_rnn.svg)
+#
+# *One step of the decoder: a score for each word, weights, context. You write the middle of it.*
 #
 # **Write** the class `BahdanauAttention(decoder_dim, encoder_dim, attention_dim)`, an `nn.Module`. You may
 # add methods.
@@ -198,6 +204,10 @@ print("✓ annotations")
 # | `context` | `(B, encoder_dim)` | |
 # | `weights` | `(B, S)` | after the softmax; the weights of each sentence sum to one |
 #
+# **What a mask is for.** Sentences of a batch have different lengths, so the short ones are filled up with
+# padding. Padding is no word, and nobody should attend to it: the mask says `True` for a word that may be
+# attended to and `False` for one that is *hidden*. (Lecture 4 is about masks.)
+#
 # - **A hidden word** gets a weight of exactly 0, and the visible weights of its sentence still sum to one.
 #   Words may be hidden anywhere, not only at the end.
 # - **A sentence in which everything is hidden** gets weights of 0 and a context of 0. No NaN, in the results or
@@ -210,7 +220,7 @@ print("✓ annotations")
 # **By hand:** all widths are 1 but `encoder_dim`, which is 2. The state is $s = 1$, there are two words, and
 # $W s = s$, $U h_j$ is the first entry of $h_j$, and $v$ doubles its input.
 #
-# | word | $h_j$ | $W s + U h_j$ | tanh | $e_j$ | $\alpha_j$ |
+# | word | $h_j$ | $W s + U h_j$ | tanh | $\omega_j$ | $\alpha_j$ |
 # |---|---|--:|--:|--:|--:|
 # | first | $(-1, 10)$ | $1 - 1 = 0$ | 0 | 0 | $1 / (1 + e^{1.928}) = 0.127$ |
 # | second | $(1, 20)$ | $1 + 1 = 2$ | 0.964 | 1.928 | 0.873 |
@@ -237,7 +247,7 @@ print("✓ annotations")
 # <details><summary>Hint: the mask</summary>
 #
 # A word whose weight is set to zero *after* the softmax has already taken its share of the one. So it must drop
-# out before: which score has the weight $\exp(e_j) = 0$? `masked_fill` puts a number wherever a condition is
+# out before: which score has the weight $\exp(\omega_j) = 0$? `masked_fill` puts a number wherever a condition is
 # `True`; mind what `True` means here.
 #
 # If everything is hidden, the softmax divides 0 by 0, which is NaN. Setting the hidden weights to 0 once more

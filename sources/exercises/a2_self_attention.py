@@ -22,10 +22,10 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `attention_weights` | 3 | 10 min | ●○○ |
-# | 2 | `basic_self_attention` | 2 | 5 min | ●○○ |
-# | 3 | `self_attention` | 3 | 20 min | ●●○ |
-# | 4 | `is_permutation_equivariant` | 2 | 25 min | ●●● |
+# | 1 | `attention_weights` | 3 | 10 min | ●○○ easy |
+# | 2 | `basic_self_attention` | 2 | 5 min | ●○○ easy |
+# | 3 | `self_attention` | 3 | 20 min | ●●○ medium |
+# | 4 | `is_permutation_equivariant` | 2 | 25 min | ●●● hard |
 
 # %% [markdown]
 # ## How it works

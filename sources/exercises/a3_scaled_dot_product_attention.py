@@ -23,9 +23,9 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `stable_softmax` | 3 | 15 min | ●●○ |
-# | 2 | `numpy_self_attention` | 3 | 15 min | ●○○ |
-# | 3 | `scaled_dot_product_attention` | 6 | 50 min | ●●● |
+# | 1 | `stable_softmax` | 3 | 15 min | ●●○ medium |
+# | 2 | `numpy_self_attention` | 3 | 15 min | ●○○ easy |
+# | 3 | `scaled_dot_product_attention` | 6 | 50 min | ●●● hard |
 
 # %% [markdown]
 # ## How it works
@@ -330,13 +330,15 @@ except (AttributeError, RuntimeError, TypeError, ValueError) as error:
 # - **Axes.** The dots stand for any leading axes, none included: `(T, d_k)` for a sentence, `(B, T, d_k)` for
 #   a batch, `(B, H, T, d_k)` and more. Query, key and value have the same ones. $T$ and $S$ may differ, and so
 #   may $d_k$ and $d_v$.
-# - **Mask.** It may have fewer axes than the scores, or axes of length 1, and is spread over them by PyTorch's
-#   own broadcasting, which lines up shapes from the right: a mask `(S,)` hides the same keys from everyone;
+# - **What a mask is for.** Some keys are not to be attended to: padding that fills up a short sentence, or words
+#   that have not been said yet. The mask has `True` where a query may attend to a key and `False` where the key
+#   is *hidden* from it. ([Lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows
+#   it; lecture 4 builds masks.)
+# - **Shape of the mask.** It may have fewer axes than the scores, or axes of length 1, and is spread over them by
+#   PyTorch's own broadcasting, which lines up shapes from the right: a mask `(S,)` hides the same keys from everyone;
 #   against scores `(B, T, S)`, a mask `(B, 1, S)` has its own for each sentence. With heads, such a mask comes as
 #   `(B, 1, 1, S)`: you need not guess what an axis means. Hidden weights are exactly $0$, the visible ones still
 #   sum to one, and what is hidden has no effect at all, whatever finite numbers hidden keys and values hold.
-#   ([Lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows it;
-#   lecture 4 builds masks.)
 # - **Nothing to attend to.** Where a row of the mask is all False, the weights and the output of that query
 #   are $0$, not NaN, and the gradients stay finite.
 # - **Large scores.** Scaled scores between $-100\,000$ and $100\,000$ give no NaN.

@@ -23,10 +23,10 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `causal_mask` | 2 | 10 min | ●○○ |
-# | 2 | `padding_mask` | 2 | 15 min | ●○○ |
-# | 3 | `decoder_mask` | 2 | 15 min | ●●○ |
-# | 4 | `shift_right` | 2 | 10 min | ●○○ |
+# | 1 | `causal_mask` | 2 | 10 min | ●○○ easy |
+# | 2 | `padding_mask` | 2 | 15 min | ●○○ easy |
+# | 3 | `decoder_mask` | 2 | 15 min | ●●○ medium |
+# | 4 | `shift_right` | 2 | 10 min | ●○○ easy |
 
 # %% [markdown]
 # ## How it works
@@ -218,6 +218,12 @@ print("✓ padding_mask")
 # $$\text{mask}[b, 0, i, j] = \begin{cases}\text{True} & \text{if } j \le i \text{ and }
 # \mathrm{token\_ids}[b, j] \ne \mathrm{pad\_id}\\ \text{False} & \text{if not}\end{cases}$$
 #
+# ![For a batch of two sentences, the second with two pads at its end: the padding mask of shape (B, 1, 1, S), one
+# row of cells a sentence; the causal mask of shape (T, T), a lower triangle; and their AND, the decoder mask of
+# shape (B, 1, T, T), one grid of cells for each sentence.](../../figures/mask_broadcast.svg)
+#
+# *Each mask has axes of length 1 where it says the same to all; broadcasting spreads them.*
+#
 # **Write** `decoder_mask(token_ids, pad_id=0)`:
 #
 # | | what | shape |
@@ -331,6 +337,12 @@ print("✓ decoder_mask")
 # \mathrm{shifted}[b, t] = \mathrm{target\_ids}[b, t-1] \quad\text{for } t = 1, \dots, T-1$$
 #
 # ([Lecture 4, section 2](../../lectures/04_masked_attention.ipynb#2.-Shifted-targets))
+#
+# ![Three rows of five boxes. Below, the shifted input: bos, can, you, help, me. In the middle the outputs. On top
+# the targets: can, you, help, me, eos. Output 3 may see the inputs bos, can and you, and not the ones
+# after.](../../figures/shifted_targets.svg)
+#
+# *Below what the decoder is given, on top what it is to say: the same words, one place apart.*
 #
 # **Write** `shift_right(target_ids, bos_id)`:
 #

@@ -24,9 +24,9 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `split_heads` | 3 | 15 min | ●○○ |
-# | 2 | `merge_heads` | 2 | 10 min | ●○○ |
-# | 3 | `MultiHeadAttention` | 10 | 60 min | ●●● |
+# | 1 | `split_heads` | 3 | 15 min | ●○○ easy |
+# | 2 | `merge_heads` | 2 | 10 min | ●○○ easy |
+# | 3 | `MultiHeadAttention` | 10 | 60 min | ●●● hard |
 
 # %% [markdown]
 # ## How it works
@@ -96,6 +96,13 @@ from torch import nn
 # Two steps. A reshape cuts every row where it stands: which shape has the tensor then? Only after that do two
 # axes change places. A single reshape to the final shape gives a tensor that looks right and is not: write the
 # example above down number by number in reading order and see where `21` lands.
+#
+# ![Three words of six features as a grid of shape (T, d_model). It is cut into two heads: head 1 holds features 1 to
+# 3 of all three words, head 2 features 4 to 6. Each head attends by itself, and the two results stand side by side
+# again. Below, a wrong way, in which the cells of a word land in several
+# heads.](../../figures/split_merge_shapes.svg)
+#
+# *Splitting and merging, by the shapes: a word keeps its own numbers. (The figure counts from 1.)*
 #
 # </details>
 
@@ -222,6 +229,13 @@ print("✓ merge_heads")
 # Here $Q_h$ is the part of $w_q(Q)$ that belongs to head $h$, cut as in part 1; likewise $K_h$ of $w_k(K)$ and $V_h$
 # of $w_v(V)$. The softmax runs over the $S$ keys, in each head by itself. $\sqrt{d_k}$ is the root of the width in
 # which two vectors are compared, and that is the width of a head.
+#
+# ![Two flow charts. Left, inside one head: query and key are multiplied, divided by the root of d_k, masked if there
+# is a mask, and go through a softmax; the weights are multiplied with the values. Right, outside: query, key and
+# value go through their projections and are split, H heads attend, are merged, and pass the output
+# projection.](../../figures/multi_head.svg)
+#
+# *Left, what each head does; right, what stands around the heads.*
 #
 # **Write** the class `MultiHeadAttention(d_model, num_heads)`, an `nn.Module`. You may add methods.
 #

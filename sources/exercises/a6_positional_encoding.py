@@ -23,9 +23,9 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `positional_encoding` | 4 | 25 min | ●●○ |
-# | 2 | `PositionalEncoding` | 5 | 25 min | ●●○ |
-# | 3 | `visualize_positional_encodings` | 3 | 20 min | ●○○ |
+# | 1 | `positional_encoding` | 4 | 25 min | ●●○ medium |
+# | 2 | `PositionalEncoding` | 5 | 25 min | ●●○ medium |
+# | 3 | `visualize_positional_encodings` | 3 | 20 min | ●○○ easy |
 
 # %% [markdown]
 # ## How it works

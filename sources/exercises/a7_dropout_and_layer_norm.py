@@ -23,9 +23,9 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `LayerNorm` | 5 | 30 min | ●●○ |
-# | 2 | `SelfAttentionWithDropoutAndNorm` | 6 | 40 min | ●●● |
-# | 3 | an answer in words | 2 | 20 min | ●●○ |
+# | 1 | `LayerNorm` | 5 | 30 min | ●●○ medium |
+# | 2 | `SelfAttentionWithDropoutAndNorm` | 6 | 40 min | ●●● hard |
+# | 3 | an answer in words | 2 | 20 min | ●●○ medium |
 
 # %% [markdown]
 # ## How it works
@@ -66,6 +66,12 @@ from torch import nn
 #
 # $\mu$ and $\sigma^2$ belong to one token, $\gamma_k$ and $\beta_k$ to one feature, for all tokens alike.
 # $\varepsilon$ keeps the root away from zero.
+#
+# ![Two sentences as grids, one row a token and one column a feature, three times. Filled cells share one mean. For
+# batch norm that is a column, for layer norm the row of one token, and in the third panel a whole
+# sentence.](../../figures/norm_axes.svg)
+#
+# *Which numbers share a mean: here it is the second panel, one token by itself.*
 #
 # **Write** the class `LayerNorm(features, eps=1e-5)`:
 #
@@ -284,6 +290,9 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 #
 # $$\text{output} = \mathrm{LayerNorm}\!\left(\mathrm{dropout}\!\left(
 # \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right)\right) V\right)$$
+#
+# The name says *self*-attention, and still `forward` takes three inputs: who calls it with the same tensor three
+# times gets self-attention, `module(x, x, x)`. It may be called with others, too.
 #
 # **Write** the class `SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)`; `forward(query, key, value)`
 # returns the output alone:

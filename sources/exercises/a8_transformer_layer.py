@@ -25,8 +25,8 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `PositionwiseFeedForward` | 3 | 15 min | ●○○ |
-# | 2 | `TransformerLayer` | 5 | 30 min | ●●○ |
+# | 1 | `PositionwiseFeedForward` | 3 | 15 min | ●○○ easy |
+# | 2 | `TransformerLayer` | 5 | 30 min | ●●○ medium |
 
 # %% [markdown]
 # ## How it works
@@ -240,6 +240,13 @@ print("✓ PositionwiseFeedForward")
 #
 # The second line takes the $x$ of the first. $\mathrm{SelfAttention}(x)$ is multi-head attention in which query,
 # key and value are all $x$, under the mask. The two norms have weights of their own.
+#
+# ![Two encoder layers, from bottom to top. Left, post-LN, which you write: a stream starts at the input; a branch
+# passes self-attention and dropout and is added back, then comes a layer norm; the same again with the
+# feed-forward network. Right, pre-LN: each branch begins with its norm, and the stream has
+# none.](../../figures/encoder_layer.svg)
+#
+# *The left one is yours: a sum, then a norm, twice.*
 #
 # **Write** the module `TransformerLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
 #

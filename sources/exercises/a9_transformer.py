@@ -22,9 +22,9 @@
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
-# | 1 | `DecoderLayer` | 4 | 25 min | ●●○ |
-# | 2 | `Transformer` | 5 | 50 min | ●●● |
-# | 3 | `greedy_decode` | 3 | 30 min | ●●○ |
+# | 1 | `DecoderLayer` | 4 | 25 min | ●●○ medium |
+# | 2 | `Transformer` | 5 | 50 min | ●●● hard |
+# | 3 | `greedy_decode` | 3 | 30 min | ●●○ medium |
 
 # %% [markdown]
 # ## How it works
@@ -276,13 +276,20 @@ print("✓ DecoderLayer")
 # %% [markdown]
 # ## 2. The transformer
 #
-# Both sides begin alike. A word is looked up in a table $E$, made louder by $\sqrt{D}$ and told its place
+# Both sides begin alike. A word is looked up in a table $E$, made louder by $\sqrt{d_{model}}$ and told its place
 # by the sinusoids $PE$ of lecture 6:
 #
-# $$x_t = \mathrm{dropout}\big(\sqrt{D}\; E[\text{word}_t] + PE_t\big)$$
+# $$x_t = \mathrm{dropout}\big(\sqrt{d_{model}}\; E[\text{word}_t] + PE_t\big)$$
 #
 # The encoder's layers turn the source into the memory. The decoder's layers read the target **and** the
 # memory, and the *generator*, a linear layer, gives a score (a *logit*) to each word that may come next.
+#
+# ![Architecture of the transformer, two columns from bottom to top. Left, the encoder: ids, embedding, positions, then
+# N layers of self-attention and feed-forward, each with a residual and a norm; it ends in the memory. Right, the
+# decoder: shifted ids, embedding, positions, then N layers of masked self-attention, cross-attention that reads the
+# memory, and feed-forward; a linear layer gives one score a word.](../../figures/transformer_architecture.svg)
+#
+# *The whole model, with the shape behind each step.*
 #
 # **Write** the module
 # `Transformer(src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff, dropout=0.1, max_len=128, pad_id=0)`
@@ -295,7 +302,7 @@ print("✓ DecoderLayer")
 # | `encoder_layers` | `nn.ModuleList` of `num_layers` layers as in assignment 8, with `self_attn`, `feed_forward`, `layer_norm1`, `layer_norm2` |
 # | `decoder_layers` | `nn.ModuleList` of `num_layers` of your `DecoderLayer` |
 # | `generator` | `nn.Linear` with bias, from `d_model` to `tgt_vocab` |
-# | `pad_id` | the id of padding, in both languages |
+# | `pad_id` | the id of *padding* in both languages: of the token that fills up sentences shorter than the longest of a batch (lecture 4) |
 #
 # and three methods:
 #
