@@ -61,7 +61,7 @@ def outside(ax):
     label(ax, middle, 8.27, "project, attend, concatenate, project", colour=MUTED)
     for x, (name, letter, small, length, tint) in zip([7.9, 10.1, 12.3], ROLES, strict=True):
         box(ax, x, 7.4, 1.5, 0.62, name, tint)
-        label(ax, x + 0.15, 6.83, f"$({length},\\ d_{{model}})$", colour=MUTED, ha="left")
+        label(ax, x + 0.15, 6.83, f"$({length},\\ d_\\text{{model}})$", colour=MUTED, ha="left")
         arrow(ax, (x, 7.09), (x, 6.29), line=2.2)
         cards(ax, x, 5.7, 1.5, 0.7, f"$W_{{{small},h}}$", tint)
         arrow(ax, (x, 5.35), (x, 4.62), line=2.2)
@@ -76,7 +76,7 @@ def outside(ax):
     arrow(ax, (middle, 2.34), (middle, 1.94), line=2.2)
     box(ax, middle, 1.63, 4.2, 0.62, "$W_o$: mix the heads")
     arrow(ax, (middle, 1.32), (middle, 0.83), line=2.2)
-    label(ax, middle, 0.55, "output $(T,\\ d_{model})$")
+    label(ax, middle, 0.55, "output $(T,\\ d_\\text{model})$")
 
 
 def draw():
