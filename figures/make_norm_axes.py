@@ -15,7 +15,7 @@ from style import (
     save,
 )
 
-SENTENCES = [["can", "you", "help", "me"], ["i", "read", "‹pad›", "‹pad›"]]
+SENTENCES = [["can", "you", "help", "me"], ["i", "read", "<pad>", "<pad>"]]
 FEATURES = 6
 CELL = 0.42
 TOPS = [4.95, 2.85]  # upper edges of the two sentences' grids
@@ -36,7 +36,7 @@ CAPTIONS = [
 def grid(ax, left, top, sentence, group):
     """One sentence: a row of cells for each token; the cells of the group are filled."""
     for token, word in enumerate(SENTENCES[sentence]):
-        pad = word == "‹pad›"
+        pad = word == "<pad>"
         middle = top - (token + 0.5) * CELL
         label(ax, left - 0.12, middle, word, SMALL_TEXT, MUTED if pad else INK, ha="right")
         for feature in range(FEATURES):
