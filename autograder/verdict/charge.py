@@ -13,22 +13,26 @@ from typing import Any
 
 from autograder.verdict.check import Mistake, Part, Step
 from autograder.verdict.exam import Try
-from autograder.verdict.explain import drew_the_same, explains, found_in, tells_of_mistakes
+from autograder.verdict.explain import Found, drew_the_same, explains, tells_of_mistakes
 from autograder.verdict.judge import problem_with
 
+Find = Callable[[], Found | None]
 
-def charged_once(part: Part, tries: Sequence[Try]) -> list[Try]:
+
+def charged_once(part: Part, tries: Sequence[Try], find: Find) -> list[Try]:
     """The same tries, where problems that come from a mistake charged elsewhere are none.
 
     Args:
         part: whose mistakes are tried; those that do not say what they cost are left out.
         tries: all its cases, with what is wrong with them.
+        find: what explains all of them, as `found_in` says; asked only where more than one step
+            failed.
     """
     failed = {item.step for item in tries if item.problem}
     if len(failed) < 2:
         return list(tries)
     best: set[Step] = set()
-    for answer, costs in _suspects(part, tries):
+    for answer, costs in _suspects(part, find):
         free = failed - costs
         if not failed & costs or not free or not _seen(answer, costs, tries):
             continue
@@ -37,12 +41,12 @@ def charged_once(part: Part, tries: Sequence[Try]) -> list[Try]:
     return [replace(item, problem=None) if item.step in best else item for item in tries]
 
 
-def _suspects(part: Part, tries: Sequence[Try]) -> Iterator[tuple[Callable[..., Any], set[Step]]]:
+def _suspects(part: Part, find: Find) -> Iterator[tuple[Callable[..., Any], set[Step]]]:
     """Wrong answers with the steps that they cost: each mistake, and two that explain together."""
     for mistake in part.mistakes:
         if mistake.costs:
             yield mistake.answer, _charged(part, mistake)
-    found = found_in(part, tries)
+    found = find()
     if found and len(found.mistakes) > 1 and all(mistake.costs for mistake in found.mistakes):
         both = (_charged(part, mistake) for mistake in found.mistakes)
         yield found.answer, set().union(*both)

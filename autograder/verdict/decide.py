@@ -8,6 +8,7 @@ import hashlib
 import re
 from collections.abc import Callable, Container, Iterable
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from IPython.core.inputtransformer2 import TransformerManager
@@ -20,7 +21,7 @@ from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try, exam_on
-from autograder.verdict.explain import mistakes_in
+from autograder.verdict.explain import Found, found_in, mistakes_in
 from autograder.verdict.judge import problem_with
 from autograder.verdict.maps import Maps, Shapes, pictured
 from autograder.verdict.obstacles import BARRED, MISSING, STOPPED, TIME_LIMIT, UNANSWERED
@@ -149,48 +150,88 @@ def decide(
     if all(_unanswered(item.report) for item in tries):
         return nothing(part, _why_unanswered(part.name, cells), UNANSWERED)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
-    again = None
-    if broken and not _all_right(tries):
+    alone = Trial(part, tries)
+    if broken and not alone.all_right:
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
-            again = _tried(exam, probe, watched, list(barred), ours)
-    if again is None:
-        verdict = _awarded(part, tries)
-    else:
-        verdict, tries = _with_ours(part, tries, again, broken)
-    if verdict.right:
-        return verdict
-    try:
-        mistakes = mistakes_in(part, tries)
-        relations = () if mistakes else relations_in(part, tries)
-        return replace(verdict, mistakes=mistakes, relations=relations)
-    except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
-        return verdict
+            again = Trial(part, _tried(exam, probe, watched, list(barred), ours))
+            return _with_ours(alone, again, broken)
+    return alone.explained(alone.verdict)
 
 
-def _with_ours(
-    part: Part, tries: list[Try], again: list[Try], broken: tuple[str, ...]
-) -> tuple[PartVerdict, list[Try]]:
-    """Which of two verdicts counts, and where to look for mistakes: with ours in place, if better.
+class Trial:
+    """A part that was asked once: what it earns, and what explains what is wrong.
 
     Args:
-        part: the part to decide.
-        tries: with the student's own earlier parts.
-        again: with ours in the place of those that are ``broken``.
+        part: the part.
+        tries: all its cases, with what came back and what is wrong with that.
     """
-    verdict = _awarded(part, again)
+
+    def __init__(self, part: Part, tries: list[Try]) -> None:
+        self.part = part
+        self.tries = tries
+
+    @property
+    def all_right(self) -> bool:
+        return not any(item.problem for item in self.tries)
+
+    @cached_property
+    def found(self) -> Found | None:
+        """The named mistakes that explain all of it."""
+        return found_in(self.part, self.tries)
+
+    @cached_property
+    def verdict(self) -> PartVerdict:
+        """The points of each step: all, or none and the first case on which it failed."""
+        part, tries, steps = self.part, self.tries, []
+        with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
+            tries = charged_once(part, tries, lambda: self.found)
+        for step in part.steps:
+            wrong = next((item for item in tries if item.step is step and item.problem), None)
+            if wrong:
+                told = wrong.case.label, wrong.problem or "", *pictured(wrong)
+                steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
+            else:
+                steps.append(StepVerdict(step.asks, step.points, step.points))
+        late = any(item.report["status"] == "timeout" for item in tries)
+        obstacle = TIME_LIMIT if late else ""
+        return PartVerdict(
+            part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
+        )
+
+    def explained(self, verdict: PartVerdict) -> PartVerdict:
+        """A verdict on this part with the names of what is wrong here, or how results differ."""
+        if verdict.right:
+            return verdict
+        try:
+            mistakes = mistakes_in(self.part, self.tries, self.found)
+            relations = () if mistakes else relations_in(self.part, self.tries)
+            return replace(verdict, mistakes=mistakes, relations=relations)
+        except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
+            return verdict
+
+
+def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:
+    """The verdict that counts, explained by the trial with ours in place, unless that is worse.
+
+    Args:
+        alone: with the student's own earlier parts.
+        again: with ours in the place of those that are ``broken``.
+        broken: their names.
+    """
+    verdict = again.verdict
     if not verdict.right:
-        alone = _awarded(part, tries)
-        if verdict.earned < alone.earned:
-            return alone, tries
-        if verdict.earned == alone.earned:
-            return alone, again  # the same points, but without the earlier error in the numbers
+        if verdict.earned < alone.verdict.earned:
+            return alone.explained(alone.verdict)
+        if verdict.earned == alone.verdict.earned:
+            # the same points, but without the earlier error in the numbers
+            return again.explained(alone.verdict)
     names = " and ".join(f"`{name}`" for name in broken)
     remark = (
         f"{names} did not earn all points, so this part was decided with our {names} in its place: "
         "an error is charged once."
     )
-    return replace(verdict, stood_in=broken, remark=remark), again
+    return again.explained(replace(verdict, stood_in=broken, remark=remark))
 
 
 def nothing(part: Part, remark: str, obstacle: str = STOPPED) -> PartVerdict:
@@ -259,27 +300,6 @@ def _tried(
         raise Undecided(USED.format(used=used), BARRED)
     tries = [Try(exam, number, report) for number, report in enumerate(reports)]
     return [replace(item, problem=problem_with(item)) for item in tries]
-
-
-def _awarded(part: Part, tries: list[Try]) -> PartVerdict:
-    """The points of each step: all, or none and the first case on which it failed."""
-    steps = []
-    with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
-        tries = charged_once(part, tries)
-    for step in part.steps:
-        wrong = next((item for item in tries if item.step is step and item.problem), None)
-        if wrong:
-            told = wrong.case.label, wrong.problem or "", *pictured(wrong)
-            steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
-        else:
-            steps.append(StepVerdict(step.asks, step.points, step.points))
-    late = any(item.report["status"] == "timeout" for item in tries)
-    obstacle = TIME_LIMIT if late else ""
-    return PartVerdict(part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle)
-
-
-def _all_right(tries: list[Try]) -> bool:
-    return not any(item.problem for item in tries)
 
 
 def _unanswered(report: Report) -> bool:

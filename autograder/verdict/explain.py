@@ -37,9 +37,15 @@ class Found:
     answer: Callable[..., Any]
 
 
-def mistakes_in(part: Part, tries: Sequence[Try]) -> Sentences:
-    """The named mistakes that explain what came back, as (name, sentence) pairs; see `found_in`."""
-    found = found_in(part, tries)
+def mistakes_in(part: Part, tries: Sequence[Try], found: Found | None) -> Sentences:
+    """The named mistakes in what came back, as (name, sentence) pairs.
+
+    Args:
+        part: whose mistakes are tried.
+        tries: all its cases, with what is wrong with them.
+        found: what explains all of it, as `found_in` says; where that is nothing, single steps are
+            looked at.
+    """
     mistakes = found.mistakes if found else _in_single_steps(part, tries)
     return tuple((mistake.name, mistake.says) for mistake in mistakes)
 

@@ -13,7 +13,7 @@ import torch
 from autograder.checks import known, load
 from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try
-from autograder.verdict.explain import mistakes_in
+from autograder.verdict.explain import found_in, mistakes_in
 from autograder.verdict.judge import problem_with
 from tests.autograder.banks.measure import bank_of, ours_may_answer, pairs_of, verdict_on
 
@@ -36,6 +36,10 @@ def tries_of(part, code, seed=0):
         item = Try(exam, number, exam.attempt(code, number))
         tries.append(Try(exam, number, item.report, problem_with(item)))
     return tries
+
+
+def names_in(part, tries):
+    return mistakes_in(part, tries, found_in(part, tries))
 
 
 def part_of(assignment, name):
@@ -86,7 +90,7 @@ def test_both_of_two_mistakes_are_named():
     pairs = {frozenset((one, other)): both for one, other, both in pairs_of(MULTI_HEAD)}
     tried = named = 0
     for names, both in list(pairs.items())[::60]:
-        found = {name for name, _ in mistakes_in(MULTI_HEAD, tries_of(MULTI_HEAD, both))}
+        found = {name for name, _ in names_in(MULTI_HEAD, tries_of(MULTI_HEAD, both))}
         tried, named = tried + 1, named + (found == names)
     assert tried > 5
     assert named >= tried / 2
@@ -99,7 +103,7 @@ def test_no_mistake_is_named_that_was_not_made():
         return torch.randn(shape, generator=made, dtype=query.dtype)
 
     tries = tries_of(SELF_ATTENTION, noise)
-    assert mistakes_in(SELF_ATTENTION, tries) == ()
+    assert names_in(SELF_ATTENTION, tries) == ()
     assert relations_in(SELF_ATTENTION, tries) == ()
 
 
@@ -249,7 +253,7 @@ def test_whatever_comes_back_something_true_is_said_or_nothing(part, odd):
         Try(exam, number, {"status": "returned", "value": odd}, "wrong")
         for number in range(len(exam.plan))
     ]
-    assert mistakes_in(part, tries) == ()
+    assert names_in(part, tries) == ()
     assert len(relations_in(part, tries)) <= 2
 
 
