@@ -18,11 +18,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Gradebook, InvalidEntry, MissingEntry
+from nbgrader.api import Grade, Gradebook, InvalidEntry, MissingEntry
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import undefer
 
 from autograder.batch.findings import findings_in
 from autograder.batch.row import CHECK, Row, by_hand, digest_of_page, due_of, lateness, reasons_for
@@ -97,13 +98,15 @@ class Recorder:
     def _take(self, student: str, key: str, result: Result) -> str:
         """Record a result whole, or not at all; the key under which it is known from now on."""
         with one_transaction(self.gradebook):
-            if result.broken:
-                self._give_nothing(student, result.broken)
-                key = ""
-            elif self.settings.again or not self._has(student, key):
-                self._write(student, result)
-                self.explained.pop(student, None)
+            there = self._has(student, key)
             submission = self._submission(student)
+            if result.broken:
+                self._give_nothing(submission, result.broken)
+                key = ""
+            elif self.settings.again or not there:
+                self._write(student, result)
+                self._write_scores(submission, result)
+                self.explained.pop(student, None)
             self._assign_penalty(submission)
             self.rows[student] = self._row(submission, key, result)
         return key
@@ -184,11 +187,10 @@ class Recorder:
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(target, ignore_errors=True)
         os.replace(aside, target)
-        self._write_scores(student, result)
 
-    def _write_scores(self, student: str, result: Result) -> None:
-        notebook = self._notebook(self._submission(student))
-        self._give(student, notebook, result.scores)
+    def _write_scores(self, submission: Any, result: Result) -> None:
+        notebook = self._notebook(submission)
+        self._give(submission.student.id, notebook, result.scores)
         for comment in notebook.comments:
             comment.auto_comment = "No response." if comment.name in result.unanswered else None
         self.gradebook.db.flush()
@@ -200,7 +202,7 @@ class Recorder:
         """
         _, work = self.recorded.get(student, ("", ""))
         changed = work != self._work(student)
-        for grade in notebook.grades:
+        for grade in self._grades(notebook):
             grade.auto_score = scores.get(grade.name, 0.0)
             if not grade.max_score:
                 grade.needs_manual_grade = False
@@ -209,16 +211,17 @@ class Recorder:
             elif changed:
                 grade.needs_manual_grade = True
 
-    def _give_nothing(self, student: str, reason: str) -> None:
-        """A row in the gradebook for a submission that cannot be run, and a page that says why."""
+    def _give_nothing(self, submission: Any, reason: str) -> None:
+        """No points for a submission that cannot be run, and a page that says why."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
 
+        student = submission.student.id
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, reason))
-        for notebook in self._submission(student).notebooks:
+        for notebook in submission.notebooks:
             self._give(student, notebook, {})
             for grade in notebook.grades:
                 if grade.manual_score is None and grade.max_score:
@@ -231,6 +234,14 @@ class Recorder:
         if self.settings.collected_times:
             known = time_in(self._folder("submitted", student) / "timestamp.txt")
         return self.gradebook.update_or_create_submission(self.assignment, student, **known)
+
+    def _grades(self, notebook: Any) -> list[Grade]:
+        """The grades of a notebook with all that is computed of them, which one query reads.
+
+        Looked at one by one, each would take a query of its own.
+        """
+        query = self.gradebook.db.query(Grade).filter(Grade.notebook_id == notebook.id)
+        return list(query.options(undefer(Grade.max_score)).populate_existing())
 
     def _notebook(self, submission: Any) -> Any:
         return next(item for item in submission.notebooks if item.name == self.assignment)
@@ -274,7 +285,7 @@ class Recorder:
 
     def _row(self, submission: Any, key: str, result: Result) -> Row:
         notebook = self._notebook(submission)
-        grades = {grade.name: grade for grade in notebook.grades}
+        grades = {grade.name: grade for grade in self._grades(notebook)}
         checks = {
             name.removeprefix(CHECK): grades[name] for name in grades if name.startswith(CHECK)
         }
