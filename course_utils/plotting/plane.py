@@ -31,4 +31,5 @@ def shift_arrow(ax, start, end, text):
     look = {"arrowstyle": "-|>", "linewidth": 2.4, "color": SERIES[0], "shrinkA": 6}
     ax.annotate("", end, xytext=start, arrowprops=look)
     ax.plot(*end, "X", color=SERIES[0], markersize=11)
-    ax.annotate(text, end, xytext=(0, -19), textcoords="offset points", ha="center")
+    beyond = (0, 11 if end[1] > start[1] else -19)  # on the side to which the arrow points
+    ax.annotate(text, end, xytext=beyond, textcoords="offset points", ha="center")

@@ -544,7 +544,9 @@ def test_words_in_a_plane_stand_where_their_vectors_point():
     assert ax.lines[0].get_xydata().tolist() == pytest.approx(np.array([[0.2, 0.3], [0.9, 0.8]]))
     plotting.shift_arrow(ax, [0.9, 0.8], [0.5, 0.6], "context vector")
     assert ax.lines[1].get_xydata().tolist() == pytest.approx(np.array([[0.5, 0.6]]))
-    assert ax.texts[-1].get_text() == "context vector"
+    assert ax.texts[-1].get_text() == "context vector" and ax.texts[-1].xyann[1] < 0
+    plotting.shift_arrow(ax, [0.9, 0.8], [0.5, 0.9], "upwards")
+    assert ax.texts[-1].xyann[1] > 0  # above the end, where no arrow crosses it
 
 
 def test_panels_have_the_course_width():
