@@ -26,12 +26,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import undefer
 
 from autograder.batch.findings import findings_in
-from autograder.batch.row import CHECK, Row, by_hand, digest_of_page, due_of, lateness, reasons_for
+from autograder.batch.row import Row, by_hand, digest_of_page, due_of, lateness, reasons_for
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
 from autograder.notebook.handed_in import LARGEST_NOTEBOOK, files_beside, read_plain
-from autograder.notebook.work import Result
+from autograder.notebook.work import CHECK, Result
 
 # files that a browser shows and does not run
 SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt")
@@ -259,7 +259,7 @@ class Recorder:
         Raises:
             CourseError: the plugin failed.
         """
-        due = due_of(submission)
+        due = due_of(submission.assignment.duedate, submission.extension)
         late = 0.0
         if submission.timestamp and due:
             late = max(0.0, (submission.timestamp - due).total_seconds())
@@ -296,7 +296,7 @@ class Recorder:
             submission.max_score,
             possible={part: check.max_score for part, check in checks.items()},
             came_in=submission.timestamp,
-            due=due_of(submission),
+            due=due_of(submission.assignment.duedate, submission.extension),
             penalty=penalty,
             shown=digest_of_page(submission, notebook, key),
         )

@@ -10,9 +10,7 @@ from typing import Any
 from autograder.batch.findings import Finding
 from autograder.batch.run import grader_digest
 from autograder.files import digest_of
-from autograder.notebook.work import Result
-
-CHECK = "check_"  # how the ids of the cells begin that decide a part
+from autograder.notebook.work import CHECK, Result
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,9 @@ class Row:
         return bool(self.came_in and self.due and self.came_in > self.due)
 
 
-def due_of(submission: Any) -> datetime | None:
+def due_of(due: datetime | None, extension: timedelta | None) -> datetime | None:
     """When a student's work was due, with an extension where there is one; None if nobody said."""
-    due = submission.assignment.duedate
-    return due + submission.extension if due and submission.extension else due
+    return due + extension if due and extension else due
 
 
 def digest_of_page(submission: Any, notebook: Any, key: str) -> str:
@@ -72,7 +69,7 @@ def digest_of_page(submission: Any, notebook: Any, key: str) -> str:
         (comment.name, comment.auto_comment, comment.manual_comment)
         for comment in notebook.comments
     ]
-    times = submission.timestamp, due_of(submission)
+    times = submission.timestamp, due_of(submission.assignment.duedate, submission.extension)
     penalty = submission.late_submission_penalty
     return digest_of(repr((grader_digest(), key, sorted(grades), sorted(comments), times, penalty)))
 

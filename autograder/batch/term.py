@@ -12,6 +12,7 @@ import nbformat
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 
 from autograder.batch.course import open_course
+from autograder.batch.row import due_of
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ def _standing(course: Path, name: str, rows: list) -> Standing:
     points = [max(0.0, row.score - row.late_submission_penalty) for row in rows]
     late = 0
     for row in rows:
-        due = row.duedate + row.extension if row.duedate and row.extension else row.duedate
+        due = due_of(row.duedate, row.extension)
         late += bool(due and row.timestamp and row.timestamp > due)
     return Standing(
         name,

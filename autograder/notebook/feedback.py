@@ -23,12 +23,13 @@ from autograder.notebook.formulas import with_formulas
 from autograder.notebook.handed_in import PICTURE
 from autograder.notebook.intake import grade_id_of
 from autograder.notebook.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
+from autograder.notebook.work import CHECK
 from autograder.pages import render
 from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.obstacles import STOPPED, UNANSWERED
 from autograder.verdict.report import VERDICT_MIME, pictured_step
 
-CHECK, TEST = "check_", "test_"
+TEST = "test_"
 TITLE, HEADING = re.compile(r"^# +(.+)$", re.MULTILINE), re.compile(r"^## +(.+)$", re.MULTILINE)
 NUMBER = re.compile(r"^(\d+)\. +")
 LINK = re.compile(r"<a [^<>]*>(.*?)</a>", re.DOTALL)  # pages leave the folder that links start from

@@ -13,10 +13,11 @@ from nbformat.v4 import new_code_cell
 
 from autograder.checks import known, load
 from autograder.notebook.execute import Execute
-from autograder.notebook.feedback import CHECK, Mark, Plan, feedback_page, plan_of
+from autograder.notebook.feedback import Mark, Plan, feedback_page, plan_of
 from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
+from autograder.notebook.work import CHECK
 from autograder.verdict.decide import PartVerdict
 from autograder.verdict.report import as_text
 
@@ -129,12 +130,12 @@ def add_checks(notebook: NotebookNode, assignment: str) -> None:
     cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}
     for part in load(assignment).parts:
         text = f'from autograder.cell import grade\n\ngrade("{assignment}", "{part.name}")'
-        cell = cells.get(f"check_{part.name}")
+        cell = cells.get(f"{CHECK}{part.name}")
         if cell is None or cell.cell_type != "code":
             cell = new_code_cell()
             notebook.cells.append(cell)
         cell.source = text
-        marks = {"grade_id": f"check_{part.name}", "grade": True, "locked": True}
+        marks = {"grade_id": f"{CHECK}{part.name}", "grade": True, "locked": True}
         cell.metadata = NotebookNode(nbgrader={**marks, "points": part.points})
 
 

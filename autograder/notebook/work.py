@@ -13,6 +13,8 @@ import msgspec
 
 from autograder.kernels.limits import Limits
 
+CHECK = "check_"  # how the ids of the cells begin that decide a part
+
 
 @dataclass(frozen=True)
 class ReleasedCell:
