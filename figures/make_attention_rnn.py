@@ -57,7 +57,7 @@ def attention(ax):
     label(ax, 0.2, CONTEXT_Y, "3  context", ha="left")
     for j, column in enumerate(COLUMNS, start=1):
         arrow(ax, (column, ANNOTATION_Y + HALF), (column, SCORE_Y - HALF))
-        box(ax, column, SCORE_Y, 0.98, 2 * HALF, f"$e_{{2{j}}}$", QUERY_TINT, QUERY)
+        box(ax, column, SCORE_Y, 0.98, 2 * HALF, rf"$\omega_{{2{j}}}$", QUERY_TINT, QUERY)
         arrow(ax, (column, SCORE_Y + HALF), (column, SOFTMAX_Y - 0.22))
         arrow(ax, (column, SOFTMAX_Y + 0.22), (column, WEIGHT_Y - HALF))
         box(ax, column, WEIGHT_Y, 0.98, 2 * HALF, rf"$\alpha_{{2{j}}}$", VALUE_TINT, VALUE)
