@@ -22,7 +22,7 @@ from course_utils.plotting.grids import (
     outline_cell,
 )
 from course_utils.plotting.lines import curves, label_ends, level, seed_curves, ticks_at
-from course_utils.plotting.output import picture, show
+from course_utils.plotting.output import picture
 from course_utils.plotting.plane import shift_arrow, words_in_plane
 
 __all__ = [
@@ -45,7 +45,6 @@ __all__ = [
     "picture",
     "seed_curves",
     "shift_arrow",
-    "show",
     "step_panels",
     "text_on",
     "ticks_at",

@@ -70,27 +70,6 @@ def picture(figure, alt, caption=None):
     )
 
 
-def show(figure, alt):
-    """Display a figure as a PNG with the text in its metadata, where few programs look.
-
-    For lectures that do not use `picture` yet.
-
-    Raises:
-        ValueError: the text is empty.
-    """
-    _refuse_empty(alt)
-    buffer = io.BytesIO()
-    # Without the version of matplotlib in it, the same picture is the same file.
-    figure.savefig(buffer, format="png", dpi=2 * DISPLAY_DPI, metadata={"Software": None})
-    plt.close(figure)
-    width = round(figure.get_figwidth() * DISPLAY_DPI)
-    display(
-        {"image/png": _encoded(buffer.getvalue()), "text/plain": alt},
-        metadata={"image/png": {"alt": alt, "width": width}},
-        raw=True,
-    )
-
-
 def png_of(figure):
     """The figure as the bytes of a PNG with few colours: a third of the size."""
     drawn, stored = io.BytesIO(), io.BytesIO()

@@ -38,8 +38,6 @@ RULES = [
     Rule("colours", r"[\"']#[0-9A-Fa-f]{6}[\"']", "plotting.MODELS, plotting.SERIES, …"),
 ]
 
-# Lectures that have not been rewritten yet. A lecture leaves the list when it keeps the rule.
-NOT_YET: dict[str, tuple[str, ...]] = {}
 CASES = [
     pytest.param(rule, path, id=f"{rule.name}-{path.stem[:2]}")
     for rule in RULES
@@ -55,11 +53,7 @@ def offences(rule, text):
 
 @pytest.mark.parametrize(("rule", "path"), CASES)
 def test_a_lecture_keeps_the_notation(rule, path):
-    found = offences(rule, path.read_text(encoding="utf-8"))
-    if path.stem[:2] in NOT_YET.get(rule.name, ()):
-        assert found, f"{path.stem} keeps the rule now: take it off the list in NOT_YET"
-    else:
-        assert found == [], f"write {rule.write}"
+    assert offences(rule, path.read_text(encoding="utf-8")) == [], f"write {rule.write}"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 from nbconvert import HTMLExporter
 
-from tests.build.test_minutes import MARKED, build, minutes
+from tests.build.test_minutes import LECTURES, build, minutes
 from tests.sample_class import ROOT
 
 
@@ -35,7 +35,7 @@ def drawn(notebook):
     return [output for output in outputs if "image/png" in output.get("data", {})]
 
 
-@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_exported_pages_give_every_picture_its_alt_text(path):
     notebook = built(path)
     page = Page(HTMLExporter().from_notebook_node(notebook)[0])
@@ -52,7 +52,7 @@ def test_exported_pages_give_every_picture_its_alt_text(path):
     assert page.captions == len(pictures)
 
 
-@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_captions_are_short_and_pictures_fit_a_page(path):
     for output in drawn(built(path)):
         caption = re.search(r"<figcaption>(.*?)</figcaption>", output.data["text/html"])[1]
@@ -62,7 +62,7 @@ def test_captions_are_short_and_pictures_fit_a_page(path):
         assert len(output.data["text/html"]) < 500_000
 
 
-@pytest.mark.parametrize("path", MARKED, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_a_reader_need_not_scroll_over_alt_texts(path):
     for cell in build.read_source(path).notebook.cells:
         if "plotting.picture(" in cell.source:

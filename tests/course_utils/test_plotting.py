@@ -39,7 +39,7 @@ def weights_like(low=0.0, high=1.0):
 def shown(monkeypatch):
     """Display a figure and return the one message that a notebook would get: data and metadata."""
 
-    def show_and_record(figure, alt="a curve that rises", way=plotting.show, **more):
+    def show_and_record(figure, alt="a curve that rises", **more):
         messages = []
 
         def record(data, metadata, raw):
@@ -47,7 +47,7 @@ def shown(monkeypatch):
             messages.append((data, metadata))
 
         monkeypatch.setattr(output, "display", record)
-        assert way(figure, alt, **more) is None
+        assert plotting.picture(figure, alt, **more) is None
         (message,) = messages
         return message
 
@@ -129,9 +129,7 @@ def narrow(width=5.0):
 def test_a_picture_carries_its_text_where_readers_get_it(shown):
     figure, ax = narrow()
     ax.plot([1, 2])
-    data, metadata = shown(
-        figure, 'weights < 1 & "sure"', plotting.picture, caption="It <rises> & stays."
-    )
+    data, metadata = shown(figure, 'weights < 1 & "sure"', caption="It <rises> & stays.")
     assert set(data) == {"text/html", "image/png", "text/plain"}
     assert data["text/plain"] == 'weights < 1 & "sure"'
     assert metadata == {"image/png": {"alt": 'weights < 1 & "sure"', "width": 480}}
@@ -150,7 +148,7 @@ def test_a_picture_carries_its_text_where_readers_get_it(shown):
 
 def test_a_picture_without_caption_has_no_empty_one(shown):
     figure, _ = narrow()
-    data, _ = shown(figure, way=plotting.picture)
+    data, _ = shown(figure)
     assert "figcaption" not in data["text/html"]
 
 
@@ -159,7 +157,7 @@ def test_a_picture_is_the_same_bytes_each_time(shown):
     for _ in range(2):
         figure, ax = narrow()
         plotting.attention_map(weights_like(), QUERIES, KEYS, ax)
-        pages.append(shown(figure, way=plotting.picture)[0])
+        pages.append(shown(figure)[0])
     assert pages[0] == pages[1]
 
 
@@ -171,7 +169,7 @@ def test_a_picture_has_the_colours_of_dark_pages_where_the_page_is_dark(shown):
     figure, ax = narrow()
     plotting.attention_map([[0.0, 1.0], [-1.0, 0.5]], ["a", "b"], ["c", "d"], ax)
     ax.axhline(0.5, color=colours.QUERY)
-    svg = svg_in(shown(figure, way=plotting.picture)[0])
+    svg = svg_in(shown(figure)[0])
     light, dark = re.search(
         r":root\{(.*?)\}@media \(prefers-color-scheme: dark\)\{:root\{(.*?)\}\}", svg
     ).groups()
@@ -188,16 +186,15 @@ def test_a_picture_has_the_colours_of_dark_pages_where_the_page_is_dark(shown):
 def test_coordinates_in_a_picture_differ_by_no_more_than_an_eye_sees(shown):
     figure, ax = narrow()
     ax.plot([1 / 3, 2 / 7], [0.1, 1 / 9])
-    body = re.sub(r"scale\([^)]*\)", "", svg_in(shown(figure, way=plotting.picture)[0]))
+    body = re.sub(r"scale\([^)]*\)", "", svg_in(shown(figure)[0]))
     assert re.findall(r"\d\.\d{4,}", body) == []
 
 
-@pytest.mark.parametrize("way", [plotting.picture, plotting.show])
 @pytest.mark.parametrize("alt", ["", "  \n"])
-def test_no_picture_goes_without_a_text(way, alt):
+def test_no_picture_goes_without_a_text(alt):
     figure, _ = narrow()
     with pytest.raises(ValueError, match="alt is empty"):
-        way(figure, alt)
+        plotting.picture(figure, alt)
 
 
 @pytest.mark.parametrize(("width", "points"), [(8, 8.5), (10, 10.5), (12, 12)])
@@ -211,35 +208,6 @@ def test_a_picture_refuses_letters_that_a_narrow_page_makes_unreadable(width, po
         plotting.picture(figure, "a figure with small letters")
     ax.set_title("tiny", fontsize=smallest)
     output.refuse_small_letters(figure)
-
-
-def test_show_gives_a_png_with_its_alt_text_and_nothing_else(shown, capsys):
-    figure, _ = plt.subplots(figsize=(5, 3))
-    data, metadata = shown(figure)
-    assert set(data) == {"image/png", "text/plain"}
-    assert data["text/plain"] == "a curve that rises"
-    assert metadata == {"image/png": {"alt": "a curve that rises", "width": 480}}
-    assert capsys.readouterr().out == ""
-    png = base64.b64decode(data["image/png"])
-    assert png.startswith(b"\x89PNG")
-    assert int.from_bytes(png[16:20]) == 2 * 480  # stored at twice the displayed width
-    assert b"matplotlib" not in png
-
-
-def test_show_closes_the_figure(shown):
-    figure, _ = plt.subplots()
-    assert plt.get_fignums() == [figure.number]
-    shown(figure)
-    assert plt.get_fignums() == []
-
-
-def test_show_gives_the_same_bytes_for_the_same_picture(shown):
-    pictures = []
-    for _ in range(2):
-        figure, ax = plt.subplots()
-        plotting.attention_map(weights_like(), QUERIES, KEYS, ax)
-        pictures.append(shown(figure)[0]["image/png"])
-    assert pictures[0] == pictures[1]
 
 
 def test_attention_map_labels_rows_with_queries_and_columns_with_keys():
