@@ -1,0 +1,14 @@
+"""Attention that answers to the hand: a view that computes in the reader's browser.
+
+    from course_utils import live
+
+    live.attention_view(*live.translator("encoder"))
+
+shows the trained translator's heads. The view needs neither kernel nor network: whatever a notebook
+stores, or a page that is made from it, works by itself.
+"""
+
+from course_utils.live.attentions import Attention, translator
+from course_utils.live.view import View, attention_view
+
+__all__ = ["Attention", "View", "attention_view", "translator"]

@@ -1,0 +1,360 @@
+"""The live view in Chromium: it answers to mouse, finger and keyboard, with the right numbers."""
+
+import json
+import math
+import time
+
+import nbformat
+import numpy as np
+import pytest
+import torch
+from nbformat.v4 import new_code_cell, new_notebook, new_output
+from selenium.webdriver import ActionChains, Keys
+
+from course_utils import live
+from course_utils.attention import scaled_dot_product_attention
+from tests.browser.conftest import SCREENSHOTS, TOKEN
+from tests.browser.test_jupyterlab import find, lab, menu  # noqa: F401  lab is a fixture
+
+T, S, D_K, D_V = 3, 5, 7, 4
+WEIGHTS = """return [...document.querySelectorAll('table.map')].map(map =>
+    [...map.tBodies[0].rows].map(row => [...row.querySelectorAll('td')].map(cell =>
+        Number(cell.dataset.value))))"""
+OUTPUT = (
+    "return [...document.querySelectorAll('#output .output')].map(e => Number(e.dataset.value))"
+)
+FLOW = """return [...document.querySelectorAll('#flow tbody tr')].map(row =>
+    [...row.querySelectorAll('td')].slice(0, 4).map(cell => cell.dataset.value))"""
+TABLES = """return [...document.querySelectorAll('table.plain')].map(table =>
+    [...table.tBodies[0].rows].map(row => [...row.querySelectorAll('td')].map(cell =>
+        Number(cell.dataset.value))))"""
+TYPE = """const [number, value] = arguments;
+    const input = document.querySelectorAll('.card input')[number];
+    input.value = value; input.dispatchEvent(new Event('input', {bubbles: true}));"""
+
+
+def random_attention(seed, scale=1.0, hidden=True, **more):
+    generator = np.random.default_rng(seed)
+    query, key = (scale * generator.normal(size=(size, D_K)) for size in (T, S))
+    mask = generator.random((T, S)) < 0.6
+    mask[1] = False
+    return live.Attention(
+        query,
+        key,
+        generator.normal(size=(S, D_V)),
+        [f"q{i}" for i in range(T)],
+        [f"k{j}" for j in range(S)],
+        mask=mask if hidden else None,
+        **more,
+    )
+
+
+def expected(attention, mask=None, temperature=None, query=None):
+    """output (T, d_v) and weights (T, S) as the course computes them, in float64."""
+    asked = torch.from_numpy(attention.query if query is None else query)
+    if temperature is not None:
+        asked = asked * math.sqrt(D_K) / temperature
+    if mask is None:
+        mask = np.ones((T, S), bool) if attention.mask is None else attention.mask
+    vectors = (torch.from_numpy(numbers) for numbers in (attention.key, attention.value))
+    output, weights = scaled_dot_product_attention(asked, *vectors, torch.from_numpy(mask))
+    return output.numpy(), weights.numpy()
+
+
+def assert_shown(browser, output, weights, query=0):
+    np.testing.assert_allclose(browser.execute_script(WEIGHTS)[0], weights, atol=1e-5)
+    np.testing.assert_allclose(browser.execute_script(OUTPUT), output[query], atol=1e-5)
+
+
+def resize(browser, width, height=900):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def cell(browser, i, j, which=0):
+    maps = browser.find_elements("css selector", "table.map")
+    return maps[which].find_element("css selector", f"td[data-place='{i},{j}']")
+
+
+def press(browser, text):
+    browser.find_element("xpath", f"//button[text()='{text}']").click()
+
+
+@pytest.fixture
+def show(browser, tmp_path):
+    """Open a page with views and enter the first; at the end no script may have failed."""
+
+    def load(*views, width=1200, theme="light"):
+        page = tmp_path / "page.html"
+        frames = "\n<p>between</p>\n".join(view.html for view in views)
+        page.write_text(
+            '<!DOCTYPE html><html><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"></head>'
+            f'<body data-theme="{theme}" style="margin:8px">{frames}</body></html>',
+            encoding="utf-8",
+        )
+        resize(browser, width)
+        browser.get(page.as_uri())
+        enter(browser, 0)
+
+    browser.switch_to.default_content()
+    browser.get_log("browser")
+    yield load
+    browser.switch_to.default_content()
+    failures = [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    assert failures == []
+
+
+def enter(browser, which):
+    browser.switch_to.default_content()
+    browser.switch_to.frame(browser.find_elements("css selector", "iframe.live-attention")[which])
+
+
+@pytest.mark.parametrize(("temperature", "scale"), [(None, 1), (0.3, 1e3), (40, 1)])
+def test_numbers_are_those_of_the_course(browser, show, temperature, scale):
+    attention = random_attention(1, scale)
+    show(live.attention_view(attention, temperature=temperature))
+    output, weights = expected(attention, temperature=temperature)
+    assert_shown(browser, output, weights)
+    browser.find_element("tag name", "summary").click()
+    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
+    scores, shown, outputs = browser.execute_script(TABLES)
+    divisor = temperature or math.sqrt(D_K)
+    np.testing.assert_allclose(scores, attention.query @ attention.key.T / divisor, rtol=1e-9)
+    np.testing.assert_allclose(shown, weights, atol=1e-5)
+    np.testing.assert_allclose(outputs, output, atol=1e-5)
+    assert shown[1] == [0] * S and outputs[1] == [0] * D_V, "nothing visible, nothing taken"
+
+
+def test_each_step_has_its_numbers(browser, show):
+    attention = random_attention(2)
+    show(live.attention_view(attention))
+    product, score, masked, weight = np.array(browser.execute_script(FLOW), float).T
+    exact = attention.key @ attention.query[0]
+    np.testing.assert_allclose(product, exact)
+    np.testing.assert_allclose(score, exact / math.sqrt(D_K))
+    visible = attention.mask[0]
+    np.testing.assert_allclose(masked, np.where(visible, exact / math.sqrt(D_K), -np.inf))
+    np.testing.assert_allclose(weight, expected(attention)[1][0], atol=1e-12)
+    told = []
+    for _ in range(6):
+        told.append(browser.find_element("css selector", ".told").text)
+        press(browser, "next step")
+    assert len(set(told)) == 6 and told[0] == browser.find_element("css selector", ".told").text
+
+
+def test_query_temperature_and_mask_can_be_changed(browser, show):
+    attention = random_attention(3, hidden=False)
+    show(live.attention_view(attention))
+    query, mask = attention.query.copy(), np.ones((T, S), bool)
+
+    browser.execute_script(TYPE, 2, "-3.5")
+    query[0, 2] = -3.5
+    assert_shown(browser, *expected(attention, query=query))
+    browser.execute_script(TYPE, 2, "")
+    assert_shown(browser, *expected(attention, query=query))  # no number: the last one stays
+    invalid = browser.find_elements("css selector", ".card input")[2].get_attribute("aria-invalid")
+    assert invalid == "true"
+
+    press(browser, "dₖ")
+    assert_shown(browser, *expected(attention, query=query, temperature=D_K))
+    slider = browser.find_element("css selector", "input[type=range]")
+    browser.execute_script("arguments[0].value = -2", slider)
+    slider.send_keys(Keys.ARROW_RIGHT)
+    shown = math.sqrt(D_K) * 2**-1.75
+    assert_shown(browser, *expected(attention, query=query, temperature=shown))
+
+    for j in range(S):  # one after the other, until nothing is left
+        browser.find_elements("css selector", "#flow input")[j].click()
+        mask[0, j] = False
+        assert_shown(browser, *expected(attention, mask, shown, query))
+    press(browser, "start again")
+    assert_shown(browser, *expected(attention))
+
+
+def test_mouse_points_chooses_and_draws(browser, show):
+    attention = random_attention(4, hidden=False)
+    show(live.attention_view(attention))
+    output, weights = expected(attention)
+    mouse = ActionChains(browser, duration=20)
+    mouse.move_to_element(cell(browser, 2, 3)).perform()
+    assert_shown(browser, output, weights, query=2)
+    mouse.move_to_element(browser.find_element("css selector", ".hint")).perform()
+    assert_shown(browser, output, weights, query=0)
+    cell(browser, 1, 4).click()
+    mouse.move_to_element(browser.find_element("css selector", ".hint")).perform()
+    assert_shown(browser, output, weights, query=1)
+    press(browser, "click to hide or show")
+    cell(browser, 1, 2).click()
+    mask = np.ones((T, S), bool)
+    mask[1, 2] = False
+    assert_shown(browser, *expected(attention, mask), query=1)
+    assert "hidden" in cell(browser, 1, 2).get_attribute("aria-label")
+
+
+def test_a_finger_chooses(browser, show):
+    attention = random_attention(5)
+    show(live.attention_view(attention), width=390)
+    target = cell(browser, 2, 1)
+    inside = browser.execute_script(
+        "const b = arguments[0].getBoundingClientRect(); return [b.x + b.width / 2, b.y + b.height / 2]",
+        target,
+    )
+    browser.switch_to.default_content()
+    frame = browser.execute_script(
+        "const b = document.querySelector('iframe').getBoundingClientRect(); return [b.x, b.y]"
+    )
+    point = {"x": inside[0] + frame[0], "y": inside[1] + frame[1]}
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": True})
+    for kind, points in (("touchStart", [point]), ("touchEnd", [])):
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+    browser.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": False})
+    enter(browser, 0)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and target.get_attribute("aria-selected") != "true":
+        time.sleep(0.05)
+    assert_shown(browser, *expected(attention), query=2)
+
+
+def test_keyboard_walks_the_map(browser, show):
+    attention = random_attention(6, hidden=False)
+    show(live.attention_view(attention))
+    tabbable = "return document.querySelectorAll('#map td[tabindex=\"0\"]').length"
+    assert browser.execute_script(tabbable) == 1
+    browser.execute_script("document.querySelector('#map td[tabindex=\"0\"]').focus()")
+    place = "return document.activeElement.dataset.place"
+    ways = {Keys.HOME: "0,0", Keys.ARROW_DOWN: "1,0", Keys.ARROW_RIGHT: "1,1", Keys.END: "1,4",
+            Keys.PAGE_DOWN: "2,4", Keys.ARROW_LEFT: "2,3", Keys.ARROW_UP: "1,3"}  # fmt: skip
+    for key, where in ways.items():
+        ActionChains(browser, duration=0).send_keys(key).perform()
+        assert browser.execute_script(place) == where
+    assert browser.execute_script(tabbable) == 1
+    outline = "return getComputedStyle(document.activeElement).outlineStyle"
+    assert browser.execute_script(outline) == "solid"
+    ActionChains(browser, duration=0).send_keys(" ").perform()
+    mask = np.ones((T, S), bool)
+    mask[1, 3] = False
+    assert_shown(browser, *expected(attention, mask), query=1)
+
+
+def test_heads_are_chosen_and_compared(browser, show):
+    one, other = (random_attention(seed, head=seed, layer=1) for seed in (7, 8))
+    show(live.attention_view(one, other, compare=True))
+    (_, first), (output, second) = expected(one), expected(other)
+    shown = browser.execute_script(WEIGHTS)
+    for found, wanted in zip(shown, (first, second, first - second), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-5)
+    chooser = browser.find_element("xpath", "//label[span='head']/select")
+    chooser.find_elements("tag name", "option")[1].click()
+    assert browser.execute_script("return document.activeElement.tagName") == "SELECT"
+    assert_shown(browser, output, second)
+
+
+def test_views_on_one_page_leave_each_other_alone(browser, show):
+    one, other = random_attention(9, hidden=False), random_attention(10, hidden=False)
+    show(live.attention_view(one), live.attention_view(other))
+    browser.execute_script(TYPE, 0, "9")
+    enter(browser, 1)
+    assert_shown(browser, *expected(other))
+    browser.switch_to.default_content()
+    heights = """return [...document.querySelectorAll('iframe')].map(frame =>
+        [frame.offsetHeight, frame.contentDocument.documentElement.scrollHeight])"""
+    for height, content in browser.execute_script(heights):
+        assert abs(height - content) <= 1
+    visible = "return [...document.querySelectorAll('body > div')].map(e => e.offsetHeight)"
+    assert browser.execute_script(visible) == [0, 0], "no table beside a view that works"
+
+
+def test_a_narrow_page_and_a_dark_one(browser, show):
+    heads = live.translator("encoder")
+    show(live.attention_view(*heads), width=390)
+    assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+    small = """return [...document.querySelectorAll('button, select, input, td[data-place]')]
+        .map(e => [e.tagName, e.className, e.getBoundingClientRect()])
+        .filter(([,, box]) => Math.min(box.width, box.height) < 24).map(([tag, name, box]) => `${tag} ${name} ${box.width} ${box.height}`)"""
+    assert browser.execute_script(small) == []
+    cut = """return [...document.querySelectorAll('.scroll')].filter(e =>
+        e.scrollWidth > e.clientWidth + 1).map(e => e.firstChild.className)"""
+    assert browser.execute_script(cut) == []
+    ground = "return getComputedStyle(document.body).backgroundColor"
+    assert browser.execute_script(ground) == "rgb(254, 254, 254)"
+    dark = [{"name": "prefers-color-scheme", "value": "dark"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": dark})
+    assert browser.execute_script(ground) == "rgb(254, 254, 254)", "the page says light"
+    browser.switch_to.default_content()
+    browser.execute_script("delete document.body.dataset.theme")
+    enter(browser, 0)
+    deadline = time.monotonic() + 5
+    while time.monotonic() < deadline and "20, 20, 20" not in browser.execute_script(ground):
+        time.sleep(0.05)
+    assert browser.execute_script(ground) == "rgb(20, 20, 20)"
+    browser.save_screenshot(str(SCREENSHOTS / "live_dark_390.png"))
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.switch_to.default_content()
+    browser.execute_script("document.body.dataset.jpThemeLight = 'false'")
+    enter(browser, 0)
+    while time.monotonic() < deadline and "20, 20, 20" not in browser.execute_script(ground):
+        time.sleep(0.05)
+    assert browser.execute_script(ground) == "rgb(20, 20, 20)"
+
+
+def test_words_do_not_become_elements(browser, show):
+    bad = "</script><img src=x onerror=document.title='broken'>"
+    attention = live.Attention(
+        np.eye(2), np.eye(2), np.eye(2), [bad, "<b>two</b>"], sentence=bad, model=bad
+    )
+    show(live.attention_view(attention, caption=bad))
+    assert browser.find_elements("css selector", "img, #map th b") == []
+    heads = browser.find_elements("css selector", "#map tbody th")
+    assert [head.text for head in heads] == [bad, "<b>two</b>"]
+    browser.switch_to.default_content()
+    assert browser.title != "broken" and browser.find_elements("tag name", "img") == []
+
+
+@pytest.fixture
+def notebook():
+    made = live.attention_view(random_attention(11))
+    stored = new_output("execute_result", {"text/html": made.html, "text/plain": repr(made)},
+                        execution_count=1)  # fmt: skip
+    source = (
+        "import numpy as np\nfrom course_utils import live\n"
+        "live.attention_view(live.Attention(np.eye(2), np.eye(2), np.eye(2), ['a', 'b']))"
+    )
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    cells = [new_code_cell(source, outputs=[stored], execution_count=1)]
+    return new_notebook(cells=cells, metadata=kernel)
+
+
+def test_jupyterlab_shows_a_table_until_the_cell_ran(browser, lab, notebook):  # noqa: F811
+    address, workspace = lab
+    nbformat.write(notebook, workspace / "live.ipynb")
+    browser.get(f"{address}/lab/tree/live.ipynb?token={TOKEN}")
+    area = ".jp-OutputArea-output"
+
+    def waited(script):
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not browser.execute_script(script):
+            time.sleep(0.2)
+        browser.save_screenshot(str(SCREENSHOTS / "live_in_lab.png"))
+        return browser.execute_script(script)
+
+    table = f"return document.querySelector({json.dumps(area + ' table')})?.offsetHeight > 0"
+    frame = f"document.querySelector({json.dumps(area + ' iframe')})"
+    assert waited(table)
+    assert browser.execute_script(f"return {frame}") is None
+
+    find(
+        browser, "//*[contains(text(), '| Idle')]"
+    )  # a cell that runs before there is a kernel is lost
+    menu(browser, "Run", "Run All Cells")
+    assert waited(f"return {frame}?.contentDocument?.querySelector('#map') != null")
+    assert not browser.execute_script(table)
+    height = f"return {frame}.offsetHeight - {frame}.contentDocument.documentElement.scrollHeight"
+    assert abs(browser.execute_script(height)) <= 1
+
+    enter(browser, 0)
+    browser.execute_script("document.querySelector('#map td[tabindex=\"0\"]').focus()")
+    ActionChains(browser, duration=0).send_keys(Keys.ARROW_DOWN).perform()
+    assert browser.execute_script("return document.activeElement.dataset.place") == "1,0"
+    browser.switch_to.default_content()
