@@ -9,16 +9,21 @@ CELL = 0.44
 
 
 def tiles(ax, left, top, mask):
-    """A mask as cells: dark where a query may attend, white with a cross where it may not."""
+    """A mask as cells: filled where a query may attend, hatched where it may not."""
     for row, line in enumerate(mask):
         for column, visible in enumerate(line):
-            x, y = left + column * CELL, top - (row + 1) * CELL
-            fill = PLUM if visible else PAPER
             ax.add_patch(
-                Rectangle((x, y), CELL, CELL, facecolor=fill, edgecolor=INK, linewidth=1.3)
+                Rectangle(
+                    (left + column * CELL, top - (row + 1) * CELL),
+                    CELL,
+                    CELL,
+                    facecolor=PLUM if visible else PAPER,
+                    edgecolor=INK if visible else MUTED,
+                    hatch=None if visible else "///",
+                    linewidth=1.3,
+                    zorder=4 if visible else 3,
+                )
             )
-            if not visible:
-                label(ax, x + CELL / 2, y + CELL / 2, "×", SMALL_TEXT, MUTED)
 
 
 def words(ax, left, top, sentence):
