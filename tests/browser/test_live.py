@@ -14,7 +14,7 @@ from selenium.webdriver import ActionChains, Keys
 from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
 from tests.browser.conftest import SCREENSHOTS, TOKEN
-from tests.browser.test_jupyterlab import find, lab, menu  # noqa: F401  lab is a fixture
+from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 
 T, S, D_K, D_V = 3, 5, 7, 4
 WEIGHTS = """return [...document.querySelectorAll('table.map')].map(map =>
@@ -344,10 +344,7 @@ def test_jupyterlab_shows_a_table_until_the_cell_ran(browser, lab, notebook):  #
     assert waited(table)
     assert browser.execute_script(f"return {frame}") is None
 
-    find(
-        browser, "//*[contains(text(), '| Idle')]"
-    )  # a cell that runs before there is a kernel is lost
-    menu(browser, "Run", "Run All Cells")
+    run_all(browser)
     assert waited(f"return {frame}?.contentDocument?.querySelector('#map') != null")
     assert not browser.execute_script(table)
     height = f"return {frame}.offsetHeight - {frame}.contentDocument.documentElement.scrollHeight"

@@ -8,7 +8,7 @@ from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_notebook
 
 from tests.browser.conftest import SCREENSHOTS, TOKEN
-from tests.browser.test_jupyterlab import find, lab, menu  # noqa: F401  lab is a fixture
+from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 from tests.sample_class import ROOT
 
 SETTING = "from course_utils import plotting\nplotting.use_course_style()"
@@ -56,7 +56,7 @@ def test_pictures_have_their_text_and_follow_the_theme(browser, lab, notebook): 
     assert [caption.text for caption in captions] == ["It rises to 2.", "It rises to 3."]
 
     # run by the reader, the picture is the one that knows dark pages
-    menu(browser, "Run", "Run All Cells")
+    run_all(browser)
     for light, theme in (("true", "light"), ("false", "dark")):
         browser.execute_script(f"document.body.dataset.jpThemeLight = '{light}'")
         run = images(browser, lambda image, theme=theme: image["theme"] == theme)
