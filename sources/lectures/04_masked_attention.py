@@ -1430,14 +1430,14 @@ def makes_no_nan(way):
 
 # %%
 five_ways = (minus_infinity, fill_then_repair, add_then_fill, masked_softmax, never_divide)
-columns = ["output", "grad W_q", "grad W_v", "foreign NaN", "on the way"]
+columns = ["output", "grad W_q", "grad W_v", "foreign", "on the way"]
 answers = {}
-print(f"{'':<17}", *[f"{column:<12}" for column in columns])
+print(f"{'':<17}", *[f"{column:<8}" for column in columns])
 for way in five_ways:
     answers[way] = [*what_stays_finite(way), shows_a_foreign_nan(way), makes_no_nan(way)]
     said = ["finite" if good else "NaN" for good in answers[way][:3]]
     said += ["shown" if answers[way][3] else "LOST", "no NaN" if answers[way][4] else "NaN"]
-    print(f"{way.__name__:<17}", *[f"{word:<12}" for word in said])
+    print(f"{way.__name__:<17}", *[f"{word:<8}" for word in said])
 
 # %% tags=["hide-input"]
 assert answers == {

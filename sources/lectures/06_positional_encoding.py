@@ -1575,7 +1575,7 @@ wide_table = wide_model.attention.bias.table.weight  # (offsets, H), row 0 is of
 edge = wide_table[0]  # (H,): offsets -16 and beyond
 table = trained["three back", "relative bias"].attention.bias.table.weight  # row 0 is offset -8
 trained_edge = table[0]
-print("labels right in positions 57 to 64, by seed; number for far words, by head")
+print("right in positions 57-64, by seed; far words' number, by head")
 for name, runs, far in [("clipped at 8", clipped, trained_edge), ("clipped at 16", wide, edge)]:
     print(
         f"{name:<14}", *[f"{run:.2f}" for run in runs[:, -1]], "    ", *[f"{n:5.2f}" for n in far]
