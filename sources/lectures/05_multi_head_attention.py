@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a5_multi_head_attention
 #     deeper: 9
-#     minutes: 47
+#     minutes: 48
 #     summary: Several attentions side by side, at the cost of one, and what one alone cannot do.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,7 @@
 # - count parameters and operations, and say why many heads cost as much as one;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 47 minutes, and 9 for going deeper. **Needs**
+# **Time** about 48 minutes, and 9 for going deeper. **Needs**
 # [lecture 3](03_scaled_dot_product_attention.ipynb) and
 # [lecture 4](04_masked_attention.ipynb).
 
@@ -198,12 +198,12 @@ plotting.picture(
 
 # %% [markdown]
 # Heads with the same recipe, reading the same sentence, give different results because their
-# maps differ. (The book puts random numbers in their place; here they are computed.) Eight copies of
-# one context vector would say no more than one.
+# maps differ. (The book goes on with random numbers instead of these context vectors; here they are
+# computed.) Eight copies of one context vector would say no more than one.
 #
 # The maps are random, so nothing here is about English. Seven of the eight heads give one single
-# word more than 0.7 of the weight, because `torch.rand` gives positive entries and makes the scores
-# very large (lecture 3).
+# word more than 0.7 of the weight, because `torch.rand` gives positive entries only, which makes the
+# scores very large (lecture 3, section 7).
 #
 # ### Concatenate and project
 #
@@ -221,8 +221,8 @@ print(tuple(concatenated.shape), "->", tuple(output_2.shape))
 # %% [markdown]
 # What does the last map do? Call it $W_o$ ($H d_k \times d_\text{model}$) and cut it into blocks of
 # $d_k$ rows, one per head: $W_{o,1}$ to $W_{o,H}$. With $z_h$ for the context vector of head $h$, the
-# product falls apart into a **sum over heads**, $z_1 W_{o,1} + \dots + z_H W_{o,H}$. This is where the
-# heads meet.
+# product falls apart into a **sum over heads**, $z_1 W_{o,1} + \dots + z_H W_{o,H}$, plus the
+# bias. This is where the heads meet.
 
 # %%
 w_o = to_output.weight.T  # nn.Linear keeps the transpose: here (H * d_k, D)
@@ -466,7 +466,7 @@ print(f"T = S: no error, but an output is wrong by {difference:.1f}")
 # %% [markdown]
 # ## 6. What it costs
 #
-# PyTorch counts again, as in lecture 2, on `meta` tensors that have shapes but no numbers. One
+# PyTorch counts for us, on `meta` tensors that have shapes but no numbers. One
 # multiplication with its addition is two operations. We compare *narrow* heads, $d_k =
 # d_\text{model}/H$, with heads of *full width*, $d_k = d_\text{model}$, as in section 2.
 
@@ -655,7 +655,7 @@ def measure(model):
 # %% [markdown]
 # One, two and four heads, five seeds, 250 steps each: some ten seconds.
 
-# %% seconds=10
+# %% seconds=11
 head_counts, seeds = [1, 2, 4], range(5)
 models = {}
 for num_heads in head_counts:
@@ -677,8 +677,10 @@ print("heads   better side    worse side     both sides     (ranges over five se
 for H, *columns in zip(head_counts, better, worse, both, strict=True):
     ranges = [f"{column.min():.2f} to {column.max():.2f}" for column in columns]
     print(f"{H:5d}  ", "   ".join(ranges))
+print("one head, left side, by seed:", *[f"{share:.2f}" for share in left_right[0, :, 0]])
 
 # %% tags=["hide-input", "nbval-ignore-output"]
+assert set(left_right[0].argmax(dim=-1).tolist()) == {0, 1}  # which side is right varies
 assert (both[0] < 0.4).all() and (better[0] > 0.9).all() and (worse[0] < 0.4).all()
 assert (both[1:] > 0.98).all()
 
@@ -986,12 +988,13 @@ for word, example in examples.items():
     for h, weights in enumerate(rows[word]):
         print(f"  head {h + 1} -> {example.source[weights.argmax()]}", end="")
     print()
+before = [example.untrained.cross[0, :, 0].max() for example in examples.values()]
+print(f"largest weight of any head before training: {max(before):.2f}")
 
 # %% tags=["hide-input"]
 found = {word: [examples[word].source[k] for k in rows[word].argmax(dim=1)] for word in rows}
 assert found == {"she": ["sie", "sie", "kann", "."], "they": ["sie", "sie", "können", "."]}
 assert all(weights.amax(dim=1).min() > 0.7 for weights in rows.values())
-before = [example.untrained.cross[0, :, 0].max() for example in examples.values()]
 assert max(before) < 0.25 and all(example.says[0] == word for word, example in examples.items())
 
 figure = plotting.attention_maps(
@@ -1324,3 +1327,5 @@ print("outputs and weights are equal, and so are those of cross-attention")
 #   All heads share one set of keys and values, so that decoding has less to read from memory.
 # - Sarthak Jain, Byron C. Wallace (2019). *Attention is not Explanation.* NAACL. And the reply: Sarah
 #   Wiegreffe, Yuval Pinter (2019). *Attention is not not Explanation.* EMNLP.
+# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *Machine Learning with PyTorch and
+#   Scikit-Learn.* Packt. Chapter 16: the example of section 2.
