@@ -3,17 +3,16 @@
     python sources/recorded/compare_translators.py
 
 prints the two tables that lecture 8 shows: what a sentence costs in training, by its length, with the
-two rivals taking turns; and one line for each training. It takes about 25 minutes on one core. Seconds
-are those of the processor, which still differ by a quarter when others use the machine as well.
+two rivals taking turns; and one line for each training. It takes about 25 minutes on one core.
 
-Every model has the training of its lecture, with a highest learning rate of 0.005: AdamW for the
-transformer, Adam with gradients cut at length 1 for the recurrent models.
+Every model is trained as lecture 8 trains: the same batches of 96 sentences in the same order, AdamW, and
+a learning rate that climbs to 0.005 in 100 steps and falls along a cosine. Only the model differs.
 
-- "transformer": 1200 steps of 96 sentences, and what lecture 8 trains with the same seed;
-- "attention": lecture 1's model with 64 units, as many sentences in batches of 64;
-- "attention, equal time": the same, with as many steps as fit in the transformer's time,
+- "transformer": 1200 steps, and what lecture 8 trains with the same seed;
+- "attention": lecture 1's model with 64 units, as many steps;
+- "attention, … steps": the same, with as many steps as fit in the transformer's time,
   by what a sentence costs either of them;
-- "one vector": lecture 1's model without attention, as many sentences;
+- "one vector": lecture 1's model without attention, as many steps;
 - "… of 3–15": trained on sentences of at most 15 German tokens only.
 """
 
@@ -21,9 +20,8 @@ import math
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, islice
 
 import torch
@@ -35,8 +33,9 @@ from course_utils.rnn import Seq2Seq, translate
 from course_utils.transformer import Transformer, greedy_decode_cached
 
 SEEDS = (1, 2, 3)
-SENTENCES = 115_200  # that every model sees, but those which are held to equal time
-PEAK = 5e-3  # the highest learning rate, of all models
+STEPS = 1200  # of every model, but those which are held to equal time
+BATCH_SIZE = 96
+PEAK = 5e-3  # the highest learning rate
 SHORT = 15  # German tokens, for those that are trained on short sentences only
 LENGTHS = (8, 16, 32, 64, 128)
 
@@ -45,40 +44,30 @@ Logits = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class Kind:
-    """How one kind of model is made, asked and trained.
+    """How one kind of model is made and asked.
 
     Attributes:
         make: a fresh model, for numbers of words in the two languages.
         logits: (model, source (B, S), target (B, T)) → (B, T, V).
         write: (model, source (B, S)) → ids (B, L), greedily.
-        optimizer: for a model's parameters.
-        batch_size: sentences in a step.
-        rate: (step from 1, steps) → learning rate.
-        longest_gradient: gradients are cut at this length; infinity cuts none.
     """
 
     make: Callable[[int, int], nn.Module]
     logits: Logits
     write: Callable[[nn.Module, Tensor], Tensor]
-    optimizer: Callable[..., torch.optim.Optimizer]
-    batch_size: int
-    rate: Callable[[int, int], float]
-    longest_gradient: float = math.inf
 
 
-def with_warm_up(step: int, steps: int, warm_up: int = 100) -> float:
-    """Lecture 8's: linear warm-up, then a cosine down to zero."""
+def rate(step: int, steps: int, warm_up: int = 100) -> float:
+    """Linear warm-up, then a cosine down to zero. Steps count from 1."""
     progress = max(0, step - warm_up) / (steps - warm_up)
     return PEAK * min(1, step / warm_up) * (1 + math.cos(math.pi * progress)) / 2
 
 
-def in_one_cycle(step: int, steps: int) -> float:
-    """Lecture 1's: up along a cosine in the first tenth, down to nearly zero in the rest."""
-    low, turn = PEAK / 25, 0.1 * steps - 1
-    at = step - 1
-    if at <= turn:
-        return PEAK - (PEAK - low) * (1 + math.cos(math.pi * at / turn)) / 2
-    return PEAK * (1 + math.cos(math.pi * (at - turn) / (steps - 1 - turn))) / 2
+def optimizer_for(model: nn.Module) -> torch.optim.Optimizer:
+    """The same for every model; the learning rate is set step by step."""
+    return torch.optim.AdamW(
+        model.parameters(), lr=1e-4, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1
+    )
 
 
 ENDS = {"bos_id": data.BOS_ID, "eos_id": data.EOS_ID, "max_len": 40}
@@ -90,10 +79,6 @@ def recurrent(attention_dim: int | None) -> Kind:
         make=lambda german, english: Seq2Seq(german, english, 64, 64, attention_dim),
         logits=lambda model, source, target: model(source, target)[0],
         write=lambda model, source: translate(model, source, **ENDS)[0],
-        optimizer=partial(torch.optim.Adam, betas=(0.9, 0.98)),
-        batch_size=64,
-        rate=in_one_cycle,
-        longest_gradient=1.0,
     )
 
 
@@ -102,9 +87,6 @@ KINDS = {
         make=lambda german, english: Transformer(german, english, 64, 4, 2, 128, dropout=0.0),
         logits=lambda model, source, target: model(source, target),
         write=lambda model, source: greedy_decode_cached(model, source, **ENDS),
-        optimizer=partial(torch.optim.AdamW, betas=(0.9, 0.98), eps=1e-9, weight_decay=0.1),
-        batch_size=96,
-        rate=with_warm_up,
     ),
     "attention": recurrent(attention_dim=64),
     "one vector": recurrent(attention_dim=None),
@@ -130,22 +112,20 @@ def one_step(kind: Kind, model: nn.Module, optimizer: torch.optim.Optimizer, bat
     )
     optimizer.zero_grad()
     loss.backward()
-    nn.utils.clip_grad_norm_(model.parameters(), kind.longest_gradient)
     optimizer.step()
 
 
 def trained(kind: Kind, corpus: Corpus, pairs: list[data.Pair], steps: int, seed: int):
-    """A model after `steps` steps, and the seconds that it took."""
+    """A model after `steps` steps."""
     torch.manual_seed(seed)
     model = kind.make(*corpus.sizes)
-    optimizer = kind.optimizer(model.parameters())
+    optimizer = optimizer_for(model)
     german, english = corpus.vocabularies
-    stream = data.batches(pairs, german, english, batch_size=kind.batch_size, seed=seed)
-    start = time.process_time()
+    stream = data.batches(pairs, german, english, batch_size=BATCH_SIZE, seed=seed)
     for step, batch in enumerate(islice(stream, steps), start=1):
-        optimizer.param_groups[0]["lr"] = kind.rate(step, steps)
+        optimizer.param_groups[0]["lr"] = rate(step, steps)
         one_step(kind, model, optimizer, batch)
-    return model.eval(), time.process_time() - start
+    return model.eval()
 
 
 def shares_right(kind: Kind, model: nn.Module, corpus: Corpus) -> Iterator[float]:
@@ -168,11 +148,10 @@ def measured(
 ) -> str:
     """Train one model: its line of the table."""
     kind = KINDS[name]
-    model, seconds = trained(kind, corpus, pairs, steps, seed)
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    shares = "".join(f"{share:8.3f}" for share in shares_right(kind, model, corpus))
-    seen = steps * kind.batch_size
-    line = f"{title:<24}{seed:4d}{parameters:12d}{seen:11d}{seconds:9.0f}{shares}"
+    model = trained(kind, corpus, pairs, steps, seed)
+    size = sum(parameter.numel() for parameter in model.parameters())
+    shares = "".join(f"{share:6.3f}" for share in shares_right(kind, model, corpus))
+    line = f"{title:<21}{seed:5d}{size:7d}{shares}"
     sys.stderr.write(line + "\n")  # so that one sees it go on
     return line
 
@@ -183,43 +162,41 @@ def compare(corpus: Corpus, ratio: float) -> None:
     `ratio` is what a sentence costs the recurrent model, as a multiple of the transformer's cost.
     """
     lines = defaultdict(list)
+    fitting = round(STEPS / ratio)
     for seed in SEEDS:
-        for name, title, pairs, sentences in (
-            ("transformer", "transformer", corpus.train, SENTENCES),
-            ("attention", "attention", corpus.train, SENTENCES),
-            ("attention", "attention, equal time", corpus.train, SENTENCES / ratio),
-            ("one vector", "one vector", corpus.train, SENTENCES),
-            ("transformer", f"transformer of 3–{SHORT}", corpus.short, SENTENCES),
-            ("attention", f"attention of 3–{SHORT}", corpus.short, SENTENCES),
+        for name, title, pairs, steps in (
+            ("transformer", "transformer", corpus.train, STEPS),
+            ("attention", "attention", corpus.train, STEPS),
+            ("attention", f"attention, {fitting} steps", corpus.train, fitting),
+            ("one vector", "one vector", corpus.train, STEPS),
+            ("transformer", f"transformer of 3–{SHORT}", corpus.short, STEPS),
+            ("attention", f"attention of 3–{SHORT}", corpus.short, STEPS),
         ):
-            steps = round(sentences / KINDS[name].batch_size)
             lines[title].append(measured(name, title, pairs, steps, seed, corpus))
-    buckets = "".join(f"{f'{low}–{high}':>8}" for low, high in data.LENGTH_BUCKETS)
-    print(f"{'model':<24}seed  parameters  sentences  seconds{'all':>8}{buckets}")
+    groups = "".join(f"{f'{low}–{high}':>6}" for low, high in data.LENGTH_BUCKETS)
+    print(f"{'model':<21} seed   size   all{groups}")
     print(*chain(*lines.values()), sep="\n")
 
 
 RIVALS = ("transformer", "attention")
 
 
-def by_turns(corpus: Corpus, batches: Mapping[str, Iterable[data.Batch]]) -> list[float]:
-    """Milliseconds a sentence for each of the two rivals, which train one step each in turn.
+def by_turns(corpus: Corpus, batches: Iterable[data.Batch]) -> list[float]:
+    """Milliseconds a sentence for each of the two rivals, which train on each batch in turn.
 
     A machine that is busy with something else slows both down alike.
     """
     torch.manual_seed(0)
     models = {name: KINDS[name].make(*corpus.sizes) for name in RIVALS}
-    optimizers = {
-        name: KINDS[name].optimizer(models[name].parameters(), lr=1e-4) for name in RIVALS
-    }
-    taken, seen = dict.fromkeys(RIVALS, 0.0), dict.fromkeys(RIVALS, 0)
-    for turn in zip(*(batches[name] for name in RIVALS), strict=False):
-        for name, batch in zip(RIVALS, turn, strict=True):
+    optimizers = {name: optimizer_for(model) for name, model in models.items()}
+    taken, seen = dict.fromkeys(RIVALS, 0.0), 0
+    for batch in batches:
+        seen += len(batch.source)
+        for name in RIVALS:
             start = time.process_time()
             one_step(KINDS[name], models[name], optimizers[name], batch)
             taken[name] += 1000 * (time.process_time() - start)
-            seen[name] += len(batch.source)
-    return [taken[name] / seen[name] for name in RIVALS]
+    return [taken[name] / seen for name in RIVALS]
 
 
 def batches_of_length(corpus: Corpus, length: int, sentences: int, steps: int) -> list[data.Batch]:
@@ -236,21 +213,14 @@ def compare_seconds(corpus: Corpus) -> float:
     Returns what it costs the recurrent model in the corpus, as a multiple of the transformer's cost.
     """
     german, english = corpus.vocabularies
-    streams = {
-        name: islice(
-            data.batches(corpus.train, german, english, KINDS[name].batch_size, seed=1), 120
-        )
-        for name in RIVALS
-    }
-    columns = [by_turns(corpus, streams)]
+    stream = data.batches(corpus.train, german, english, BATCH_SIZE, seed=1)
+    columns = [by_turns(corpus, islice(stream, 120))]
     for length in LENGTHS:
-        columns.append(
-            by_turns(corpus, dict.fromkeys(RIVALS, batches_of_length(corpus, length, 16, steps=12)))
-        )
-    titles = "".join(f"{length:8d}" for length in LENGTHS)
-    print(f"{'milliseconds a sentence':<24}{'corpus':>8}{titles}")
+        columns.append(by_turns(corpus, batches_of_length(corpus, length, sentences=16, steps=12)))
+    titles = "".join(f"{length:7d}" for length in LENGTHS)
+    print(f"{'ms a sentence':<14} corpus{titles}")
     for name, row in zip(RIVALS, zip(*columns, strict=True), strict=True):
-        print(f"{name:<24}" + "".join(f"{value:8.2f}" for value in row), flush=True)
+        print(f"{name:<14}" + "".join(f"{value:7.2f}" for value in row), flush=True)
     return columns[0][1] / columns[0][0]
 
 
