@@ -7,7 +7,7 @@
                                   ->  exercises/aN_name/….ipynb    nbgrader's release version
     all of them                   ->  course_map.md and the tables in README.md
 
-CONTRIBUTING.md shows how to add a lecture, an assignment, and parts of one.
+docs/authors.md shows how to add a lecture, an assignment, and parts of one.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def checks_of(assignment: str) -> Assignment:
         raise BuildError(
             f"{assignment}.py: its points are decided by {file}, and there is no such file. Make "
             "it: a Part with its steps for every function or class that students write, and at "
-            f'the end ASSIGNMENT = Assignment("{assignment}", parts=(…,)). CONTRIBUTING.md has a '
+            f'the end ASSIGNMENT = Assignment("{assignment}", parts=(…,)). docs/authors.md has a '
             "whole one, with the answers that test it."
         )
     try:

@@ -29,8 +29,10 @@ FOLDERS = ("course_utils", "exercises", "figures", "lectures", "tools/jupyter")
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "environment.yml",
     "nbgrader_config.py", "pyproject.toml", "requirements.lock",
+    "docs/glossary.md", "docs/notation.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
 )  # fmt: skip
+ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
 
 START = """\
@@ -42,6 +44,10 @@ transformer that you train yourself.
 You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets up what it needs in
 `.venv` (a few minutes the first time), and opens JupyterLab on the course map. With conda,
 `environment.yml` gives the same packages; `python tools/lab.py` then opens the course.
+
+[For students](docs/students.md) leads you through the first hour, and says what to do when something does
+not go as it should. Words stand in the [glossary](docs/glossary.md), letters in
+[notation and colours](docs/notation.md).
 
 """
 MAKEFILE = """\
@@ -69,24 +75,22 @@ def make_handout(target: Path, self_check: bool) -> None:
     ignore = shutil.ignore_patterns(*LEFT_OUT)
     for name in (*FOLDERS, *(["autograder"] if self_check else [])):
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
-    for name in FILES:
+    for name in (*FILES, *(ON_GRADING if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
-    (target / "README.md").write_text(START + for_students(self_check), encoding="utf-8")
+    (target / "README.md").write_text(START + tables(), encoding="utf-8")
     (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
     if not self_check:
         leave_out_the_grader(target)
 
 
-def for_students(self_check: bool) -> str:
-    """The tables of README.md, and what it says to students."""
+def tables() -> str:
+    """The tables of README.md: lectures and assignments."""
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    tables = re.search(r"^\| lecture .*?(?=<!-- end of tables)", readme, re.MULTILINE | re.DOTALL)
-    students = re.search(r"^## For students\n.*?(?=^## )", readme, re.MULTILINE | re.DOTALL)
-    if not tables or not students:
-        raise SystemExit("README.md has no tables, or no section '## For students'")
-    text = students[0] if self_check else without_self_check(students[0])
-    return f"{tables[0]}\n{text}"
+    found = re.search(r"^\| lecture .*?(?=<!-- end of tables)", readme, re.MULTILINE | re.DOTALL)
+    if not found:
+        raise SystemExit("README.md has no tables")
+    return found[0]
 
 
 def leave_out_the_grader(target: Path) -> None:
@@ -97,6 +101,9 @@ def leave_out_the_grader(target: Path) -> None:
             if cell.cell_type == "markdown":
                 cell.source = without_self_check(cell.source)
         path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
+    guide = target / "docs/students.md"
+    section = re.compile(r"^## No instructor\?.*?(?=^## )", re.MULTILINE | re.DOTALL)
+    guide.write_text(section.sub("", guide.read_text(encoding="utf-8")), encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
     provisioners = r"^\[project\.entry-points.*?(?=^\[)"

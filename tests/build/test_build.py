@@ -311,7 +311,7 @@ def test_an_assignment_without_checks_says_which_file_is_missing(course):
     for words in (
         "autograder/checks/a10_rnn_attention.py, and there is no such file",
         'ASSIGNMENT = Assignment("a10_rnn_attention"',
-        "CONTRIBUTING.md",
+        "docs/authors.md",
     ):
         assert words in str(stopped.value)
     assert not (course / "solutions").exists(), "it should be said before anything is built"

@@ -1,7 +1,7 @@
-"""Whoever does what CONTRIBUTING.md says gets what it promises.
+"""Whoever does what docs/authors.md says gets what it promises.
 
-A lecture, an assignment, a named mistake and a step are added to a copy of the course, line by line,
-as the page tells it.
+A lecture with a figure and a live view, an assignment, a named mistake and a step are added to a copy of
+the course, line by line, as the page tells it.
 """
 
 import os
@@ -14,7 +14,7 @@ import pytest
 
 from tests.sample_class import ROOT
 
-PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs/authors.md").read_text(encoding="utf-8")
 EDIT = re.compile(
     r"^(?P<how>New file|At the end of|In) `(?P<path>[^`]+)`"
     r"(, (?P<where>above|in place of) the line with `(?P<anchor>[^`]+)`)?:\n\n"
@@ -115,5 +115,12 @@ def test_the_page_works_as_it_is_written(course):
         links = re.findall(r"\]\((lectures|exercises)/([0-9]+|a[0-9]+)_", text)
         assert links[-1] == ("exercises", "a10")
         assert [number for folder, number in links if folder == "lectures"][-1] == "10"
-    changed = run(course, f"diff -rq {ROOT / 'figures'} {course / 'figures'} -x __pycache__")
-    assert changed == "", "one notebook was built, and no figure should have been drawn"
+    lecture = (course / "lectures/10_attention_entropy.ipynb").read_text(encoding="utf-8")
+    assert "../figures/attention_entropy.svg" in lecture and "<iframe" in lecture
+    changed = run(
+        course, f"diff -rq {ROOT / 'figures'} {course / 'figures'} -x __pycache__ || true"
+    )
+    assert {line.split()[-1] for line in changed.splitlines()} == {
+        "attention_entropy.svg",
+        "make_attention_entropy.py",
+    }, "one notebook was built and one figure drawn, and no other should have changed"

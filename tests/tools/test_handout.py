@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -79,12 +80,23 @@ def test_the_rest_of_the_text_stays(copies, self_check):
         assert digest_of(one) in own_text(ROOT / "solutions", ASSIGNMENT)
 
 
-def test_readme_keeps_what_else_it_says_to_students(copies):
+def test_students_read_their_guide_and_no_other(copies):
     for self_check, folder in copies.items():
-        text = (folder / "README.md").read_text(encoding="utf-8")
-        assert "Hand in the notebook" in text and "| [Lecture 1" in text
-        assert ("python -m autograder check" in text) == self_check
-        assert "For instructors" not in text and "make test" not in text
+        readme = (folder / "README.md").read_text(encoding="utf-8")
+        guide = (folder / "docs" / "students.md").read_text(encoding="utf-8")
+        assert "| [Lecture 1" in readme and "(docs/students.md)" in readme
+        assert "For instructors" not in readme and "make test" not in readme
+        assert "## Hand in" in guide and "Validate" in guide
+        assert ("autograder check" in guide) == self_check
+        assert not (folder / "docs" / "instructors.md").exists()
+
+
+@BOTH
+def test_links_of_the_copy_lead_to_files_that_it_has(copies, self_check):
+    for page in sorted(copies[self_check].rglob("*.md")):
+        for target in re.findall(r"\]\(([^)\s#]+)[^)\s]*\)", page.read_text(encoding="utf-8")):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_other_text_is_left_alone():
