@@ -937,7 +937,8 @@ print(f"guess the same position:         {sum(same_place) / number:.0%}")
 # ## 9. Step through the decoder
 #
 # Choose a sentence and move the slider, and watch the weights move from word to word. The line
-# above the bars shows what has been written so far. This time the decoder reads its own words.
+# above the bars shows what has been written so far. This time the decoder reads its own words, so
+# the slider needs a running kernel; without one, the picture below shows all steps of our example.
 
 # %%
 sentences = [example.source, *[pair.source for pair in test if len(pair.source.split()) == 9][:3]]

@@ -38,13 +38,12 @@
 # %%
 import math
 
-import ipywidgets as widgets
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import attention, learned, plotting
+from course_utils import attention, learned, live, plotting
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # matrices this small are faster on one core than shared between several
@@ -413,8 +412,52 @@ plotting.picture(
 # count, on 200 other sentences: the decoder reads the right translation, and at each place we ask
 # whether the strongest weight lies on a German word that the next word renders. It does in 83 of 100
 # cases. Before training it was 8, as if picked blindly.
+#
+# Here is the trained map once more, with every number between a query and its output. Your browser computes
+# them; no kernel is needed. The divisor is called $\tau$ and stands at $\sqrt{d_k} = 4$. (Section 4 turns it.)
+#
+# 1. Row "help" is open. Go through its six steps with *next step*. The product with "helfen" is 28.5, the
+#    next largest, with "kannst", 13.5. Divided by 4 they differ by 3.75, so "helfen" gets
+#    $e^{3.75} \approx 43$ times the weight of "kannst".
+# 2. Choose row "to". Which two words share the lead, and by how much do their products differ?
+# 3. Back in row "help", take the tick from "helfen" in the column *mask*. Who gets its weight? Does any
+#    other row change?
+
+# %% tags=["hide-input"]
+help_, to = english_words.index("help"), english_words.index("to")
+products = head.query @ head.key.T  # (T, S)
+lead = {row: products[row].topk(2) for row in (help_, to)}
+assert (products[help_, [3, 0]] * 10).round().tolist() == [285, 135]
+assert lead[help_].indices.tolist() == [3, 0] and german_words[0] == "kannst"
+assert abs(lead[help_].values.diff() / 4 + 3.75) < 0.01
+assert abs(weights[help_, 3] / weights[help_, 0] - 43) < 1
+assert [german_words[k] for k in lead[to].indices] == ["diesen", ","]
+assert abs(lead[to].values.diff() + 0.1) < 0.01
+all_but_helfen = torch.arange(len(german_words)) != german_words.index("helfen")
+_, without = scaled_dot_product_attention(
+    head.query[help_], head.key[all_but_helfen], head.value[all_but_helfen]
+)
+assert without.topk(2).indices.tolist() == [0, 3]  # "kannst", then the comma
+assert abs(without[0] - 0.36) < 0.005 and abs(without[3] - 0.32) < 0.005
+
+live.attention_view(
+    live.Attention(
+        head.query,
+        head.key,
+        head.value,
+        english_words,
+        german_words,
+        sentence=" ".join(example.source),
+    ),
+    caption="The course's translator looks from the next English word to the German ones",
+    query=help_,
+)
 
 # %% [markdown]
+# "diesen" leads in row "to", 0.1 before the comma: no word stands out, so the weight is spread. And without
+# "helfen", row "help" falls back on "kannst", 0.36, and the comma, 0.32: weights sum to one, even where
+# nothing fits well. Every row has a softmax of its own, so the others stay as they were.
+#
 # ### A mask, in brief
 #
 # Some keys must not be seen, such as the padding behind a short sentence. So the assignment gives
@@ -691,21 +734,75 @@ plotting.picture(
 # **temperature**. Hot means even weights, cold means all or nothing. $\sqrt{d_k}$ is the
 # temperature that fits the width.
 #
-# Try it: one query, eight keys. Find, for each $d_k$, a temperature at which the entropy is about
-# 1.7. How does it grow with $d_k$? (The line marks eight equal weights. Their entropy is
-# $\ln 8 \approx 2.1$.)
+# Try it on six random queries, q1 to q6, and eight random keys; *model* chooses their width. At each width
+# the view starts with nothing divided, $\tau = 1$.
+#
+# 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more
+#    than 0.9?
+# 2. **Its cure.** At $d_k = 64$ press √dₖ, then dₖ. How large is the largest weight of the map now?
+# 3. **What fits.** Still at 64, let the view *compare with* d_k = 4, which stays at $\tau = 1$. At which
+#    $\tau$ is your map A about as uneven as B? Predict it from the standard deviations of the two scores.
+# 4. **A gradient that is gone.** At 64 and $\tau = 1$, choose row q3, and raise the first number of this
+#    query by 1, in the boxes below. What do its weights do? Press √dₖ, and change the number back and forth.
 
 # %% tags=["hide-input"]
 generator = torch.Generator().manual_seed(6)
 one_query = torch.randn(1024, generator=generator)
 eight_keys = torch.randn(8, 1024, generator=generator)
+six_queries = torch.cat([one_query.unsqueeze(0), torch.randn(5, 1024, generator=generator)])
+eight_values = torch.randn(8, 4, generator=generator)
 key_names = [str(number) for number in range(1, 9)]
 
 
+def random_attention(d_k):
+    """The six queries and eight keys, cut to width d_k; section 4's assumptions hold for them."""
+    vectors = (six_queries[:, :d_k], eight_keys[:, :d_k], eight_values)
+    return live.Attention(
+        *(numbers.round(decimals=3) for numbers in vectors),
+        [f"q{number}" for number in range(1, 7)],
+        [f"k{number}" for number in range(1, 9)],
+        model=f"d_k = {d_k}",
+        sentence="six random queries, eight random keys",
+    )
+
+
+def six_rows(d_k, temperature, query=six_queries):
+    """Weights (6, 8) of the eight keys for each query, at width d_k."""
+    return F.softmax(query[:, :d_k] @ eight_keys[:, :d_k].T / temperature, dim=-1)
+
+
+certain = [int((six_rows(d_k, 1).amax(dim=-1) > 0.9).sum()) for d_k in (4, 16, 64)]
+assert certain == [0, 2, 4]
+assert abs(six_rows(64, 8).max() - 0.47) < 0.005 and abs(six_rows(64, 64).max() - 0.16) < 0.005
+unevenness = [torch.special.entr(six_rows(*at)).sum(dim=-1).mean() for at in [(4, 1), (64, 4)]]
+assert abs(unevenness[0] - unevenness[1]) < 0.1
+raised = six_queries.clone()
+raised[2, 0] += 1
+change = {tau: (six_rows(64, tau, raised) - six_rows(64, tau))[2].abs().max() for tau in (1, 8)}
+assert change[1] < 0.005 and abs(change[8] - 0.07) < 0.01
+
+live.attention_view(
+    *(random_attention(d_k) for d_k in (4, 16, 64)),
+    caption="Random queries and keys of width 4, 16 or 64, at a temperature of your choice",
+    temperature=1.0,
+)
+
+# %% [markdown]
+# - One key gets more than 0.9 in none of the rows at width 4, in two at 16 and in four at 64.
+# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones have
+#   0.125.
+# - The scores spread four times as far at width 64 as at width 4, so $\tau = 4$ makes up for it.
+# - At $\tau = 1$ no weight of q3 moves in the second decimal: it would learn next to nothing. Divided by 8, the
+#   same step moves its largest weight by 0.07.
+#
+# And wider still, as a picture: the first of these queries at three widths and three temperatures. Each title
+# has the entropy; that of eight equal weights is $\ln 8 \approx 2.1$.
+
+
+# %% tags=["hide-input"]
 def weights_at(d_k, temperature):
-    """Weights (8,) of eight random keys of width d_k for a random query."""
-    scores = eight_keys[:, :d_k] @ one_query[:d_k]
-    return F.softmax(scores / temperature, dim=0)
+    """Weights (8,) of the eight keys for the first query, at width d_k."""
+    return six_rows(d_k, temperature)[0]
 
 
 def entropy_at(d_k, temperature):
@@ -713,33 +810,6 @@ def entropy_at(d_k, temperature):
     return torch.special.entr(weights_at(d_k, temperature)).sum().item()
 
 
-# %% tags=["interactive", "hide-input"]
-def explore(d_k, temperature):
-    weights, entropy = weights_at(d_k, temperature), entropy_at(d_k, temperature)
-    figure, ax = plotting.panels(1, height=3.6)
-    title = f"d_k = {d_k}, scores divided by {temperature}: entropy {entropy:.1f}"
-    look = {"ylim": (0, 1.1), "xlabel": "key", "ylabel": "weight", "title": title}
-    plotting.bars(ax, key_names, {"weight": weights}, decimals=None, **look)
-    plotting.level(ax, 1 / 8, "1/8", at=0.95)
-    plotting.picture(
-        figure,
-        f"Weights of eight keys at width {d_k} and temperature {temperature}, as bars: the largest "
-        f"is {weights.max():.2f}, their entropy {entropy:.1f}.",
-    )
-
-
-_ = widgets.interact(
-    explore,
-    d_k=widgets.SelectionSlider(options=[4, 16, 64, 256, 1024], value=64, description="d_k"),
-    temperature=widgets.SelectionSlider(
-        options=[2**k for k in range(11)], value=1, description="temperature"
-    ),
-)
-
-# %% [markdown]
-# The same as a picture: three widths, three temperatures.
-
-# %% tags=["hide-input"]
 titles, rows = [], []
 for d_k in (4, 64, 1024):
     for name, temperature in {"1": 1, "√d_k": math.sqrt(d_k), "d_k": d_k}.items():
@@ -765,8 +835,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In the middle column the entropy hardly depends on the width: the temperature that you looked for
-# grows like $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start: in a wide network, every query
+# In the middle column the entropy hardly depends on the width: the temperature that fits grows
+# like $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start: in a wide network, every query
 # then gets nearly the plain average of all values, and the comparison hardly matters.
 
 # %% [markdown]

@@ -40,14 +40,13 @@
 import warnings
 from itertools import pairwise
 
-import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import attention, data, learned, masks, plotting
+from course_utils import attention, data, learned, live, masks, plotting
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -417,90 +416,83 @@ print("sums of the rows:", *[f"{total:.3f}" for total in ours.sum(dim=-1).tolist
 #
 # ### Click on a mask
 #
-# Below, each row of buttons is a query and each button a cell of the mask: a word is visible, a × is
-# hidden. Click, and watch the weights. (The scores are the random ones of section 3, so the weights
-# mean nothing.) Try to predict first: what happens to the *other* weights of the row when a cell is
-# hidden? And to the other rows?
+# The map below has a row for each query and a column for each key; hatched cells are hidden. (The queries,
+# keys and values are the random ones of section 3, so the weights mean nothing.) Press *click to hide or
+# show* and click on cells, or walk there with the arrow keys and press the space bar. Your browser computes
+# the rest. Predict first, then try:
+#
+# 1. Hide "you" from "me", in the last row. What happens to the *other* weights of this row? And to the
+#    other rows?
+# 2. Press *as given*, then hide the whole first row. It is one cell. What are its weights and its output?
+# 3. Press *as given*, then hide the diagonal, cell by cell. What does the row of "can" look at now?
+# 4. **Find the leak.** Under *model* stand three more masks, A, B and C, that somebody wrote for this decoder.
+#    One of them leaks: through which cell? One leaves a position with nothing to see. And one is safe, but
+#    hides more than it must.
 
 # %% tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
 PRESETS = {
     "causal": masks.causal_mask(T),
-    "no mask": torch.ones(T, T, dtype=torch.bool),
     "off by one": torch.ones(T, T, dtype=torch.bool).tril(diagonal=1),
     "diagonal hidden": torch.ones(T, T, dtype=torch.bool).tril(diagonal=-1),
 }
-
-
-def in_words(mask):
-    """Who sees whom, for those who cannot see the picture."""
-    seen = [[word for word, shown in zip(inputs, row, strict=True) if shown] for row in mask]
-    sight = zip(inputs, seen, strict=True)
-    return "; ".join(f"{query} sees {', '.join(keys) or 'nothing'}" for query, keys in sight)
-
-
-# %% tags=["interactive", "hide-input"]
-PAIRS = [(query, key) for query in inputs for key in inputs]
-fixed = widgets.Layout(width="84px", height="34px", flex="0 0 auto", margin="2px")
-name_layout = widgets.Layout(width="64px", flex="0 0 auto")
-buttons = [widgets.ToggleButton(layout=fixed) for _ in PAIRS]
-preset = widgets.Dropdown(options=list(PRESETS), description="start from")
-screen = widgets.Output()
-rows = [
-    widgets.HBox([widgets.Label(word, layout=name_layout), *buttons[T * i : T * i + T]])
-    for i, word in enumerate(inputs)
-]
-
-
-def redraw(_=None):
-    mask = torch.tensor([button.value for button in buttons]).reshape(T, T)
-    for button, (query, key) in zip(buttons, PAIRS, strict=True):
-        button.description = key if button.value else "×"
-        state = "visible to" if button.value else "hidden from"
-        button.tooltip = f"key {key} is {state} query {query}"
-    figure, ax = plotting.panels(1, height=3.8)
-    weights = attention.masked_softmax(scores, mask)
-    plotting.attention_map(weights, inputs, inputs, ax, hidden=~mask, limit=1.0, bar=False)
-    screen.clear_output(wait=True)
-    with screen:
-        plotting.picture(figure, f"Attention weights under a mask: {in_words(mask)}.")
-
-
-def load(change):
-    for button, value in zip(buttons, PRESETS[change["new"]].flatten().tolist(), strict=True):
-        button.unobserve_all("value")  # one picture for all cells, not one for each
-        button.value = value
-        button.observe(redraw, "value")
-    redraw()
-
-
-load({"new": "causal"})
-preset.observe(load, "value")
-display(widgets.VBox([preset, *rows, screen]))
-
-# %% [markdown]
-# The same as a picture, for four masks.
-
-# %% tags=["hide-input"]
 one_more_hidden = masks.causal_mask(T)
 one_more_hidden[4, 2] = False
-
+one_leak = masks.causal_mask(T)
+one_leak[2, 3] = True  # the row that must say "help" sees "help"
 shown = {
     "causal": PRESETS["causal"],
-    "“me” may not see “you” either": one_more_hidden,
-    "off by one: the next word is visible": PRESETS["off by one"],
-    "diagonal hidden: first row empty": PRESETS["diagonal hidden"],
+    "mask A": one_leak,
+    "mask B": PRESETS["diagonal hidden"],
+    "mask C": by_tril & ~by_tril.tril(diagonal=-2),  # itself and the word before
 }
+
 rows_of_me = [attention.masked_softmax(scores, m)[4] for m in (PRESETS["causal"], one_more_hidden)]
 growth = (rows_of_me[1] / rows_of_me[0])[one_more_hidden[4]]  # (4,), one factor for all
-assert torch.allclose(growth, growth[0]) and growth[0] > 1
+assert torch.allclose(growth, growth[0]) and abs(growth[0] - 1.47) < 0.005
+assert abs(attention.masked_softmax(scores, one_leak)[2, 3] - 0.07) < 0.005
+for letter, leaks_somewhere, leaves_nothing in [("A", 1, 0), ("B", 0, 1), ("C", 0, 0)]:
+    chosen = shown[f"mask {letter}"]
+    assert (chosen & ~PRESETS["causal"]).sum() == leaks_somewhere
+    assert (~chosen.any(dim=-1)).sum() == leaves_nothing
 
+vectors = [numbers.round(decimals=3) for numbers in (query, key, value)]
+_, rounded = attention.scaled_dot_product_attention(*vectors, mask)
+assert torch.allclose(rounded, weights, atol=2e-3)  # the view shows what section 4 computed
+
+live.attention_view(
+    *(
+        live.Attention(*vectors, inputs, mask=chosen, model=name, sentence=" ".join(inputs))
+        for name, chosen in shown.items()
+    ),
+    caption="Five words under a mask of your choice, with random queries, keys and values",
+    query=4,
+)
+
+# %% [markdown]
+# Every row is a softmax of its own. Hiding a cell makes the weights that stay visible in *that row*
+# larger, all by the same factor, here 1.47, and changes no other row. The weights of "help" and "me" grow
+# visibly; those of `<bos>` and "can" grow too, but from 0.02. A row that sees nothing has weights and output
+# zero. With the diagonal hidden, which is mask B, that happens to the first row, and "can" can only look at
+# `<bos>`.
+#
+# The leak is in mask A: the row of "you" must say "help", and it sees "help". It gives it a weight of 0.07 only,
+# but that is no comfort. The answer pays, so training would raise it. Mask C shows each word itself and the
+# one before: no leak, but a short memory. As a picture:
+
+# %% tags=["hide-input"]
+answers = {
+    "causal": PRESETS["causal"],
+    "1: “me” may not see “you”": one_more_hidden,
+    "A: “you” sees the answer": one_leak,
+    "3 and B: diagonal hidden": PRESETS["diagonal hidden"],
+}
 figure = plotting.attention_maps(
-    [attention.masked_softmax(scores, chosen) for chosen in shown.values()],
-    list(shown),
+    [attention.masked_softmax(scores, chosen) for chosen in answers.values()],
+    list(answers),
     inputs,
     inputs,
-    hidden=[~chosen for chosen in shown.values()],
+    hidden=[~chosen for chosen in answers.values()],
     limit=1.0,
     columns=2,
     size=(10, 8),
@@ -508,21 +500,18 @@ figure = plotting.attention_maps(
     query_label="query",
     key_label="key",
 )
+plotting.outline_cell(figure.axes[2], 2, 3)
 plotting.picture(
     figure,
-    caption="Hiding one more cell changes its own row only; hatched cells are hidden.",
+    caption="Hiding or showing a cell changes its own row only; hatched cells are hidden, the frame is a leak.",
     alt="Four maps of attention weights for bos, can, you, help, me; hidden cells are hatched. "
     "Causal: the lower triangle is filled, the first row is 1.00 on bos. With the cell of me and "
-    "you hidden as well: only the last row changes, help and me get more. Off by one: a "
-    "further diagonal above the main one is filled. Diagonal hidden: the first row has no visible "
-    "cell and all its weights are 0; the second row is 1.00 on bos.",
+    "you hidden as well: only the last row changes, help and me get more. Mask A: one cell above the "
+    "diagonal is filled and framed, row you, column help, 0.07. Diagonal hidden: the first row has no "
+    "visible cell and all its weights are 0; the second row is 1.00 on bos.",
 )
 
 # %% [markdown]
-# Every row is a softmax of its own. Hiding a cell makes the weights that stay visible in *that row*
-# larger, all by the same factor, and changes no other row. In the picture the weights of "help" and
-# "me" grow visibly; those of `<bos>` and "can" grow too, but from 0.02.
-#
 # ## 6. Padding
 #
 # Sentences in a batch have different lengths, so short ones are filled up with `<pad>`. Nobody
