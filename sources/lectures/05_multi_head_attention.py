@@ -38,13 +38,12 @@
 # %%
 import math
 
-import ipywidgets as widgets
 import torch
 import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import attention, learned, masks, plotting
+from course_utils import attention, learned, live, masks, plotting
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -823,45 +822,60 @@ plotting.picture(
 #   side only: a few divide themselves. That does no harm, because others are pure and the linear
 #   map behind the heads weighs them all.
 #
-# Pick a head and a position, and look at its weights.
+# Here are all heads of the three models of seed 0, with their queries, keys and values. Queries and keys belong
+# to positions; the values are those of one random sequence. *model* and *head* choose, and your browser computes.
+#
+# 1. **One head.** Walk down its rows 2 to 9. Where do the two large weights lie, and is one of them larger?
+#    Make it colder: set $\tau$ to 0.2. Which side is left, and in how many rows?
+# 2. **Two heads.** Choose head 1 and *compare with* head 2. What does the map of differences look like? Then
+#    choose row 5 and look at the last table of numbers: whose value is the output, nearly?
+# 3. **Four heads.** Which of them divides itself between the sides, and which are pure?
 
-# %% tags=["hide-input"]
-choices = {f"head {h + 1} of {H}": (H, h) for H in head_counts for h in range(H)}
-
-
-def draw_head(name, position):
-    """The map of one head (seed 0) and the weights of one of its rows."""
-    H, h = choices[name]
-    weights = maps_of(models[H, 0])[h]  # (T, T)
-    figure, (left, right) = plotting.panels(2, height=4.6)
-    plotting.attention_map(weights, None, None, left, limit=1.0, numbers=False, bar=False)
-    left.set_xticks(range(LENGTH), places)
-    left.set_yticks(range(LENGTH), places)
-    left.get_yticklabels()[position - 1].set_fontweight("bold")
-    left.set(title=name, xlabel="key: position looked at", ylabel="query: position that looks")
-    plotting.bars(right, places, {"weight": weights[position - 1]}, decimals=None, ylim=(0, 1.05))
-    right.set(title=f"weights of position {position}", xlabel="key: position looked at")
-    return figure
+# %% tags=["hide-input", "nbval-ignore-output"]
+sequence, _ = sample(1, torch.Generator().manual_seed(997))  # (1, T), for the values
 
 
-# %% tags=["interactive", "hide-input"]
-def explore(name, position):
-    H, h = choices[name]
-    on_left, on_right = looks[H, 0][h]
-    plotting.picture(
-        draw_head(name, position), f"Map of {name}, and the weights of position {position}."
-    )
-    print(f"on average: left neighbour {on_left:.2f}, right neighbour {on_right:.2f}")
+def heads_of(model):
+    """Query, key and value of every head on that sequence, each (H, T, d_k)."""
+    layer = model.attention
+    words = model.words(sequence)[0]  # (T, D)
+    maps = [(layer.w_q, positions), (layer.w_k, positions), (layer.w_v, words)]
+    with torch.no_grad():
+        return [attention.split_heads(w(x)[None], layer.num_heads)[0] for w, x in maps]
 
 
-_ = widgets.interact(
-    explore,
-    name=widgets.Dropdown(options=list(choices), value="head 1 of 2", description="head"),
-    position=widgets.IntSlider(value=5, min=2, max=LENGTH - 1, description="position"),
+def live_heads(num_heads):
+    """All heads of the model of seed 0, rounded; their weights are those of the maps above."""
+    vectors = [x.round(decimals=3) for x in heads_of(models[num_heads, 0])]
+    _, weights = attention.scaled_dot_product_attention(*vectors)
+    assert torch.allclose(weights, maps_of(models[num_heads, 0]), atol=0.01)
+    name = f"{num_heads} head{'s' if num_heads > 1 else ''}"
+    return [
+        live.Attention(
+            *qkv, [str(place) for place in places], model=name, head=h, sentence="ten positions"
+        )
+        for h, qkv in enumerate(zip(*vectors, strict=True), start=1)
+    ]
+
+
+query, key, _ = heads_of(models[1, 0])
+coldest = (query @ key.mT / 0.2).softmax(dim=-1)[0]  # (T, T)
+cold_sides = torch.stack([coldest[inner, inner - 1], coldest[inner, inner + 1]])  # (2, T - 2)
+assert (cold_sides > 0.8).all(dim=1).tolist() == (left_right[0, 0] > 0.9).tolist()
+assert (looks[4, 0].amax(dim=1) > 0.95).sum() == 2  # pure heads
+
+live.attention_view(
+    *(one for num_heads in head_counts for one in live_heads(num_heads)),
+    caption="The heads of three trained models, over the ten positions of a sequence",
+    query=4,
 )
 
 # %% [markdown]
-# As a picture: the four heads of the third model, again of seed 0.
+# In most rows the only head gives its two neighbours nearly the same weight, but not exactly. When it is made
+# colder, the larger one takes all, and that is the same side in every row: the one that this model names well. Two heads
+# share the work: the differences have one colour above the diagonal and the other one below it, and an output is
+# almost exactly the value of one neighbour. Of the four heads, two are pure here. The picture says how the others
+# divide themselves, on average over the rows 2 to 9:
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 titles = [

@@ -48,8 +48,8 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import data, masks, plotting, transformer
-from course_utils.attention import merge_heads, split_heads
+from course_utils import data, live, masks, plotting, transformer
+from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.layers import TransformerLayer
 from course_utils.positional import positional_encoding
 from course_utils.rnn import Seq2Seq
@@ -861,9 +861,123 @@ plotting.picture(
 #
 # ### Step through it yourself
 #
-# Type any German sentence made of known words, and move the slider: what is written so far, what comes
-# next, and where the decoder looks (last layer, mean of the heads). Capitals and commas may be typed as
-# usual. Words it has never seen are refused, with a suggestion where there is one.
+# There are two ways. The first needs no running kernel: three sentences that the model was not trained on, with
+# the queries, keys and values of all 24 heads of the model that this notebook trained. Your browser computes
+# the rest. *model* chooses among the three kinds of attention.
+#
+# 1. **Encoder.** "sie" is "she" before "kann" and "they" before "können". Take the second or third sentence, row
+#    "sie". Which heads look at the verb?
+# 2. **Decoder.** Back to the first sentence, layer 2. Row "you" must say "help". Press *see all*: where would
+#    the weights go if nothing hid the future? Look at other heads and rows, too.
+# 3. **Cross-attention.** Row "help" of the first sentence, head by head, in layer 1 and then in layer 2. In which
+#    of the two do the heads find "helfen"? Then follow one of them with *next step*, from $q \cdot k$ to its
+#    output.
+
+# %% tags=["hide-input", "nbval-ignore-output"]
+ATTENTIONS = {  # kind -> one module a layer
+    "encoder": [layer.self_attn for layer in trained.encoder_layers],
+    "decoder": [layer.self_attn for layer in trained.decoder_layers],
+    "cross-attention": [layer.cross_attn for layer in trained.decoder_layers],
+}
+
+
+def vectors_of(source, read):
+    """Module -> query, key and value of its heads for one sentence, (H, T or S, d_k) each."""
+    found = {}
+
+    def remember(module, inputs, _):
+        projected = zip((module.w_q, module.w_k, module.w_v), inputs, strict=False)  # not the mask
+        found[module] = [split_heads(w(x), module.num_heads)[0] for w, x in projected]
+
+    hooks = [m.register_forward_hook(remember) for group in ATTENTIONS.values() for m in group]
+    with torch.no_grad():
+        trained(source, read)
+    for hook in hooks:
+        hook.remove()
+    return found
+
+
+def live_heads(sentence):
+    """Every head on a sentence and the model's translation of it, numbers rounded."""
+    pair = data.Pair(sentence, translate(trained, sentence))
+    batch = data.collate([pair], source_words, target_words)
+    vectors = vectors_of(batch.source, batch.target[:, :-1])
+    german, english = [*sentence.split(), "<eos>"], pair.target.split()
+    words = {  # kind -> queries, keys
+        "encoder": (german, german),
+        "decoder": (["<bos>", *english],) * 2,
+        "cross-attention": ([*english, "<eos>"], german),  # rows named after the next word
+    }
+    return [
+        live.Attention(
+            *(x.round(decimals=3) for x in qkv),
+            *words[kind],
+            mask=masks.causal_mask(len(english) + 1) if kind == "decoder" else None,
+            sentence=sentence,
+            model=kind,
+            layer=layer,
+            head=head,
+        )
+        for kind, group in ATTENTIONS.items()
+        for layer, module in enumerate(group, start=1)
+        for head, qkv in enumerate(zip(*vectors[module], strict=True), start=1)
+    ]
+
+
+def weights_in(one, masked=True):
+    """Weights (T, S) that the view shows, or would show if nothing were hidden."""
+    vectors = (torch.from_numpy(numbers) for numbers in (one.query, one.key, one.value))
+    mask = torch.from_numpy(one.mask) if masked and one.mask is not None else None
+    return scaled_dot_product_attention(*vectors, mask)[1].float()
+
+
+def rows_of(sentence, kind, row, **more):
+    """One row of every head of one kind, (L * H, S): layer 1 first."""
+    return torch.stack([weights_in(x, **more)[row] for x in shown[sentence] if x.model == kind])
+
+
+ours = data.EXAMPLE.source
+with_sie = ["sie kann das fenster zumachen .", "sie können deine rote tasche aufmachen ."]
+shown = {sentence: live_heads(sentence) for sentence in [ours, *with_sie]}
+assert all(data.part_of(sentence) == "test" for sentence in shown)
+
+# The view's maps of our sentence are those of the pictures.
+pictured = [x[0, h] for group in maps.values() for x in group for h in range(num_heads)]
+for one, expected in zip(shown[ours], pictured, strict=True):
+    assert torch.allclose(weights_in(one), expected, atol=0.01)
+
+# 1: from "sie", word 1, to its verb, word 2
+rows_of_sie = [rows_of(sentence, "encoder", 0) for sentence in with_sie]  # (L * H, S) each
+assert all((rows.argmax(dim=1) == 1).sum() >= 3 for rows in rows_of_sie)
+assert torch.stack([rows[:, 1] for rows in rows_of_sie]).amin(dim=0).max() > 0.75
+# 2: layer 2 of the decoder without its mask, every row but the last
+ahead = [
+    rows_of(ours, "decoder", row, masked=False)[num_heads:, row + 1 :].sum(dim=1).mean()
+    for row in range(len(reads) - 1)
+]
+assert sum(ahead) / len(ahead) > 0.5
+# 3: heads that find "helfen", in layer 1 and in layer 2
+best = rows_of(ours, "cross-attention", says.index("help")).argmax(dim=1)  # (L * H,)
+in_layer = (best == german.index("helfen")).view(num_layers, num_heads).sum(dim=1)
+assert SEED != 1 or in_layer[1] >= in_layer[0] + 2
+
+live.attention_view(
+    *(one for attentions in shown.values() for one in attentions),
+    caption="All heads of the translator that this notebook trained, on three sentences",
+)
+
+# %% [markdown]
+# 1. At least three of the eight heads of the encoder look from "sie" mostly at its verb, and one gives it more than
+#    three quarters in both sentences. So its vector in the memory may already tell "she" from "they".
+# 2. On average more than half of the weight would go ahead. The trained model has no habit of leaving the
+#    future alone: it never could look there, so it never had to learn that. The mask is part of the model.
+# 3. With our seed it is the heads of layer 2 that find "helfen"; those of layer 1 look elsewhere. Other seeds
+#    divide the work in other ways.
+#
+# The second way takes a sentence of **your own**. It needs a running kernel, since the model itself has to read.
+# Run the notebook up to here, type any German sentence made of known words, and move the slider: what is
+# written so far, what comes next, and where the decoder looks (last layer, mean of the heads). Capitals and
+# commas may be typed as usual. Words it has never seen are refused, with a suggestion where there is one.
 
 
 # %% tags=["hide-input"]
@@ -929,7 +1043,7 @@ _ = widgets.interact(
 )
 
 # %% [markdown]
-# The same as a picture, at three steps of our sentence.
+# The same as a picture, at three steps of our sentence, for readers without a kernel.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 story = story_of("Kannst du mir helfen, diesen Satz zu übersetzen?")
