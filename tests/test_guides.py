@@ -1,0 +1,344 @@
+"""The guides keep what they promise: links lead somewhere, commands exist, and quoted words are printed.
+
+What the authors' guide says is tried line by line in `tests/build/test_contributing.py`.
+"""
+
+import csv
+import json
+import re
+import shlex
+import subprocess
+import sys
+from functools import cache
+from urllib.parse import unquote
+
+import nbformat
+import pytest
+
+from autograder.kernels import limits, sandbox
+from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
+
+GUIDES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "course_map.md")),
+    ROOT / "autograder" / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+]
+NEWCOMERS = [
+    ROOT / "CONTRIBUTING.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "glossary", "grading", "instructors", "students")),
+]  # fmt: skip
+FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
+# made by a class, a build or a reader, and not part of the repository
+MADE = ("autograded", "build", "feedback", "grading", "submitted", "workspace", "a10", "10", "solutions/a10")  # fmt: skip
+OTHERS = {"apt-get", "cd", "conda", "dask", "explorer.exe", "git", "nbgrader", "pip", "pre-commit", "ssh", "wsl", "xcode-select"}  # fmt: skip
+by_guide = pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
+
+
+@cache
+def text_of(guide):
+    return guide.read_text(encoding="utf-8")
+
+
+def guide_named(name):
+    return text_of(ROOT / "docs" / f"{name}.md")
+
+
+def prose_of(guide):
+    """The guide without its blocks of code."""
+    return FENCE.sub("", text_of(guide))
+
+
+def blocks_of(guide, *languages):
+    return [body for _, language, body in FENCE.findall(text_of(guide)) if language in languages]
+
+
+@cache
+def anchors_in(path):
+    """The anchors of a page's or notebook's headings, as JupyterLab and the website make them."""
+    if path.suffix == ".ipynb":
+        cells = nbformat.read(path, as_version=4).cells
+        text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    else:
+        text = path.read_text(encoding="utf-8")
+    headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text), re.MULTILINE)
+    return {heading.strip().replace("`", "").replace(" ", "-") for heading in headings}
+
+
+# --------------------------------------------------------------------------------- links and form
+
+
+@by_guide
+def test_links_lead_to_files_and_headings_that_are_there(guide):
+    prose = re.sub(r"`[^`\n]+`", "code", prose_of(guide))
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        place = guide.parent / unquote(name) if name else guide
+        assert place.exists(), f"{guide.name} links to {target}, which is not there"
+        assert not anchor or unquote(anchor) in anchors_in(place), f"no heading for {target}"
+
+
+@pytest.mark.parametrize("guide", NEWCOMERS, ids=lambda path: path.stem)
+def test_a_guide_opens_with_whom_it_is_for_in_two_sentences(guide):
+    title, opening = text_of(guide).split("\n\n")[:2]
+    assert title.startswith("# ")
+    assert opening.startswith("For ") and len(re.findall(r"[.?](?= |\n|$)", opening)) == 2
+
+
+@pytest.mark.parametrize("guide", [ROOT / "README.md", *NEWCOMERS], ids=lambda path: path.stem)
+def test_no_paragraph_is_a_wall(guide):
+    for paragraph in re.split(r"\n\s*\n|\n(?=\s*(?:[-*] |\d+\. ))", prose_of(guide)):
+        if not paragraph.lstrip().startswith(("|", "<!--")):
+            assert len(paragraph.split()) <= 80, f"{guide.name}: {paragraph[:80]}…"
+
+
+# -------------------------------------------------------------------------------------- commands
+
+
+def commands_in(guide):
+    """Commands in blocks and in running text, without prompts and comments."""
+    lines = [line for block in blocks_of(guide, "sh", "powershell") for line in block.splitlines()]
+    lines += [
+        line.removeprefix("$ ")
+        for block in blocks_of(guide, "console")
+        for line in block.splitlines()
+        if line.startswith("$ ")
+    ]
+    programs = r"make|python|sh|pip|nbgrader|git|conda|\.venv/bin/\w+"
+    lines += re.findall(rf"`((?:{programs}) [^`]+)`", prose_of(guide))
+    for line in lines:
+        if command := line.partition("  #")[0].strip("() \n"):
+            yield from re.split(r" && ", " ".join(command.split()))
+
+
+@cache
+def makefile():
+    return (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def refuse_unknown_job(words):
+    for word in words:
+        name, given, _ = word.partition("=")
+        known = f"$({name})" if given else f"\n{name}:"
+        assert known in makefile() or f"$({name}:" in makefile(), f"the Makefile has no {name}"
+
+
+@cache
+def help_of(command):
+    asked = [sys.executable, *command.split(), "--help"]
+    return subprocess.run(asked, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+
+
+def refuse_unknown_flags(words, told):
+    for word in words:
+        if word.startswith("--"):
+            assert re.search(rf"{word}\b", told), f"there is no flag {word}"
+
+
+def refuse_missing_files(words):
+    for word in words:
+        if re.fullmatch(r"\w[\w.-]*/[\w./-]+", word) and not word.startswith(MADE):
+            placeholder = re.search(
+                r"NN_|aN_|\bname\b|_name|attention_entropy|course_utils/entropy|/a?10_", word
+            )
+            there = any((folder / word).exists() for folder in (ROOT, ROOT / "autograder"))
+            assert there or placeholder, f"there is no {word}"
+
+
+@by_guide
+def test_commands_are_there_with_their_flags_and_files(guide):
+    for command in commands_in(guide):
+        program, *words = [word for word in shlex.split(command) if word not in ("sudo", ".")]
+        program = program.removeprefix(".venv/bin/").removeprefix("../../.venv/bin/")
+        if program == "make":
+            refuse_unknown_job(words)
+        elif program == "python" and words[:2] == ["-m", "autograder"]:
+            refuse_unknown_flags(words, help_of(" ".join(words[:3])))
+        elif program == "python" and words[0].startswith("tools/"):
+            refuse_unknown_flags(words, (ROOT / words[0]).read_text(encoding="utf-8"))
+        else:
+            known = program in OTHERS or program in (
+                "python",
+                "sh",
+                "activate",
+                "/path/to/python3.12",
+            )
+            assert known, f"{guide.name}: what is {command}?"
+        refuse_missing_files(words)
+
+
+@by_guide
+def test_files_and_flags_in_running_text_are_there(guide):
+    told = help_of("-m autograder grade") + help_of("-m autograder check")
+    codes = re.findall(r"`([^`\n]+)`", prose_of(guide))
+    refuse_missing_files(codes if guide.parent.name != "autograder" else [])
+    refuse_unknown_flags([code.split()[0] for code in codes if code.startswith("--")], told)
+
+
+def test_make_help_lists_the_jobs_of_the_guides():
+    said = subprocess.run(
+        ["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    named = {
+        command.split()[1]
+        for guide in GUIDES
+        for command in commands_in(guide)
+        if command.startswith("make ") and "=" not in command.split()[1]
+    }
+    assert {"lab", "test", "grade", "handout", "sample"} <= named
+    assert named <= set(re.findall(r"^  make ([\w-]+)", said, re.MULTILINE))
+
+
+# --------------------------------------------------------------- what the guides quote, and numbers
+
+QUOTES = {
+    "students": {
+        "tools/set_up.py": ("Setting up the course in .venv", "Set up."),
+        f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb": ("# Write your answer here", "✓ attention_weights"),
+    },
+    "instructors": {
+        "autograder/batch/classroom.py": (
+            "another process is grading this assignment",
+            "the gradebook",
+            "cannot be used",
+            "no folder matches",
+        ),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", QUOTES)
+def test_quoted_messages_are_those_of_the_code(name):
+    for source, quotes in QUOTES[name].items():
+        code = (ROOT / source).read_text(encoding="utf-8")
+        for quote in quotes:
+            assert quote in code and quote in guide_named(name), quote
+
+
+def test_limits_are_those_of_the_command():
+    rows = re.findall(
+        r"^\| `--([\w-]+)` \| (\d+) \| (.+) \|$", guide_named("instructors"), re.MULTILINE
+    )
+    assert rows == [
+        (name.replace("_", "-"), str(default), told) for name, default, told in limits.flags()
+    ]
+
+
+def test_numbers_on_accuracy_are_those_of_its_page():
+    page = " ".join(guide_named("accuracy").split())
+    right, lost, wrong, caught, share = re.search(
+        r"of (\d+) right answers (\d+) lost a point; of (\d+) wrong ones (\d+) lost some, and \d+ "
+        r"\(([\d.]+) %\)",
+        page,
+    ).groups()
+    assert (lost, wrong) == ("0", caught)
+    told = " ".join(guide_named("grading").split())
+    for number in (f"{right} right ones, of which none", f"{wrong} wrong ones, of which all", f"{share} % of"):  # fmt: skip
+        assert number in told
+
+
+# --------------------------------------------------------------------------------- what is printed
+
+
+def course_of(folder, *students):
+    """A folder in which the guides' commands run: the environment, and some of the sample class."""
+    (folder / ".venv").symlink_to(sys.prefix)
+    hand_in(folder / "build" / "sample_class", {name: submission(name) for name in students})
+    return folder
+
+
+def block_with(name, words, *languages):
+    """The one block of a guide that has these words in it."""
+    found = [
+        block for block in blocks_of(ROOT / "docs" / f"{name}.md", *languages) if words in block
+    ]
+    assert len(found) == 1, f"{len(found)} blocks of {name}.md have {words!r}"
+    return found[0]
+
+
+def run(command, folder):
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, capture_output=True, text=True, check=False
+    )
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_example_of_grading_is_what_the_student_reads(tmp_path):
+    course = course_of(tmp_path, "softmax_over_columns")
+    place = course / "build/sample_class/submitted/softmax_over_columns" / ASSIGNMENT
+    before = (place / f"{ASSIGNMENT}.ipynb").read_bytes()
+    status, said, errors = run(block_with("grading", "autograder check", "sh"), course)
+    assert status == 1, errors
+    assert block_with("grading", "Read again", "text") in said
+    assert said.rstrip().endswith("9 of 10 points") and "`9 of 10 points`" in guide_named(
+        "students"
+    )
+    assert (place / f"{ASSIGNMENT}.ipynb").read_bytes() == before
+
+    answer = block_with("grading", "def attention_weights", "python").strip()
+    assert answer in ["".join(cell["source"]) for cell in json.loads(before)["cells"]]
+
+
+@pytest.mark.skipif(bool(sandbox.missing()), reason="grading behind walls needs them")
+def test_an_instructor_gets_the_reports_that_the_guide_names(tmp_path):
+    course = course_of(tmp_path, "mixed_batch", "not_json")
+    status, said, errors = run(block_with("instructors", "--feedback-zip", "sh"), course)
+    assert status == 1, errors
+    quoted = block_with("instructors", "mixed_batch", "text")
+    for line in quoted.splitlines():
+        assert " ".join(line.split()) in " ".join(said.split()), line
+
+    there = course / "build" / "sample_class"
+    for name in ("class.html", "class.csv", "log.txt", "feedback.zip"):
+        assert (there / "grading" / ASSIGNMENT / name).exists()
+        assert f"`grading/<assignment>/{name}`" in guide_named("instructors")
+    page = f"feedback/mixed_batch/{ASSIGNMENT}/{ASSIGNMENT}.html"
+    assert (there / page).exists() and f"`{page}`" in guide_named("instructors")
+    assert (there / "grading" / "secret").exists()
+
+    with open(there / "grading" / ASSIGNMENT / "class.csv", encoding="utf-8-sig") as file:
+        columns = next(csv.reader(file))
+    table = re.search(r"\| column \|.*?\n\n", guide_named("instructors"), re.DOTALL)[0]
+    parts = [name for name in columns if name.isidentifier() and f"{name}:" in quoted]
+    for column in columns:
+        assert f"`{column}`" in table or column in parts, column
+
+
+# -------------------------------------------------------------------------------------- glossary
+
+ENTRY = re.compile(r"^### ([^\n]+)\n\n(.+?)(?=\n\n#|\n*\Z)", re.MULTILINE | re.DOTALL)
+ENTRIES = ENTRY.findall(guide_named("glossary"))
+
+
+def test_the_glossary_is_in_alphabetical_order():
+    terms = [term for term, _ in ENTRIES]
+    assert len(terms) == len(set(terms)) >= 60
+    assert terms == sorted(terms, key=lambda term: term.replace("_", " ").lower())
+    headings = re.findall(r"^##+ (.+)$", guide_named("glossary"), re.MULTILINE)
+    letters = [heading for heading in headings if len(heading) == 1]
+    assert letters == sorted({term[0].upper() for term in terms})
+    for term in terms:
+        above = headings[: headings.index(term)]
+        assert [heading for heading in above if len(heading) == 1][-1] == term[0].upper()
+
+
+@pytest.mark.parametrize(("term", "entry"), ENTRIES, ids=[term for term, _ in ENTRIES])
+def test_a_term_is_taught_where_the_glossary_says(term, entry):
+    entry = " ".join(entry.split())
+    linked = re.findall(r"Lecture (\d), \[[^\]]+\]\(\.\./(lectures/0(\d)_\w+\.ipynb)#", entry)
+    assert linked, f"{term} names no section"
+    bracket = re.match(r"\((.*?)\) ", entry)
+    names = [term, *(bracket[1].split(", ") if bracket else [])]
+    for number, name, file in linked:
+        assert number == file
+        said = words_of(ROOT / name)
+        spelt = [one.lower() for one in names] + [one.lower().replace(" ", "") for one in names]
+        assert any(one in said for one in spelt), f"{name} has none of {names}"
+
+
+@cache
+def words_of(notebook):
+    """All text and code of a notebook in one line, in small letters."""
+    cells = nbformat.read(notebook, as_version=4).cells
+    return " ".join(" ".join(cell.source for cell in cells).split()).lower()
