@@ -4,7 +4,7 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author test test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: accuracy lock
+.PHONY: accuracy lock site
 
 help:  ## list the jobs
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -51,6 +51,9 @@ feedback-zip: setup  ## grade, and put all feedback pages, one a student, into o
 
 handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/
 	@python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
+
+site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
+	@python tools/website.py --repository "$(REPOSITORY)"
 
 accuracy: setup  ## try every answer of the banks, and write docs/accuracy.md
 	@OMP_NUM_THREADS=1 python -m tools.accuracy

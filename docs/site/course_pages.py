@@ -1,0 +1,175 @@
+"""What the course's pages have beyond Sphinx: their heads, their anchors, sections that go deeper."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from course_utils import live
+
+DEEPER = re.compile(r"(\d+\. )?Going deeper\b")
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    app.add_config_value("course_repository", "", "html", str)
+    app.add_directive("live-attention", LiveAttention)
+    app.add_directive("course-cards", CourseCards)
+    app.connect("doctree-read", mark_deeper)
+    app.connect("doctree-read", mark_captions)
+    app.connect("html-page-context", add_head)
+    app.connect("autodoc-process-docstring", as_restructured, priority=0)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def jupyter_anchor(title: str) -> str:
+    """The anchor that JupyterLab gives a heading, so that links between notebooks hold here, too."""
+    return title.strip().replace(" ", "-")
+
+
+def mark_deeper(app: Sphinx, doctree: nodes.document) -> None:
+    """Give sections that go deeper a class, by which the style sheet tells them from the core."""
+    for section in doctree.findall(nodes.section):
+        if DEEPER.match(section[0].astext()):
+            section["classes"].append("deeper")
+
+
+def mark_captions(app: Sphinx, doctree: nodes.document) -> None:
+    """Give the sentence in italics below a figure the class of a caption."""
+    for paragraph in doctree.findall(nodes.paragraph):
+        above = paragraph.previous_sibling()
+        italics = [type(part) for part in paragraph.children] == [nodes.emphasis]
+        if italics and above is not None and any(above.findall(nodes.image)):
+            paragraph["classes"].append("caption")
+
+
+# ------------------------------------------------------------------------------ the head of a page
+
+
+def add_head(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """What the template shows above a notebook: minutes, and where else it can be opened."""
+    notebook = Path(app.srcdir, f"{page}.ipynb")
+    context["repository"] = app.config.course_repository
+    if notebook.exists():
+        context["notebook"] = {
+            "name": notebook.name,
+            **course_of(notebook),
+            **addresses(app.config.course_repository, page),
+        }
+
+
+@cache
+def course_of(notebook: Path) -> dict[str, Any]:
+    """The title of a notebook and what its metadata say of the course: minutes, summary."""
+    content = json.loads(notebook.read_text(encoding="utf-8"))
+    texts = ["".join(cell["source"]) for cell in content["cells"]]
+    title = next(
+        found[1] for text in texts if (found := re.search(r"^# (.+)$", text, re.MULTILINE))
+    )
+    return {"title": title, **content["metadata"]["course"]}
+
+
+def addresses(repository: str, page: str) -> dict[str, str]:
+    """Where a notebook can be edited, and opened with a kernel; nothing without a host."""
+    if not repository:
+        return {}
+    kind, name = page.split("/")[0], page.split("/")[-1]
+    project = repository.partition("://")[2].partition("/")[2]
+    notebook = f"{page}.ipynb"
+    return {
+        "edit": f"{repository}/edit/main/sources/{kind}/{name}.py",
+        "binder": f"https://mybinder.org/v2/gh/{project}/HEAD?labpath={quote(notebook, safe='')}",
+        "colab": f"https://colab.research.google.com/github/{project}/blob/main/{notebook}",
+    }
+
+
+# ------------------------------------------------------------------------------- on the home page
+
+
+class LiveAttention(SphinxDirective):
+    """A live view of what the course's trained translator looks at while it writes."""
+
+    def run(self) -> list[nodes.Node]:
+        view = live.attention_view(
+            *live.translator("cross"),
+            caption="Where a small translator looks in the German sentence while it writes English",
+        )
+        return [nodes.raw("", f'<div class="live-home">{view.html}</div>', format="html")]
+
+
+class CourseCards(SphinxDirective):
+    """Lectures, each with its assignments, as a list of cards."""
+
+    def run(self) -> list[nodes.Node]:
+        source = Path(self.env.srcdir)
+        lectures = sorted(source.glob("lectures/*.ipynb"))
+        exercises = sorted(source.glob("exercises/*/*.ipynb"))
+        for path in (*lectures, *exercises):
+            self.env.note_dependency(str(path))
+        cards = "".join(card(path, source, exercises) for path in lectures)
+        return [nodes.raw("", f'<ol class="cards">{cards}</ol>', format="html")]
+
+
+def card(lecture: Path, source: Path, exercises: list[Path]) -> str:
+    """One lecture in the list of lectures."""
+    course = course_of(lecture)
+    text = lecture.read_text(encoding="utf-8")
+    tasks = [path for path in exercises if f"/{path.name}" in text]
+    links = "".join(
+        f'<li><a href="{link(path, source)}">{course_of(path)["title"]}</a></li>' for path in tasks
+    )
+    number, _, title = course["title"].partition(": ")
+    deeper = f", + {course['deeper']} deeper" if course.get("deeper") else ""
+    return (
+        f'<li><span class="number">{number}</span>'
+        f'<a class="title" href="{link(lecture, source)}">{title}</a>'
+        f'<p>{course["summary"]}</p><p class="minutes">{course["minutes"]} minutes{deeper}</p>'
+        f"<ul>{links}</ul></li>"
+    )
+
+
+def link(notebook: Path, source: Path) -> str:
+    return notebook.relative_to(source).with_suffix(".html").as_posix()
+
+
+# ------------------------------------------------------------------------- docstrings as they stand
+
+
+def as_restructured(app, what, name, thing, options, lines: list[str]) -> None:
+    """Docstrings are plain text: keep `names`, signs, formulas and tables as they were typed."""
+    text = "\n".join(lines)
+    text = re.sub(r"[*|]", r"\\\g<0>", text)
+    text = re.sub(r"`([^`\n]+)`", r"``\1``\\ ", text)
+    text = re.sub(r"(?<=\n\n)([^\s`].* = .*[^.:`\s])(?=\n\n)", r"``\1``", text)
+    text = re.sub(r"^Returns:\n((?: {4}.*\n?|\n)+)", listed, text, flags=re.MULTILINE)
+    if what == "module":
+        text = re.sub(r"([^\n])\n((?:\n| {4}.*\n?)+)", as_typed, text)
+    lines[:] = text.splitlines()
+
+
+def listed(section: re.Match[str]) -> str:
+    """What a function returns; where it is several things, as a list."""
+    items = re.findall(r"^ {4}\w+: ", section[1], flags=re.MULTILINE)
+    if len(items) < 2:
+        return section[0]
+    inside = re.sub(r"^", "  ", section[1].rstrip(), flags=re.MULTILINE)
+    return (
+        "Returns:\n"
+        + re.sub(r"^ {6}(\w+): ", r"    - ``\1``: ", inside, flags=re.MULTILINE)
+        + "\n\n"
+    )
+
+
+def as_typed(block: re.Match[str]) -> str:
+    """An indented block of a module's docstring, such as a table of shapes, letter by letter."""
+    if "    " not in block[2]:
+        return block[0]
+    plain = block[2].replace("``\\ ", "`").replace("``", "`").replace("\\", "")
+    return f"{block[1]}\n\n::\n\n{plain.strip(chr(10))}\n\n"

