@@ -25,6 +25,7 @@ from jupyterlab.labapp import LabApp
 
 ROOT = Path(__file__).resolve().parent.parent
 MAP = "course_map.md"
+TO_LOOK_UP = ("docs/glossary.md", "docs/notation.md")
 CONFIG = ROOT / "tools" / "jupyter"
 
 
@@ -63,6 +64,9 @@ def prepare_workspace(course: Path, workspace: Path) -> list[str]:
                     ignore=shutil.ignore_patterns("*.py", "__pycache__"))  # fmt: skip
     shutil.copy(course / "nbgrader_config.py", workspace / "nbgrader_config.py")
     shutil.copy(course / MAP, workspace / MAP)
+    (workspace / "docs").mkdir(exist_ok=True)
+    for name in TO_LOOK_UP:
+        shutil.copy(course / name, workspace / name)
     return news
 
 

@@ -22,7 +22,8 @@ specification.loader.exec_module(lab)
 def course(tmp_path):
     folder = tmp_path / "course"
     for name in ("lectures/01.ipynb", "exercises/a1/a1.ipynb", "figures/f.svg", "figures/make_f.py",
-                 "solutions/a1/a1.ipynb", "nbgrader_config.py", "course_map.md"):  # fmt: skip
+                 "solutions/a1/a1.ipynb", "nbgrader_config.py", "course_map.md",
+                 "docs/glossary.md", "docs/notation.md", "docs/instructors.md"):  # fmt: skip
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(f"first {name}")
     return folder
@@ -34,7 +35,7 @@ def test_the_first_use_copies_what_a_reader_needs_and_no_answers(course, tmp_pat
     there = {str(path.relative_to(workspace)) for path in workspace.rglob("*") if path.is_file()}
     assert there == {
         ".copied.json", "lectures/01.ipynb", "exercises/a1/a1.ipynb", "figures/f.svg",
-        "nbgrader_config.py", "course_map.md",
+        "nbgrader_config.py", "course_map.md", "docs/glossary.md", "docs/notation.md",
     }  # fmt: skip
 
 
