@@ -13,50 +13,50 @@ setup:
 	@sh tools/set_up.sh $(PYTHON)
 
 lab: setup  ## read, run and answer: JupyterLab on the course map, on your own copies in workspace/
-	@python tools/lab.py $(LAB_FLAGS)
+	@$(BIN)/python tools/lab.py $(LAB_FLAGS)
 
 author: setup  ## write, and grade in the formgrader: JupyterLab on the course's own files
-	@python tools/lab.py --author $(LAB_FLAGS)
+	@$(BIN)/python tools/lab.py --author $(LAB_FLAGS)
 
 test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
-	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadscope --nbval tests lectures solutions
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --nbval tests lectures solutions
 
 test-slow: setup  ## what takes longer: every check with 200 seeds, lectures 1 and 8 with others
-	@OMP_NUM_THREADS=1 python -m pytest -n 2 --dist loadscope -m slow tests
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope -m slow tests
 
 lint: setup  ## ruff, mypy and the import rules of the grader, on all code
 	@ruff check . && ruff format --check . && mypy && lint-imports
 
 build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
-	@python sources/build.py $(ONLY)
+	@$(BIN)/python sources/build.py $(ONLY)
 
 FIGURES = $(or $(ONLY:%=figures/make_%.py),$(wildcard figures/make_*.py))
 figures: setup  ## draw figures/*.svg again (ONLY=soft_lookup for one)
 	@$(foreach source,$(FIGURES),$(if $(wildcard $(source)),,$(error there is no $(source), see figures/)))
-	@for source in $(FIGURES); do python $$source || exit 1; done
+	@for source in $(FIGURES); do $(BIN)/python $$source || exit 1; done
 
 bench: setup  ## how fast the reference code and grading are, against PyTorch's and nbgrader's own
-	@python tools/bench.py
+	@$(BIN)/python tools/bench.py
 
 sample: setup  ## grade the sample class and show who got what and why
-	@python -m tests.sample_class
+	@$(BIN)/python -m tests.sample_class
 
 grade: setup  ## grade what lies in submitted/: make grade ASSIGNMENT=a2_self_attention
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make grade ASSIGNMENT=a2_self_attention))
-	@python -m autograder grade $(ASSIGNMENT) $(GRADE_FLAGS) || [ $$? -eq 1 ]  # 1: said in the table
+	@$(BIN)/python -m autograder grade $(ASSIGNMENT) $(GRADE_FLAGS) || [ $$? -eq 1 ]  # 1: said in the table
 
 feedback-zip: setup  ## grade, and put all feedback pages, one a student, into one file to upload
 	@$(if $(ASSIGNMENT),,$(error say which assignment: make feedback-zip ASSIGNMENT=a2_self_attention))
-	@python -m autograder grade $(ASSIGNMENT) --feedback-zip $(GRADE_FLAGS) || [ $$? -eq 1 ]
+	@$(BIN)/python -m autograder grade $(ASSIGNMENT) --feedback-zip $(GRADE_FLAGS) || [ $$? -eq 1 ]
 
 handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no), in build/
-	@python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
+	@$(BIN)/python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
 
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
-	@python tools/website.py --repository "$(REPOSITORY)"
+	@$(BIN)/python tools/website.py --repository "$(REPOSITORY)"
 
 accuracy: setup  ## try every answer of the banks, and write docs/accuracy.md
-	@OMP_NUM_THREADS=1 python -m tools.accuracy
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy
 
 lock: setup  ## resolve requirements.lock again from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

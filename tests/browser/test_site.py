@@ -1,0 +1,332 @@
+"""The website, built and opened: every page, every link, what search finds, and the live view."""
+
+import threading
+import time
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import unquote, urldefrag
+
+import numpy as np
+import pytest
+import torch
+from bs4 import BeautifulSoup
+from selenium.webdriver import ActionChains, Keys
+
+from course_utils import live
+from course_utils.attention import scaled_dot_product_attention
+from tests.browser.conftest import SCREENSHOTS
+from tests.browser.test_live import OUTPUT, WEIGHTS, resize
+from tools import website
+
+REPOSITORY = "https://github.com/owner/course"
+LECTURE = "lectures/03_scaled_dot_product_attention.html"
+ASSIGNMENT = "exercises/a2_self_attention/a2_self_attention.html"
+KINDS = [
+    "index.html",
+    LECTURE,
+    ASSIGNMENT,
+    "docs/grading.html",
+    "api/attention.html",
+    "search.html",
+]
+SERIOUS = """const done = arguments[arguments.length - 1];
+    axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(violations
+        .filter(({impact}) => ['serious', 'critical'].includes(impact))
+        .map(({id, nodes}) => `${id}: ${nodes.slice(0, 2).map(node => node.html.slice(0, 120))}`)));"""
+REQUESTS = "return performance.getEntriesByType('resource').map(entry => entry.name)"
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder of the built site; Sphinx's warnings are errors."""
+    folder = tmp_path_factory.mktemp("website") / "site"
+    website.build(folder, REPOSITORY)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site):
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def pages(site):
+    return [page.relative_to(site).as_posix() for page in sorted(site.rglob("*.html"))]
+
+
+@pytest.fixture
+def visit(browser, address):
+    """Open a page at a width and in a theme; at the end the browser is as before."""
+
+    def load(page, width=1280, theme="light"):
+        looks = {"prefers-color-scheme": theme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in looks.items()]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        resize(browser, width)
+        browser.get(address + page)
+
+    browser.switch_to.default_content()
+    browser.get("about:blank")
+    browser.get_log("browser")
+    yield load
+    browser.switch_to.default_content()
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def shoot(browser, name):
+    browser.save_screenshot(str(SCREENSHOTS / f"site-{name}.png"))
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline, f"waited for {what}"
+        time.sleep(0.1)
+
+
+# ------------------------------------------------------------------------------------ every page
+
+
+def test_every_source_has_its_page(site, pages):
+    sources = [path.stem for path in website.ROOT.glob("sources/lectures/*.py")]
+    sources += [path.stem for path in website.ROOT.glob("sources/exercises/*.py")]
+    assert len(sources) == 17
+    for name in sources:
+        assert any(page.endswith(f"/{name}.html") for page in pages)
+        assert any(site.rglob(f"{name}.ipynb")), "to download"
+    assert {"index.html", "search.html", "docs/glossary.html", "docs/notation.html"} <= {*pages}
+
+
+def test_no_answer_is_on_the_site(site):
+    answer = "dim=-1, keepdim=True"
+    solution = (website.ROOT / "solutions/a3_scaled_dot_product_attention").glob("*.ipynb")
+    assert any("### BEGIN SOLUTION" in path.read_text() for path in solution), answer
+    for path in site.rglob("*.ipynb"):
+        assert "### BEGIN SOLUTION" not in path.read_text()
+
+
+def test_every_link_leads_somewhere(site, pages):
+    trees = {page: BeautifulSoup((site / page).read_bytes(), "html.parser") for page in pages}
+    ids = {page: {tag["id"] for tag in tree.find_all(id=True)} for page, tree in trees.items()}
+    broken = []
+    for page, tree in trees.items():
+        for tag, name in (("a", "href"), ("link", "href"), ("img", "src"), ("script", "src")):
+            for found in tree.find_all(tag, attrs={name: True}):
+                target, anchor = urldefrag(found[name])
+                if target.startswith(("https://", "http://")):
+                    if tag != "a":
+                        broken.append(f"{page} loads {target}")
+                    continue
+                if target.startswith(("data:", "mailto:")):
+                    continue
+                target = unquote(target.partition("?")[0])
+                place = (site / page).parent / target if target else site / page
+                if not place.is_file():
+                    broken.append(f"{page} → {found[name]}")
+                    continue
+                name_of = place.resolve().relative_to(site).as_posix()
+                if anchor and name_of in ids and unquote(anchor) not in ids[name_of]:
+                    broken.append(f"{page} → {found[name]}: no such heading")
+    assert not broken
+
+
+def test_every_page_opens_without_complaint_and_asks_nobody_else(browser, visit, address, pages):
+    complaints = []
+    for page in pages:
+        for width in (1280, 390):
+            visit(page, width)
+            asked = browser.execute_script(REQUESTS)
+            complaints += [
+                f"{page} asks {url}" for url in asked if not url.startswith((address, "data:"))
+            ]
+            wide = browser.execute_script("return document.scrollingElement.scrollWidth")
+            complaints += [f"{page} is {wide} wide at {width}"] if wide > width else []
+        log = browser.get_log("browser")
+        complaints += [f"{page}: {entry['message']}" for entry in log if entry["level"] != "INFO"]
+    assert not complaints
+
+
+def test_every_picture_has_its_text_and_its_room(site, pages):
+    for page in pages:
+        tree = BeautifulSoup((site / page).read_bytes(), "html.parser")
+        for image in tree.find("article").find_all("img") if tree.find("article") else []:
+            assert len(image.get("alt", "").split()) >= 5, f"{page}: {image}"
+            if "_pictures" in image["src"]:
+                assert image["width"] and image["height"] and image["loading"] == "lazy"
+
+
+def test_formulas_are_set(site, pages):
+    formulas = 0
+    for page in pages:
+        text = (site / page).read_text(encoding="utf-8")
+        assert "katex-error" not in text, page
+        formulas += text.count('class="katex"')
+    assert formulas > 500
+
+
+# ------------------------------------------------------------------------------- one page of a kind
+
+
+@pytest.mark.parametrize("page", KINDS)
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (390, "dark")])
+def test_axe_finds_nothing_serious(browser, visit, page, width, theme):
+    visit(page, width, theme)
+    assert serious(browser) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_page(browser, visit, pages, theme):
+    findings = {}
+    for page in pages:
+        visit(page, 1280, theme)
+        findings[page] = serious(browser)
+        shoot(browser, f"{page.replace('/', '-')}-{theme}")
+    assert {page: found for page, found in findings.items() if found} == {}
+
+
+def serious(browser):
+    """What axe calls serious or critical, in the page and in the live views within it."""
+    script = (website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8")
+    frames = browser.find_elements("css selector", "iframe.live-attention, iframe.live-view")
+    for frame in frames:
+        browser.switch_to.frame(frame)
+        browser.execute_script(script)
+        browser.switch_to.default_content()
+    browser.execute_script(script)
+    return browser.execute_async_script(SERIOUS)
+
+
+def test_a_notebooks_page_says_how_long_and_where_to_open_it(browser, visit):
+    visit(LECTURE)
+    head = browser.find_element("css selector", ".page-head")
+    links = {link.text: link.get_attribute("href") for link in head.find_elements("tag name", "a")}
+    assert "46 minutes, and 19 for going deeper" in head.text
+    assert links["Download"].endswith(".ipynb") and set(links) >= {
+        "Open in Binder",
+        "Open in Colab",
+    }
+    assert links["Edit"].startswith(f"{REPOSITORY}/edit/main/sources/lectures/03_")
+    visit(ASSIGNMENT)
+    edit = browser.find_element("link text", "Edit").get_attribute("href")
+    assert edit == f"{REPOSITORY}/edit/main/sources/exercises/a2_self_attention.py"
+    for direction in (".next-page", ".prev-page"):
+        assert browser.find_element("css selector", direction).get_attribute("href")
+
+
+def test_code_that_draws_is_folded_and_opens(browser, visit):
+    visit(LECTURE)
+    folded = browser.find_elements("css selector", "div.cell details.hide")
+    assert len(folded) > 5 and not any(block.get_attribute("open") for block in folded)
+    folded[0].find_element("tag name", "summary").click()
+    assert (
+        folded[0].get_attribute("open") and folded[0].find_element("tag name", "pre").is_displayed()
+    )
+
+
+def test_what_goes_deeper_is_marked(browser, visit):
+    visit(LECTURE)
+    headings = browser.find_elements("css selector", "section.deeper > h2")
+    assert headings and all("Going deeper" in heading.text for heading in headings)
+    assert len(headings) < len(browser.find_elements("css selector", "section > h2"))
+
+
+def test_pictures_turn_dark_with_the_page(browser, visit):
+    visit(LECTURE)
+    turn = browser.find_element("css selector", ".theme-toggle-content .theme-toggle")
+    seen = set()
+    for _ in range(3):
+        theme = browser.execute_script("return document.body.dataset.theme")
+        picture = "return getComputedStyle(document.querySelector('article img')).colorScheme"
+        seen.add((theme, browser.execute_script(picture)))
+        turn.click()
+    assert {("light", "light"), ("dark", "dark")} <= seen
+
+
+@pytest.mark.parametrize(
+    ("words", "lecture"), [("cross-attention", "Lecture 8"), ("teacher forcing", "Lecture 1")]
+)
+def test_search_finds(browser, visit, words, lecture):
+    visit("index.html")
+    box = browser.find_element("css selector", "input[name=q]")
+    box.send_keys(words, Keys.ENTER)
+    results = "#search-results li a"
+    wait_for(lambda: lecture in found(browser, results), f"{lecture} among the results")
+    assert "Glossary" in found(browser, results)
+
+
+def found(browser, selector):
+    return " | ".join(link.text for link in browser.find_elements("css selector", selector))
+
+
+# --------------------------------------------------------------------------------- the live picture
+
+
+@pytest.fixture
+def on_the_home_page(browser, visit):
+    visit("index.html")
+    browser.switch_to.frame(browser.find_element("css selector", ".live-home iframe"))
+    return live.translator("cross")[0]
+
+
+def chosen(browser):
+    place = browser.find_element("css selector", "td[aria-selected=true]").get_dom_attribute(
+        "data-place"
+    )
+    return tuple(map(int, place.split(",")))
+
+
+def assert_numbers(browser, attention, query):
+    vectors = (torch.from_numpy(x) for x in (attention.query, attention.key, attention.value))
+    output, weights = scaled_dot_product_attention(*vectors)
+    np.testing.assert_allclose(browser.execute_script(WEIGHTS)[0], weights, atol=1e-5)
+    np.testing.assert_allclose(browser.execute_script(OUTPUT), output[query], atol=1e-5)
+
+
+def test_the_live_picture_answers_to_the_mouse(browser, on_the_home_page):
+    browser.find_element("css selector", "td[data-place='3,2']").click()
+    assert chosen(browser) == (3, 2)
+    assert_numbers(browser, on_the_home_page, 3)
+
+
+def test_the_live_picture_answers_to_keys(browser, on_the_home_page):
+    browser.find_element("css selector", "td[data-place='0,0']").click()
+    ActionChains(browser).send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT).perform()
+    assert chosen(browser) == (1, 2)
+    assert_numbers(browser, on_the_home_page, 1)
+
+
+def test_the_live_picture_answers_to_a_finger(browser, visit):
+    visit("index.html", 390)
+    frame = browser.find_element("css selector", ".live-home iframe")
+    browser.switch_to.frame(frame)
+    cell = browser.find_element("css selector", "td[data-place='2,3']")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
+    inside = browser.execute_script("const b = arguments[0].getBoundingClientRect();"
+                                    "return [b.x + b.width / 2, b.y + b.height / 2]", cell)  # fmt: skip
+    browser.switch_to.default_content()
+    outside = browser.execute_script(
+        "const b = arguments[0].getBoundingClientRect(); return [b.x, b.y]", frame
+    )
+    point = {"x": inside[0] + outside[0], "y": inside[1] + outside[1]}
+    for kind, points in (("touchStart", [point]), ("touchEnd", [])):
+        event = {"type": kind, "touchPoints": points}
+        browser.execute_cdp_cmd("Input.dispatchTouchEvent", event)
+    browser.switch_to.frame(frame)
+    wait_for(lambda: chosen(browser) == (2, 3), "the cell under the finger")
+    assert_numbers(browser, live.translator("cross")[0], 2)
+
+
+def test_no_page_is_heavy(site):
+    largest = max(site.rglob("*.html"), key=lambda page: page.stat().st_size)
+    assert largest.stat().st_size < 1_500_000, largest
