@@ -8,7 +8,8 @@ shows the trained translator's heads. The view needs neither kernel nor network:
 stores, or a page that is made from it, works by itself.
 """
 
+from course_utils.live.attention import attention_view
 from course_utils.live.attentions import Attention, translator
-from course_utils.live.view import View, attention_view
+from course_utils.live.page import View
 
 __all__ = ["Attention", "View", "attention_view", "translator"]

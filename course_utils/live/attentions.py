@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from course_utils import learned
+from course_utils.live.checked import as_array, as_float64, as_words, refuse_beyond
+from course_utils.live.page import MAX_LETTERS
 from course_utils.masks import causal_mask
 
 MAX_WORDS = 32
@@ -19,12 +20,6 @@ MAX_WORDS = 32
 
 MAX_WIDTH = 64
 """Of queries, keys and values."""
-
-MAX_LETTERS = 200
-"""Of a word or a name."""
-
-LARGEST = 1e100
-"""Products of numbers up to this size are finite in float64."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,12 +57,12 @@ class Attention:
     def __post_init__(self) -> None:
         for name in ("query", "key", "value"):
             object.__setattr__(self, name, _matrix(name, getattr(self, name)))
-        object.__setattr__(self, "queries", _words("queries", self.queries))
-        keys = self.queries if self.keys is None else _words("keys", self.keys)
+        object.__setattr__(self, "queries", as_words("queries", self.queries))
+        keys = self.queries if self.keys is None else as_words("keys", self.keys)
         object.__setattr__(self, "keys", keys)
         sentence = self.sentence or " ".join(self.queries)[:MAX_LETTERS]
         object.__setattr__(self, "sentence", sentence)
-        _words("the names sentence and model", [self.sentence, self.model or "-"])
+        as_words("the names sentence and model", [self.sentence, self.model or "-"])
         for name in ("layer", "head"):
             _refuse_uncounted(name, getattr(self, name))
         self._refuse_misfits(len(keys))
@@ -126,22 +121,9 @@ def translator(kind: str = "encoder") -> list[Attention]:
     return found
 
 
-def _array(numbers: Any) -> NDArray[Any]:
-    return np.asarray(numbers.detach().cpu() if isinstance(numbers, torch.Tensor) else numbers)
-
-
 def _matrix(name: str, numbers: Any) -> NDArray[np.float64]:
-    """(words, width) float64; a float32 number becomes the shortest decimal that stands for it."""
-    try:
-        array = _array(numbers)
-        if array.dtype == np.float32:
-            array = np.array([str(number) for number in array.ravel()]).reshape(array.shape)
-        matrix = array.astype(np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(
-            f"{name}: expected rows of numbers, all of one length; found {type(numbers).__name__} "
-            "that is none. Give a tensor, an array or lists of equal length."
-        ) from None
+    """(words, width) float64."""
+    matrix = as_float64(name, numbers)
     if matrix.ndim != 2 or not (
         1 <= len(matrix) <= MAX_WORDS and 1 <= matrix.shape[1] <= MAX_WIDTH
     ):
@@ -149,29 +131,12 @@ def _matrix(name: str, numbers: Any) -> NDArray[np.float64]:
             f"{name}: expected the shape (words, width) with 1 to {MAX_WORDS} words and a width of "
             f"1 to {MAX_WIDTH}; found {matrix.shape}. Take one sentence and one head."
         )
-    beyond = matrix[~(np.abs(matrix) <= LARGEST)]
-    if len(beyond):
-        raise ValueError(
-            f"{name}: expected finite numbers up to {LARGEST:g}; found {beyond[0]:g}. Hide words with "
-            "the mask, not with infinite numbers."
-        )
+    refuse_beyond(name, matrix, "Hide words with the mask, not with infinite numbers.")
     return matrix
 
 
-def _words(what: str, words: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(words, str) or not all(isinstance(word, str) for word in words):
-        raise ValueError(f"{what}: expected a list of words; found {words!r:.80}. Split it first.")
-    for word in words:
-        if not 1 <= len(word) <= MAX_LETTERS:
-            raise ValueError(
-                f"{what}: expected 1 to {MAX_LETTERS} letters each; found {len(word)} in "
-                f"{word!r:.40}. Write “·” for a word without letters."
-            )
-    return tuple(words)
-
-
 def _mask(mask: Any, shape: tuple[int, int]) -> NDArray[np.bool_]:
-    array = _array(mask)
+    array = as_array(mask)
     if array.dtype != np.bool_:
         raise TypeError(
             f"the mask must be bool with True = may attend, but it is {array.dtype}; "

@@ -109,7 +109,7 @@ def show(browser, tmp_path):
 
 def enter(browser, which):
     browser.switch_to.default_content()
-    browser.switch_to.frame(browser.find_elements("css selector", "iframe.live-attention")[which])
+    browser.switch_to.frame(browser.find_elements("css selector", "iframe.live-view")[which])
 
 
 @pytest.mark.parametrize(("temperature", "scale"), [(None, 1), (0.3, 1e3), (40, 1)])
@@ -118,7 +118,7 @@ def test_numbers_are_those_of_the_course(browser, show, temperature, scale):
     show(live.attention_view(attention, temperature=temperature))
     output, weights = expected(attention, temperature=temperature)
     assert_shown(browser, output, weights)
-    browser.find_element("tag name", "summary").click()
+    browser.find_element("xpath", "//summary[text()='all numbers as tables']").click()
     browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
     scores, shown, outputs = browser.execute_script(TABLES)
     divisor = temperature or math.sqrt(D_K)

@@ -5,13 +5,16 @@ import re
 from html.parser import HTMLParser
 from importlib.resources import files
 
+import nbformat
 import numpy as np
 import pytest
 import torch
 
 from course_utils import learned, live
 from course_utils.attention import scaled_dot_product_attention
+from course_utils.live.page import renewed
 from course_utils.plotting.colours import QUERY
+from tests.sample_class import ROOT
 
 HOSTILE = '</script><script>alert("1")</script><img src=x onerror=alert(2)>&quot;\u2028'
 
@@ -201,5 +204,22 @@ def test_a_view_needs_attentions_that_can_be_told_apart_and_fit():
 
 
 def test_its_files_travel_with_the_package():
-    for name in ("view.js", "view.css"):
+    for name in ("common.js", "common.css", "attention.js", "attention.css"):
         assert files("course_utils.live").joinpath(name).is_file()
+
+
+def test_a_stored_view_is_renewed_without_its_numbers_changing():
+    view = live.attention_view(attention(), caption="Three <words> & more")
+    older = view.html.replace("maskedSoftmax", "oldSoftmax")
+    assert older != view.html and renewed(older) == view.html
+    assert renewed(view.html) == view.html
+    assert renewed("<p>no view</p>") == "<p>no view</p>"
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("lectures/*.ipynb")), ids=lambda path: path.stem)
+def test_lectures_store_views_of_today(path):
+    """Else: python -m course_utils.live lectures/*.ipynb"""
+    for cell in nbformat.read(path, as_version=4).cells:
+        for output in cell.get("outputs", []):
+            html = output.get("data", {}).get("text/html", "")
+            assert "live-attention" not in html and renewed(html) == html

@@ -1,21 +1,13 @@
-'use strict';
-// The live attention view. One page, one view: each view stands in an iframe of its own.
-// Everything shown is made with textContent, so words are never read as HTML.
+// The attention view: from a query to its output, number by number.
 
-const data = JSON.parse(document.getElementById('data').textContent);
 const FIELDS = ['sentence', 'model', 'layer', 'head'];
-const LARGEST = 1e100; // numbers typed by the reader stay where products are finite
 const TEMPERATURES = [1e-6, 1e6];
 
 // What is looked at now. `query` and `key` count from 0; `hover` is a cell under the mouse.
+// `order` says which word, counted as given, stands at each place.
 const state = { index: 0, query: 0, key: 0, step: 0, hover: null, draws: false, compare: 'none' };
-// The elements that change, by name.
-const page = {};
 
 // ------------------------------------------------------------------------------- attention
-
-const total = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
-const dot = (one, other) => total(one.map((number, c) => number * other[c]));
 
 // softmax over the visible scores; hidden ones get exactly 0, and so do all if none is visible
 function maskedSoftmax(scores, visible) {
@@ -43,54 +35,12 @@ function attend({ q, k, v, mask }, temperature) {
 
 // --------------------------------------------------------------------------------- numbers
 
-const minus = (text) => text.replace('-', '−');
-
-function number(x) {
-  const size = Math.abs(x);
-  if (!Number.isFinite(x)) return x > 0 ? '∞' : '−∞';
-  if (size >= 1e5) return minus(x.toExponential(1).replace('e+', 'e'));
-  const text = x.toFixed(size >= 1000 ? 0 : 2);
-  return minus(text.replace(/^-(0\.00)$/, '$1'));
-}
-
 // a weight in a map: 0.28, or .28 where cells are narrow
 function share(x, signed, narrow) {
   const text = Math.abs(x).toFixed(2);
   const plus = narrow ? '' : '+';
   const sign = signed && text !== '0.00' ? (x < 0 ? '−' : plus) : '';
   return sign + (narrow ? text.replace(/^0/, '').replace('1.00', '1') : text);
-}
-
-const inBrackets = (numbers) => numbers.map(number).join(', ');
-const quoted = (word) => `“${word}”`;
-
-// --------------------------------------------------------------------------------- colours
-
-const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-const ramp = data.ramp.map(channels);
-
-// -1 is dark orange, 0 is white, 1 is dark purple
-function colourOf(x) {
-  const place = ((Math.max(-1, Math.min(1, x)) + 1) / 2) * (ramp.length - 1);
-  const below = Math.min(Math.floor(place), ramp.length - 2);
-  const part = place - below;
-  return ramp[below].map((from, c) => Math.round(from + part * (ramp[below + 1][c] - from)));
-}
-
-function luminance(colour) {
-  const linear = colour
-    .map((part) => part / 255)
-    .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4));
-  return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
-}
-
-// black or white, whichever has more contrast
-const textOn = (colour) => (luminance(colour) > 0.179 ? '#000' : '#fff');
-
-function fill(element, x) {
-  const colour = colourOf(x);
-  element.style.background = `rgb(${colour})`;
-  element.style.color = textOn(colour);
 }
 
 // a vector as a strip of coloured bands
@@ -102,37 +52,20 @@ function strip(numbers, largest) {
   return `linear-gradient(to right, ${bands.join(', ')})`;
 }
 
-const largestOf = (rows) => Math.max(1e-9, ...rows.flat().map(Math.abs));
-
-// -------------------------------------------------------------------------------- elements
-
-function make(tag, properties = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (name.startsWith('on')) element.addEventListener(name.slice(2), value);
-    else if (name in element && !name.includes('-')) element[name] = value;
-    else element.setAttribute(name, value);
-  }
-  element.append(...children);
-  return element;
-}
-
-const button = (text, onclick, more = {}) =>
-  make('button', { type: 'button', onclick, ...more }, text);
-
-function selection(label, options, chosen, onchoose) {
-  const select = make('select', { onchange: () => onchoose(options[select.selectedIndex].value) });
-  for (const { text, value } of options) {
-    select.append(make('option', { selected: value === chosen }, text));
-  }
-  return make('label', { className: 'field' }, make('span', {}, label), select);
-}
-
-const head = (scope, className, text) => make('th', { scope, className, title: text }, text);
-
 // ------------------------------------------------------------------------------ what is shown
 
-const item = () => data.items[state.index];
+const given = () => data.items[state.index];
+const item = () => state.item; // the given one in the reader's order
+
+function inOrder(it) {
+  if (!data.permute) return it;
+  const moved = ['queries', 'keys', 'q', 'k', 'v'].map((name) => [
+    name,
+    state.order.map((word) => it[name][word]),
+  ]);
+  return { ...it, ...Object.fromEntries(moved) };
+}
+
 const rootOfWidth = (it) => Math.sqrt(it.q[0].length);
 const maskOf = (it) =>
   it.mask
@@ -152,17 +85,20 @@ const shownKey = () => (state.hover ? state.hover[1] : state.key);
 // attentions over the same words, which can stand beside this one
 function comparable() {
   const words = (it) => JSON.stringify([it.queries, it.keys]);
-  const here = words(item());
+  const here = words(given());
   return data.items
     .map((it, index) => ({ it, index }))
     .filter(({ it, index }) => index !== state.index && words(it) === here)
     .map(({ it, index }) => ({ text: nameOf(it), value: String(index) }));
 }
 
-const comparedItem = () => (state.compare === 'before' ? item() : data.items[state.compare]);
+const isBefore = () => state.compare === 'before';
+const comparedItem = () => (isBefore() ? given() : inOrder(data.items[state.compare]));
 
 function restart() {
-  const it = item();
+  const it = given();
+  state.order = it.queries.map((_, i) => i);
+  state.item = it;
   state.q = it.q.map((row) => [...row]);
   state.mask = maskOf(it);
   state.temperature = data.temperature ?? rootOfWidth(it);
@@ -171,8 +107,8 @@ function restart() {
 
 function open(index) {
   state.index = index;
-  state.query = Math.min(state.query, item().queries.length - 1);
-  state.key = Math.min(state.key, item().keys.length - 1);
+  state.query = within(state.query, given().queries.length);
+  state.key = within(state.key, given().keys.length);
   restart();
   const others = comparable().map(({ value }) => value);
   if (!['none', 'before', ...others].includes(state.compare)) state.compare = 'none';
@@ -198,15 +134,15 @@ const flip = (query, key) => setMask((i, j, was) => (i === query && j === key ? 
 // values of a field among attentions that agree with this one in the fields before it
 function valuesOf(field) {
   const before = FIELDS.slice(0, FIELDS.indexOf(field));
-  const agreeing = data.items.filter((it) => before.every((name) => it[name] === item()[name]));
+  const agreeing = data.items.filter((it) => before.every((name) => it[name] === given()[name]));
   return [...new Set(agreeing.map((it) => it[field]))];
 }
 
 // the attention with this value that keeps as many of the other fields as it can
 function withValue(field, value) {
   const before = FIELDS.slice(0, FIELDS.indexOf(field));
-  const fits = (it) => it[field] === value && before.every((name) => it[name] === item()[name]);
-  const kept = (it) => FIELDS.filter((name) => it[name] === item()[name]).length;
+  const fits = (it) => it[field] === value && before.every((name) => it[name] === given()[name]);
+  const kept = (it) => FIELDS.filter((name) => it[name] === given()[name]).length;
   const found = data.items.map((it, index) => ({ it, index })).filter(({ it }) => fits(it));
   return found.reduce((best, next) => (kept(next.it) > kept(best.it) ? next : best)).index;
 }
@@ -217,7 +153,7 @@ function choices() {
     selection(
       field,
       valuesOf(field).map((value) => ({ text: String(value ?? '–'), value })),
-      item()[field],
+      given()[field],
       (value) => {
         open(withValue(field, value));
         page.choices.querySelectorAll('select')[fields.indexOf(field)].focus();
@@ -297,65 +233,71 @@ function maskControls() {
 function controls() {
   const reset = button('start again', () => {
     restart();
-    update();
+    build();
+    page.reset.focus();
   });
-  return [temperatureControls(), maskControls(), reset];
+  page.reset = reset;
+  const changes = [temperatureControls(), maskControls()];
+  if (!data.permute) return make('div', { className: 'controls' }, ...changes, reset);
+  const box = make('div', { className: 'controls' }, ...changes);
+  return make(
+    'div',
+    {},
+    folded('temperature and mask', false, box),
+    make('div', { className: 'controls' }, reset),
+  );
 }
 
 // ----------------------------------------------------------------------------------------- maps
 
-const STEPS_OF_KEYS = {
-  ArrowUp: [-1, 0],
-  ArrowDown: [1, 0],
-  ArrowLeft: [0, -1],
-  ArrowRight: [0, 1],
-  Home: [0, -Infinity],
-  End: [0, Infinity],
-  PageUp: [-Infinity, 0],
-  PageDown: [Infinity, 0],
-};
-
-const within = (place, size) => Math.max(0, Math.min(size - 1, place));
-
-function placeOf(event) {
+function placeOf(event, map) {
   const cell = event.target.closest('td[data-place], th[data-place]');
   if (!cell) return null;
   const [query, key] = cell.dataset.place.split(',');
-  return [query === '' ? state.query : Number(query), key === '' ? state.key : Number(key)];
+  return [
+    query === '' ? state.query : map.back(Number(query)),
+    key === '' ? state.key : map.back(Number(key)),
+  ];
 }
 
 function walk(event, map) {
-  const place = placeOf(event);
+  const place = placeOf(event, map);
   if (!place || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.key === ' ' || event.key === 'Enter') flip(...place);
-  else if (event.key in STEPS_OF_KEYS) {
-    const [down, right] = STEPS_OF_KEYS[event.key];
-    const query = within(place[0] + down, item().queries.length);
-    const key = within(place[1] + right, item().keys.length);
-    choose(query, key);
-    map.cells[query][key].focus();
-  } else return;
-  event.preventDefault();
+  if (event.key === ' ' || event.key === 'Enter') {
+    flip(...place);
+    event.preventDefault();
+    return;
+  }
+  const there = stepped(event, place.map(map.here), [map.rows.length, map.columns.length]);
+  if (!there) return;
+  choose(...there.map(map.back));
+  map.cells[there[0]][there[1]].focus();
 }
 
-function press(event, drawn) {
-  const place = placeOf(event);
+function press(event, map, drawn) {
+  const place = placeOf(event, map);
   if (!place) return;
   const isCell = event.target.closest('td[data-place]');
   choose(...place);
   if (state.draws && drawn && isCell) flip(...place);
 }
 
-function point(event) {
-  const place = event.pointerType === 'mouse' && event.type === 'pointerover' && placeOf(event);
+function point(event, map) {
+  const isOver = event.pointerType === 'mouse' && event.type === 'pointerover';
+  const place = isOver && placeOf(event, map);
   if (!place && !state.hover) return;
   state.hover = place || null;
   update();
 }
 
-function buildMap(caption, signed, drawn) {
-  const { queries, keys } = item();
-  const map = { signed, cells: queries.map(() => []), rows: [], columns: [] };
+// `here` says where a map has the word that stands at a place of the reader's order, `back` undoes it
+function buildMap(caption, { signed = false, drawn = false, unmoved = false } = {}) {
+  const words = unmoved ? given() : item();
+  const { queries, keys } = words;
+  const map = { signed, words, cells: queries.map(() => []), rows: [], columns: [] };
+  const moved = unmoved && data.permute;
+  map.here = (place) => (moved ? state.order[place] : place);
+  map.back = (place) => (moved ? state.order.indexOf(place) : place);
   const top = make('tr', {}, make('td', { className: 'corner' }));
   keys.forEach((word, j) => {
     const column = make('th', { scope: 'col', className: 'key', title: word });
@@ -385,9 +327,9 @@ function buildMap(caption, signed, drawn) {
       className: signed ? 'map signed' : 'map',
       role: 'grid',
       onkeydown: (event) => walk(event, map),
-      onclick: (event) => press(event, drawn),
-      onpointerover: point,
-      onpointerleave: point,
+      onclick: (event) => press(event, map, drawn),
+      onpointerover: (event) => point(event, map),
+      onpointerleave: (event) => point(event, map),
     },
     map.caption,
     make('thead', {}, top),
@@ -399,13 +341,14 @@ function buildMap(caption, signed, drawn) {
 }
 
 function paintCell(map, i, j, weight, hidden) {
-  const { queries, keys } = item();
+  const { queries, keys } = map.words;
   const cell = map.cells[i][j];
-  const chosen = i === state.query && j === state.key;
+  const [query, key] = [i, j].map(map.back);
+  const chosen = query === state.query && key === state.key;
   cell.textContent = hidden ? '' : share(weight, map.signed, map.narrow);
   cell.dataset.value = weight;
   cell.classList.toggle('hidden', hidden);
-  cell.classList.toggle('shown', i === shownQuery() && j === shownKey());
+  cell.classList.toggle('shown', query === shownQuery() && key === shownKey());
   cell.tabIndex = chosen ? 0 : -1;
   const what = map.signed ? 'difference' : 'weight';
   const said = hidden ? 'hidden, weight 0' : `${what} ${share(weight, map.signed)}`;
@@ -417,19 +360,22 @@ function paintCell(map, i, j, weight, hidden) {
 function paintMap(map, weights, mask) {
   map.narrow = map.cells[0][0].offsetWidth < 34;
   weights.forEach((row, i) => row.forEach((w, j) => paintCell(map, i, j, w, !mask[i][j])));
-  map.rows.forEach((row, i) => row.classList.toggle('shown', i === shownQuery()));
-  map.columns.forEach((column, j) => column.classList.toggle('shown', j === shownKey()));
+  const [query, key] = [shownQuery(), shownKey()].map(map.here);
+  map.rows.forEach((row, i) => row.classList.toggle('shown', i === query));
+  map.columns.forEach((column, j) => column.classList.toggle('shown', j === key));
 }
 
 function buildMaps() {
   const compares = state.compare !== 'none';
   document.body.classList.toggle('compares', compares);
-  const other = compares && (comparedItem() === item() ? 'unchanged' : nameOf(comparedItem()));
-  const own = compares ? `A: ${nameOf(item())}` : 'Weights';
-  page.map = buildMap(own, false, true);
+  const unmoved = isBefore();
+  const own = compares ? `A: ${unmoved && data.permute ? 'in your order' : nameOf(given())}` : 'Weights';
+  const other = compares && (unmoved ? 'unchanged' : nameOf(comparedItem()));
+  const difference = `A − B, ${data.permute ? 'word by word' : 'the difference'}`;
+  page.map = buildMap(own, { drawn: true });
   page.map.table.id = 'map';
-  page.other = compares && buildMap(`B: ${other}`, false, false);
-  page.difference = compares && buildMap('A − B, the difference', true, false);
+  page.other = compares && buildMap(`B: ${other}`, { unmoved });
+  page.difference = compares && buildMap(difference, { signed: true });
   return [page.map, page.other, page.difference].filter(Boolean).map((map) => map.element);
 }
 
@@ -439,12 +385,172 @@ function paintMaps(rows) {
   if (!page.other) return;
   const it = comparedItem();
   const others = asGiven(it).map((row) => row.weights);
-  const differences = weights.map((row, i) => row.map((w, j) => w - others[i][j]));
+  const { here } = page.other;
+  const differences = weights.map((row, i) => row.map((w, j) => w - others[here(i)][here(j)]));
   paintMap(page.other, others, maskOf(it));
   paintMap(
     page.difference,
     differences,
     state.mask.map((row) => row.map(() => true)),
+  );
+}
+
+// ---------------------------------------------------------------------------------------- order
+
+// `order` as in state; everything of a word moves with it, the mask stays
+function reorder(order) {
+  const before = state.order;
+  const from = order.map((word) => before.indexOf(word));
+  state.q = from.map((place) => state.q[place]);
+  state.query = from.indexOf(state.query);
+  state.key = from.indexOf(state.key);
+  state.order = order;
+  state.item = inOrder(given());
+  state.hover = null;
+  build();
+  glide(before);
+}
+
+function swap(place, other) {
+  if (other < 0 || other >= state.order.length) return;
+  const order = [...state.order];
+  [order[place], order[other]] = [order[other], order[place]];
+  reorder(order);
+}
+
+// another order than the one that stands, if there is any
+function shuffled(order) {
+  const drawn = order.map((word) => [Math.random(), word]).sort(([one], [other]) => one - other);
+  const found = drawn.map(([, word]) => word);
+  const isSame = found.every((word, place) => word === order[place]);
+  return isSame ? [...order.slice(1), order[0]] : found;
+}
+
+// rows slide from where they were
+function glide(before) {
+  if (matchMedia('(prefers-reduced-motion: reduce)').matches) return;
+  const { rows } = page.order;
+  const height = rows[0].row.offsetHeight;
+  rows.forEach(({ row }, place) => {
+    const way = (before.indexOf(state.order[place]) - place) * height;
+    if (way) row.animate([{ transform: `translateY(${way}px)` }, {}], 250);
+  });
+}
+
+function orderRow(word, place) {
+  const moveBy = (step, focused) => {
+    swap(place, place + step);
+    const there = page.order.rows[within(place + step, state.order.length)];
+    there.buttons[focused].focus();
+  };
+  const mover = (text, where, step, focused) =>
+    button(text, () => moveBy(step, focused), {
+      'aria-label': `move ${quoted(word)} ${where}`,
+      'aria-disabled': String(!(place + step in state.order)),
+    });
+  const buttons = [mover('▲', 'up', -1, 0), mover('▼', 'down', 1, 1)];
+  const strips = [0, 1, 2].map(() => make('i', { className: 'strip' }));
+  const said = strips.map(() => make('span', { className: 'unseen' }));
+  const unmoved = make('small', {}, given().queries[place]);
+  const cells = strips.map((band, c) => make('td', {}, ...(c === 2 ? [unmoved] : []), band, said[c]));
+  const movers = make('td', { className: 'movers' }, make('div', {}, ...buttons));
+  const row = make(
+    'tr',
+    { onclick: (event) => event.target.closest('button') || choose(place, state.key) },
+    head('row', 'query', word),
+    movers,
+    ...cells,
+  );
+  return { row, buttons, strips, said };
+}
+
+// arrow keys walk over the buttons, of which one is reached by the tabulator
+function walkOrder(event) {
+  const { rows } = page.order;
+  const place = rows.findIndex(({ buttons }) => buttons.includes(event.target));
+  if (place < 0) return;
+  const column = rows[place].buttons.indexOf(event.target);
+  const there = stepped(event, [place, column], [rows.length, 2]);
+  if (!there) return;
+  rows[there[0]].buttons[there[1]].focus();
+}
+
+function buildOrder() {
+  const ways = {
+    reverse: () => [...state.order].reverse(),
+    shuffle: () => shuffled(state.order),
+    'as given': () => given().queries.map((_, i) => i),
+  };
+  const buttons = Object.entries(ways).map(([text, way], which) =>
+    button(text, () => {
+      reorder(way());
+      page.order.buttons[which].focus();
+    }),
+  );
+  const heads = [
+    ['word', ''],
+    ['move', ''],
+    ['f(x[p])', 'output in your order'],
+    ['f(x)[p]', 'old output, moved along'],
+    ['f(x)', 'old output, in its old place'],
+  ].map(([name, meaning]) => make('th', { scope: 'col' }, name, make('small', {}, meaning)));
+  const rows = item().queries.map(orderRow);
+  const table = make(
+    'table',
+    {
+      className: 'order',
+      onkeydown: walkOrder,
+      onfocusin: ({ target }) => {
+        rows.forEach((row) => row.buttons.forEach((one) => (one.tabIndex = -1)));
+        if (target.closest('.movers')) target.tabIndex = 0;
+      },
+    },
+    make('caption', {}, 'Outputs, word by word: f is the attention, p your order'),
+    make('thead', {}, make('tr', {}, ...heads)),
+    make('tbody', {}, ...rows.map(({ row }) => row)),
+  );
+  rows.forEach((row, i) =>
+    row.buttons.forEach((one, c) => (one.tabIndex = i || c ? -1 : 0)),
+  );
+  const gap = make('p', { className: 'gap', role: 'status' });
+  page.order = { rows, buttons, gap };
+  const choice = make('fieldset', {}, make('legend', {}, 'order of the words'), ...buttons);
+  return make('div', { className: 'ordering' }, choice, table, gap);
+}
+
+const gapOf = (rows, others) =>
+  Math.max(...rows.flatMap((row, i) => row.map((x, c) => Math.abs(x - others[i][c]))));
+
+// 0.0012 as 1 · 10⁻³
+function small(x) {
+  if (x === 0 || x >= 0.005) return number(x);
+  const [digits, power] = x.toExponential(0).split('e-');
+  return `${digits} · 10⁻${[...power].map((digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[digit]).join('')}`;
+}
+
+function paintOrder(rows) {
+  const places = state.order.map((_, word) => state.order.indexOf(word));
+  const q = places.map((place) => state.q[place]);
+  const before = attend({ ...given(), q, mask: state.mask }, state.temperature);
+  const [unmoved, now] = [before, rows].map((all) => all.map(({ output }) => output));
+  const along = state.order.map((word) => unmoved[word]);
+  const largest = largestOf(now);
+  page.order.rows.forEach(({ row, strips, said }, place) => {
+    row.classList.toggle('shown', place === shownQuery());
+    [now, along, unmoved].forEach((outputs, c) => {
+      strips[c].style.background = strip(outputs[place], largest);
+      said[c].textContent = inBrackets(outputs[place]);
+    });
+  });
+  const [equivariant, invariant] = [gapOf(now, along), gapOf(now, unmoved)];
+  const why = equivariant < 1e-9 * largest ? 'the outputs moved with their words' : 'the mask did not move';
+  page.order.gap.dataset.value = equivariant;
+  page.order.gap.replaceChildren(
+    'Largest gap between f(x[p]) and f(x)[p]: ',
+    make('b', {}, small(equivariant)),
+    `, ${why}. Between f(x[p]) and f(x): `,
+    make('b', {}, small(invariant)),
+    '.',
   );
 }
 
@@ -713,47 +819,26 @@ function paintMixture(row) {
 
 // ----------------------------------------------------------------------------------------- tables
 
-function numberTable(caption, columns, rows) {
-  const top = make('tr', {}, make('td'), ...columns.map((text) => head('col', '', text)));
-  const lines = rows.map((row, i) => {
-    const cells = row.map((x) => make('td', { 'data-value': x }, minus(x.toPrecision(4))));
-    return make('tr', {}, head('row', 'query', item().queries[i]), ...cells);
-  });
-  const [above, body] = [make('thead', {}, top), make('tbody', {}, ...lines)];
-  const table = make('table', { className: 'plain' }, make('caption', {}, caption), above, body);
-  const scroll = make('div', { className: 'scroll', tabIndex: 0, role: 'region' }, table);
-  scroll.ariaLabel = caption;
-  return scroll;
-}
-
 function paintTables(rows) {
   if (!page.tables.open) return;
-  const { keys, v } = item();
+  const { queries, keys, v } = item();
   const places = v[0].map((_, c) => String(c + 1));
-  const titles = ['Scores q · k ÷ τ, before the mask', 'Weights', 'Outputs'];
+  const table = (title, columns, name) =>
+    numberTable(
+      title,
+      columns,
+      rows.map((row, i) => ({ name: queries[i], numbers: row[name], className: 'query' })),
+    );
   page.tableBox.replaceChildren(
-    numberTable(
-      titles[0],
-      keys,
-      rows.map((row) => row.scores),
-    ),
-    numberTable(
-      titles[1],
-      keys,
-      rows.map((row) => row.weights),
-    ),
-    numberTable(
-      titles[2],
-      places,
-      rows.map((row) => row.output),
-    ),
+    table('Scores q · k ÷ τ, before the mask', keys, 'scores'),
+    table('Weights', keys, 'weights'),
+    table('Outputs', places, 'output'),
   );
 }
 
 function buildTables() {
   page.tableBox = make('div');
-  page.tables = make('details', {}, make('summary', {}, 'all numbers as tables'), page.tableBox);
-  page.tables.addEventListener('toggle', update);
+  page.tables = folded('all numbers as tables', false, page.tableBox);
   return page.tables;
 }
 
@@ -761,22 +846,22 @@ function buildTables() {
 
 function build() {
   page.choices = make('div', { className: 'choices' }, ...choices());
-  const wasOpen = page.tables?.open ?? false;
   const maps = make('div', { className: 'maps' }, ...buildMaps());
   const hint = make(
     'p',
     { className: 'hint' },
     'Point at a cell, or walk with the arrow keys. The space bar hides a key from a query.',
   );
+  const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
   page.view.replaceChildren(
     page.choices,
-    make('div', { className: 'controls' }, ...controls()),
+    controls(),
+    ...(data.permute ? [buildOrder()] : []),
     make('div', { className: 'look' }, maps, hint),
     make('div', { className: 'calculation' }, ...buildFlow()),
-    make('div', { className: 'numbers' }, buildProducts(), buildMixture()),
+    folded('number by number', !isNarrow(), numbers),
     buildTables(),
   );
-  page.tables.open = wasOpen;
   update();
 }
 
@@ -796,6 +881,7 @@ function update() {
   const rows = attend(now, state.temperature);
   const row = rows[shownQuery()];
   paintControls();
+  if (data.permute) paintOrder(rows);
   paintMaps(rows);
   paintFlow(row);
   paintProducts(row);
@@ -804,32 +890,7 @@ function update() {
   tell(row);
 }
 
-// --------------------------------------------------------------- the page around: theme and height
-
-// The page that holds this view, or null where a browser keeps the two apart.
-function around() {
-  try {
-    return window.frameElement?.ownerDocument ?? null;
-  } catch {
-    return null;
-  }
-}
-
-// JupyterLab and exported notebooks name their theme in `body`, Sphinx in `html` or `body`.
-function followTheme() {
-  const { body, documentElement: root } = around();
-  const jupyter = { true: 'light', false: 'dark' }[body.dataset.jpThemeLight];
-  const theme = jupyter ?? body.dataset.theme ?? root.dataset.theme;
-  document.documentElement.dataset.theme = theme ?? 'auto';
-}
-
-function fitHeight() {
-  const height = Math.ceil(document.body.getBoundingClientRect().height);
-  if (height > 0) window.frameElement.style.height = `${height}px`;
-}
-
 function start() {
-  page.view = document.getElementById('view');
   state.query = within(data.query, data.items[0].queries.length);
   restart();
   const first = attend({ ...item(), q: state.q, mask: state.mask }, state.temperature);
@@ -837,14 +898,7 @@ function start() {
   state.key = weights.indexOf(Math.max(...weights));
   if (data.compare) state.compare = comparable()[0]?.value ?? 'before';
   open(0);
-  window.addEventListener('resize', update);
-  if (!around()) return;
-  const { body, documentElement: root } = around();
-  const attributeFilter = ['data-jp-theme-light', 'data-theme'];
-  const watch = new MutationObserver(followTheme);
-  [body, root].forEach((element) => watch.observe(element, { attributeFilter }));
-  followTheme();
-  new ResizeObserver(fitHeight).observe(document.body);
+  followPage();
 }
 
 start();
