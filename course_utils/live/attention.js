@@ -479,7 +479,7 @@ function buildOrder() {
   const ways = {
     reverse: () => [...state.order].reverse(),
     shuffle: () => shuffled(state.order),
-    'as given': () => given().queries.map((_, i) => i),
+    'as written': () => given().queries.map((_, i) => i),
   };
   const buttons = Object.entries(ways).map(([text, way], which) =>
     button(text, () => {

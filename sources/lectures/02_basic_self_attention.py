@@ -33,12 +33,11 @@
 # **Time** about 31 minutes, and 4 for going deeper. **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
-import ipywidgets as widgets
 import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import attention, learned, plotting
+from course_utils import attention, learned, live, plotting
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -653,70 +652,49 @@ print(f"largest gap to the unpermuted output (invariant?): {gap_invariant:.2f}")
 # words. For one *fixed* query, the order of the key–value pairs leaves no trace, and that output is
 # invariant. Pooling over the words afterwards, with a mean for instance, makes the whole invariant.
 #
-# Try it: swap two words, then reverse or shuffle the sentence, and follow the framed score of "me"
-# and "translate" through the matrix. The line under the pictures compares the outputs.
-
+# Try it with our sentence, unscaled ($\tau = 1$). Below the buttons, a strip shows each output as colours.
+#
+# - Press *reverse*. Which strips are as before, if you go along with the words? And which, if you stay at
+#   a place? The line below the strips says by how much they differ.
+# - Bring "me" to the front with its arrow ▲. In the map its row *and* its column move, and the weight of
+#   0.05 that it gives to "translate" goes along.
+# - Click the cell where "me" looks at "me", and press the space bar. Its only other likeness takes all:
+#   "translate" now has weight 1.00. (*as given*, below *temperature and mask*, brings "me" back.)
 
 # %% tags=["hide-input"]
-def order_of(first, second, then):
-    """Swap two words, then keep, reverse or shuffle the sentence. Returns (T,) positions."""
-    order = list(range(T))
-    i, j = words.index(first), words.index(second)
-    order[i], order[j] = order[j], order[i]
-    if then == "reverse":
-        order.reverse()
-    if then == "shuffle":
-        shuffled = torch.randperm(T, generator=torch.Generator().manual_seed(4))
-        order = [order[k] for k in shuffled]
-    return torch.tensor(order)
+vectors = (x * 10_000).round() / 10_000  # four decimals, so that the page is small
+order = torch.arange(T).flip(0)  # (T,) positions, the last word first
+assert (basic_self_attention(x[order])[0] - z[order]).abs().max() < 1e-5
+assert (basic_self_attention(x[order])[0] - z).abs().max() > 1
+me, translate = words.index("me"), words.index("translate")
+assert 0.045 < weights[me, translate] < 0.055
+others = [j for j in range(T) if j != me]
+without_me = (x[me] @ x[others].T).softmax(dim=-1)  # (T - 1,)
+assert others[without_me.argmax()] == translate and without_me.max() > 0.995
 
-
-def draw_both_orders(order):
-    """Scores of the sentence and of the reordered sentence, each computed from its own words."""
-    orders = [torch.arange(T), order]
-    names = [[words[k] for k in positions] for positions in orders]
-    maps = [x[positions] @ x[positions].T for positions in orders]
-    figure = plotting.attention_maps(
-        maps, ["as written", "reordered"], names, names, decimals=1, colour_label="score ω"
-    )
-    for ax, labels in zip(figure.axes, names, strict=False):
-        plotting.outline_cell(ax, labels.index("me"), labels.index("translate"))
-    return figure
-
-
-# %% tags=["interactive", "hide-input"]
-def explore(first, second, then):
-    order = order_of(first, second, then)
-    new_order = " ".join(words[k] for k in order)
-    figure = draw_both_orders(order)
-    plotting.picture(figure, f"Score maps of the sentence as written and as: {new_order}.")
-    gap = (basic_self_attention(x[order])[0] - z[order]).abs().max()
-    print(f"{new_order}\nlargest gap between f(x[p]) and f(x)[p]: {gap:.4f}")
-
-
-_ = widgets.interact(
-    explore,
-    first=widgets.Dropdown(options=words, value="you", description="swap"),
-    second=widgets.Dropdown(options=words, value="sentence", description="with"),
-    then=widgets.Dropdown(options=["keep", "reverse", "shuffle"], description="then"),
+live.attention_view(
+    live.Attention(vectors, vectors, vectors, words),
+    caption="Self-attention without parameters, with the words in any order",
+    temperature=1,
+    permute=True,
+    query=me,
 )
 
 # %% [markdown]
-# The same as a picture, for a reversed sentence. If no widgets run where you read this, nothing is
-# lost.
-
-# %%
-order = torch.arange(T).flip(0)  # (T,) positions, the last word first
-scores_reversed = x[order] @ x[order].T
-difference = (scores_reversed - scores[order][:, order]).abs().max()
-output_difference = (basic_self_attention(x[order])[0] - z[order]).abs().max()
-print(f"largest difference after undoing the order, scores:  {difference:.4f}")
-print(f"largest difference after undoing the order, outputs: {output_difference:.4f}")
+# The same with scores, as a picture, for the sentence and the sentence reversed.
 
 # %% tags=["hide-input"]
-assert difference < 1e-5 and output_difference < 1e-5
+orders = [torch.arange(T), order]
+names = [[words[k] for k in positions] for positions in orders]
+maps = [x[positions] @ x[positions].T for positions in orders]
+assert (maps[1] - maps[0][order][:, order]).abs().max() < 1e-5
+figure = plotting.attention_maps(
+    maps, ["as written", "reversed"], names, names, decimals=1, colour_label="score ω"
+)
+for ax, labels in zip(figure.axes, names, strict=False):
+    plotting.outline_cell(ax, labels.index("me"), labels.index("translate"))
 plotting.picture(
-    draw_both_orders(order),
+    figure,
     caption="The sentence and the sentence reversed: rows and columns move, no score changes.",
     alt="Score maps of the sentence as written (left) and reversed (right). The right map is the "
     "left one with rows and columns in reverse order. The framed score of me with translate, 11.0, "

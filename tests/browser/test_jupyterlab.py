@@ -83,9 +83,7 @@ def test_a_newcomer_reads_runs_and_opens_an_exercise(browser, lab):
     ]
     assert [output.evalue for output in outputs if output.output_type == "error"] == []
     assert any("image/png" in output.get("data", {}) for output in outputs)
-    assert any(
-        "application/vnd.jupyter.widget-view+json" in output.get("data", {}) for output in outputs
-    )
+    assert any("live-view" in output.get("data", {}).get("text/html", "") for output in outputs)
 
     open_tab(browser, "course_map.md")
     find(browser, "//a[contains(text(),'Assignment 2')]").click()

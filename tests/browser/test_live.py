@@ -356,3 +356,45 @@ def test_jupyterlab_shows_a_table_until_the_cell_ran(browser, lab, notebook):  #
     ActionChains(browser, duration=0).send_keys(Keys.ARROW_DOWN).perform()
     assert browser.execute_script("return document.activeElement.dataset.place") == "1,0"
     browser.switch_to.default_content()
+
+
+def permutable(masked=False):
+    generator = np.random.default_rng(5)
+    query, key, value = (generator.normal(size=(T, width)) for width in (D_K, D_K, D_V))
+    mask = np.tri(T, dtype=bool) if masked else None
+    return live.Attention(query, key, value, ["a", "b", "c"], mask=mask)
+
+
+def in_order(browser):
+    rows = browser.find_elements("css selector", ".order tbody th")
+    return [row.text for row in rows]
+
+
+def gap(browser):
+    shown = browser.find_element("css selector", ".gap")
+    return float(shown.get_dom_attribute("data-value"))
+
+
+def test_words_move_and_take_their_outputs_along(browser, show):
+    words = permutable()
+    show(live.attention_view(words, permute=True))
+    press(browser, "reverse")
+    assert in_order(browser) == ["c", "b", "a"] and gap(browser) < 1e-9
+    vectors = (torch.from_numpy(x[::-1].copy()) for x in (words.query, words.key, words.value))
+    output, weights = scaled_dot_product_attention(*vectors)
+    assert_shown(browser, output.numpy(), weights.numpy(), query=2)  # a, which was chosen, is last
+    browser.find_element("css selector", "[aria-label='move “c” down']").click()
+    assert in_order(browser) == ["b", "c", "a"]
+    ActionChains(browser).send_keys(Keys.ENTER).perform()
+    assert in_order(browser) == ["b", "a", "c"], "the button stays with its word"
+    press(browser, "shuffle")
+    assert in_order(browser) != ["b", "a", "c"] and sorted(in_order(browser)) == ["a", "b", "c"]
+    press(browser, "as written")
+    assert in_order(browser) == ["a", "b", "c"] and gap(browser) == 0
+
+
+def test_a_mask_that_stays_breaks_equivariance(browser, show):
+    show(live.attention_view(permutable(masked=True), permute=True))
+    press(browser, "reverse")
+    assert gap(browser) > 0.1
+    assert "the mask did not move" in browser.find_element("css selector", ".gap").text

@@ -198,7 +198,7 @@ def test_axe_finds_nothing_serious_on_any_page(browser, visit, pages, theme):
 def serious(browser):
     """What axe calls serious or critical, in the page and in the live views within it."""
     script = (website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8")
-    frames = browser.find_elements("css selector", "iframe.live-attention, iframe.live-view")
+    frames = browser.find_elements("css selector", "iframe.live-view")
     for frame in frames:
         browser.switch_to.frame(frame)
         browser.execute_script(script)

@@ -203,6 +203,12 @@ def test_a_view_needs_attentions_that_can_be_told_apart_and_fit():
         live.attention_view(*many)
 
 
+def test_only_self_attention_is_permuted():
+    other = live.Attention([[1.0]], [[2.0]], [[3.0]], ["can"], ["kannst"])
+    with pytest.raises(ValueError, match="Only self-attention"):
+        live.attention_view(other, permute=True)
+
+
 def test_its_files_travel_with_the_package():
     for name in ("common.js", "common.css", "attention.js", "attention.css"):
         assert files("course_utils.live").joinpath(name).is_file()
