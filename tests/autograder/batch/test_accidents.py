@@ -46,6 +46,7 @@ def course(tmp_path):
     return tmp_path / "course"
 
 
+@pytest.mark.slow
 def test_a_locked_gradebook_is_named_and_nothing_is_lost(course):
     expected = graded(course)
     (course / "grading" / ASSIGNMENT / "journal.jsonl").unlink()
@@ -64,6 +65,7 @@ needs_bubblewrap = pytest.mark.skipif(
 
 
 @needs_bubblewrap
+@pytest.mark.slow
 def test_a_read_only_gradebook_is_named(course):
     expected = graded(course)[:1]
     db = str(course / "gradebook.db")
@@ -152,6 +154,7 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_
     assert "died" in task.target.read_text()
 
 
+@pytest.mark.slow
 def test_identical_submissions_do_not_get_in_each_others_way(tmp_path):
     course = tmp_path / "course"
     hand_in(course, dict.fromkeys("abcdefgh", submission("scaled_scores")))
@@ -181,6 +184,7 @@ NOBODY = 65534
 
 @needs_bubblewrap
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.slow
 def test_an_ordinary_user_and_root_get_the_same(course):
     expected = graded(course)
     needed = [Path(sys.base_prefix), Path(sys.prefix), ROOT]

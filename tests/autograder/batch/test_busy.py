@@ -5,6 +5,8 @@ import dataclasses
 import subprocess
 import sys
 
+import pytest
+
 from autograder.batch.classroom import grade_class
 from autograder.batch.engine import engine_for
 from autograder.checks import allowed_modules
@@ -31,6 +33,7 @@ def busy_machine():
             loop.wait()
 
 
+@pytest.mark.slow
 def test_a_class_gets_the_same_on_a_busy_machine(tmp_path):
     course = tmp_path / "course"
     hand_in(course, {student: submission(student) for student in STUDENTS})

@@ -44,6 +44,7 @@ def start(tmp_path):
         log.close()
 
 
+@pytest.mark.slow
 def test_a_cluster_gives_what_this_machine_gives(tmp_path, start):
     here, there = tmp_path / "here", tmp_path / "there"
     hand_in(here, small_class())

@@ -22,11 +22,8 @@ from tests.sample_class import ASSIGNMENT, SETTINGS, grade, hand_in, same_inputs
 from tests.sample_class.small import COPIES, STUDENTS, command, outcome, small_class
 
 
-@pytest.mark.parametrize(
-    "copies",
-    [COPIES, pytest.param(250, marks=pytest.mark.slow)],
-    ids=["a_dozen", "a_thousand"],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("copies", [COPIES, 250], ids=["a_dozen", "a_thousand"])
 def test_a_batch_that_is_killed_again_and_again_ends_like_an_undisturbed_one(tmp_path, copies):
     calm, disturbed = tmp_path / "calm", tmp_path / "disturbed"
     hand_in(calm, small_class(copies))
