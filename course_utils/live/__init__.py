@@ -11,5 +11,12 @@ stores, or a page that is made from it, works by itself.
 from course_utils.live.attention import attention_view
 from course_utils.live.attentions import Attention, translator
 from course_utils.live.page import View
+from course_utils.live.positions import positions_view
 
-__all__ = ["Attention", "View", "attention_view", "translator"]
+__all__ = [
+    "Attention",
+    "View",
+    "attention_view",
+    "positions_view",
+    "translator",
+]
