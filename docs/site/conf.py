@@ -58,8 +58,8 @@ html_show_sourcelink = False
 html_show_sphinx = False
 html_use_index = False
 html_domain_indices = False
-pygments_style = "a11y-high-contrast-light"
-pygments_dark_style = "a11y-high-contrast-dark"
+pygments_style = "github-light-high-contrast"
+pygments_dark_style = "github-dark"
 html_theme_options = {
     "top_of_page_buttons": [],
     "navigation_with_keys": True,
