@@ -420,11 +420,11 @@ function tellProduct(position, offset, product) {
     make('b', {}, exact(product)),
   );
   const [count, low, high] = rangeAt(offset).map((x, n) => (n ? exact(x) : x));
-  const same = low === high ? `all have ${low}` : `from ${low} to ${high}`;
-  const alone = count === 1 ? 'This is the only pair of positions so far apart.' : '';
+  const same = low === high ? `always ${low}` : `from ${low} to ${high}`;
+  const often = count === 1 ? 'once in the table' : `${count} times in the table: ${same}`;
   page.productTold.textContent =
     `The most is ${state.width / 2}, one for each pair of columns. ` +
-    (alone || `${count} pairs of positions stand ${Math.abs(offset)} apart: ${same}.`);
+    `Two positions ${Math.abs(offset)} apart occur ${often}.`;
 }
 
 function paintParts(offset) {

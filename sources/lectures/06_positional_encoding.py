@@ -41,15 +41,13 @@
 import math
 from itertools import permutations
 
-import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import torch
 import torch.nn.functional as F
-from matplotlib.patches import Circle, Rectangle
-from matplotlib.patheffects import withStroke
+from matplotlib.patches import Circle
 from torch import nn
 
-from course_utils import attention, masks, plotting, positional
+from course_utils import attention, live, masks, plotting, positional
 
 plotting.use_course_style()
 torch.set_printoptions(precision=3, sci_mode=False)
@@ -332,67 +330,31 @@ for d_model in [8, 16, 64, 512]:
 # at width 512, and 3162 at width 16. The number 10000 is a choice: it sets how slow the slowest
 # hand is.
 #
-# Try it: choose a pair and a length, and find its two columns in the table.
-
-
-# %% tags=["hide-input"]
-def draw_pair(k, length, map_ax, curve_ax, d_model=32):
-    """The table with the columns of pair k framed, and beside it these columns as curves."""
-    table = positional.positional_encoding(length, d_model)
-    plotting.attention_map(
-        table,
-        None,
-        None,
-        map_ax,
-        limit=1.0,
-        bar=False,
-        query_label="position",
-        key_label="dimension",
-    )
-    frame = Rectangle((2 * k - 0.5, -0.5), 2, length, fill=False, edgecolor="black", linewidth=2.5)
-    frame.set(zorder=3, clip_on=False, path_effects=[withStroke(linewidth=5.5, foreground="white")])
-    map_ax.add_patch(frame)
-    plotting.ticks_at(map_ax, x=range(0, d_model, 8))
-
-    wavelength = 2 * math.pi * 10000 ** (2 * k / d_model)
-    columns = {"sine": table[:, 2 * k], "cosine": table[:, 2 * k + 1]}
-    plotting.curves(
-        curve_ax, range(length), columns, xlabel="position", ylabel="value", ylim=(-1.1, 1.1)
-    )
-    for line in curve_ax.lines:
-        line.set_markevery(length // 8)
-    curve_ax.set_title(f"pair k = {k}: once round in {wavelength:,.0f} words")
-
-
-# %% tags=["interactive", "hide-input"]
-def explore(k, length):
-    figure, axes = plotting.panels(2, width_ratios=[2, 3])
-    draw_pair(k, length, *axes)
-    plotting.picture(figure, f"Table of {length} positions and the two columns of pair {k}.")
-
-
-_ = widgets.interact(
-    explore,
-    k=widgets.IntSlider(value=2, min=0, max=15, description="pair k"),
-    length=widgets.IntSlider(value=48, min=8, max=256, step=8, description="length"),
-)
-
-# %% [markdown]
-# The same as a picture, for a fast pair and a slow one.
+# ### Try it
+#
+# Point at an entry of the table, or walk there with the arrow keys. You see its formula with
+# numbers, its pair as two waves, and its hand: the tip is as far to the right as the sine, and as
+# far up as the cosine.
+#
+# - **Fast and slow.** Choose pair 1, then pair 6. In 48 positions the first goes round 4.3 times,
+#   the second gets through 24 % of a turn. Make the table longer until pair 6 has been round once:
+#   that takes 199 positions.
+# - **Seen before?** Choose pair 0 and compare positions 0 and 44: at 44 its sine is 0.018 and its
+#   cosine 1.000, almost as at the start. Find a pair that tells the two positions apart. Pair 2
+#   does: its sine is 0.975 at 44.
+# - **The slowest.** Make the table as long as it goes, and walk to the last row and the last pair:
+#   after 255 words its sine has only come to 0.045.
 
 # %% tags=["hide-input"]
-figure, axes = plt.subplots(2, 2, figsize=(10, 7.6), width_ratios=[2, 3])
-draw_pair(1, 48, *axes[0])
-draw_pair(6, 48, *axes[1])
-plotting.picture(
-    figure,
-    caption="Pair 1 goes round four times in 48 words, pair 6 not even once.",
-    alt="Two rows, each with the table of 48 positions and 32 dimensions at the left and two of "
-    "its columns as curves at the right. Above, pair 1: the frame is around columns 2 and 3; "
-    "sine and cosine go round once in 11 words, four times in the picture. Below, pair 6: the "
-    "frame is around columns 12 and 13; the wavelength is 199 words, and over 48 positions the "
-    "sine rises from 0 to almost 1 while the cosine falls from 1 to almost 0.",
-)
+turns = 10000 ** (-torch.arange(16) / 16) / (2 * math.pi)  # (D / 2,): turns per word at width 32
+assert round(48 * turns[1].item(), 1) == 4.3 and round(48 * turns[6].item(), 2) == 0.24
+assert 198 * turns[6] < 1 < 199 * turns[6]
+long_table = positional.positional_encoding(256, 32)  # (T, D)
+assert [round(x, 3) for x in long_table[44, :2].tolist()] == [0.018, 1.0]
+assert round(long_table[44, 4].item(), 3) == 0.975
+assert round(long_table[255, 30].item(), 3) == 0.045
+
+live.positions_view(pair=1, caption="Sinusoids: an entry, its pair's waves and its hand")
 
 # %% [markdown]
 # ## 5. A shift is a rotation
@@ -543,6 +505,28 @@ plotting.picture(
 #   tie.
 # - It is **not monotone**: at width 16, some words further off are *more* similar than nearer ones.
 #
+# You can watch all three. The numbers below are for width 16, where the most is 8.
+#
+# - **The offset alone.** Leave the offset at 6 and move the position. Both rows wander through the
+#   table, both hands turn, and the dot product stays at 6.445, as long as both rows have room.
+# - **Further off, more alike.** Set the offset to 3: 5.543, less than at 6. The boxes, one for each
+#   pair, say why: after 6 words the hand of pair 0 has almost gone round and adds 0.96, after 3
+#   it points the other way and adds −0.99. And −3 gives the same as 3.
+# - **Wider.** Choose width 64. Now 3 words apart are more alike than 6, 25.587 against 23.559: of
+#   32 pairs, most are slow, and what the fast ones add counts for less.
+
+# %% tags=["hide-input"]
+for width, alike_at in {16: {6: 6.445, 3: 5.543, -3: 5.543}, 64: {3: 25.587, 6: 23.559}}.items():
+    rows = positional.positional_encoding(48, width).double()
+    for offset, product in alike_at.items():
+        assert round((rows[20] @ rows[20 + offset]).item(), 3) == product
+assert round(math.cos(6), 2) == 0.96 and round(math.cos(3), 2) == -0.99
+
+live.positions_view(
+    d_model=16, position=20, offset=6, caption="Two positions: their dot product by offset"
+)
+
+# %% [markdown]
 # Are all positions different? One hand alone is not enough. With all of them, we compare position 0
 # with the next 4999. By the formula above, how far apart two encodings lie depends on their offset
 # alone, so this covers *all* pairs that are no further apart.

@@ -164,6 +164,8 @@ def test_the_dot_product_depends_on_the_offset_alone(browser, show):  # noqa: F8
         assert number == pytest.approx(expected[position] @ expected[position + 7], abs=1e-5)
         shown.append(number)
     np.testing.assert_allclose(shown, shown[0], rtol=1e-12)
+    told = browser.find_element("css selector", ".two .told").text
+    assert f"53 times in the table: always {shown[0]:.3f}" in told
     slide(browser, "position", 58)
     assert product(browser)[0].startswith("PE[58] · PE[59]"), "the offset stays in the table"
     slide(browser, "position", 30)
