@@ -61,7 +61,7 @@ setup:
 \t@sh tools/set_up.sh $(PYTHON)
 
 lab: setup
-\t@python tools/lab.py $(LAB_FLAGS)
+\t@.venv/bin/python tools/lab.py $(LAB_FLAGS)
 """
 
 

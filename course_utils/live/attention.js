@@ -168,7 +168,7 @@ function choices() {
   const compare = selection('compare with', options, state.compare, (value) => {
     state.compare = value;
     build();
-    page.choices.querySelector('label:last-child select').focus();
+    page.choices.querySelector('label:last-of-type select').focus();
   });
   return [...selects, compare];
 }
@@ -238,14 +238,10 @@ function controls() {
   });
   page.reset = reset;
   const changes = [temperatureControls(), maskControls()];
-  if (!data.permute) return make('div', { className: 'controls' }, ...changes, reset);
-  const box = make('div', { className: 'controls' }, ...changes);
-  return make(
-    'div',
-    {},
-    folded('temperature and mask', false, box),
-    make('div', { className: 'controls' }, reset),
-  );
+  const controls = (...all) => make('div', { className: 'controls' }, ...all);
+  if (!data.permute) return controls(...changes, reset);
+  page.choices.append(reset);
+  return folded('temperature and mask', false, controls(...changes));
 }
 
 // ----------------------------------------------------------------------------------------- maps
@@ -289,6 +285,8 @@ function point(event, map) {
   state.hover = place || null;
   update();
 }
+
+const longest = (words) => Math.max(...words.map((word) => word.length));
 
 // `here` says where a map has the word that stands at a place of the reader's order, `back` undoes it
 function buildMap(caption, { signed = false, drawn = false, unmoved = false } = {}) {
@@ -335,7 +333,8 @@ function buildMap(caption, { signed = false, drawn = false, unmoved = false } = 
     make('thead', {}, top),
     body,
   );
-  map.table.style.setProperty('--count', keys.length);
+  const sizes = { count: keys.length, 'longest-query': longest(queries), 'longest-key': longest(keys) };
+  Object.entries(sizes).forEach(([name, size]) => map.table.style.setProperty(`--${name}`, size));
   map.element = make('div', { className: 'scroll' }, map.table);
   return map;
 }
@@ -490,9 +489,9 @@ function buildOrder() {
   const heads = [
     ['word', ''],
     ['move', ''],
-    ['f(x[p])', 'output in your order'],
-    ['f(x)[p]', 'old output, moved along'],
-    ['f(x)', 'old output, in its old place'],
+    ['f(x[p])', 'in your order'],
+    ['f(x)[p]', 'old, moved along'],
+    ['f(x)', 'old, in its old place'],
   ].map(([name, meaning]) => make('th', { scope: 'col' }, name, make('small', {}, meaning)));
   const rows = item().queries.map(orderRow);
   const table = make(
@@ -505,7 +504,7 @@ function buildOrder() {
         if (target.closest('.movers')) target.tabIndex = 0;
       },
     },
-    make('caption', {}, 'Outputs, word by word: f is the attention, p your order'),
+    make('caption', {}, 'Output of each word: f is the attention, p your order'),
     make('thead', {}, make('tr', {}, ...heads)),
     make('tbody', {}, ...rows.map(({ row }) => row)),
   );
@@ -545,6 +544,10 @@ function paintOrder(rows) {
   const [equivariant, invariant] = [gapOf(now, along), gapOf(now, unmoved)];
   const why = equivariant < 1e-9 * largest ? 'the outputs moved with their words' : 'the mask did not move';
   page.order.gap.dataset.value = equivariant;
+  if (state.order.every((word, place) => word === place)) {
+    page.order.gap.textContent = 'Move a word, or reverse them all: do the outputs go along?';
+    return;
+  }
   page.order.gap.replaceChildren(
     'Largest gap between f(x[p]) and f(x)[p]: ',
     make('b', {}, small(equivariant)),
@@ -853,12 +856,16 @@ function build() {
     'Point at a cell, or walk with the arrow keys. The space bar hides a key from a query.',
   );
   const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
+  // on a narrow page the order comes first, and the way to one output waits
+  const calculation = make('div', { className: 'calculation' }, ...buildFlow());
+  const waits = data.permute && isNarrow();
+  const flow = waits ? folded('from a query to its output', false, calculation) : calculation;
   page.view.replaceChildren(
     page.choices,
     controls(),
     ...(data.permute ? [buildOrder()] : []),
     make('div', { className: 'look' }, maps, hint),
-    make('div', { className: 'calculation' }, ...buildFlow()),
+    flow,
     folded('number by number', !isNarrow(), numbers),
     buildTables(),
   );
