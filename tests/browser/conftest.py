@@ -27,6 +27,11 @@ FLAGS = [
     "--disable-sync",
     "--window-size=1400,1000",
 ]
+# What axe calls serious or critical.
+SERIOUS = """const done = arguments[arguments.length - 1];
+    axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(violations
+        .filter(({impact}) => ['serious', 'critical'].includes(impact))
+        .map(({id, nodes}) => `${id}: ${nodes.slice(0, 2).map(node => node.html.slice(0, 120))}`)));"""
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,9 @@ from selenium.webdriver import ActionChains, Keys
 
 from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
-from tests.browser.conftest import SCREENSHOTS, TOKEN
+from tests.browser.conftest import SCREENSHOTS, SERIOUS, TOKEN
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
+from tools import website
 
 T, S, D_K, D_V = 3, 5, 7, 4
 WEIGHTS = """return [...document.querySelectorAll('table.map')].map(map =>
@@ -78,6 +79,12 @@ def cell(browser, i, j, which=0):
 
 def press(browser, text):
     browser.find_element("xpath", f"//button[text()='{text}']").click()
+
+
+def serious_faults(browser):
+    """What axe finds on the page or in the frame that is looked at."""
+    browser.execute_script((website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8"))
+    return browser.execute_async_script(SERIOUS)
 
 
 @pytest.fixture
@@ -375,6 +382,14 @@ def gap(browser):
     return float(shown.get_dom_attribute("data-value"))
 
 
+@pytest.fixture
+def calm(browser):
+    """A reader who wants nothing to move by itself."""
+    calm = [{"name": "prefers-reduced-motion", "value": "reduce"}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": calm})
+
+
+@pytest.mark.usefixtures("calm")
 def test_words_move_and_take_their_outputs_along(browser, show):
     words = permutable()
     show(live.attention_view(words, permute=True))
@@ -398,3 +413,46 @@ def test_a_mask_that_stays_breaks_equivariance(browser, show):
     press(browser, "reverse")
     assert gap(browser) > 0.1
     assert "the mask did not move" in browser.find_element("css selector", ".gap").text
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+def test_rows_glide_unless_the_reader_wants_calm(browser, show, motion):
+    wish = [{"name": "prefers-reduced-motion", "value": motion}]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": wish})
+    show(live.attention_view(permutable(), permute=True))
+    glides = """[...document.querySelectorAll('button')].find(e => e.textContent === 'reverse').click();
+        return document.getAnimations().length > 0"""
+    assert browser.execute_script(glides) == (motion == "no-preference")
+
+
+@pytest.mark.usefixtures("calm")
+def test_beside_itself_unchanged_each_word_keeps_its_weights(browser, show):
+    words = permutable()
+    show(live.attention_view(words, permute=True, compare=True))
+    press(browser, "reverse")
+    vectors = (torch.from_numpy(x.copy()) for x in (words.query, words.key, words.value))
+    weights = scaled_dot_product_attention(*vectors)[1].numpy()
+    reversed_, unchanged, difference = browser.execute_script(WEIGHTS)
+    np.testing.assert_allclose(unchanged, weights, atol=1e-5)
+    np.testing.assert_allclose(reversed_, weights[::-1, ::-1], atol=1e-5)
+    np.testing.assert_allclose(difference, np.zeros((T, T)), atol=1e-12)
+    cell(browser, 1, 2, which=1).click()  # b looks at c, in the map of the given order
+    shown = "return [...document.querySelectorAll('td.shown')].map(e => e.ariaLabel.slice(0, 12))"
+    assert browser.execute_script(shown) == ["b looks at c"] * 3
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_words_in_any_order_on_a_phone_and_a_wide_page(browser, show, theme):
+    words = [f"word {k}" for k in range(8)]
+    vectors = np.random.default_rng(7).normal(size=(8, 16))
+    view = live.attention_view(live.Attention(vectors, vectors, vectors, words), permute=True)
+    for width in (390, 1280):
+        show(view, width=width, theme=theme)
+        browser.switch_to.default_content()
+        height = browser.execute_script("return document.querySelector('iframe').offsetHeight")
+        assert 600 < height <= 1500
+        browser.save_screenshot(str(SCREENSHOTS / f"live_order_{width}_{theme}.png"))
+        enter(browser, 0)
+        browser.execute_script("document.querySelectorAll('details').forEach(e => e.open = true)")
+        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert serious_faults(browser) == []

@@ -10,9 +10,8 @@ from selenium.webdriver.support.ui import Select
 
 from course_utils import live
 from course_utils.positional import positional_encoding
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import SCREENSHOTS, SERIOUS
 from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a fixture
-from tests.browser.test_site import SERIOUS
 from tools import website
 
 PRODUCTS = "two positions: their dot product"

@@ -14,7 +14,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import SCREENSHOTS, SERIOUS
 from tests.browser.test_live import OUTPUT, WEIGHTS, resize
 from tools import website
 
@@ -29,10 +29,6 @@ KINDS = [
     "api/attention.html",
     "search.html",
 ]
-SERIOUS = """const done = arguments[arguments.length - 1];
-    axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(violations
-        .filter(({impact}) => ['serious', 'critical'].includes(impact))
-        .map(({id, nodes}) => `${id}: ${nodes.slice(0, 2).map(node => node.html.slice(0, 120))}`)));"""
 REQUESTS = "return performance.getEntriesByType('resource').map(entry => entry.name)"
 
 
