@@ -210,8 +210,9 @@ def test_only_self_attention_is_permuted():
 
 
 def test_its_files_travel_with_the_package():
-    for name in ("common.js", "common.css", "attention.js", "attention.css"):
-        assert files("course_utils.live").joinpath(name).is_file()
+    for name in ("common", "attention", "positions", "normalisation"):
+        for ending in ("js", "css"):
+            assert files("course_utils.live").joinpath(f"{name}.{ending}").is_file()
 
 
 def test_a_stored_view_is_renewed_without_its_numbers_changing():
