@@ -38,12 +38,11 @@
 import itertools
 import math
 
-import ipywidgets as widgets
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import data, layers, plotting
+from course_utils import data, layers, live, plotting
 from course_utils.attention import MultiHeadAttention
 from course_utils.evaluation import evaluating
 from course_utils.positional import PositionalEncoding, positional_encoding
@@ -1106,56 +1105,39 @@ assert torch.allclose(normalise(x, (0, 1)), by_module, atol=1e-5)
 # %% [markdown]
 # Only under layer norm is each token on its own. Under batch norm the whole batch moves.
 #
-# Choose the axes yourself. The picture marks, for the framed entry (feature 3 of "you"), every
-# entry of the batch that takes part in its mean. The name of your choice stands above it.
+# Choose the axes yourself, for a batch of two sentences whose pads are zeros. Around the framed number
+# (feature 3 of "you") a line encloses every number that takes part in its mean, before the norm and
+# after it.
+#
+# - **Who shares?** Tick B and T instead of D. Now 8 numbers share the mean 1.64, and two of them
+#   are zeros of pads. Without these it would be 2.18. Under layer norm a pad meets only itself and
+#   stays zero.
+# - **Who moves?** Tick D alone, and change 4.8 to −4.8. Only "you" gets a Δ. Tick B and T instead: all
+#   8 tokens have one, even the pads. T and D: the four of the first sentence.
+# - **What is lost?** Press *numbers as given*, tick D alone, and press *10 x − 4*: all of "you" becomes
+#   ten times as large, and after the norm nothing moves. Find a choice of axes under which it does.
 
 # %% tags=["hide-input"]
-AXES = ("B", "T", "D")
-CHOICES = {
-    (): "no axis: each entry minus itself, nothing is left",
-    ("D",): "D: layer norm, as transformers use it",
-    ("B", "T"): "B and T: batch norm",
-    ("T", "D"): "T and D: one mean per sentence",
-    ("T",): "T: instance norm, one mean per sentence and feature",
-    ("B",): "B: one mean per place and feature",
-    ("B", "D"): "B and D: one mean per place",
-    ("B", "T", "D"): "B, T and D: one mean for everything",
-}
-SENTENCES = [["can", "you", "help", "me"], ["i", "read", "<pad>", "<pad>"]]
+sentences = [["can", "you", "help", "me"], ["i", "read", "<pad>", "<pad>"]]
+torch.manual_seed(7)
+batch = (torch.randn(2, 4, 6) * 3 + 2).round(decimals=1)  # (B, T, D)
+batch[1, 2:] = 0
 
+column = batch[:, :, 2].flatten()
+assert abs(batch[0, 1, 2] - 4.8) < 1e-6
+assert abs(column.mean() - 1.64) < 0.005 and abs(column[:6].mean() - 2.18) < 0.005
+assert (normalise(batch, (2,))[1, 2:] == 0).all()
+flipped, shifted = batch.clone(), batch.clone()
+flipped[0, 1, 2] *= -1
+shifted[0, 1] = 10 * shifted[0, 1] - 4
+for axes, count in {(2,): 1, (0, 1): 8, (1, 2): 4}.items():
+    difference = (normalise(flipped, axes) - normalise(batch, axes)).abs()
+    assert (difference.amax(dim=2) > 1e-4).sum() == count
+assert (normalise(shifted, (2,)) - normalise(batch, (2,))).abs().max() < 1e-4
+assert (normalise(shifted, (0, 1)) - normalise(batch, (0, 1))).abs().max() > 1
 
-def draw_choice(chosen, axes_of_figure):
-    """Mark the entries that share a mean with feature 3 of token 2 of sentence 1."""
-    cells = torch.full((2, 4, 6), 0.08)  # (B, T, D), faint
-    entry = {"B": 0, "T": 1, "D": 2}  # where the framed entry is on each axis
-    # A chosen axis is taken whole, any other only at the framed entry's place.
-    cells[tuple(slice(None) if axis in chosen else place for axis, place in entry.items())] = 0.6
-    for sentence, ax in enumerate(axes_of_figure):
-        look = {"limit": 1.0, "numbers": False, "bar": False, "query_label": "", "key_label": ""}
-        plotting.attention_map(cells[sentence], SENTENCES[sentence], None, ax, **look)
-        ax.set(aspect="equal", xticks=[])
-    plotting.outline_cell(axes_of_figure[0], 1, 2)
-    axes_of_figure[1].set_xlabel("six features")
-
-
-# %% tags=["interactive", "hide-input"]
-def explore(over_batch, over_tokens, over_features):
-    ticked = [over_batch, over_tokens, over_features]
-    chosen = tuple(axis for axis, on in zip(AXES, ticked, strict=True) if on)
-    figure, axes_of_figure = plotting.panels(2, height=3, width=8)
-    draw_choice(chosen, axes_of_figure)
-    figure.suptitle(CHOICES[chosen])
-    size = {"B": 2, "T": 4, "D": 6}
-    entries = math.prod(size[axis] for axis in chosen)
-    plotting.picture(figure, f"Averaged over {CHOICES[chosen]}. {entries} entries share a mean.")
-    print(f"entries that share a mean: {entries}, means: {48 // entries}")
-
-
-_ = widgets.interact(
-    explore,
-    over_batch=widgets.Checkbox(value=False, description="average over B"),
-    over_tokens=widgets.Checkbox(value=False, description="average over T"),
-    over_features=widgets.Checkbox(value=True, description="average over D"),
+live.normalisation_view(
+    batch, sentences, caption="Which numbers of a batch share one mean?", chosen=(0, 1, 2)
 )
 
 # %% [markdown]
@@ -1163,13 +1145,27 @@ _ = widgets.interact(
 # shall not need it.)
 
 # %% tags=["hide-input"]
+CHOICES = {
+    ("D",): "layer norm",
+    ("B", "T"): "batch norm",
+    ("T", "D"): "one mean per sentence",
+    ("T",): "instance norm",
+}
+PLACE = {"B": 0, "T": 1, "D": 2}  # of feature 3 of "you", on each axis
 figure, ax = plotting.panels(1, height=3.8, width=10)
 ax.remove()
 grid = figure.subplots(2, 4)
-for column, chosen in enumerate([("D",), ("B", "T"), ("T", "D"), ("T",)]):
-    draw_choice(chosen, grid[:, column])
-    name, description = CHOICES[chosen].split(": ")
-    grid[0, column].set_title(f"{name}:\n{description.split(',')[0]}")
+for (chosen, name), (upper, lower) in zip(CHOICES.items(), grid.T, strict=True):
+    shade = torch.full((2, 4, 6), 0.08)  # (B, T, D), faint
+    # A chosen axis is taken whole, any other only at that place.
+    shade[tuple(slice(None) if axis in chosen else at for axis, at in PLACE.items())] = 0.6
+    for ax, cells, rows in zip((upper, lower), shade, sentences, strict=True):
+        look = {"limit": 1.0, "numbers": False, "bar": False, "query_label": "", "key_label": ""}
+        plotting.attention_map(cells, rows, None, ax, **look)
+        ax.set(aspect="equal", xticks=[])
+    plotting.outline_cell(upper, 1, 2)
+    upper.set_title(f"{' and '.join(chosen)}:\n{name}")
+    lower.set_xlabel("six features")
 plotting.picture(
     figure,
     caption="Which entries share a mean with the framed one: four of the eight choices.",
