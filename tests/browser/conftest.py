@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.sample_class import ROOT
+from tools import website
 
 TOKEN = "for-this-test-only"
 SCREENSHOTS = ROOT / "build" / "screenshots"
@@ -32,6 +33,13 @@ SERIOUS = """const done = arguments[arguments.length - 1];
     axe.run(document, {resultTypes: ['violations']}).then(({violations}) => done(violations
         .filter(({impact}) => ['serious', 'critical'].includes(impact))
         .map(({id, nodes}) => `${id}: ${nodes.slice(0, 2).map(node => node.html.slice(0, 120))}`)));"""
+
+
+def serious_faults(browser):
+    """What axe calls serious or critical, on the page or in the frame that is looked at."""
+    website.fetch_packages()
+    browser.execute_script((website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8"))
+    return browser.execute_async_script(SERIOUS)
 
 
 @pytest.fixture(scope="session")

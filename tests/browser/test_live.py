@@ -13,9 +13,8 @@ from selenium.webdriver import ActionChains, Keys
 
 from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
-from tests.browser.conftest import SCREENSHOTS, SERIOUS, TOKEN
+from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
-from tools import website
 
 T, S, D_K, D_V = 3, 5, 7, 4
 WEIGHTS = """return [...document.querySelectorAll('table.map')].map(map =>
@@ -79,12 +78,6 @@ def cell(browser, i, j, which=0):
 
 def press(browser, text):
     browser.find_element("xpath", f"//button[text()='{text}']").click()
-
-
-def serious_faults(browser):
-    """What axe finds on the page or in the frame that is looked at."""
-    browser.execute_script((website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8"))
-    return browser.execute_async_script(SERIOUS)
 
 
 @pytest.fixture

@@ -10,12 +10,11 @@ from selenium.webdriver import ActionChains, Keys
 from torch import nn
 
 from course_utils import live
-from tests.browser.conftest import SCREENSHOTS
+from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import (  # noqa: F401  show is a fixture
     TABLES,
     enter,
     press,
-    serious_faults,
     show,
 )
 

@@ -10,9 +10,8 @@ from selenium.webdriver.support.ui import Select
 
 from course_utils import live
 from course_utils.positional import positional_encoding
-from tests.browser.conftest import SCREENSHOTS, SERIOUS
+from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a fixture
-from tools import website
 
 PRODUCTS = "two positions: their dot product"
 SLIDE = """const [input, value] = arguments; input.value = value;
@@ -192,7 +191,6 @@ def test_width_and_length_can_be_changed(browser, show):  # noqa: F811
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_phone_and_a_wide_page_without_serious_faults(browser, show, theme):  # noqa: F811
-    axe = (website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8")
     for width, tallest in ((390, 1500), (1280, 950)):
         show(
             live.positions_view(d_model=16, position=20, offset=6, length=48),
@@ -200,8 +198,7 @@ def test_a_phone_and_a_wide_page_without_serious_faults(browser, show, theme):  
             theme=theme,
         )
         assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
-        browser.execute_script(axe)
-        assert browser.execute_async_script(SERIOUS) == []
+        assert serious_faults(browser) == []
         small = """return [...document.querySelectorAll('button, select, input, summary')]
             .map(e => e.getBoundingClientRect()).filter(box => Math.min(box.width, box.height) < 24)"""
         assert browser.execute_script(small) == []

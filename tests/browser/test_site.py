@@ -14,7 +14,7 @@ from selenium.webdriver import ActionChains, Keys
 
 from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
-from tests.browser.conftest import SCREENSHOTS, SERIOUS
+from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import OUTPUT, WEIGHTS, resize
 from tools import website
 
@@ -192,15 +192,13 @@ def test_axe_finds_nothing_serious_on_any_page(browser, visit, pages, theme):
 
 
 def serious(browser):
-    """What axe calls serious or critical, in the page and in the live views within it."""
-    script = (website.PACKAGES / "axe-core/axe.min.js").read_text(encoding="utf-8")
-    frames = browser.find_elements("css selector", "iframe.live-view")
-    for frame in frames:
+    """Serious faults of the page and of the live views within it."""
+    found = []
+    for frame in browser.find_elements("css selector", "iframe.live-view"):
         browser.switch_to.frame(frame)
-        browser.execute_script(script)
+        found += serious_faults(browser)
         browser.switch_to.default_content()
-    browser.execute_script(script)
-    return browser.execute_async_script(SERIOUS)
+    return found + serious_faults(browser)
 
 
 def test_a_notebooks_page_says_how_long_and_where_to_open_it(browser, visit):
