@@ -657,7 +657,8 @@ print(f"largest gap to the unpermuted output (invariant?): {gap_invariant:.2f}")
 # - Press *reverse*. Which strips are as before, if you go along with the words? And which, if you stay at
 #   a place? The line below the strips says by how much they differ.
 # - Bring "me" to the front with its arrow ▲. In the map its row *and* its column move, and the weight of
-#   0.05 that it gives to "translate" goes along.
+#   0.05 that it gives to "translate" goes along. *compare with*: *itself, unchanged* sets the old map
+#   beside it, and the difference, word by word: zero everywhere.
 # - Click the cell where "me" looks at "me", and press the space bar. Its only other likeness takes all:
 #   "translate" now has weight 1.00. (*as given*, below *temperature and mask*, brings "me" back.)
 
