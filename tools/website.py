@@ -122,14 +122,16 @@ def gather(source: Path, repository: str) -> None:
             if path.suffix == ".ipynb":
                 prepare(path, place, source / "extra", repository)
             elif path.suffix == ".md":
-                place.write_text(within_site(path, path.read_text("utf-8"), repository), "utf-8")
+                text = within_site(path, path.read_text("utf-8"), repository)
+                place.write_text(with_address(text, repository), "utf-8")
             else:
                 shutil.copy(path, place)
     for path in ROOT.glob(EXERCISE_FIGURES):
         place = source / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
-    shutil.copy(SITE / "index.md", source / "index.md")
+    home = (SITE / "index.md").read_text("utf-8")
+    (source / "index.md").write_text(with_address(home, repository), "utf-8")
     write_reference(source / "api")
     copy_letters(source / "extra/_static")
 
@@ -147,6 +149,11 @@ def copy_letters(static: Path) -> None:
     (static / "letters.css").write_text(
         upright.read_text("utf-8") + italic.read_text("utf-8"), "utf-8"
     )
+
+
+def with_address(text: str, repository: str) -> str:
+    """The text with the course's own address in commands, where it is known."""
+    return text.replace("<address of the course>", repository) if repository else text
 
 
 def within_site(path: Path, text: str, repository: str) -> str:

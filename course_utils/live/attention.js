@@ -853,7 +853,7 @@ function build() {
   const hint = make(
     'p',
     { className: 'hint' },
-    'Point at a cell, or walk with the arrow keys. The space bar hides a key from a query.',
+    'Point at a cell, click or tap it, or walk with the arrow keys. The space bar hides the chosen cell, and so does its tick in the table.',
   );
   const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
   // on a narrow page the order comes first, and the way to one output waits
