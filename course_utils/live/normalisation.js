@@ -61,6 +61,7 @@ const shown = () => state.hover ?? state.place;
 const wordAt = ([b, t]) => data.words[b][t];
 const nameOf = (place) => `sentence ${place[0] + 1}, ${quoted(wordAt(place))}, feature ${place[2] + 1}`;
 const chosenAxes = () => LETTERS.filter((axis) => state.over.has(axis)).join('');
+const given = (x) => number(x).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, ''); // 4.80 as 4.8
 const several = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`;
 
 function choose(place) {
@@ -96,7 +97,7 @@ function buildAxes() {
 function paintAxes(groups) {
   const [name, meaning] = CHOICES[chosenAxes()];
   const kept = LETTERS.filter((axis) => !state.over.has(axis));
-  const product = kept.length ? ` = ${kept.join(' · ')}` : '';
+  const product = kept.length ? ` (${kept.join(' · ')})` : '';
   page.choice.dataset.name = name;
   page.choice.replaceChildren(
     make('b', {}, name),
@@ -142,8 +143,7 @@ function point(event) {
 function sentenceTable(side, b) {
   const heads = data.x[b][0].map((_, d) => make('th', { scope: 'col' }, d + 1));
   const lines = data.x[b].map((row, t) => {
-    const word = head('row', '', '');
-    word.title = data.words[b][t];
+    const word = make('th', { scope: 'row', title: data.words[b][t] }, make('div'));
     side.words.push({ word, b, t });
     const cells = row.map((_, d) => {
       const inner = make('span');
@@ -164,7 +164,7 @@ function sentenceTable(side, b) {
       onpointerleave: point,
     },
     make('caption', {}, `sentence ${b + 1}`, make('span', { className: 'unseen' }, side.said)),
-    make('thead', {}, make('tr', {}, make('td'), ...heads)),
+    make('thead', {}, make('tr', {}, make('td', {}, 'feature'), ...heads)),
     make('tbody', {}, ...lines),
   );
   table.style.setProperty('--count', sizes[2]);
@@ -192,11 +192,11 @@ function outline([b, t, d]) {
   return open.join(', ') || 'none';
 }
 
-function paintSide(side, numbers, before, limit, least) {
+function paintSide(side, numbers, before, { limit, least, text }) {
   const moves = (place) => Math.abs(at(numbers, place) - at(before, place)) > least;
   for (const { cell, inner, place } of side.cells) {
     const [x, moved] = [at(numbers, place), moves(place)];
-    inner.textContent = number(x);
+    inner.textContent = text(x);
     fill(inner, x / limit);
     cell.dataset.value = x;
     cell.style.boxShadow = outline(place);
@@ -205,14 +205,14 @@ function paintSide(side, numbers, before, limit, least) {
     cell.classList.toggle('moved', moved);
     cell.tabIndex = isSame(place, state.place) ? 0 : -1;
     cell.ariaSelected = isSame(place, state.place);
-    const was = moved ? `, was ${number(at(before, place))}` : '';
+    const was = moved ? `, was ${text(at(before, place))}` : '';
     const shared = shares(shown(), place) ? ', shares the mean' : '';
-    cell.ariaLabel = `${wordAt(place)}, feature ${place[2] + 1}${side.said}: ${number(x)}${was}${shared}`;
+    cell.ariaLabel = `${wordAt(place)}, feature ${place[2] + 1}${side.said}: ${text(x)}${was}${shared}`;
   }
   for (const { word, b, t } of side.words) {
     const moved = data.x[b][t].some((_, d) => moves([b, t, d]));
-    word.replaceChildren(data.words[b][t]);
-    if (moved) word.append(make('i', { title: 'changed' }, ' Δ'));
+    const mark = moved ? [make('i', { title: 'changed' }, 'Δ')] : [];
+    word.firstChild.replaceChildren(make('span', {}, data.words[b][t]), ...mark);
     word.classList.toggle('shown', shown()[0] === b && shown()[1] === t);
   }
 }
@@ -397,8 +397,9 @@ function update() {
   const [y, unchanged] = [normalised(state.x, groups), normalised(data.x, groupsOf(data.x))];
   const group = groups.find(({ first }) => shares(first, shown()));
   paintAxes(groups);
-  paintSide(page.before, state.x, data.x, largestOf(data.x.flat()), 0);
-  paintSide(page.after, y, unchanged, FULL_COLOUR, MOVED);
+  const largest = largestOf(data.x.flat());
+  paintSide(page.before, state.x, data.x, { limit: largest, least: 0, text: given });
+  paintSide(page.after, y, unchanged, { limit: FULL_COLOUR, least: MOVED, text: number });
   paintEditor();
   paintFacts(group);
   paintFormula(group, at(y, shown()));

@@ -236,10 +236,23 @@ def test_a_phone_and_a_wide_page_without_serious_faults(browser, show, theme):  
         assert abs(height - content) <= 1 and height <= 1500
         browser.save_screenshot(str(SCREENSHOTS / f"live_normalisation_{width}_{theme}.png"))
         enter(browser, 0)
-        assert browser.execute_script("return document.documentElement.scrollWidth <= innerWidth")
         browser.execute_script(TYPE, "3")
         browser.execute_script("document.querySelector('details').open = true")
         assert serious_faults(browser) == []
         small = """return [...document.querySelectorAll('button, select, input:not(label input), td[data-place], label')]
             .map(e => e.getBoundingClientRect()).filter(box => Math.min(box.width, box.height) < 24)"""
         assert browser.execute_script(small) == []
+
+
+@pytest.mark.parametrize("width", [320, 390, 720, 1160])
+def test_nothing_is_cut_off(browser, show, width):  # noqa: F811
+    x = np.full((2, 4, 6), -3.4) * np.arange(1, 7)
+    words = [["can", "you", "help", "me"], ["i", "read", "<pad>", "<pad>"]]
+    show(live.normalisation_view(x, words, over="BTD"), width=width)
+    browser.execute_script(TYPE, "-9.9")
+    beyond = """return [...document.querySelectorAll('#view *:not(.unseen)')]
+        .filter(e => e.getBoundingClientRect().right > innerWidth).map(e => e.outerHTML)"""
+    assert browser.execute_script(beyond) == []
+    cut = """return [...document.querySelectorAll('.sheet span:not(.unseen), .before, .after')]
+        .filter(e => e.scrollWidth > e.clientWidth + 1).map(e => `${e.textContent} ${e.scrollWidth} in ${e.clientWidth}`)"""
+    assert browser.execute_script(cut) == []
