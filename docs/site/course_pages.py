@@ -148,6 +148,12 @@ def as_restructured(app, what, name, thing, options, lines: list[str]) -> None:
     text = re.sub(r"[*|]", r"\\\g<0>", text)
     text = re.sub(r"`([^`\n]+)`", r"``\1``\\ ", text)
     text = re.sub(r"(?<=\n\n)([^\s`].* = .*[^.:`\s])(?=\n\n)", r"``\1``", text)
+    text = re.sub(
+        r"^Source: .*(\n +\S.*)+",
+        lambda lines: " ".join(lines[0].split()),
+        text,
+        flags=re.MULTILINE,
+    )
     text = re.sub(r"^Returns:\n((?: {4}.*\n?|\n)+)", listed, text, flags=re.MULTILINE)
     if what == "module":
         text = re.sub(r"([^\n])\n((?:\n| {4}.*\n?)+)", as_typed, text)
