@@ -26,6 +26,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("doctree-read", mark_captions)
     app.connect("html-page-context", add_head)
     app.connect("autodoc-process-docstring", as_restructured, priority=0)
+    app.connect("autodoc-skip-member", skip_unexplained)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -158,6 +159,11 @@ def as_restructured(app, what, name, thing, options, lines: list[str]) -> None:
     if what == "module":
         text = re.sub(r"([^\n])\n((?:\n| {4}.*\n?)+)", as_typed, text)
     lines[:] = text.splitlines()
+
+
+def skip_unexplained(app, what, name, thing, skip, options) -> bool | None:
+    """Leave out fields of named tuples that nobody described."""
+    return True if (getattr(thing, "__doc__", "") or "").startswith("Alias for field") else None
 
 
 def listed(section: re.Match[str]) -> str:
