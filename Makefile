@@ -18,7 +18,7 @@ lab: setup  ## read, run and answer: JupyterLab on the course map, on your own c
 author: setup  ## write, and grade in the formgrader: JupyterLab on the course's own files
 	@$(BIN)/python tools/lab.py --author $(LAB_FLAGS)
 
-test: setup lint  ## every notebook, number and grade is checked (under 15 minutes on two cores)
+test: setup lint  ## every notebook, number and grade is checked (about 20 minutes on two cores)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --nbval tests lectures solutions
 
 test-slow: setup  ## what takes longer: every check with 200 seeds, lectures 1 and 8 with others
