@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import socket
+import subprocess
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from urllib.parse import quote
 from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
+from sphinxcontrib import katex
 
 from course_utils import live
 
@@ -19,6 +23,10 @@ DEEPER = re.compile(r"(\d+\. )?Going deeper\b")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
+    katex.STARTUP_TIMEOUT = katex.RENDER_TIMEOUT = (
+        60  # seconds; its own 5 are few on a busy machine
+    )
+    katex.KaTeXServer.start_server_process = started_katex
     app.add_config_value("course_repository", "", "html", str)
     app.add_directive("live-attention", LiveAttention)
     app.add_directive("course-cards", CourseCards)
@@ -49,6 +57,31 @@ def mark_captions(app: Sphinx, doctree: nodes.document) -> None:
         italics = [type(part) for part in paragraph.children] == [nodes.emphasis]
         if italics and above is not None and any(above.findall(nodes.image)):
             paragraph["classes"].append("caption")
+
+
+def started_katex(folder: Path, timeout: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
+    """Start KaTeX's server and connect, however long it needs between making its socket and listening.
+
+    `sphinxcontrib.katex` 0.9.11 tries to connect once, as soon as the socket is there, and on a busy
+    machine that is refused now and then.
+    """
+    address = folder / "katex.sock"
+    command = katex.KaTeXServer.build_command(socket=address)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd=folder)
+    until = time.monotonic() + timeout
+    while time.monotonic() < until and process.poll() is None:
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(str(address))
+        except (FileNotFoundError, ConnectionRefusedError):
+            connection.close()
+            time.sleep(0.001)
+        else:
+            return process, connection
+    process.kill()
+    process.communicate()  # so that none is left behind
+    raise katex.KaTeXServer.timeout_error(timeout)
 
 
 # ------------------------------------------------------------------------------ the head of a page
