@@ -788,7 +788,7 @@ function paintProducts(row) {
   );
   page.products.forEach(({ card, input, key: shown, product }, c) => {
     if (document.activeElement !== input) {
-      input.value = Number(query[c].toPrecision(6));
+      input.value = Number(query[c].toFixed(3));
       input.ariaInvalid = false;
     }
     shown.textContent = number(key[c]);
@@ -861,8 +861,7 @@ function build() {
   const waits = data.permute && isNarrow();
   const flow = waits ? folded('from a query to its output', false, calculation) : calculation;
   page.view.replaceChildren(
-    page.choices,
-    controls(),
+    make('div', { className: 'above' }, page.choices, controls()),
     ...(data.permute ? [buildOrder()] : []),
     make('div', { className: 'look' }, maps, hint),
     flow,

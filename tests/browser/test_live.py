@@ -434,6 +434,27 @@ def test_beside_itself_unchanged_each_word_keeps_its_weights(browser, show):
     assert browser.execute_script(shown) == ["b looks at c"] * 3
 
 
+BOX = """const box = document.querySelector(arguments[0]).getBoundingClientRect();
+    return [box.left, box.top, box.right, box.bottom]"""
+HIDDEN = """return [...document.querySelectorAll('.calculation *, .above *, .card, .card input')]
+    .filter(e => e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 1 && !e.matches('th.key'))
+    .map(e => [e.outerHTML.slice(0, 60), e.scrollWidth, e.clientWidth])"""
+
+
+@pytest.mark.parametrize("width", [832, 860, 1000, 1120, 1280])
+def test_map_and_calculation_fit_one_screen_side_by_side(browser, show, width):
+    """Frames are 816 to 840 pixels wide on the site, on windows 1280 and 1440 wide."""
+    words = [*(f"word {k}" for k in range(9)), "übersetzen", "<eos>"]
+    vectors = 2 * np.random.default_rng(8).normal(size=(11, 16))
+    show(live.attention_view(live.Attention(vectors, vectors, vectors, words)), width=width)
+    left, above, right, below = browser.execute_script(BOX, ".look")
+    assert browser.execute_script(BOX, ".calculation")[0] >= right > left
+    assert browser.execute_script(BOX, ".calculation")[1] == above
+    assert max(below, browser.execute_script(BOX, ".told")[3]) < 800
+    assert browser.execute_script(HIDDEN) == [], "cut off, or to be scrolled"
+    assert browser.execute_script(BOX, "#view")[3] < 1150
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_words_in_any_order_on_a_phone_and_a_wide_page(browser, show, theme):
     words = [f"word {k}" for k in range(8)]
