@@ -1,6 +1,7 @@
 // The attention view: from a query to its output, number by number.
 
 const FIELDS = ['sentence', 'model', 'layer', 'head'];
+const LABELS = { model: 'attention' }; // "encoder", "causal", "d_k = 4": whose, or of which kind
 const TEMPERATURES = [1e-6, 1e6];
 
 // What is looked at now. `query` and `key` count from 0; `hover` is a cell under the mouse.
@@ -151,7 +152,7 @@ function choices() {
   const fields = FIELDS.filter((field) => new Set(data.items.map((it) => it[field])).size > 1);
   const selects = fields.map((field) =>
     selection(
-      field,
+      LABELS[field] ?? field,
       valuesOf(field).map((value) => ({ text: String(value ?? '–'), value })),
       given()[field],
       (value) => {

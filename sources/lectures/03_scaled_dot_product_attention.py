@@ -734,7 +734,7 @@ plotting.picture(
 # **temperature**. Hot means even weights, cold means all or nothing. $\sqrt{d_k}$ is the
 # temperature that fits the width.
 #
-# Try it on six random queries, q1 to q6, and eight random keys; *model* chooses their width. At each width
+# Try it on six random queries, q1 to q6, and eight random keys; *attention* chooses their width. At each width
 # the view starts with nothing divided, $\tau = 1$.
 #
 # 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more

@@ -425,7 +425,7 @@ print("sums of the rows:", *[f"{total:.3f}" for total in ours.sum(dim=-1).tolist
 #    other rows?
 # 2. Press *as given*, then hide the whole first row. It is one cell. What are its weights and its output?
 # 3. Press *as given*, then hide the diagonal, cell by cell. What does the row of "can" look at now?
-# 4. **Find the leak.** Under *model* stand three more masks, A, B and C, that somebody wrote for this decoder.
+# 4. **Find the leak.** Under *attention* stand three more masks, A, B and C, that somebody wrote for this decoder.
 #    One of them leaks: through which cell? One leaves a position with nothing to see. And one is safe, but
 #    hides more than it must.
 

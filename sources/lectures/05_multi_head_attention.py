@@ -823,7 +823,7 @@ plotting.picture(
 #   map behind the heads weighs them all.
 #
 # Here are all heads of the three models of seed 0, with their queries, keys and values. Queries and keys belong
-# to positions; the values are those of one random sequence. *model* and *head* choose, and your browser computes.
+# to positions; the values are those of one random sequence. *attention* and *head* choose, and your browser computes.
 #
 # 1. **One head.** Walk down its rows 2 to 9. Where do the two large weights lie, and is one of them larger?
 #    Make it colder: set $\tau$ to 0.2. Which side is left, and in how many rows?

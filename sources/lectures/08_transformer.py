@@ -863,7 +863,7 @@ plotting.picture(
 #
 # There are two ways. The first needs no running kernel: three sentences that the model was not trained on, with
 # the queries, keys and values of all 24 heads of the model that this notebook trained. Your browser computes
-# the rest. *model* chooses among the three kinds of attention.
+# the rest. *attention* chooses among the three kinds.
 #
 # 1. **Encoder.** "sie" is "she" before "kann" and "they" before "können". Take the second or third sentence, row
 #    "sie". Which heads look at the verb?
