@@ -3,7 +3,13 @@
 from xdist.scheduler import LoadScopeScheduling
 
 # whose tests share nothing, and are thousands or take long: each goes where there is room
-SPREAD = ("test_checks.py", "test_accidents.py", "test_run.py", "test_dask.py")
+SPREAD = (
+    "test_checks.py",
+    "test_each_mistake.py",
+    "test_accidents.py",
+    "test_run.py",
+    "test_dask.py",
+)
 # whose tests read or write the sample class's course folder, one after the other
 SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
 

@@ -1,10 +1,12 @@
-"""Every named mistake of all assignments: visible tests, what it costs, and two at once."""
+"""Every named mistake of all assignments: its name, what it costs, visible tests, and two at once."""
+
+from dataclasses import astuple
 
 import matplotlib.pyplot as plt
 import pytest
 
 from autograder.checks import known, load
-from tests.autograder.banks.measure import verdict_on
+from tests.autograder.banks.measure import MISTAKE, outcome_of, verdict_on
 from tests.autograder.checks.visible import failure
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
@@ -101,11 +103,17 @@ def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
     assert failure(assignment, part.name, mistake.answer) is not None
 
 
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
-def test_a_single_mistake_costs_at_most_half(assignment, part, mistake):
-    earned = verdict_on(assignment, part, mistake.answer, cells=["0"]).earned
-    assert earned < part.points
-    assert earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
+def test_a_mistake_is_named_and_costs_at_most_half(
+    assignment, part, mistake, seed, record_property
+):
+    verdict = verdict_on(assignment, part, mistake.answer, cells=[str(seed)])
+    outcome = outcome_of(assignment, part, MISTAKE, verdict, [mistake.name])
+    record_property("bank", astuple(outcome))
+    assert outcome.caught
+    assert [name for name, _ in verdict.mistakes] == [mistake.name]
+    assert verdict.earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
 
 
 @pytest.mark.parametrize(("name", "mistake"), COSTS_MORE)
