@@ -8,20 +8,66 @@ function letKeysScroll() {
   }
 }
 
-// A formula wider than the page is set smaller, though never below seven tenths: the rest scrolls.
+// A formula wider than the page is set smaller, though never below seven tenths. If that is not
+// enough, its equations stand below each other; what is still too wide scrolls.
 function letFormulasFit() {
   const formulas = [...document.querySelectorAll('article .katex-display > .katex > .katex-html')];
+  const sharesOnPage = () => formulas.map((formula) => formula.clientWidth / formula.scrollWidth);
   for (const formula of formulas) formula.style.fontSize = '';
-  const shares = formulas.map((formula) => formula.clientWidth / formula.scrollWidth);
-  formulas.forEach((formula, k) => {
-    if (shares[k] < 1) formula.style.fontSize = `${Math.max(0.7, 0.99 * shares[k])}em`;
+  sharesOnPage().forEach((share, k) => {
+    if (share < 0.7) breakAtGaps(formulas[k]);
+  });
+  sharesOnPage().forEach((share, k) => {
+    if (share < 1) formulas[k].style.fontSize = `${Math.max(0.7, 0.99 * share)}em`;
   });
 }
+function breakAtGaps(formula) {
+  for (const gap of formula.querySelectorAll(':scope > .katex-base > .mspace')) {
+    if (parseFloat(gap.style.marginRight) < 1) continue; // em: a \quad has one, a \qquad two
+    const before = gap.parentElement;
+    const after = before.cloneNode(false);
+    after.append(before.querySelector('.katex-strut').cloneNode());
+    while (gap.nextSibling) after.append(gap.nextSibling);
+    before.after(gap, after);
+    gap.className = 'katex-newline';
+    gap.style.marginRight = '';
+  }
+}
 
-// Printed sentences are broken into lines; two spaces within a line show a table, which is not.
+// Printed sentences are broken into lines, and their indentation stays. Two lines with gaps within
+// show a table, which is left as it is.
 function letSentencesBreak() {
-  for (const output of document.querySelectorAll('article .cell_output pre'))
-    output.classList.toggle('sentences', !/\S {2,}\S/.test(output.textContent));
+  for (const output of document.querySelectorAll('article .cell_output pre')) {
+    const isColoured = output.querySelector('span:not(:empty)') !== null;
+    const lines = output.textContent.match(/.*\n|.+$/g) ?? [];
+    if (isColoured || lines.filter((line) => /\S {2,}\S/.test(line)).length > 1) continue;
+    output.replaceChildren(...lines.map(lineThatBreaks));
+    output.classList.add('sentences');
+  }
+}
+function lineThatBreaks(text) {
+  const line = document.createElement('span');
+  line.textContent = text;
+  line.style.setProperty('--indent', `${text.search(/\S|$/) + 2}ch`);
+  return line;
+}
+
+// Long names in tables may be broken after a point or an underscore.
+function letNamesBreak() {
+  for (const name of document.querySelectorAll('article td code .pre'))
+    name.innerHTML = name.innerHTML.replace(/[._](?=\w)/g, '$&<wbr>');
+}
+
+// A column of numbers or short words needs no width of its own.
+function letColumnsBeNarrow() {
+  for (const table of document.querySelectorAll('article table.docutils')) {
+    const rows = [...table.rows];
+    for (let k = 0; k < rows[0].cells.length; k++) {
+      const cells = rows.map((row) => row.cells[k]).filter((cell) => cell?.tagName === 'TD');
+      if (cells.some((cell) => cell.textContent.trim().length > 7)) continue;
+      for (const row of rows) row.cells[k]?.classList.add('narrow');
+    }
+  }
 }
 
 // On a phone the letters of a wide picture are small: a button below makes it twice as wide.
@@ -51,6 +97,8 @@ function fit() {
 }
 document.addEventListener('DOMContentLoaded', () => {
   letSentencesBreak();
+  letNamesBreak();
+  letColumnsBeNarrow();
   letPicturesGrow();
 });
 window.addEventListener('load', () => document.fonts.ready.then(fit));
