@@ -8,14 +8,14 @@ function letKeysScroll() {
   }
 }
 
-// A formula wider than the page is set smaller, though never below seven tenths. If that is not
-// enough, its equations stand below each other; what is still too wide scrolls.
+// A formula a little wider than the page is set smaller. If it is far wider, its equations stand
+// below each other. None gets smaller than seven tenths; what is still too wide scrolls.
 function letFormulasFit() {
   const formulas = [...document.querySelectorAll('article .katex-display > .katex > .katex-html')];
   const sharesOnPage = () => formulas.map((formula) => formula.clientWidth / formula.scrollWidth);
   for (const formula of formulas) formula.style.fontSize = '';
   sharesOnPage().forEach((share, k) => {
-    if (share < 0.7) breakAtGaps(formulas[k]);
+    if (share < 0.85) breakAtGaps(formulas[k]);
   });
   sharesOnPage().forEach((share, k) => {
     if (share < 1) formulas[k].style.fontSize = `${Math.max(0.7, 0.99 * share)}em`;
@@ -23,7 +23,7 @@ function letFormulasFit() {
 }
 function breakAtGaps(formula) {
   for (const gap of formula.querySelectorAll(':scope > .katex-base > .mspace')) {
-    if (parseFloat(gap.style.marginRight) < 1) continue; // em: a \quad has one, a \qquad two
+    if (!(parseFloat(gap.style.marginRight) >= 1)) continue; // em: a \quad has one, a \qquad two
     const before = gap.parentElement;
     const after = before.cloneNode(false);
     after.append(before.querySelector('.katex-strut').cloneNode());
