@@ -55,7 +55,7 @@ function lineThatBreaks(text) {
 // Long names in tables may be broken after a point or an underscore.
 function letNamesBreak() {
   for (const name of document.querySelectorAll('article td code .pre'))
-    name.innerHTML = name.innerHTML.replace(/[._](?=\w)/g, '$&<wbr>');
+    if (name.textContent.length > 12) name.innerHTML = name.innerHTML.replace(/[._](?=\w)/g, '$&<wbr>');
 }
 
 // A column of numbers or short words needs no width of its own.
