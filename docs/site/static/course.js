@@ -34,27 +34,34 @@ function breakAtGaps(formula) {
   }
 }
 
-// Printed sentences are broken into lines, and their indentation stays. Two lines with gaps within
-// show a table, which is left as it is.
+// Printed sentences are broken into lines, also behind a label, and keep their indentation. Two
+// lines with other gaps within show a table, which is left as it is.
+const LABEL = /^ *\S+(?: \S+)? {2,}(?=\S+(?: \S+)*$)/;
 function letSentencesBreak() {
   for (const output of document.querySelectorAll('article .cell_output pre')) {
-    const isColoured = output.querySelector('span:not(:empty)') !== null;
     const lines = output.textContent.match(/.*\n|.+$/g) ?? [];
-    if (isColoured || lines.filter((line) => /\S {2,}\S/.test(line)).length > 1) continue;
+    const isColoured = output.querySelector('span:not(:empty)') !== null;
+    const isRow = (line) => /\S {2,}\S/.test(line) && !afterLabel(line);
+    if (isColoured || lines.filter(isRow).length > 1) continue;
     output.replaceChildren(...lines.map(lineThatBreaks));
     output.classList.add('sentences');
   }
 }
+// Where the second line of what stands behind a label begins; 0 where there is no short label.
+function afterLabel(line) {
+  const width = LABEL.exec(line.trimEnd())?.[0].length ?? 0;
+  return width <= 14 ? width : 0;
+}
 function lineThatBreaks(text) {
   const line = document.createElement('span');
   line.textContent = text;
-  line.style.setProperty('--indent', `${text.search(/\S|$/) + 2}ch`);
+  line.style.setProperty('--indent', `${afterLabel(text) || text.search(/\S|$/) + 2}ch`);
   return line;
 }
 
 // Long names in tables may be broken after a point or an underscore.
 function letNamesBreak() {
-  for (const name of document.querySelectorAll('article td code .pre'))
+  for (const name of document.querySelectorAll('article td :is(code .pre, p:not(:has(*))), article td:not(:has(*))'))
     if (name.textContent.length > 12) name.innerHTML = name.innerHTML.replace(/[._](?=\w)/g, '$&<wbr>');
 }
 
@@ -67,6 +74,15 @@ function letColumnsBeNarrow() {
       if (cells.some((cell) => cell.textContent.trim().length > 7)) continue;
       for (const row of rows) row.cells[k]?.classList.add('narrow');
     }
+  }
+}
+
+// A table of sentences is one for wide pages: on a phone its cells stand below each other.
+function letSentencesStack() {
+  for (const table of document.querySelectorAll('article table.docutils')) {
+    const letters = [...table.tBodies].reduce((sum, body) => sum + body.textContent.length, 0);
+    const isWordy = letters / table.rows.length > 140 && table.rows[0].cells.length > 3;
+    table.classList.toggle('sentences', isWordy);
   }
 }
 
@@ -99,6 +115,7 @@ document.addEventListener('DOMContentLoaded', () => {
   letSentencesBreak();
   letNamesBreak();
   letColumnsBeNarrow();
+  letSentencesStack();
   letPicturesGrow();
 });
 window.addEventListener('load', () => document.fonts.ready.then(fit));
