@@ -245,7 +245,7 @@ def split_heads(x, num_heads):
 
     Args:
         x: (B, T, d_model) tensor; num_heads divides d_model.
-        num_heads: H.
+        num_heads: H, how many heads.
 
     Returns:
         (B, H, T, d_k) tensor.
@@ -260,7 +260,7 @@ def split_heads(x, num_heads):
 def merge_heads(x):
     """Put the heads side by side again: the inverse of `split_heads`.
 
-    Concat(head_1, …, head_H)
+    joined = Concat(head_1, …, head_H)
 
     Args:
         x: (B, H, T, d_k) tensor.

@@ -64,7 +64,7 @@ EXAMPLE = Pair(
     "can you help me to translate this sentence ?",
     ((0,), (1,), (3,), (2,), (7,), (8,), (5,), (6,), (9,)),
 )
-"""The sentence that the lectures draw. It belongs to the test part: no model is trained on it."""
+"""The sentence that the lectures draw. It belongs to the test part; no model is trained on it."""
 
 
 def part_of(source):

@@ -109,7 +109,8 @@ def relative_positions(query_length, key_length, device=None):
     offset[i, j] = j - i
 
     Args:
-        query_length, key_length: T and S.
+        query_length: T, how many words ask.
+        key_length: S, how many words are looked at.
         device: where to put the result.
 
     Returns:
@@ -130,7 +131,7 @@ class RelativePositionBias(nn.Module):
     Offsets beyond max_distance share the number at the edge, so any length has a bias.
 
     Args:
-        num_heads: H.
+        num_heads: H, how many heads.
         max_distance: the largest offset with a number of its own.
 
     Source: Shaw et al. (2018), section 3.2 (clipping); Raffel et al. (2020), section 2.1 (one
@@ -156,7 +157,7 @@ def alibi_slopes(num_heads):
     slope_h = 2^(-8 h / H),  h = 1 … H
 
     Args:
-        num_heads: H. The paper defines powers of two; the same formula serves any H here.
+        num_heads: H, how many heads. The paper defines powers of two; the same formula serves any H here.
 
     Returns:
         (H,) float32 tensor, steepest first.
@@ -174,7 +175,9 @@ def alibi_bias(num_heads, query_length, key_length):
     The paper looks to the left only, where |j - i| = i - j.
 
     Args:
-        num_heads, query_length, key_length: H, T and S.
+        num_heads: H, how many heads.
+        query_length: T, how many words ask.
+        key_length: S, how many words are looked at.
 
     Returns:
         (H, T, S) float32 tensor.

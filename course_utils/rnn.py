@@ -36,7 +36,7 @@ class Seq2Seq(nn.Module):
 
     Args:
         src_vocab, tgt_vocab: numbers of words in the two languages.
-        embedding_dim: E.
+        embedding_dim: E, width of a word's embedding.
         hidden_dim: h.
         attention_dim: width of the network that scores words; None for the model without
             attention.

@@ -43,6 +43,7 @@ katex_css_path = "katex.min.css"
 autodoc_default_options = {"members": True, "member-order": "bysource"}
 autodoc_typehints = "none"
 autodoc_preserve_defaults = True
+add_module_names = False
 napoleon_custom_sections = ["Returns", "Source"]
 napoleon_use_rtype = False
 

@@ -181,7 +181,7 @@ def as_restructured(app, what, name, thing, options, lines: list[str]) -> None:
     text = "\n".join(lines)
     text = re.sub(r"[*|]", r"\\\g<0>", text)
     text = re.sub(r"`([^`\n]+)`", r"``\1``\\ ", text)
-    text = re.sub(r"(?<=\n\n)([^\s`].* = .*[^.:`\s])(?=\n\n)", r"``\1``", text)
+    text = re.sub(r"(?<=\n\n)(?:[^\s`].* = .*[^.:`\s]\n)+(?=\n)", formulas, text)
     text = re.sub(
         r"^Source: .*(\n +\S.*)+",
         lambda lines: " ".join(lines[0].split()),
@@ -197,6 +197,11 @@ def as_restructured(app, what, name, thing, options, lines: list[str]) -> None:
 def skip_unexplained(app, what, name, thing, skip, options) -> bool | None:
     """Leave out fields of named tuples that nobody described."""
     return True if (getattr(thing, "__doc__", "") or "").startswith("Alias for field") else None
+
+
+def formulas(lines: re.Match[str]) -> str:
+    """Formulas that stand alone, a line each."""
+    return "".join(f"``{line}``\n\n" for line in lines[0].splitlines())
 
 
 def listed(section: re.Match[str]) -> str:

@@ -259,6 +259,17 @@ def test_search_finds(browser, visit, words, lecture):
     assert "Glossary" in found(browser, results)
 
 
+def test_search_shows_formulas_once_and_what_a_word_means_first(browser, visit):
+    visit("search.html?q=softmax")
+    shown = "#search-results li"
+    wait_for(lambda: "Turns scores into weights" in found(browser, shown), "the glossary's words")
+    results = found(browser, shown)
+    assert results.startswith("Glossary > softmax")
+    assert "∑" in results
+    assert "\\sum" not in results, "formulas as TeX"
+    assert "∑" not in results.partition("∑")[2].partition("A constant")[0], "a formula twice"
+
+
 def found(browser, selector):
     return " | ".join(link.text for link in browser.find_elements("css selector", selector))
 

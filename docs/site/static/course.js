@@ -71,7 +71,7 @@ function letColumnsBeNarrow() {
     const rows = [...table.rows];
     for (let k = 0; k < rows[0].cells.length; k++) {
       const cells = rows.map((row) => row.cells[k]).filter((cell) => cell?.tagName === 'TD');
-      if (cells.some((cell) => cell.textContent.trim().length > 7)) continue;
+      if (cells.some((cell) => cell.textContent.trim().length > 10)) continue;
       for (const row of rows) row.cells[k]?.classList.add('narrow');
     }
   }
