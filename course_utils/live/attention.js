@@ -6,7 +6,7 @@ const TEMPERATURES = [1e-6, 1e6];
 
 // What is looked at now. `query` and `key` count from 0; `hover` is a cell under the mouse.
 // `order` says which word, counted as given, stands at each place.
-const state = { index: 0, query: 0, key: 0, step: 0, hover: null, draws: false, compare: 'none' };
+const state = { index: 0, query: 0, key: 0, step: 0, hover: null, draws: false, compare: 'none', walks: false };
 
 // ------------------------------------------------------------------------------- attention
 
@@ -268,6 +268,7 @@ function walk(event, map) {
   const there = stepped(event, place.map(map.here), [map.rows.length, map.columns.length]);
   if (!there) return;
   choose(...there.map(map.back));
+  state.walks = true;
   map.cells[there[0]][there[1]].focus();
 }
 
@@ -279,8 +280,12 @@ function press(event, map, drawn) {
   if (state.draws && drawn && isCell) flip(...place);
 }
 
+// While the reader walks by keys, the page may scroll under a mouse that rests: that is no pointing.
 function point(event, map) {
-  const isOver = event.pointerType === 'mouse' && event.type === 'pointerover';
+  const moves = event.movementX !== 0 || event.movementY !== 0;
+  if (state.walks ? event.type !== 'pointermove' || !moves : event.type === 'pointermove') return;
+  state.walks = false;
+  const isOver = event.pointerType === 'mouse' && event.type !== 'pointerleave';
   const place = isOver && placeOf(event, map);
   if (!place && !state.hover) return;
   state.hover = place || null;
@@ -328,6 +333,7 @@ function buildMap(caption, { signed = false, drawn = false, unmoved = false } = 
       onkeydown: (event) => walk(event, map),
       onclick: (event) => press(event, map, drawn),
       onpointerover: (event) => point(event, map),
+      onpointermove: (event) => point(event, map),
       onpointerleave: (event) => point(event, map),
     },
     map.caption,
