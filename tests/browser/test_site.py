@@ -214,6 +214,8 @@ def test_a_notebooks_page_says_how_long_and_where_to_open_it(browser, visit):
     visit(ASSIGNMENT)
     edit = browser.find_element("link text", "Edit").get_attribute("href")
     assert edit == f"{REPOSITORY}/edit/main/sources/exercises/a2_self_attention.py"
+    handing_in = browser.find_element("link text", "How to answer and hand in")
+    assert handing_in.get_attribute("href").endswith("/docs/students.html#Hand-in")
     for direction in (".next-page", ".prev-page"):
         assert browser.find_element("css selector", direction).get_attribute("href")
 
