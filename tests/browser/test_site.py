@@ -249,6 +249,24 @@ def test_pictures_turn_dark_with_the_page(browser, visit):
     assert {("light", "light"), ("dark", "dark")} <= seen
 
 
+def test_on_a_phone_pictures_can_be_enlarged_and_printed_sentences_break(browser, visit):
+    visit(LECTURE, 390)
+    button = browser.find_element("css selector", "button.enlarge")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", button)
+    width = "return document.querySelector('.picture img').offsetWidth"
+    before = browser.execute_script(width)
+    button.click()
+    assert button.text == "reduce"
+    assert browser.execute_script(width) == pytest.approx(2 * before, abs=2)
+    wide = "return document.scrollingElement.scrollWidth"
+    assert browser.execute_script(wide) == 390, "the picture scrolls, not the page"
+    button.click()
+    assert browser.execute_script(width) == before
+    beyond = """return [...document.querySelectorAll('pre.sentences')]
+        .map(e => e.scrollWidth - e.clientWidth)"""
+    assert set(browser.execute_script(beyond)) == {0}
+
+
 @pytest.mark.parametrize(
     ("words", "lecture"), [("cross-attention", "Lecture 8"), ("teacher forcing", "Lecture 1")]
 )

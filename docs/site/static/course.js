@@ -59,10 +59,10 @@ function lineThatBreaks(text) {
   return line;
 }
 
-// Long names in tables may be broken after a point or an underscore.
+// Long names in tables may be broken after a point, an underscore or a slash.
 function letNamesBreak() {
   for (const name of document.querySelectorAll('article td :is(code .pre, p:not(:has(*))), article td:not(:has(*))'))
-    if (name.textContent.length > 12) name.innerHTML = name.innerHTML.replace(/[._](?=\w)/g, '$&<wbr>');
+    if (name.textContent.length > 12) name.innerHTML = name.innerHTML.replace(/[._/](?=[\w&])/g, '$&<wbr>');
 }
 
 // A column of numbers or short words needs no width of its own.
