@@ -172,7 +172,8 @@ def _style(name: str) -> str:
     colours = "".join(
         f"--{name}:light-dark({light},{dark});" for name, (light, dark) in PAIRS.items()
     )
-    return f":root{{{colours}}}{_own_file('common.css')}{_own_file(f'{name}.css')}"
+    style = _own_file("common.css") + _own_file(f"{name}.css")
+    return f":root{{{colours}}}" + re.sub(r"\s*([{};,])\s*", r"\1", style)
 
 
 @cache

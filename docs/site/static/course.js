@@ -59,6 +59,12 @@ function lineThatBreaks(text) {
   return line;
 }
 
+// A cell with nothing but a comment is read like text, so its lines break like text.
+function letCommentsBreak() {
+  for (const code of document.querySelectorAll('article .cell_input pre'))
+    code.classList.toggle('comment', /^(#.*\n*)+$/.test(code.textContent));
+}
+
 // Long names in tables may be broken after a point, an underscore or a slash.
 function letNamesBreak() {
   for (const name of document.querySelectorAll('article td :is(code .pre, p:not(:has(*))), article td:not(:has(*))'))
@@ -113,6 +119,7 @@ function fit() {
 }
 document.addEventListener('DOMContentLoaded', () => {
   letSentencesBreak();
+  letCommentsBreak();
   letNamesBreak();
   letColumnsBeNarrow();
   letSentencesStack();
