@@ -64,11 +64,22 @@ def test_every_picture_is_described(path):
                 assert len(alt.split()) >= 8, f"a figure of cell {cell.id} has no alt text"
 
 
-def tracked_text():
+def tracked():
     listed = subprocess.run(
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    for name in listed.stdout.split("\0"):
+    return listed.stdout.split("\0")
+
+
+def test_everything_in_the_repository_is_text():
+    """No package, archive or database that a command left behind."""
+    files = [ROOT / name for name in tracked() if name and (ROOT / name).is_file()]
+    assert len(files) > 300
+    assert [path.name for path in files if b"\0" in path.read_bytes()] == []
+
+
+def tracked_text():
+    for name in tracked():
         path = ROOT / name
         if name and path.is_file() and path.suffix in {".py", ".md", ".yml", ".toml"}:
             yield name, path.read_text(encoding="utf-8")
