@@ -58,5 +58,6 @@ site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name 
 accuracy: setup  ## try every answer of the banks, and write docs/accuracy.md
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy
 
-lock: setup  ## resolve requirements.lock again from pyproject.toml
+lock: setup  ## resolve requirements.lock and sandbox.lock again from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+	@uv pip compile --quiet --no-config --universal --generate-hashes --group sandbox --custom-compile-command "make lock" -o sandbox.lock

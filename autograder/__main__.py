@@ -128,8 +128,9 @@ def run_grade(options: argparse.Namespace) -> int:
             rows = grade_class(
                 options.course, options.assignment, Progress(), options.student, settings, engine
             )
+            isolation = sandbox.in_words(options.isolation)
             if not options.student:
-                pages = write_report(options.course, options.assignment, rows, options.isolation)
+                pages = write_report(options.course, options.assignment, rows, isolation)
                 report = f"class report: {', '.join(map(str, pages))}"
             else:
                 report = "class report: left as it was, since it is about the whole class"
@@ -142,7 +143,7 @@ def run_grade(options: argparse.Namespace) -> int:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     print(as_table(rows))
-    print(f"\nisolation: {options.isolation}")
+    print(f"\nisolation: {isolation}")
     print(report)
     failed = [row.student for row in rows if row.failed]
     waiting = [row.student for row in rows if row.needs_person and not row.failed]

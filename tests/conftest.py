@@ -1,6 +1,7 @@
 """What several test files share: the sample class, graded once, also where tests run side by side."""
 
 import pickle
+from collections import Counter
 
 import pytest
 from filelock import FileLock
@@ -41,7 +42,12 @@ def pytest_xdist_make_scheduler(config, log):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """Print how the checks fared against the banks of answers."""
+    """Print how the checks fared against the banks of answers, and last what was left out."""
+    print_tally(terminalreporter)
+    print_left_out(terminalreporter)
+
+
+def print_tally(terminalreporter):
     reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
     outcomes = [
         Outcome(*values)
@@ -57,3 +63,16 @@ def pytest_terminal_summary(terminalreporter):
     row = "{:<32}{:<32}" + "{:>13}" * (len(HEAD) - 2)
     for line in (HEAD, *tally.rows(), ("together", "", *tally.total())):
         terminalreporter.line(row.format(*line))
+
+
+def print_left_out(terminalreporter):
+    """Say how many tests did not run for want of something, and what: the reason says what to do."""
+    reasons = Counter(
+        report.longrepr[2].removeprefix("Skipped: ")
+        for report in terminalreporter.getreports("skipped")
+        if isinstance(report.longrepr, (tuple, list))
+    )
+    if reasons:
+        terminalreporter.section("left out")
+        for reason, number in reasons.most_common():
+            terminalreporter.line(f"{number} test{'s'[: number > 1]}: {reason}")

@@ -289,7 +289,7 @@ def test_the_example_of_grading_is_what_the_student_reads(tmp_path):
     assert answer in ["".join(cell["source"]) for cell in json.loads(before)["cells"]]
 
 
-@pytest.mark.skipif(bool(sandbox.missing()), reason="grading behind walls needs them")
+@pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
 def test_an_instructor_gets_the_reports_that_the_guide_names(tmp_path):
     course = course_of(tmp_path, "mixed_batch", "not_json")
     status, said, errors = run(block_with("instructors", "--feedback-zip", "sh"), course)

@@ -30,13 +30,26 @@ def test_conda_users_get_the_packages_of_pyproject():
 
 
 def test_the_lock_pins_every_package_of_pyproject():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    everything = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = everything["project"]
     lock = (ROOT / "requirements.lock").read_text()
     for requirement in project["dependencies"] + project["optional-dependencies"]["dev"]:
         name = re.match(r"[\w-]+", requirement).group()
+        if requirement in everything["dependency-groups"]["sandbox"]:
+            continue
         assert re.search(rf"^{name}==", lock, re.MULTILINE), f"{name}: run `make lock`"
     assert "\ntorch==2.13.0\n" in lock
     assert not re.search(r"^nvidia", lock, re.MULTILINE)
+
+
+def test_the_program_that_comes_ready_made_is_locked_by_its_digests():
+    everything = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    [requirement] = everything["dependency-groups"]["sandbox"]
+    assert requirement in everything["project"]["dependencies"]
+    lock = (ROOT / "sandbox.lock").read_text()
+    pinned = requirement.partition(";")[0]
+    assert re.search(rf"^{re.escape(pinned)} ;.*\\$", lock, re.MULTILINE), "run `make lock`"
+    assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", lock)) >= 2
 
 
 def markdown_of(path):

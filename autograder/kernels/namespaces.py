@@ -52,6 +52,13 @@ def drop_capabilities() -> None:
     call("capset", header, (ctypes.c_uint32 * 6)())
 
 
+def end_with_parent(parent: int) -> None:
+    """Let this process be killed when its parent ends, also if that has happened already."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
 def own_processes() -> None:
     """Return in a child that is the first process of a namespace which this user owns.
 

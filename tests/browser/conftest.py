@@ -47,7 +47,7 @@ def browser(tmp_path_factory):
     """Headless Chromium; where it is not installed the test is left out, but never in CI."""
     program, driver = shutil.which("chromium"), shutil.which("chromedriver")
     if not (program and driver):
-        message = "needs Chromium: apt-get install chromium chromium-driver"
+        message = "a browser is needed: apt-get install chromium chromium-driver"
         if os.environ.get("CI"):
             pytest.fail(message)
         pytest.skip(message)

@@ -1,6 +1,7 @@
 """What a newcomer sees: the course map, a lecture that runs, an exercise without answers."""
 
 import time
+from pathlib import Path
 
 import nbformat
 import pytest
@@ -96,3 +97,27 @@ def test_a_newcomer_reads_runs_and_opens_an_exercise(browser, lab):
     )
     for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "autograder.cell"):
         assert secret not in page
+
+
+@pytest.mark.parametrize(
+    ("notebook", "title"),
+    [
+        ("lectures/03_scaled_dot_product_attention", "Scaled dot-product attention"),
+        ("exercises/a5_multi_head_attention/a5_multi_head_attention", "Assignment 5"),
+    ],
+)
+def test_a_notebook_opens_alive_and_as_unchanged(browser, lab, notebook, title):
+    address, workspace = lab
+    browser.get(f"{address}/lab/tree/{notebook}.ipynb?token={TOKEN}")
+    find(browser, f"//h1[contains(.,'{title}')]")
+    find(browser, "//*[contains(text(), '| Idle')]")  # what a kernel says of its language is known
+    frames = (workspace / f"{notebook}.ipynb").read_text(encoding="utf-8").count("<iframe")
+    if frames:
+        find(browser, "//div[contains(@class,'jp-OutputArea')]//iframe")
+    stand_in = "This table stands in for a live view"
+    shown = [element for element in browser.find_elements("xpath", f"//*[contains(text(),'{stand_in}')]")
+             if element.is_displayed()]  # fmt: skip
+    browser.save_screenshot(str(SCREENSHOTS / f"{Path(notebook).name}_opened.png"))
+    assert shown == []
+    time.sleep(2)
+    assert not browser.find_elements("css selector", ".jp-mod-dirty")

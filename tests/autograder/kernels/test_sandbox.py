@@ -46,6 +46,72 @@ def visible(modules):
     return course | ours
 
 
+# ------------------------------------------------------------------------ whose walls, if any
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    """A machine with such programs, each of which says this when it may not make namespaces."""
+
+    def pretend(system, own):
+        there = {}
+        for name, says in {"system": system, sandbox.OWN: own}.items():
+            if says is not None:
+                path = tmp_path / name / "bwrap"
+                path.parent.mkdir()
+                path.write_text(
+                    "#!/bin/sh\n"
+                    '[ "$1" = --version ] && { echo bubblewrap 1.2.3; exit 0; }\n'
+                    f'echo "{says}" >&2\n[ -z "{says}" ]\n'
+                )
+                path.chmod(0o755)
+                there[name] = str(path)
+        monkeypatch.setattr(sandbox, "programs", lambda: tuple(there.values()))
+        sandbox.missing.cache_clear()
+        return there
+
+    yield pretend
+    sandbox.missing.cache_clear()
+
+
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="walls need Linux")
+
+
+@on_linux
+def test_the_systems_own_bubblewrap_comes_first(machine):
+    there = machine("", "")
+    assert sandbox.bubblewrap() == there["system"]
+    said = sandbox.in_words(sandbox.FULL)
+    assert said == f"full (bubblewrap 1.2.3, the system's, {there['system']})"
+    assert sandbox.in_words(sandbox.NONE) == "none"
+
+
+@on_linux
+@pytest.mark.parametrize("system", [None, "bwrap: unknown option --cap-add"])
+def test_where_the_system_has_none_that_works_the_courses_own_does(machine, system):
+    assert sandbox.command(Path("/tmp"), ())[0:1] == [sandbox.bubblewrap()]
+    there = machine(system, "")
+    assert sandbox.bubblewrap() == there[sandbox.OWN]
+    assert sandbox.in_words(sandbox.FULL) == "full (bubblewrap 1.2.3, the course's own)"
+
+
+@on_linux
+def test_where_there_is_none_or_none_may_work_it_is_said_what_to_do(machine):
+    machine(None, None)
+    with pytest.raises(sandbox.SandboxError, match=r"there is no program `bwrap`\. Install it: "):
+        sandbox.bubblewrap()
+    machine("No permission", "Neither")
+    with pytest.raises(
+        sandbox.SandboxError, match=r"may not make namespaces here: No permission\."
+    ):
+        sandbox.bubblewrap()
+
+
+@on_linux
+def test_the_courses_own_bubblewrap_is_there():
+    assert any(sandbox.OWN in program for program in sandbox.programs())
+
+
 # ------------------------------------------------------------------- which files are shown at all
 
 
