@@ -14,11 +14,11 @@ from pathlib import Path
 
 from autograder.batch.engine import engine_for
 from autograder.batch.settings import Settings
-from autograder.checks import allowed_modules
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.kernels import limits, sandbox
 from autograder.kernels.sandbox import SandboxError
+from autograder.verdict.content import allowed_modules
 
 ENGINES = ("local", "dask")
 
@@ -46,7 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m autograder")
     commands = parser.add_subparsers(dest="command", required=True)
     grade = commands.add_parser("grade", help="grade all submissions of an assignment")
-    grade.add_argument("assignment", type=without_slash, help="its id, such as a2_self_attention")
+    grade.add_argument(
+        "assignment", type=without_slash, help="its id, which begins with a and a number"
+    )
     grade.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     grade.add_argument("--student", action="append", default=[], help="only this one; repeatable")
     grade.add_argument("--jobs", type=positive, default=Settings.workers, help="side by side")

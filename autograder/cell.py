@@ -8,8 +8,8 @@ from __future__ import annotations
 from IPython import get_ipython
 from IPython.display import display
 
-from autograder.checks import load
 from autograder.probe.probe import answer
+from autograder.verdict.content import load
 from autograder.verdict.decide import PartVerdict, decide
 from autograder.verdict.report import as_bundle
 
@@ -22,7 +22,7 @@ def grade(assignment_name: str, part_name: str) -> float:
     nbgrader takes the number that a grade cell ends with as the points of that cell.
 
     Args:
-        assignment_name: the assignment's id, such as ``a2_self_attention``.
+        assignment_name: the assignment's id, such as ``a1_name``.
         part_name: the function or class to decide.
 
     Returns:

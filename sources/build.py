@@ -2,10 +2,10 @@
 
     python sources/build.py [NAME ...]
 
-    sources/lectures/NN_name.py   ->  lectures/NN_name.ipynb       executed, outputs kept
-    sources/exercises/aN_name.py  ->  solutions/aN_name/….ipynb    nbgrader's source version
-                                  ->  exercises/aN_name/….ipynb    nbgrader's release version
-    all of them                   ->  course_map.md and the tables in README.md
+    sources/lectures/NN_name.py      ->  lectures/NN_name.ipynb      executed, outputs kept
+    assignments/aN_name/notebook.py  ->  solutions/aN_name/….ipynb   nbgrader's source version
+                                     ->  exercises/aN_name/….ipynb   nbgrader's release version
+    all of them                      ->  course_map.md and the tables in README.md
 
 docs/authors.md shows how to add a lecture, an assignment, and parts of one.
 """
@@ -31,6 +31,7 @@ from nbformat import NotebookNode
 from traitlets.config import PyFileConfigLoader
 
 ROOT = Path(__file__).resolve().parent.parent
+ASSIGNMENT_TEXT = "notebook.py"
 KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LECTURE_SECONDS_PER_CELL = 180
 SLOW_SECONDS = 5
@@ -45,7 +46,11 @@ class Source:
 
     @property
     def name(self) -> str:
-        return self.path.stem
+        return name_of(self.path)
+
+    @property
+    def file(self) -> str:
+        return file_of(self.path)
 
     @property
     def course(self) -> dict:
@@ -57,7 +62,17 @@ class Source:
             heading = re.search(r"^# (.+)$", cell.source, re.MULTILINE)
             if cell.cell_type == "markdown" and heading:
                 return heading.group(1).strip()
-        raise BuildError(f"{self.path.name}: no title. Begin the first markdown cell with '# …'.")
+        raise BuildError(f"{self.file}: no title. Begin the first markdown cell with '# …'.")
+
+
+def name_of(path: Path) -> str:
+    """What a source is called: an assignment after its folder, a lecture after its file."""
+    return path.parent.name if path.name == ASSIGNMENT_TEXT else path.stem
+
+
+def file_of(path: Path) -> str:
+    """A source's file, as messages name it."""
+    return f"{path.parent.name}/{path.name}" if path.name == ASSIGNMENT_TEXT else path.name
 
 
 def read_source(path: Path) -> Source:
@@ -66,13 +81,13 @@ def read_source(path: Path) -> Source:
     for field in ("summary", "minutes"):
         if field not in source.course:
             raise BuildError(
-                f"{path.name}: the header has no 'course: {field}:' entry, which the course map "
+                f"{file_of(path)}: the header has no 'course: {field}:' entry, which the course map "
                 "shows. Add it under 'jupyter:' in the first lines of the file."
             )
     for field in ("minutes", "deeper"):
         if not isinstance(source.course.get(field, 0), int):
             raise BuildError(
-                f"{path.name}: 'course: {field}:' in the header is '{source.course[field]}'. The "
+                f"{file_of(path)}: 'course: {field}:' in the header is '{source.course[field]}'. The "
                 "course map adds up minutes: give a whole number."
             )
     return source
@@ -80,14 +95,14 @@ def read_source(path: Path) -> Source:
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
     """By the number that a name begins with: a10 after a9, 10 after 09."""
-    return sorted(paths, key=lambda path: (len(path.stem.partition("_")[0]), path.stem))
+    return sorted(paths, key=lambda path: (len(name_of(path).partition("_")[0]), name_of(path)))
 
 
-def sources_in(folder: Path, form: str, example: str) -> list[Source]:
-    """The sources of a folder in the order of the course, which their names tell."""
-    paths = in_order(folder.glob("*.py"))
+def sources_in(files: str, form: str, example: str) -> list[Source]:
+    """The sources that a pattern finds, in the order of the course, which their names tell."""
+    paths = in_order(ROOT.glob(files))
     for path in paths:
-        if not re.fullmatch(form, path.stem):
+        if not re.fullmatch(form, name_of(path)):
             raise BuildError(
                 f"{path.relative_to(ROOT)}: the name does not tell its place in the course. Give it "
                 f"one such as {example}."
@@ -96,11 +111,11 @@ def sources_in(folder: Path, form: str, example: str) -> list[Source]:
 
 
 def lecture_sources() -> list[Source]:
-    return sources_in(ROOT / "sources/lectures", r"[0-9]{2,}_\w+", "10_long_sentences.py")
+    return sources_in("sources/lectures/*.py", r"[0-9]{2,}_\w+", "10_long_sentences.py")
 
 
 def exercise_sources() -> list[Source]:
-    return sources_in(ROOT / "sources/exercises", r"a[1-9][0-9]*_\w+", "a10_long_sentences.py")
+    return sources_in(f"assignments/*/{ASSIGNMENT_TEXT}", r"a[1-9][0-9]*_\w+", "a10_long_sentences")
 
 
 def slug(text: str) -> str:
@@ -144,7 +159,7 @@ def clean_metadata(notebook: NotebookNode, course: dict) -> None:
 def build_lecture(source: Source, execute: bool = True) -> NotebookNode:
     """The lecture as a notebook; executed, it holds outputs but nothing that tells when or where."""
     notebook = nbformat.from_dict(source.notebook)
-    give_ids(notebook, source.path.name)
+    give_ids(notebook, source.file)
     for cell in notebook.cells:
         tags = cell.metadata.get("tags", [])
         if "interactive" in tags and "nbval-ignore-output" not in tags:
@@ -172,7 +187,7 @@ def execute_lecture(notebook: NotebookNode, source: Source) -> None:
     try:
         client.execute()
     except CellExecutionError as error:
-        raise BuildError(f"{source.path.name}: a cell failed.\n{error}") from None
+        raise BuildError(f"{source.file}: a cell failed.\n{error}") from None
     for cell in notebook.cells:
         report_slow(cell)
         cell.metadata.pop("execution", None)
@@ -197,8 +212,8 @@ def report_slow(cell: NotebookNode) -> None:
 def build_solution(source: Source) -> NotebookNode:
     """nbgrader's source version of an assignment: answers and hidden checks in it, no outputs."""
     notebook = nbformat.from_dict(source.notebook)
-    add_nbgrader_metadata(notebook, source.path.name, checks_of(source.name))
-    give_ids(notebook, source.path.name)
+    add_nbgrader_metadata(notebook, source.file, checks_of(source.name))
+    give_ids(notebook, source.file)
     clean_metadata(notebook, source.course)
     return notebook
 

@@ -2,7 +2,7 @@
 
     # %% solution="name"            the cell a student fills in; it defines `name`
     # %% test="name"                visible tests: locked, no points
-    # %% check="name"               earns the points; its text and points come from autograder/checks
+    # %% check="name"               earns the points; its text and points come from its rubric
     # %% [markdown] written="name" points=2      a written answer, graded by hand
 
 They are read here, and refused in words where they cannot work.
@@ -17,8 +17,8 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
-from autograder.checks import known, load
 from autograder.verdict.check import Assignment, Part
+from autograder.verdict.content import known, load
 
 KINDS = ("solution", "test", "check", "written")
 GRADED = ("check", "written")
@@ -45,13 +45,13 @@ class TaggedCell:
 
 def checks_of(assignment: str) -> Assignment:
     """The checks of an assignment; where there are none, say which file is missing, and what for."""
-    file = f"autograder/checks/{assignment}.py"
+    file = f"assignments/{assignment}/__init__.py"
     if assignment not in known():
         raise BuildError(
-            f"{assignment}.py: its points are decided by {file}, and there is no such file. Make "
-            "it: a Part with its steps for every function or class that students write, and at "
-            f'the end ASSIGNMENT = Assignment("{assignment}", parts=(…,)). docs/authors.md has a '
-            "whole one, with the answers that test it."
+            f"assignments/{assignment}/notebook.py: its points are decided by {file}, and there is no "
+            "such file. Make it, and beside it a rubric: a Part with its steps for every function "
+            f'or class that students write, and ASSIGNMENT = Assignment("{assignment}", parts=(…,)). '
+            "docs/authors.md has a whole one, with the answers that test it."
         )
     try:
         checks = load(assignment)
@@ -64,7 +64,7 @@ def checks_of(assignment: str) -> Assignment:
         ) from None
     if checks.name != assignment:
         raise BuildError(
-            f"{file}: its ASSIGNMENT is called '{checks.name}'. Call it '{assignment}', as the file."
+            f"{file}: its ASSIGNMENT is called '{checks.name}'. Call it '{assignment}', as the folder."
         )
     return checks
 
@@ -136,7 +136,7 @@ def refuse_missing_cells(tagged: list[TaggedCell], file: str, checks: Assignment
         for grade_id in (part.name, f"test_{part.name}", f"check_{part.name}"):
             if grade_id not in there:
                 raise BuildError(
-                    f"{file}: no cell '{grade_id}', though autograder/checks/{checks.name}.py has "
+                    f"{file}: no cell '{grade_id}', though the rubric of {checks.name} has "
                     f"the part '{part.name}'. A part needs a solution, a test and a check cell, in "
                     "this order."
                 )
@@ -168,7 +168,7 @@ def part_of(item: TaggedCell, assignment: str, parts: dict[str, Part]) -> Part:
     """The part that a check cell stands for."""
     if item.name not in parts:
         raise BuildError(
-            f"{item.where}: autograder/checks/{assignment}.py has no part '{item.name}' (it has "
+            f"{item.where}: the rubric of {assignment} has no part '{item.name}' (it has "
             f"{', '.join(parts)}). Add the part or mend the tag."
         )
     return parts[item.name]

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 from filelock import FileLock
 
-from tests.autograder.banks.measure import HEAD, Outcome, Tally
+from tests.autograder.measure import HEAD, Outcome, Tally
 from tests.sample_class import grade, hand_in, whole_class
 from tests.scheduling import Together
 

@@ -12,8 +12,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from autograder.checks import known, load
-from tests.autograder.banks.measure import HEAD, MOST_PAIRS, Outcome, Tally, measured
+from autograder.verdict.content import known, load
+from tests.autograder.measure import HEAD, MOST_PAIRS, Outcome, Tally, measured
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
@@ -21,8 +21,8 @@ PAGE = ROOT / "docs" / "accuracy.md"
 TEXT = """\
 # How accurate the grader is
 
-Written by `make accuracy`, which tries every answer of the banks in `tests/autograder/banks/` and every
-wrong answer that the checks call by name (`autograder/checks/`), each on one drawing of inputs. A test
+Written by `make accuracy`, which tries every answer of the banks (`assignments/*/answers.py`) and every
+wrong answer that has a name (`assignments/*/mistakes.py`), each on one drawing of inputs. A test
 holds the numbers of answers on this page to the banks.
 
 | column | what it counts |

@@ -29,7 +29,6 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograder.batch.course import scores_in
-from autograder.checks import allowed_modules
 from autograder.kernels import provisioner, sandbox
 from autograder.kernels.direct import DirectKernel
 from autograder.kernels.forks import ZygoteClient
@@ -38,6 +37,7 @@ from autograder.kernels.provisioner import own_zygote
 from autograder.notebook.grading import Grading, graded_part
 from autograder.notebook.job import SHELL, Direct
 from autograder.notebook.self_check import add_checks
+from autograder.verdict.content import allowed_modules
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached

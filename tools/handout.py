@@ -28,12 +28,15 @@ NAME = "attention-course"
 FOLDERS = ("course_utils", "exercises", "figures", "lectures", "tools/jupyter")
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "environment.yml",
-    "nbgrader_config.py", "pyproject.toml", "requirements.lock",
+    "nbgrader_config.py", "pyproject.toml", "requirements.lock", "sandbox.lock",
     "docs/glossary.md", "docs/notation.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
 )  # fmt: skip
 ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
+# with the grader comes what decides, but neither texts with their answers nor the bank
+GRADER = ("autograder", "assignments")
+ANSWERS = ("notebook.py", "answers.py", "bank.py")
 
 START = """\
 # Attention and transformers
@@ -72,8 +75,9 @@ def make_handout(target: Path, self_check: bool) -> None:
         target: the folder.
         self_check: with the grader.
     """
-    ignore = shutil.ignore_patterns(*LEFT_OUT)
-    for name in (*FOLDERS, *(["autograder"] if self_check else [])):
+    for name in (*FOLDERS, *(GRADER if self_check else ())):
+        answers = ANSWERS if name == "assignments" else ()
+        ignore = shutil.ignore_patterns(*LEFT_OUT, *answers)
         shutil.copytree(ROOT / name, target / name, ignore=ignore)
     for name in (*FILES, *(ON_GRADING if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)

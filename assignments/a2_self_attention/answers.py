@@ -5,7 +5,7 @@ import math
 import torch
 import torch.nn.functional as F
 
-from tests.autograder.banks import Bank
+from assignments.bank import Bank
 
 BANK = Bank("a2_self_attention")
 

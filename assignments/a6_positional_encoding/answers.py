@@ -10,7 +10,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from torch import nn
 
-from tests.autograder.banks import Bank
+from assignments.bank import Bank
 
 BANK = Bank("a6_positional_encoding")
 

@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from assignments.bank import Bank
 from course_utils import layers
 from course_utils.attention import MultiHeadAttention
-from tests.autograder.banks import Bank
 
 BANK = Bank("a8_transformer_layer")
 

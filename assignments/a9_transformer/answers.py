@@ -7,13 +7,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
+from assignments.a8_transformer_layer.answers import LibraryAttention
+from assignments.bank import Bank
 from course_utils import layers, masks, transformer
 from course_utils.attention import MultiHeadAttention
 from course_utils.evaluation import evaluating
 from course_utils.layers import LayerNorm, PositionwiseFeedForward, TransformerLayer
 from course_utils.positional import PositionalEncoding, positional_encoding
-from tests.autograder.banks import Bank
-from tests.autograder.banks.a8_transformer_layer import LibraryAttention
 
 BANK = Bank("a9_transformer")
 

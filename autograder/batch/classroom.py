@@ -32,13 +32,13 @@ from autograder.batch.row import Row
 from autograder.batch.run import run_jobs
 from autograder.batch.settings import Settings
 from autograder.batch.task import Engine
-from autograder.checks import allowed_modules
 from autograder.errors import CourseError
 from autograder.files import cut, digest_of, printable
 from autograder.kernels import sandbox
 from autograder.notebook.handed_in import Unreadable, read_folder
 from autograder.notebook.intake import released_cells
 from autograder.notebook.work import Job, Result
+from autograder.verdict.content import allowed_modules
 
 SELF_CHECK = re.compile(
     r"^(?:\*\*)?No instructor\?(?:(?!\n\n).)*(?:\n\n```\npython -m autograder.*?```\n\n(?:(?!\n\n).)*)?\n\n",

@@ -20,6 +20,7 @@ import msgspec
 from autograder.batch.task import Engine, Task
 from autograder.files import cut
 from autograder.notebook.work import Job, Result, from_json, to_json
+from autograder.verdict.content import course
 
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 
@@ -33,13 +34,11 @@ def key_of(student: str, job: Job) -> str:
 
 @cache
 def grader_digest() -> str:
-    """A digest of the grader, its pages, the reference code and the versions of what they need."""
+    """A digest of the grader, its pages, the course's code and the versions of what they need."""
     package = Path(__file__).resolve().parent.parent
     digest = hashlib.sha256()
-    reference = package.parent / "course_utils"
-    for path in sorted(
-        [*package.rglob("*.py"), *package.rglob("pages/*.*"), *reference.rglob("*.py")]
-    ):
+    code = [path for folder in (package, *course().folders) for path in folder.rglob("*.py")]
+    for path in sorted([*code, *package.rglob("pages/*.*")]):
         digest.update(path.read_bytes())
     for name in ENVIRONMENT:
         digest.update(f"{name} {version(name)}".encode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import atexit
 import contextlib
 import os
 import shutil
@@ -11,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -60,11 +58,8 @@ class Zygote:
     ) -> None:
         self.isolation, self.modules = isolation, tuple(modules)
         self._ready = False
-        # sockets live here, and their paths must be short
         remove_leftovers()
-        self.runs = Path(tempfile.mkdtemp(prefix=f"ag-{os.getpid()}-", dir="/tmp")).resolve()
-        atexit.register(shutil.rmtree, self.runs, ignore_errors=True)
-        walls = sandbox.command(self.runs, modules) if isolation == sandbox.FULL else []
+        walls = sandbox.command(modules) if isolation == sandbox.FULL else []
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = {**os.environ, **ONE_THREAD}
         if walls:  # a fork can read what its zygote was started with
@@ -103,7 +98,7 @@ class Zygote:
     @property
     def client(self) -> ZygoteClient:
         """What other processes need to ask this zygote for forks."""
-        return ZygoteClient(self.requests, Address(str(self.runs), self.isolation, self.modules))
+        return ZygoteClient(self.requests, Address(self.isolation, self.modules))
 
     def alive(self) -> bool:
         return self.process.poll() is None
@@ -120,7 +115,6 @@ class Zygote:
             self.process.wait()
         if self.process.stderr:
             self.process.stderr.close()
-        shutil.rmtree(self.runs, ignore_errors=True)
 
 
 @dataclass(frozen=True)
@@ -128,12 +122,10 @@ class Address:
     """What another process must know of a zygote, beside the socket on which it reads.
 
     Attributes:
-        runs: folder for the forks' files.
         isolation: of its forks.
         modules: of the course, those that they may import.
     """
 
-    runs: str
     isolation: str
     modules: tuple[str, ...]
 
@@ -149,12 +141,6 @@ class ZygoteClient:
     def __init__(self, requests: socket.socket, address: Address) -> None:
         self.requests, self.address = requests, address
         self.isolation, self.modules = address.isolation, address.modules
-
-    def new_run(self) -> Path:
-        """A folder for one kernel's connection file, sockets and ``files``."""
-        run = Path(tempfile.mkdtemp(prefix="", dir=self.address.runs))
-        (run / "files").mkdir()
-        return run
 
     def fork(self, request: object, *sockets: socket.socket) -> Fork:
         """Ask for a fork.

@@ -16,14 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from jupyter_client.provisioning import LocalProvisioner
-from traitlets import Instance, List, Unicode
 
-from autograder.files import copy_files
 from autograder.kernels import sandbox
-from autograder.kernels.direct import WORK
 from autograder.kernels.forks import Fork, Zygote, ZygoteClient
-from autograder.kernels.limits import Limits
-from autograder.kernels.start import Start, Walls
+from autograder.kernels.start import Start
 
 JUPYTER = "autograder.kernels.jupyter"
 
@@ -83,56 +79,6 @@ class WarmProvisioner(LocalProvisioner):
         status = await self.process.wait_async()
         self.process = None
         return status
-
-
-class SandboxedProvisioner(WarmProvisioner):
-    """Forks kernels behind the walls of `autograder.kernels.sandbox`, or does not start any.
-
-    A kernel gets a copy of its working folder. It talks over sockets in the file system, because
-    it has a network of its own, in which there is nobody.
-    """
-
-    limits = Instance(Limits, args=(), help="what one notebook may use")
-    modules = List(
-        Unicode(), ["course_utils.signoff"], help="modules of the course that it may import"
-    )
-
-    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
-        self.run = self._zygote().new_run()
-        manager = self.parent
-        manager.transport, manager.ip = "ipc", str(self.run / "k")
-        manager.connection_file = str(self.run / "kernel.json")
-        return await super().pre_launch(**kwargs)
-
-    async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> dict[str, Any]:
-        arguments = _arguments_of_ipykernel(cmd)
-        if arguments is None:
-            raise sandbox.SandboxError(
-                f"only kernels of this Python, {sys.executable}, run in the sandbox; asked for {cmd[0]}"
-            )
-        copy_files(Path(kwargs.get("cwd") or Path.cwd()), self.run / "files")
-        kernel = self._zygote().fork(self._start(arguments, kwargs))
-        self._take(kernel)
-        # a client that knocks before there is a door waits a tenth of a second before the next try
-        while kernel.poll() is None and not all(
-            Path(f"{self.run}/k-{port}").exists() for port in range(1, 6)
-        ):
-            await asyncio.sleep(0.002)
-        return self.connection_info
-
-    def _zygote(self) -> ZygoteClient:
-        return own_zygote(isolation=sandbox.FULL, modules=self.modules)
-
-    def _start(self, arguments: list[str], kwargs: dict[str, Any]) -> Start:
-        given = kwargs.get("env", os.environ)
-        known = {name: given[name] for name in sandbox.HARMLESS if name in given}
-        return Start(
-            known, WORK, Walls(self.limits, WORK, tuple(self.modules), str(self.run)), arguments
-        )
-
-    async def cleanup(self, restart: bool = False) -> None:
-        await super().cleanup(restart)
-        shutil.rmtree(self.run, ignore_errors=True)
 
 
 def _arguments_of_ipykernel(cmd: list[str]) -> list[str] | None:

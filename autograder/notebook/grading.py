@@ -11,8 +11,8 @@ from typing import Protocol
 
 from nbformat import NotebookNode, from_dict
 
-from autograder.checks import load
 from autograder.kernels.forks import ZygoteError
+from autograder.verdict.content import load
 from autograder.verdict.decide import PartVerdict, decide, nothing
 from autograder.verdict.report import as_bundle
 

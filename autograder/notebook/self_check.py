@@ -11,13 +11,13 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder.checks import known, load
 from autograder.notebook.execute import Execute
 from autograder.notebook.feedback import Mark, Plan, feedback_page, plan_of
 from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
 from autograder.notebook.work import CHECK
+from autograder.verdict.content import known, load
 from autograder.verdict.decide import PartVerdict
 from autograder.verdict.report import as_text
 

@@ -15,15 +15,11 @@ from typing import Any, TypedDict
 import torch
 from torch import nn
 
-import autograder
 from autograder.probe.functions import FUNCTIONS
 from autograder.probe.scripted import MAKERS
 from autograder.probe.wire import Function, Instance
 
 LONGEST_MESSAGE = 400
-# whose lines say nothing to the author of the notebook: the grader's and the course's own
-HERE = Path(autograder.__file__).parent
-NOT_THEIRS = (str(HERE), str(HERE.with_name("course_utils")))
 
 
 class Request(TypedDict, total=False):
@@ -37,7 +33,7 @@ class Request(TypedDict, total=False):
     gradient: bool
     seed: int
     replace: dict[str, str]
-    watch: list[str]
+    watch: list[list[str]]
     construct: list[Any]
     keywords: dict[str, Any]
     method: str | None
@@ -235,7 +231,9 @@ def describe(error: BaseException) -> Problem:
     """Type, its bases, message and the subject's own line of an error."""
     line = ""
     for frame in traceback.extract_tb(error.__traceback__):
-        if frame.filename.startswith(NOT_THEIRS) or "site-packages" in frame.filename:
+        path = Path(frame.filename)
+        # what lies in a package is the grader's, the course's or a library's: no line for its author
+        if (path.parent / "__init__.py").exists() or "site-packages" in path.parts:
             continue
         line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip() or line
     return {

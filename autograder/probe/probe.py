@@ -60,8 +60,8 @@ def answer(
     Args:
         message: an encoded list of requests, see `autograder.probe.experiments.perform`; beside what
             stands there, ``subject`` (name of the function or class), ``replace`` (name ->
-            source of a stand-in to use for the duration) and ``watch`` (names of functions whose
-            use is reported as ``used``).
+            source of a stand-in to use for the duration) and ``watch`` (what a `Watch` is given,
+            whose find is reported as ``used``).
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same on the clock.
@@ -88,7 +88,7 @@ def _carry_out(request: Request, namespace: dict[str, Any], cpu: float, seconds:
             with _quiet(), deadline(cpu, seconds, TimeLimit):
                 if not request.get("watch"):
                     return perform(subject, request)
-                with Watch(request["watch"]) as watch:
+                with Watch(*request["watch"]) as watch:
                     report = perform(subject, request)
                 return {**report, "used": watch.seen}
         except TimeLimit:

@@ -13,15 +13,18 @@ from typing import Any, Self
 
 from torch.overrides import TorchFunctionMode
 
-COURSE = "/course_utils/"
-HARMLESS = {"course_utils.signoff"}  # every notebook may import it, and it holds no answer
 
-
-def course_within_reach() -> bool:
-    """Whether any module of the course's that holds an answer is imported here."""
-    package = vars(sys.modules["course_utils"]) if "course_utils" in sys.modules else {}
-    modules = (value for value in package.values() if isinstance(value, ModuleType))
-    return any(module.__name__ not in HARMLESS for module in modules)
+def within_reach(libraries: Iterable[str], harmless: Iterable[str]) -> tuple[str, ...]:
+    """Folders of the libraries of which any module is imported here that may hold an answer."""
+    found = []
+    for name in libraries:
+        package = sys.modules.get(name)
+        if package is None or not package.__path__:
+            continue
+        modules = (value for value in vars(package).values() if isinstance(value, ModuleType))
+        if any(module.__name__ not in harmless for module in modules):
+            found.append(f"{package.__path__[0]}/")
+    return tuple(found)
 
 
 class Watch(TorchFunctionMode):
@@ -29,18 +32,23 @@ class Watch(TorchFunctionMode):
 
     Args:
         names: of functions and classes.
+        libraries: packages of the course.
+        harmless: modules of these that hold no answer.
 
     Attributes:
         seen: the name that was found; empty so far.
     """
 
-    def __init__(self, names: Iterable[str]) -> None:
+    def __init__(
+        self, names: Iterable[str], libraries: Iterable[str] = (), harmless: Iterable[str] = ()
+    ) -> None:
         super().__init__()
         self.names = frozenset(names)
+        self.folders = within_reach(libraries, frozenset(harmless))
         self.seen = ""
 
     def __enter__(self) -> Self:
-        if course_within_reach():
+        if self.folders:
             sys.setprofile(self._entered)
         super().__enter__()
         return self
@@ -61,7 +69,7 @@ class Watch(TorchFunctionMode):
             self._look_at(frame.f_code)
 
     def _look_at(self, code: CodeType) -> None:
-        if COURSE in code.co_filename:
+        if code.co_filename.startswith(self.folders):
             owner = code.co_qualname.split(".")[0]
             if owner in self.names:
                 self.seen = owner

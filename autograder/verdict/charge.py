@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from autograder.verdict.check import Mistake, Part, Step
+from autograder.verdict.check import Part, Step
 from autograder.verdict.exam import Try
 from autograder.verdict.explain import Found, drew_the_same, explains, tells_of_mistakes
 from autograder.verdict.judge import problem_with
@@ -45,15 +45,10 @@ def _suspects(part: Part, find: Find) -> Iterator[tuple[Callable[..., Any], set[
     """Wrong answers with the steps that they cost: each mistake, and two that explain together."""
     for mistake in part.mistakes:
         if mistake.costs:
-            yield mistake.answer, _charged(part, mistake)
+            yield mistake.answer, set(mistake.costs)
     found = find()
     if found and len(found.mistakes) > 1 and all(mistake.costs for mistake in found.mistakes):
-        both = (_charged(part, mistake) for mistake in found.mistakes)
-        yield found.answer, set().union(*both)
-
-
-def _charged(part: Part, mistake: Mistake) -> set[Step]:
-    return {part.steps[number - 1] for number in mistake.costs}
+        yield found.answer, {step for mistake in found.mistakes for step in mistake.costs}
 
 
 def _seen(answer: Callable[..., Any], costs: set[Step], tries: Sequence[Try]) -> bool:

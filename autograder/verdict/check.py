@@ -184,15 +184,15 @@ class Mistake:
         answer: an implementation that makes the mistake.
         says: what the student reads: what happened, and what to do.
         in_steps: the class in which the mistake overrides a step, if it was made so.
-        costs: numbers of the steps that are about it, from 1. Others are earned by results that
-            are right but for this mistake; without numbers, every step that it spoils is lost.
+        costs: the steps that are about it. Others are earned by results that are right but for
+            this mistake; without any, every step that it spoils is lost.
     """
 
     name: str
     answer: Callable[..., Any]
     says: str
     in_steps: type | None = None
-    costs: tuple[int, ...] = ()
+    costs: tuple[Step, ...] = ()
 
     def together_with(self, other: Mistake) -> Callable[..., Any] | None:
         """An implementation that makes both mistakes; None where they touch the same step."""
@@ -286,12 +286,12 @@ class Part:
         return self.step(also + asks, points, *cases, judge=judge, strict=True)
 
     def mistake(
-        self, name: str, says: str = "", costs: tuple[int, ...] = ()
+        self, name: str, says: str = "", costs: tuple[Step, ...] = ()
     ) -> Callable[[Answer], Answer]:
         """Give a wrong answer a name; its docstring is what the student reads, if not ``says``.
 
         The decorated function or class stays as it is, so it can be given to several parts.
-        ``costs`` are numbers of steps, see `Mistake`.
+        ``costs`` are steps of this part, see `Mistake`.
 
         Raises:
             ValueError: it has no docstring of its own, and there is no ``says``.
@@ -319,7 +319,7 @@ class Part:
         other: Part,
         wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
         *answers: Callable[..., Any],
-        costs: tuple[int, ...] = (),
+        costs: tuple[Step, ...] = (),
     ) -> None:
         """Take over mistakes of another part, with their names and sentences.
 
@@ -327,7 +327,7 @@ class Part:
             other: the part that has these mistakes.
             wrap: makes of one of its wrong answers one of this part.
             answers: those answers, in the order in which they are to be tried.
-            costs: numbers of steps of this part, see `Mistake`.
+            costs: steps of this part, see `Mistake`.
         """
         named = {mistake.in_steps or mistake.answer: mistake for mistake in other.mistakes}
         for answer in answers:
@@ -342,7 +342,7 @@ class Assignment:
     """All checks of one assignment.
 
     Attributes:
-        name: the assignment's id, such as ``a2_self_attention``.
+        name: the assignment's id, such as ``a1_name``.
         parts: in the order of the notebook.
         barred: names of functions and classes that would be the answer itself.
         allowed_modules: modules of the course that the notebook may import, and import from.
@@ -351,7 +351,7 @@ class Assignment:
     name: str
     parts: tuple[Part, ...]
     barred: tuple[str, ...] = ()
-    allowed_modules: tuple[str, ...] = ("course_utils.signoff",)
+    allowed_modules: tuple[str, ...] = ()
 
     def part(self, name: str) -> Part:
         for part in self.parts:

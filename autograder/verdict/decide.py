@@ -19,6 +19,7 @@ from autograder.verdict import forbidden
 from autograder.verdict.arrived import reports_in
 from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
+from autograder.verdict.content import course
 from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try, exam_on
 from autograder.verdict.explain import Found, found_in, mistakes_in
@@ -286,8 +287,9 @@ def _tried(
         barred: their names.
         stand_ins: source of ours by the names that it takes.
     """
+    look_for = [barred, list(course().libraries), list(course().always_allowed)]
     requests = [
-        {**request, "replace": stand_ins, "watch": barred if number in watched else []}
+        {**request, "replace": stand_ins, "watch": look_for if number in watched else []}
         for number, request in enumerate(exam.requests)
     ]
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import symtable
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -10,7 +11,8 @@ from functools import lru_cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
-OWN_PACKAGES = ("course_utils", "autograder")
+from autograder.verdict.content import course
+
 # other names under which PyTorch has what a barred name stands for
 DOORS = {
     "scaled_dot_product_attention": (
@@ -25,6 +27,11 @@ DOORS = {
         "_transformer_encoder_layer_fwd", "TransformerEncoderLayer", "TransformerDecoderLayer",
     ),
 }  # fmt: skip
+
+
+def own_packages() -> tuple[str, ...]:
+    """Packages of the course and of the grader, which hold the answers."""
+    return "autograder", course().package.split(".")[0], *course().libraries
 
 
 def with_doors(barred: Iterable[str]) -> tuple[str, ...]:
@@ -222,8 +229,10 @@ def _statements_in(source: object) -> list[ast.stmt]:
 
 def _smuggles(text: str) -> str:
     """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
-    for package in OWN_PACKAGES:
-        if package in text:
+    for package in own_packages():
+        # a word of the language is taken for a module only where it is used as one
+        used = rf"\b(import|from) {package}\b|\b{package}\.\w" if package.isalpha() else package
+        if re.search(used, text):
             return f"import {package}"
     return ""
 
@@ -272,11 +281,11 @@ def _imports(node: ast.AST, modules: set[str]) -> str:
         names = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
         base = node.module
-        names = [f"{base}.{alias.name}" if base in OWN_PACKAGES else base for alias in node.names]
+        names = [f"{base}.{alias.name}" if base in own_packages() else base for alias in node.names]
     else:
         return ""
     for name in names:
         allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
-        if name.split(".")[0] in OWN_PACKAGES and not allowed:
+        if name.split(".")[0] in own_packages() and not allowed:
             return f"import {name}"
     return ""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-PACKAGE = "course_utils"
+from autograder.verdict.content import course
 
 
 @cache
@@ -39,7 +39,7 @@ def _statements(module: str, name: str) -> Iterator[str]:
 
 def _imported(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> Iterator[str]:
     origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else alias.name
-    if origin.split(".")[0] == PACKAGE:
+    if origin.split(".")[0] in course().libraries:
         yield from _statements(origin, alias.name)
     else:
         one: ast.stmt = ast.Import([alias])

@@ -117,8 +117,11 @@ def addresses(repository: str, page: str) -> dict[str, str]:
     kind, name = page.split("/")[0], page.split("/")[-1]
     project = repository.partition("://")[2].partition("/")[2]
     notebook = f"{page}.ipynb"
+    source = (
+        f"sources/{kind}/{name}.py" if kind == "lectures" else f"assignments/{name}/notebook.py"
+    )
     return {
-        "edit": f"{repository}/edit/main/sources/{kind}/{name}.py",
+        "edit": f"{repository}/edit/main/{source}",
         "binder": f"https://mybinder.org/v2/gh/{project}/HEAD?labpath={quote(notebook, safe='')}",
         "colab": f"https://colab.research.google.com/github/{project}/blob/main/{notebook}",
     }

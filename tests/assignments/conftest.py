@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.autograder.banks.measure import ours_may_answer
+from tests.autograder.measure import ours_may_answer
 
 
 @pytest.fixture(autouse=True)

@@ -10,11 +10,11 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.checks import load
+from assignments import load
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
-from tests.autograder.banks.measure import bank_of, pairs_of, verdict_on
-from tests.autograder.checks.visible import failure
+from tests.assignments.visible import failure
+from tests.autograder.measure import bank_of, pairs_of, verdict_on
 
 ASSIGNMENTS = ("a1_rnn_attention", "a2_self_attention", "a3_scaled_dot_product_attention")
 PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]

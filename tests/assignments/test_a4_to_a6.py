@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.checks import load
-from tests.autograder.banks import a6_positional_encoding as bank6
-from tests.autograder.banks.measure import verdict_on
+from assignments import load
+from assignments.a6_positional_encoding import answers as bank6
+from tests.autograder.measure import verdict_on
 
 ASSIGNMENTS = ("a4_masks", "a5_multi_head_attention", "a6_positional_encoding")
 

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from autograder.checks import load
+from assignments import load
 from course_utils import layers, transformer
 from course_utils.evaluation import evaluating
-from tests.autograder.banks.measure import verdict_on
+from tests.autograder.measure import verdict_on
 
 ASSIGNMENTS = ("a7_dropout_and_layer_norm", "a8_transformer_layer", "a9_transformer")
 PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]

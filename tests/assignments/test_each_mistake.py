@@ -5,9 +5,9 @@ from dataclasses import astuple
 import matplotlib.pyplot as plt
 import pytest
 
-from autograder.checks import known, load
-from tests.autograder.banks.measure import MISTAKE, outcome_of, verdict_on
-from tests.autograder.checks.visible import failure
+from assignments import known, load
+from tests.assignments.visible import failure
+from tests.autograder.measure import MISTAKE, outcome_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from unittest.mock import patch
 
-from autograder.checks import known, load
+from assignments import known, load
 from autograder.probe import watch
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
@@ -38,7 +38,7 @@ class Outcome:
 
 def ours_may_answer():
     """While the reference answers: it lies where no submission may reach."""
-    return patch.object(watch, "course_within_reach", lambda: False)
+    return patch.object(watch, "within_reach", lambda *_: ())
 
 
 def verdict_on(assignment, part, code, cells=("",), **namespace):
@@ -59,7 +59,7 @@ def outcome_of(assignment, part, kind, verdict, names=None):
 
 def bank_of(assignment):
     """The answers to an assignment, see `Bank`."""
-    return importlib.import_module(f"tests.autograder.banks.{assignment}").BANK.answers
+    return importlib.import_module(f"assignments.{assignment}.answers").BANK.answers
 
 
 def pairs_of(part):

@@ -7,10 +7,10 @@ from dataclasses import astuple
 import pytest
 import torch
 
-from autograder.checks import allowed_modules, known, load
+from assignments import allowed_modules, known, load
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide, seed_of
-from tests.autograder.banks.measure import (
+from tests.autograder.measure import (
     RIGHT,
     WRONG,
     bank_of,

@@ -95,7 +95,7 @@ def wait_for(condition, what):
 
 def test_every_source_has_its_page(site, pages):
     sources = [path.stem for path in website.ROOT.glob("sources/lectures/*.py")]
-    sources += [path.stem for path in website.ROOT.glob("sources/exercises/*.py")]
+    sources += [path.parent.name for path in website.ROOT.glob("assignments/*/notebook.py")]
     assert len(sources) == 17
     for name in sources:
         assert any(page.endswith(f"/{name}.html") for page in pages)
@@ -213,7 +213,7 @@ def test_a_notebooks_page_says_how_long_and_where_to_open_it(browser, visit):
     assert links["Edit"].startswith(f"{REPOSITORY}/edit/main/sources/lectures/03_")
     visit(ASSIGNMENT)
     edit = browser.find_element("link text", "Edit").get_attribute("href")
-    assert edit == f"{REPOSITORY}/edit/main/sources/exercises/a2_self_attention.py"
+    assert edit == f"{REPOSITORY}/edit/main/assignments/a2_self_attention/notebook.py"
     handing_in = browser.find_element("link text", "How to answer and hand in")
     assert handing_in.get_attribute("href").endswith("/docs/students.html#Hand-in")
     for direction in (".next-page", ".prev-page"):

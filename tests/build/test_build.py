@@ -18,7 +18,7 @@ sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
 build, cell_tags = import_module("build"), import_module("cell_tags")
 
 LECTURES = build.in_order((ROOT / "sources" / "lectures").glob("*.py"))
-EXERCISES = build.in_order((ROOT / "sources" / "exercises").glob("*.py"))
+EXERCISES = build.in_order(ROOT.glob("assignments/*/notebook.py"))
 
 
 def without_outputs(notebook):
@@ -51,9 +51,9 @@ def test_a_lecture_keeps_its_outputs_but_not_when_or_where_it_ran(path):
     assert errors == []
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXERCISES, ids=build.name_of)
 def test_an_assignment_is_its_source_byte_for_byte(path, tmp_path):
-    name = path.stem
+    name = build.name_of(path)
     source = tmp_path / "solutions" / name / f"{name}.ipynb"
     build.write_notebook(build.build_solution(build.read_source(path)), source)
     build.release(name, tmp_path / "solutions", tmp_path / "exercises")
@@ -66,9 +66,11 @@ def test_an_assignment_is_its_source_byte_for_byte(path, tmp_path):
         assert [item.name for item in stored.parent.iterdir()] == [stored.name]
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", EXERCISES, ids=build.name_of)
 def test_the_release_shows_no_answer_and_no_check(path):
-    text = (ROOT / "exercises" / path.stem / f"{path.stem}.ipynb").read_text(encoding="utf-8")
+    text = (ROOT / "exercises" / path.parent.name / f"{path.parent.name}.ipynb").read_text(
+        encoding="utf-8"
+    )
     for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "autograder.", "autograder import"):
         assert secret not in text
     for cell in jupytext.read(path, fmt="py:percent").cells:
@@ -210,7 +212,7 @@ def test_the_points_of_the_tables_are_those_of_the_notebooks():
     }
     _, rows = build.course_rows([], build.exercise_sources())
     said = [float(row.split("|")[3]) for row in rows[2:]]
-    assert said == [*(points[path.stem] for path in EXERCISES), sum(points.values())]
+    assert said == [*(points[build.name_of(path)] for path in EXERCISES), sum(points.values())]
 
 
 def test_the_last_row_of_a_table_is_the_sum_of_the_others():
@@ -272,10 +274,10 @@ def course(tmp_path, monkeypatch):
     for name in ("README.md", "nbgrader_config.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     (tmp_path / "sources" / "lectures").mkdir(parents=True)
-    (tmp_path / "sources" / "exercises").mkdir()
     for name in ("a1_rnn_attention", "a10_rnn_attention"):
-        text = (ROOT / "sources" / "exercises" / "a1_rnn_attention.py").read_text(encoding="utf-8")
-        (tmp_path / "sources" / "exercises" / f"{name}.py").write_text(text, encoding="utf-8")
+        (tmp_path / "assignments" / name).mkdir(parents=True)
+        text = (ROOT / "assignments/a1_rnn_attention/notebook.py").read_text(encoding="utf-8")
+        (tmp_path / "assignments" / name / "notebook.py").write_text(text, encoding="utf-8")
     monkeypatch.setattr(build, "ROOT", tmp_path)
     return tmp_path
 
@@ -309,7 +311,7 @@ def test_an_assignment_without_checks_says_which_file_is_missing(course):
     with pytest.raises(build.BuildError) as stopped:
         build.build([])
     for words in (
-        "autograder/checks/a10_rnn_attention.py, and there is no such file",
+        "assignments/a10_rnn_attention/__init__.py, and there is no such file",
         'ASSIGNMENT = Assignment("a10_rnn_attention"',
         "docs/authors.md",
     ):
@@ -323,20 +325,27 @@ def test_checks_without_an_assignment_of_that_name_are_refused(monkeypatch):
         cell_tags.checks_of("a4_masks")
 
     def without(name):
-        raise AttributeError(f"module 'autograder.checks.{name}' has no attribute 'ASSIGNMENT'")
+        raise AttributeError(f"module 'assignments.{name}' has no attribute 'ASSIGNMENT'")
 
     monkeypatch.setattr(cell_tags, "load", without)
-    with pytest.raises(build.BuildError, match=r"a4_masks.py has no ASSIGNMENT. End it with"):
+    with pytest.raises(
+        build.BuildError, match=r"a4_masks/__init__.py has no ASSIGNMENT. End it with"
+    ):
         cell_tags.checks_of("a4_masks")
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"), [("exercises", "masks"), ("exercises", "a0_masks"), ("lectures", "9_x")]
+    "file",
+    [
+        "assignments/masks/notebook.py",
+        "assignments/a0_masks/notebook.py",
+        "sources/lectures/9_x.py",
+    ],
 )
-def test_a_name_without_its_place_in_the_course_is_refused(course, folder, name):
-    path = course / "sources" / folder / f"{name}.py"
-    path.write_text(HEADER, encoding="utf-8")
-    with pytest.raises(build.BuildError, match=f"sources/{folder}/{name}.py: the name does not"):
+def test_a_name_without_its_place_in_the_course_is_refused(course, file):
+    (course / file).parent.mkdir(exist_ok=True)
+    (course / file).write_text(HEADER, encoding="utf-8")
+    with pytest.raises(build.BuildError, match=f"{file}: the name does not"):
         build.build([])
 
 

@@ -12,7 +12,7 @@ LINK = re.compile(r"\[([^\]]+)\]\(\.\./lectures/(\w+)\.ipynb#([^)\s]+)\)")
 LINKS = LINK.findall(PAGE)
 LECTURES = {path.stem: path for path in sorted((ROOT / "sources/lectures").glob("*.py"))}
 ASSIGNMENTS = {
-    path.stem.partition("_")[0]: path for path in sorted((ROOT / "sources/exercises").glob("*.py"))
+    path.parent.name.partition("_")[0]: path for path in ROOT.glob("assignments/*/notebook.py")
 }
 
 

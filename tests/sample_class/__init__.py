@@ -15,12 +15,12 @@ from pathlib import Path
 import nbformat
 from nbformat import NotebookNode
 
+from assignments import allowed_modules
 from autograder.batch.classroom import grade_class
 from autograder.batch.course import course_secret
 from autograder.batch.engine import engine_for
 from autograder.batch.row import Row
 from autograder.batch.settings import Settings
-from autograder.checks import allowed_modules
 from autograder.kernels import sandbox
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from autograder.checks import known, load
-from tests.autograder.banks.measure import (
+from assignments import known, load
+from tests.autograder.measure import (
     HEAD,
     MISTAKE,
     MOST_PAIRS,

@@ -3,8 +3,8 @@
 import subprocess
 import sys
 
+from assignments import load
 from autograder.batch.course import course_secret, scores_in
-from autograder.checks import load
 from autograder.probe.wire import decode, encode
 from autograder.verdict.decide import decide, seed_of
 from tests.sample_class import ASSIGNMENT

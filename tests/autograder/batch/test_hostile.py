@@ -73,7 +73,7 @@ MISCHIEF = {
     "read_solutions": ("print(open('{course}/solutions/{assignment}/{assignment}.ipynb').read())", ALL),
     "read_others": ("print(open('{course}/submitted/right/{assignment}/{assignment}.ipynb').read())", ALL),
     "read_secret": ("print(open('{secret}').read())", ALL),
-    "read_checks": ("from autograder.checks import load; print(load('{assignment}'))", ALL),
+    "read_checks": ("from assignments import load; print(load('{assignment}'))", ALL),
     "delete": ("import shutil\nshutil.rmtree('{course}', ignore_errors=True)\nshutil.rmtree('..', ignore_errors=True)", ALL),
     "kill_all": ("import os, signal\nos.kill(os.getppid(), signal.SIGKILL)\nos.kill(-1, signal.SIGKILL)", None),
     "socket": ("import socket; socket.create_connection(('127.0.0.1', {port}), timeout=2)", ALL),

@@ -14,9 +14,9 @@ from unittest.mock import ANY
 
 import pytest
 
+from assignments import allowed_modules
 from autograder.batch.classroom import grade_class
 from autograder.batch.engine import engine_for
-from autograder.checks import allowed_modules
 from autograder.errors import CourseError
 from tests.sample_class import ASSIGNMENT, SETTINGS, grade, hand_in, same_inputs
 from tests.sample_class.small import COPIES, STUDENTS, command, outcome, small_class

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.checks import allowed_modules, known, load
+from assignments import allowed_modules, known, load
 from autograder.kernels import provisioner, sandbox
 from autograder.kernels.direct import DirectKernel
 from autograder.kernels.limits import Limits
@@ -15,10 +15,10 @@ from autograder.notebook.job import SHELL
 from tests.sample_class import ROOT
 
 ALLOWED = sorted({allowed_modules(name) for name in known()})
-COURSE = sandbox.COURSE
+COURSE = sandbox.folder_of("course_utils")
 EVERYTHING = {
     str(path.relative_to(ROOT).with_suffix("")).replace("/", ".").removesuffix(".__init__")
-    for package in ("course_utils", "autograder")
+    for package in ("assignments", "autograder", "course_utils")
     for path in (ROOT / package).rglob("*.py")
 }
 # of the grader, what runs beside a submission
@@ -89,7 +89,7 @@ def test_the_systems_own_bubblewrap_comes_first(machine):
 @on_linux
 @pytest.mark.parametrize("system", [None, "bwrap: unknown option --cap-add"])
 def test_where_the_system_has_none_that_works_the_courses_own_does(machine, system):
-    assert sandbox.command(Path("/tmp"), ())[0:1] == [sandbox.bubblewrap()]
+    assert sandbox.command(())[0:1] == [sandbox.bubblewrap()]
     there = machine(system, "")
     assert sandbox.bubblewrap() == there[sandbox.OWN]
     assert sandbox.in_words(sandbox.FULL) == "full (bubblewrap 1.2.3, the course's own)"
@@ -131,8 +131,8 @@ def test_a_style_sheet_comes_with_what_plots():
     assert not styles & sandbox.files_of(["course_utils.signoff"])
 
 
-def test_no_modules_are_the_package_alone():
-    assert sandbox.files_of([]) == {COURSE / "__init__.py"}
+def test_no_modules_are_no_files_and_an_unknown_one_is_its_package_alone():
+    assert sandbox.files_of([]) == set()
     assert sandbox.files_of(["course_utils.no_such_module"]) == {COURSE / "__init__.py"}
 
 
@@ -259,7 +259,7 @@ def look(request):
 
 
 def of_ours(names):
-    return {name for name in names if name.split(".")[0] in ("course_utils", "autograder")}
+    return {name for name in names if name.split(".")[0] in ("assignments", "autograder", "course_utils")}
 
 
 def test_what_is_allowed_can_be_imported(look):
@@ -271,7 +271,7 @@ def test_what_is_allowed_can_be_imported(look):
 def test_nothing_else_can_be_had_in_any_way(look):
     modules, found = look
     hidden = set(found["ways"]) - visible(modules)
-    assert {"autograder.checks", "autograder.verdict.decide", "autograder.notebook.job"} <= hidden
+    assert {"assignments", "assignments.a2_self_attention.answers", "autograder.verdict.decide", "autograder.notebook.job"} <= hidden
     assert "course_utils.transformer" in hidden
     ways = {name: found["ways"][name] for name in sorted(hidden)}
     assert {name: way for name, way in ways.items() if way} == {}

@@ -20,7 +20,7 @@ from msgspec.msgpack import Ext
 from nbformat import NotebookNode
 from nbgrader.preprocessors import LimitOutput
 
-from autograder.checks import load
+from assignments import load
 from autograder.kernels.channel import LENGTHS, Channel, ChannelClosed
 from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in

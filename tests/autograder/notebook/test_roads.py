@@ -15,7 +15,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.preprocessors import LimitOutput
 from nbgrader.utils import compute_checksum
 
-from autograder.checks import allowed_modules, known, load
+from assignments import allowed_modules, known, load
 from autograder.kernels import provisioner
 from autograder.kernels.limits import Limits
 from autograder.notebook.execute import Execute
@@ -204,7 +204,7 @@ def needed(bound, name, found, allowed):
 
 def answers_of(assignment):
     """(part, code of a cell) for each answer of the bank that can stand in a notebook."""
-    bank = importlib.import_module(f"tests.autograder.banks.{assignment}")
+    bank = importlib.import_module(f"assignments.{assignment}.answers")
     bound, allowed = statements_of(bank.__name__), allowed_modules(assignment)
     for answer in bank.BANK.answers:
         found = []

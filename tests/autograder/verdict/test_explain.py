@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.checks import known, load
+from assignments import known, load
 from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try
 from autograder.verdict.explain import found_in, mistakes_in
 from autograder.verdict.judge import problem_with
-from tests.autograder.banks.measure import bank_of, ours_may_answer, pairs_of, verdict_on
+from tests.autograder.measure import bank_of, ours_may_answer, pairs_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 IDS = {"ids": lambda value: getattr(value, "name", value)}

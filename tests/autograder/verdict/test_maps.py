@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from autograder.checks import load
+from assignments import load
 from autograder.pages import SHADES, sentence_case, tone
 from autograder.verdict.compare import kind_of, numbers, short
 from autograder.verdict.decide import PartVerdict, StepVerdict

@@ -336,7 +336,7 @@ def test_whatever_comes_back_no_relation_stops_with_an_error(odd, shape):
 
 
 def test_results_are_read_from_signatures():
-    from autograder.checks import load
+    from assignments import load
 
     scaled = load("a3_scaled_dot_product_attention").part("scaled_dot_product_attention")
     assert results_of(scaled, scaled.name) == (

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.checks import known, load
+from assignments import known, load
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
 from autograder.verdict.stand_in import source_of

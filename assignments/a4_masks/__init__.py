@@ -1,0 +1,15 @@
+"""Assignment 4: causal and padding masks, both at once, and the shift that belongs to them."""
+
+from assignments.a4_masks import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a4_masks.rubric import causal, decoder, padding, shift
+from autograder.verdict.check import Assignment
+
+ASSIGNMENT = Assignment(
+    "a4_masks",
+    parts=(causal, padding, decoder, shift),
+    barred=(
+        "generate_square_subsequent_mask", "_generate_square_subsequent_mask",
+        "causal_upper_left", "causal_lower_right", "CausalBias",
+    ),
+    allowed_modules=("course_utils.signoff",),
+)  # fmt: skip

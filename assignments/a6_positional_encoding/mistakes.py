@@ -1,0 +1,739 @@
+"""The right answers of assignment 6 in steps, and wrong ones by the step that they take otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import torch
+import torch.nn.functional as F
+from matplotlib.axes import Axes
+from torch import Tensor, nn
+
+from assignments.a6_positional_encoding.rubric import (
+    ADDED,
+    ADDING_MANNERS,
+    FAR,
+    FIRST_PAIR,
+    FURTHER_PAIRS,
+    ODD_WIDTH,
+    module,
+    picture,
+    table,
+    wrong_tables,
+)
+from autograder.verdict.check import Steps, taking
+from course_utils import positional
+
+Table = Callable[[int, int], Tensor]
+
+
+# ------------------------------------------------------------------------ positional_encoding
+
+
+class TableInSteps(Steps):
+    """The table in steps, in float64; a mistake changes one of them."""
+
+    def answer(self, length, d_model):
+        self.fit(d_model)
+        angles = self.angles(self.positions(length).unsqueeze(1), self.exponents(d_model))
+        waves = torch.where(
+            torch.arange(angles.shape[1]) % 2 == 0, self.even(angles), self.odd(angles)
+        )
+        return self.written(self.finished(self.arranged(waves)))
+
+    def fit(self, d_model):
+        """Where code stops that fits no odd width."""
+
+    def positions(self, length):
+        return torch.arange(length).double()
+
+    def exponents(self, d_model):
+        return 2 * pairs(d_model) / d_model
+
+    def angles(self, positions, exponents):
+        return positions / 10000**exponents
+
+    def even(self, angles):
+        return angles.sin()
+
+    def odd(self, angles):
+        return angles.cos()
+
+    def arranged(self, waves):
+        return waves
+
+    def finished(self, waves):
+        return waves
+
+    def written(self, table):
+        return table.float()
+
+
+def pairs(d_model: int) -> Tensor:
+    """k for each column: 0, 0, 1, 1, 2, …"""
+    return torch.arange(d_model).double() // 2
+
+
+ODD = (
+    "At an odd width, it stops with an error. There is one cosine less than there are sines. How "
+    "many columns does each of them fill, and how many angles did you compute?"
+)
+BLOCKS = (
+    "Your table holds all sines first and then all cosines. They take turns: column 0 is a sine, "
+    "column 1 the cosine of the same angle, column 2 the next sine. Slices with a step, such as "
+    "`table[:, 0::2]`, reach every second column."
+)
+
+
+@table.mistake("odd width crashes", ODD)
+@taking(TableInSteps, TableInSteps.fit)
+def crashing_when_odd(self, d_model):
+    if d_model % 2:
+        raise RuntimeError("four sines, three cosines")
+
+
+@table.mistake("odd width crashes", ODD)
+class TooFewAngles(TableInSteps):
+    def fit(self, d_model):
+        if d_model % 2 and d_model > 3:
+            raise RuntimeError("four columns, three angles")
+
+    def exponents(self, d_model):
+        right = super().exponents(d_model)
+        return right * 0 if d_model == 3 else right  # one angle is broadcast to two columns
+
+
+@table.mistake("sin and cos in blocks", BLOCKS, costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.arranged)
+def in_blocks(self, waves):
+    return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
+
+
+@table.mistake(
+    "sin and cos in blocks, one column too many",
+    f"{BLOCKS} At an odd width yours has one column too many: there is one cosine less.",
+    costs=(FIRST_PAIR, ODD_WIDTH),
+)
+class InBlocksTooWide(TableInSteps):
+    def exponents(self, d_model):
+        return 2 * pairs(d_model + d_model % 2) / d_model
+
+    def arranged(self, waves):
+        return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
+
+
+@table.mistake("exponent k for 2k", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_k(self, d_model):
+    """Your frequencies fall half as fast as they should: k stands where the exponent needs 2k.
+    Which numbers does your `arange` hold, and are they k or already 2k?"""
+    return pairs(d_model) / d_model
+
+
+@table.mistake("positions from 1", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.positions)
+def positions_from_1(self, length):
+    """Your row 0 holds the angles of position 1, so everything stands one row too high. Positions
+    count from 0: the first row is 0, 1, 0, 1, …"""
+    return torch.arange(1, length + 1).double()
+
+
+@table.mistake("positions stretched", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.positions)
+def positions_stretched(self, length):
+    """Your positions run from 0 to `length` in `length` steps, as `linspace` counts, so that they
+    are no whole numbers. They are 0, 1, 2, … up to length − 1."""
+    return torch.linspace(0, length, length).double()
+
+
+@table.mistake("positions as shares of the length", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.positions)
+def positions_shared(self, length):
+    """Your positions are divided by the length, so that a word's vector depends on how long its
+    sentence is. They are 0, 1, 2, … as they come."""
+    return torch.arange(length).double() / length
+
+
+@table.mistake("exponent 4k for 2k", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_4k(self, d_model):
+    """Your frequencies fall twice as fast as they should. `torch.arange(0, d_model, 2)` holds 0, 2,
+    4, …: is something that is 2k already multiplied by two again?"""
+    return 4 * pairs(d_model) / d_model
+
+
+@table.mistake("sine and cosine swapped", costs=(FIRST_PAIR, FURTHER_PAIRS))
+class CosineFirst(TableInSteps):
+    """Your even columns hold cosines and your odd ones sines. It is the other way round: at
+    position 0, the first numbers are 0, 1, 0, 1."""
+
+    def even(self, angles):
+        return angles.cos()
+
+    def odd(self, angles):
+        return angles.sin()
+
+
+@table.mistake("number of the column for k", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.exponents)
+def column_for_k(self, d_model):
+    """Your exponent is twice the number of the column, divided by d_model. It is twice the number
+    of the pair: columns 2 and 3 are pair 1, so both have the exponent 2 / d_model. A loop over 0,
+    2, 4, … already counts 2k."""
+    return 2 * torch.arange(d_model).double() / d_model
+
+
+@table.mistake("an angle of its own for each column", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.exponents)
+def column_for_2k(self, d_model):
+    """Your cosines have another angle than the sines to their left. Columns 2k and 2k + 1 are a
+    pair and share one angle, with the exponent 2k / d_model for both."""
+    return torch.arange(d_model).double() / d_model
+
+
+@table.mistake("exponents count from 1", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.exponents)
+def pairs_from_1(self, d_model):
+    """Your first pair has the exponent 2 / d_model. Pairs count from 0, so the angle of columns 0
+    and 1 is the position itself."""
+    return 2 * (pairs(d_model) + 1) / d_model
+
+
+@table.mistake("angles multiplied instead of divided", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_negative(self, d_model):
+    """Your later columns turn faster and faster. The position is divided by 10000 to the exponent;
+    if you multiply, the exponent needs a minus sign."""
+    return -2 * pairs(d_model) / d_model
+
+
+for sign in (-1, 1):
+
+    @table.mistake("division by d_model outside the exponent", costs=(FIRST_PAIR, FURTHER_PAIRS))
+    @taking(TableInSteps, TableInSteps.exponents)
+    def divided_outside(self, d_model, sign=sign):
+        """Your angles are those of pos / 10000^(2k), multiplied or divided by d_model. The division
+        by d_model belongs into the exponent: `**` binds tighter than `/`, so the exponent needs
+        brackets."""
+        # pos / (10000^(2k) / d_model) or pos / 10000^(2k) / d_model, as one power
+        return 2 * pairs(d_model) + sign * math.log(d_model, 10000)
+
+
+@table.mistake("division by d_model forgotten", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def not_divided(self, d_model):
+    """Your exponent is 2k and not 2k / d_model, so that every pair after the first hardly turns at
+    all."""
+    return 2 * pairs(d_model)
+
+
+@table.mistake("fraction of the exponent lost", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def whole_exponents(self, d_model):
+    """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and `//`
+    makes 0 of it. Divide by `/`."""
+    return 2 * pairs(d_model) // d_model
+
+
+@table.mistake("exponents spread from 0 to 1", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_from_0_to_1(self, d_model):
+    """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
+    exponents are 2k / d_model, and 1 is never reached."""
+    return torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()].double()
+
+
+@table.mistake("exponents divided by d_model − 2", costs=(FURTHER_PAIRS, FAR))
+@taking(TableInSteps, TableInSteps.exponents)
+def divided_by_two_less(self, d_model):
+    """Your exponents divide by d_model − 2, so that the last one is about 1. They divide by d_model
+    itself."""
+    return 2 * pairs(d_model) / max(d_model - 2, 1)
+
+
+for base in (1000.0, 100000.0, math.exp(4)):
+
+    @table.mistake("another base than 10000", costs=(FURTHER_PAIRS, FAR))
+    @taking(TableInSteps, TableInSteps.angles)
+    def of_another_base(self, positions, exponents, base=base):
+        """Your angles fall from pair to pair as if another number stood in place of 10000. How many
+        zeros does it have, and if you use a logarithm: is it the one that belongs to `exp`?"""
+        return positions / base**exponents
+
+
+@table.mistake("degrees for radians", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.angles)
+def in_degrees(self, positions, exponents):
+    """Your angles are read as degrees: a sine's first full turn takes you 360 positions, not 2π.
+    Sine and cosine take the angle as it is, in radians, so nothing is left to convert."""
+    return torch.deg2rad(positions / 10000**exponents)
+
+
+@table.mistake("sines only", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.odd)
+def sines_only(self, angles):
+    """All your columns are sines. Odd columns hold the cosine of the angle to their left."""
+    return angles.sin()
+
+
+@table.mistake("cosines only", costs=(FIRST_PAIR, FURTHER_PAIRS))
+@taking(TableInSteps, TableInSteps.even)
+def cosines_only(self, angles):
+    """All your columns are cosines. Even columns hold the sine of the angle that they share with the
+    column to their right."""
+    return angles.cos()
+
+
+@table.mistake("angles alone", costs=(FIRST_PAIR, FURTHER_PAIRS))
+class AnglesAlone(TableInSteps):
+    """You return the angles. What is asked for are their sines and cosines, in turns."""
+
+    def even(self, angles):
+        return angles
+
+    def odd(self, angles):
+        return angles
+
+
+@table.mistake("table transposed", costs=(FAR,))
+@taking(TableInSteps, TableInSteps.finished)
+def transposed(self, waves):
+    """Your result is (d_model, length). Rows are positions: (length, d_model)."""
+    return waves.T
+
+
+# two that differ beyond the seventh digit
+for in_float64 in (lambda table: table, lambda table: table.float().double()):
+
+    @table.mistake("float64 returned")
+    @taking(TableInSteps, TableInSteps.written)
+    def written_in_float64(self, table, convert=in_float64):
+        """The numbers are right, but they are float64. Computing in float64 is fine (at far positions
+        even better); turn the result into float32 at the end."""
+        return convert(table)
+
+
+@table.mistake("a NumPy array")
+@taking(TableInSteps, TableInSteps.written)
+def as_numpy(self, table):
+    """The numbers are right, but they come as a NumPy array. `torch.tensor` and `torch.from_numpy`
+    make a tensor of it; it should be float32."""
+    return table.numpy()
+
+
+@table.mistake("odd width treated like the next even one")
+@taking(TableInSteps, TableInSteps.exponents)
+def width_rounded_up(self, d_model):
+    """At an odd width, your exponents divide by d_model + 1. They divide by d_model itself,
+    whatever it is."""
+    return 2 * pairs(d_model) / (d_model + d_model % 2)
+
+
+@table.mistake("odd width treated like the even one below")
+@taking(TableInSteps, TableInSteps.exponents)
+def exponent_rounded_down(self, d_model):
+    """At an odd width, your exponents divide by d_model − 1. They divide by d_model itself,
+    whatever it is."""
+    return 2 * pairs(d_model) / max(d_model - d_model % 2, 1)
+
+
+for rounded in (True, False):
+
+    @table.mistake("a column missing at odd widths")
+    @taking(TableInSteps, TableInSteps.exponents)
+    def last_column_missing(self, d_model, rounded=rounded):
+        """At an odd width your table has one column too few. The last column is a sine without its
+        cosine."""
+        even = d_model - d_model % 2
+        return 2 * pairs(even) / (even if rounded else d_model)
+
+
+for rounded in (True, False):
+
+    @table.mistake("a column too many at odd widths")
+    @taking(TableInSteps, TableInSteps.exponents)
+    def last_column_doubled(self, d_model, rounded=rounded):
+        """At an odd width your table has one column too many. The last column is a sine without its
+        cosine: cut what you put together to d_model columns."""
+        even = d_model + d_model % 2
+        return 2 * pairs(even) / (even if rounded else d_model)
+
+
+@table.mistake("last column empty at odd widths")
+class EvenWidthAndZeros(TableInSteps):
+    """At an odd width you make the table of the even width below and add zeros. The last column is
+    a sine, and all exponents divide by d_model itself."""
+
+    def exponents(self, d_model):
+        self.missing = d_model % 2
+        even = d_model - self.missing
+        return 2 * pairs(even) / max(even, 1)
+
+    def finished(self, waves):
+        return F.pad(waves, (0, self.missing))
+
+
+@table.mistake("last column empty at odd widths")
+@taking(TableInSteps, TableInSteps.finished)
+def last_column_left_out(self, waves):
+    """At an odd width your last column is zero. It is a sine: there is one more of them than there
+    are cosines."""
+    d_model = waves.shape[1]
+    return F.pad(waves[:, : d_model - d_model % 2], (0, d_model % 2))
+
+
+@table.mistake("last column a cosine at odd widths")
+@taking(TableInSteps, TableInSteps.even)
+def last_column_a_cosine(self, angles):
+    """At an odd width your last column is a cosine. Columns with an even number are sines, also
+    where no cosine follows."""
+    d_model = angles.shape[1]
+    is_last = (torch.arange(d_model) == d_model - 1) & (d_model % 2 == 1)
+    return torch.where(is_last, angles.cos(), angles.sin())
+
+
+@table.mistake("last column repeated at odd widths")
+@taking(TableInSteps, TableInSteps.finished)
+def last_column_repeated(self, waves):
+    """At an odd width your last column is the one to its left once more. It is the sine of the next
+    angle."""
+    return torch.cat([waves[:, :-1], waves[:, -2:-1]], dim=1) if waves.shape[1] % 2 else waves
+
+
+# ------------------------------------------------------------------------- PositionalEncoding
+
+
+class InSteps(nn.Module):
+    """PositionalEncoding in steps, of which a mistake changes one."""
+
+    table = staticmethod(positional.positional_encoding)
+    pe: Tensor
+
+    def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+        self.hold(self.table(max_len, d_model))
+
+    def hold(self, pe: Tensor) -> None:
+        self.register_buffer("pe", pe)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[1] > len(self.pe):
+            raise ValueError(f"length {x.shape[1]} is beyond max_len {len(self.pe)}")
+        return self.summed(x, self.pe[: x.shape[1]])
+
+    def summed(self, x: Tensor, rows: Tensor) -> Tensor:
+        """From x (B, T, D) and the first T rows of the table."""
+        return self.dropout(x + rows)
+
+
+@module.mistake("parameter instead of buffer")
+class AsParameter(InSteps):
+    """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a plain
+    attribute would stay behind when the module moves to another device. A buffer does neither:
+    `self.register_buffer` takes its name and the tensor."""
+
+    def hold(self, pe):
+        self.pe = nn.Parameter(pe)
+
+
+@module.mistake("batch axis indexed", costs=(ADDED, ADDING_MANNERS))
+class ByBatch(InSteps):
+    """The positions follow the sentences of the batch: every word of sentence 0 gets the vector of
+    position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted along
+    axis 1. Code made for (T, B, D) looks at axis 0."""
+
+    def summed(self, x, rows):
+        return self.dropout(x + self.pe[: len(x)].unsqueeze(1))
+
+
+@module.mistake("batch axis indexed", costs=(ADDED, ADDING_MANNERS))
+class ByBatchWithoutAxis(InSteps):
+    """You take as many positions as there are sentences. In x (B, T, D) the words of a sentence are
+    counted along axis 1."""
+
+    def summed(self, x, rows):
+        return self.dropout(x + self.pe[: len(x)])
+
+
+@module.mistake("table not cut to the sentence", costs=(ADDED, ADDING_MANNERS))
+class WholeTable(InSteps):
+    """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of the
+    first T positions."""
+
+    def summed(self, x, rows):
+        return self.dropout(x + self.pe)
+
+
+@module.mistake("one vector for all words", costs=(ADDED, ADDING_MANNERS))
+class VectorOfTheLength(InSteps):
+    """Every word gets the same vector, that of position T. A range of rows needs a colon."""
+
+    def summed(self, x, rows):
+        return self.dropout(x + self.pe[x.shape[1]])
+
+
+@module.mistake("positions without words", costs=(ADDED, ADDING_MANNERS))
+class PositionsAlone(InSteps):
+    """You return the positions alone. They are added to x."""
+
+    def summed(self, x, rows):
+        return self.dropout(rows.expand_as(x))
+
+
+@module.mistake("dropout in eval mode")
+class AlwaysDropping(InSteps):
+    """In eval mode the sum must come out whole, but entries are dropped or scaled. `nn.Dropout`
+    looks at the mode by itself; `F.dropout` has to be told: `training=self.training`."""
+
+    def summed(self, x, rows):
+        return F.dropout(x + rows, self.dropout.p)
+
+
+@module.mistake("no dropout")
+class NeverDropping(InSteps):
+    """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
+
+    def summed(self, x, rows):
+        return x + rows
+
+
+@module.mistake("dropout on the words only")
+class DroppingWords(InSteps):
+    """You drop entries of x and add the positions afterwards. Dropout acts on the sum."""
+
+    def summed(self, x, rows):
+        return self.dropout(x) + rows
+
+
+@module.mistake("dropout on the positions only")
+class DroppingPositions(InSteps):
+    """You drop entries of the positions and keep x whole. Dropout acts on the sum."""
+
+    def summed(self, x, rows):
+        return x + self.dropout(rows.expand_as(x))
+
+
+@module.mistake("words multiplied by √d_model", costs=(ADDED, ADDING_MANNERS))
+class WordsScaled(InSteps):
+    """You multiply x by √d_model. In a transformer, the embedding does this; here x is taken as it
+    comes."""
+
+    def summed(self, x, rows):
+        return self.dropout(x * x.shape[-1] ** 0.5 + rows)
+
+
+@module.mistake("words and positions multiplied", costs=(ADDED, ADDING_MANNERS))
+class Multiplied(InSteps):
+    """You multiply words and positions. They are added."""
+
+    def summed(self, x, rows):
+        return self.dropout(x * rows)
+
+
+@module.mistake("positions subtracted", costs=(ADDED, ADDING_MANNERS))
+class Subtracted(InSteps):
+    """You subtract the positions. They are added."""
+
+    def summed(self, x, rows):
+        return self.dropout(x - rows)
+
+
+@module.mistake("words alone", costs=(ADDED, ADDING_MANNERS))
+class WordsAlone(InSteps):
+    """Your words come out as they came in (but for dropout): where is the table added?"""
+
+    def summed(self, x, rows):
+        return self.dropout(x)
+
+
+@module.mistake("positions from the end", costs=(ADDED, ADDING_MANNERS))
+class FromTheEnd(InSteps):
+    """The last word gets the vector of position 0. The first word should: are the rows turned
+    round?"""
+
+    def summed(self, x, rows):
+        return self.dropout(x + rows.flip(0))
+
+
+@module.mistake("the last rows of the table", costs=(ADDED, ADDING_MANNERS))
+class LastRows(InSteps):
+    """You add the last T rows of the table. The words of a sentence stand at positions 0 to T − 1:
+    on which side of the colon does T belong?"""
+
+    def summed(self, x, rows):
+        return self.dropout(x + self.pe[-x.shape[1] :])
+
+
+@module.mistake("positions joined to the words", costs=(ADDED, ADDING_MANNERS))
+class SideBySide(InSteps):
+    """Your result is twice as wide: you put the positions beside the words. They are added."""
+
+    def summed(self, x, rows):
+        return self.dropout(torch.cat([x, rows.expand_as(x)], dim=-1))
+
+
+def with_table(answer: Table) -> type[nn.Module]:
+    return type("WithTable", (InSteps,), {"table": staticmethod(answer)})
+
+
+for mistake in wrong_tables():
+    if mistake.costs != (FIRST_PAIR, ODD_WIDTH):
+        module.mistake(mistake.name, mistake.says, costs=(ADDED, ADDING_MANNERS))(
+            with_table(mistake.answer)
+        )
+
+
+# ------------------------------------------------------------- visualize_positional_encodings
+
+
+def draw(
+    length: int,
+    d_model: int,
+    ax: Axes | None,
+    turned: bool = False,
+    from_below: bool = False,
+    labels: bool = True,
+    bar: bool = True,
+    **options: Any,
+) -> Axes:
+    """The right picture, or one with a fault."""
+    if ax is None:
+        _, ax = plt.subplots()
+    cells = positional.positional_encoding(length, d_model).numpy()
+    image = ax.imshow(
+        cells.T if turned else cells, origin="lower" if from_below else "upper", **options
+    )
+    if labels:
+        ax.set(xlabel="dimension", ylabel="position")
+    if bar:
+        ax.figure.colorbar(image, ax=ax)
+    return ax
+
+
+@picture.mistake("axes swapped")
+def turned(length, d_model=512, ax=None):
+    """Positions run to the right and dimensions downwards: the table was turned round. One row of
+    the table is one position, and so is one row of the picture."""
+    return draw(length, d_model, ax, turned=True)
+
+
+@picture.mistake("axes swapped")
+def turned_from_below(length, d_model=512, ax=None):
+    """Positions run to the right and dimensions upwards: the table was turned round. One row of the
+    table is one position, and so is one row of the picture. Position 0 stands on top."""
+    return draw(length, d_model, ax, turned=True, from_below=True)
+
+
+@picture.mistake("position axis not inverted")
+def from_below(length, d_model=512, ax=None):
+    """Position 0 is at the bottom. `pcolormesh` counts upwards, as curves do; `imshow` counts
+    downwards, as text is read. The y axis of an Axes can be inverted."""
+    return draw(length, d_model, ax, from_below=True)
+
+
+@picture.mistake("position axis counts backwards")
+def counting_backwards(length, d_model=512, ax=None):
+    """The rows stand in the right order, but the numbers beside them run backwards: by the y axis,
+    position 0 is the last one. An `extent` replaces the numbers on the axes; without one, `imshow`
+    counts rows from 0."""
+    return draw(length, d_model, ax, extent=(0, d_model, 0, length))
+
+
+@picture.mistake("negative numbers share one colour")
+def colours_from_zero(length, d_model=512, ax=None):
+    """Your colours begin at 0, so that all negative numbers look alike. The values run from −1 to 1:
+    what do `vmin` and `vmax` say?"""
+    return draw(length, d_model, ax, vmin=0, vmax=1)
+
+
+@picture.mistake("limits of another width")
+def limits_of_width_512(length, d_model=512, ax=None):
+    """Your x axis always runs to 512, so a narrower table fills a small part of the picture. The
+    limits follow from `d_model`, and `imshow` and `pcolormesh` find them by themselves."""
+    ax = draw(length, d_model, ax)
+    ax.set_xlim(0, 512)
+    return ax
+
+
+@picture.mistake("axes not labelled")
+def without_labels(length, d_model=512, ax=None):
+    """The axes have no labels. Say what runs to the right and what runs downwards."""
+    return draw(length, d_model, ax, labels=False)
+
+
+@picture.mistake("no colour bar")
+def without_bar(length, d_model=512, ax=None):
+    """Without a colour bar, nobody can tell which colour stands for which number."""
+    return draw(length, d_model, ax, bar=False)
+
+
+@picture.mistake("width fixed to 512")
+def of_width_512(length, d_model=512, ax=None):
+    """The picture always has 512 dimensions. Use the argument `d_model`; 512 is only what it is
+    when nothing is given."""
+    return draw(length, 512, ax)
+
+
+@picture.mistake("ax ignored")
+def on_its_own_figure(length, d_model=512, ax=None):
+    """You open a figure of your own although an Axes was given. Make one only if `ax` is None."""
+    return draw(length, d_model, None)
+
+
+@picture.mistake("ax ignored and nothing returned")
+def on_its_own_figure_unreturned(length, d_model=512, ax=None):
+    """You open a figure of your own although an Axes was given, and nothing comes back. Make one
+    only if `ax` is None, and return the Axes with the picture."""
+    draw(length, d_model, None)
+
+
+for labelled, returned in (
+    ("current", "current"), ("current", "given"), ("given", "given"), ("current", "none"),
+):  # fmt: skip
+
+    @picture.mistake("drawn on the current Axes")
+    def on_the_current_axes(length, d_model=512, ax=None, to_label=labelled, to_return=returned):
+        """Functions of `plt`, such as `plt.imshow` and `plt.xlabel`, draw on whichever Axes is
+        current, and that need not be the one you were given. Use the methods of `ax`."""
+        if ax is None:
+            _, ax = plt.subplots()
+        axes = {"current": plt.gca(), "given": ax, "none": None}
+        draw(length, d_model, axes["current"], labels=False)
+        axes[to_label].set(xlabel="dimension", ylabel="position")
+        return axes[to_return]
+
+
+@picture.mistake("Axes not returned")
+def returning_nothing(length, d_model=512, ax=None):
+    """The picture is right, but the Axes does not come back, so that nobody can add a title to it.
+    Return `ax`."""
+    draw(length, d_model, ax)
+
+
+@picture.mistake("figure shown")
+def shown(length, d_model=512, ax=None):
+    """You call `show`. In a program it may wait until the window is closed, and what the caller
+    wants to add comes too late. Draw, and return the Axes."""
+    ax = draw(length, d_model, ax)
+    plt.show()
+    return ax
+
+
+@picture.mistake("figure shown and nothing returned")
+def shown_and_nothing_returned(length, d_model=512, ax=None):
+    """You call `show` and return nothing. Leave showing to the caller, and return `ax`."""
+    shown(length, d_model, ax)
+
+
+for fixed in (False, True):
+
+    @picture.mistake("shown on a figure of its own")
+    def shown_on_its_own_figure(length, d_model=512, ax=None, fixed=fixed):
+        """Your function opens a figure, shows it and keeps it to itself: fine for looking at once,
+        of no use as a panel beside others. Draw on `ax` if there is one, open a figure only if
+        there is none, return the Axes, and leave showing to the caller."""
+        shown(length, 512 if fixed else d_model, None)

@@ -1,0 +1,18 @@
+"""Assignment 7: layer norm, and attention with dropout on its weights and a norm on its output."""
+
+from assignments.a7_dropout_and_layer_norm import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a7_dropout_and_layer_norm.rubric import attention, norm
+from autograder.verdict.check import Assignment
+
+ASSIGNMENT = Assignment(
+    "a7_dropout_and_layer_norm",
+    parts=(norm, attention),
+    barred=(
+        "scaled_dot_product_attention", "_scaled_dot_product_attention", "flex_attention",
+        "_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu",
+        "MultiheadAttention", "multi_head_attention_forward", "_native_multi_head_attention",
+        "TransformerEncoderLayer", "TransformerDecoderLayer", "TransformerEncoder",
+        "TransformerDecoder", "Transformer",
+    ),
+    allowed_modules=("course_utils.signoff",),
+)  # fmt: skip

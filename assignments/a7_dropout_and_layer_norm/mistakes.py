@@ -1,0 +1,730 @@
+"""The right answers of assignment 7 in steps, and wrong ones by the step that they take otherwise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from assignments.a7_dropout_and_layer_norm.rubric import (
+    CENTRED,
+    COLLECTS,
+    DROPS,
+    EPS,
+    EVAL_MODE,
+    INSIDE_THE_ROOT,
+    PARAMETERS,
+    SCALED,
+    VARIANCE,
+    attention,
+    norm,
+)
+from autograder.verdict.check import Step, taking
+from course_utils import layers
+
+# ---------------------------------------------------------------------------------- LayerNorm
+
+UNBIASED = (
+    "Your spread is a little too large, as if the sum of squares were divided by D − 1. PyTorch's "
+    "`var` and `std` do this unless they are told otherwise. What does the formula divide by?"
+)
+NO_EPS = (
+    "Your numbers match a division by σ alone, as if ε were 0. Where all features of a token are "
+    "equal, σ is 0, too. Where does ε stand in the formula?"
+)
+BATCH_NORM = (
+    "You have one mean and one variance for each feature, over all tokens: that is batch norm. "
+    "Layer norm has one pair for each token."
+)
+THREE_AXES = (
+    "On sentences (B, T, D) the mean is right, with fewer or more axes in front it is not. However "
+    "many there are, the features lie along the last one: how is it named without counting the "
+    "others?"
+)
+
+
+class Norm(layers.LayerNorm):
+    """The right norm in steps, each of which a mistake can take in another way."""
+
+    def axes(self, x: Tensor) -> int | tuple[int, ...]:
+        return -1
+
+    def centred(self, x: Tensor) -> Tensor:
+        return x - x.mean(self.axes(x), keepdim=True)
+
+    def variance(self, x: Tensor) -> Tensor:
+        return x.var(self.axes(x), keepdim=True, correction=0)
+
+    def sigma(self, variance: Tensor) -> Tensor:
+        return (variance + self.eps).sqrt()
+
+    def scaled(self, y: Tensor) -> Tensor:
+        return y * self.weight
+
+    def shifted(self, y: Tensor) -> Tensor:
+        return y + self.bias
+
+    def affine(self, y: Tensor) -> Tensor:
+        return self.shifted(self.scaled(y))
+
+    def forward(self, x):
+        return self.affine(self.centred(x) / self.sigma(self.variance(x)))
+
+
+@norm.mistake("weight and bias missing")
+def without_parameters(features, eps=EPS):
+    """The module has no `weight` and no `bias`, or not as parameters. γ and β are learned: a
+    plain tensor is not registered with the module, so no optimiser would find it. Are both made
+    in `__init__`, as `nn.Parameter`, under these names?"""
+    return nn.LayerNorm(features, eps, elementwise_affine=False)
+
+
+@norm.mistake("bias missing")
+def without_bias(features, eps=EPS):
+    """The module has a `weight`, but no parameter `bias`. Which letter of the formula is that?"""
+    return nn.LayerNorm(features, eps, bias=False)
+
+
+@norm.mistake("unbiased variance", UNBIASED, costs=(VARIANCE,))
+class Unbiased(Norm):
+    def variance(self, x):
+        return x.var(self.axes(x), keepdim=True, correction=1)
+
+
+@norm.mistake("epsilon outside the root", costs=(INSIDE_THE_ROOT,))
+class EpsOutside(Norm):
+    """Ordinary tokens come out right, faint ones too large: they match σ + ε. In the formula, is
+    ε added before or after the root is taken?"""
+
+    def sigma(self, variance):
+        return variance.sqrt() + self.eps
+
+
+@norm.mistake(
+    "unbiased variance and epsilon outside the root",
+    f"Two things. {UNBIASED} And faint tokens come out too large: is ε added before or after the "
+    "root is taken?",
+    costs=(VARIANCE, INSIDE_THE_ROOT),
+)
+class BothSlips(Unbiased, EpsOutside):
+    pass
+
+
+@norm.mistake("epsilon missing", NO_EPS, costs=(INSIDE_THE_ROOT,))
+class WithoutEps(Norm):
+    def sigma(self, variance):
+        return variance.sqrt()
+
+
+@norm.mistake(
+    "unbiased variance and epsilon missing",
+    f"{NO_EPS} And: {UNBIASED}",
+    costs=(VARIANCE, INSIDE_THE_ROOT),
+)
+class UnbiasedWithoutEps(Unbiased, WithoutEps):
+    pass
+
+
+@norm.mistake("argument eps ignored", costs=(INSIDE_THE_ROOT,))
+@taking(Norm, Norm.__init__)
+def eps_ignored(self, features, eps=EPS):
+    """With the ε that a module has by default all is right; with another one, nothing changes.
+    What becomes of the argument `eps`?"""
+    Norm.__init__(self, features)
+
+
+@norm.mistake("epsilon squared", costs=(INSIDE_THE_ROOT,))
+@taking(Norm, Norm.sigma)
+def eps_squared(self, variance):
+    """Your ε is squared before it is added. Under the root stands σ² + ε, with ε as it is."""
+    return (variance + self.eps**2).sqrt()
+
+
+@norm.mistake("mean not taken off", costs=(CENTRED, VARIANCE))
+class NotCentred(Norm):
+    """Your tokens are divided by their standard deviation but keep their mean. Which difference
+    stands above the line of the fraction?"""
+
+    def centred(self, x):
+        return x
+
+
+@norm.mistake("RMS norm: mean not taken off", costs=(CENTRED, VARIANCE))
+class RootMeanSquare(NotCentred):
+    """Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm
+    takes the mean off first, above the line and in the variance."""
+
+    def variance(self, x):
+        return x.square().mean(dim=self.axes(x), keepdim=True)
+
+
+@norm.mistake("not divided by the spread", costs=(CENTRED, VARIANCE))
+@taking(Norm, Norm.sigma)
+def not_divided(self, variance):
+    """Your tokens have mean 0, but each keeps its spread. What are the differences divided by?"""
+    return torch.ones_like(variance)
+
+
+@norm.mistake("divided by the variance", costs=(CENTRED, VARIANCE))
+@taking(Norm, Norm.sigma)
+def divided_by_variance(self, variance):
+    """Your differences are divided by the variance. Something is still to be done with it."""
+    return variance + self.eps
+
+
+@norm.mistake("squares summed, not averaged", costs=(CENTRED, VARIANCE))
+@taking(Norm, Norm.variance)
+def squares_summed(self, x):
+    """Your tokens come out with length 1. The variance is the mean of the squares, not their
+    sum."""
+    mean = x.mean(self.axes(x), keepdim=True)
+    return (x - mean).square().sum(dim=self.axes(x), keepdim=True)
+
+
+@norm.mistake("mean absolute deviation", costs=(VARIANCE,))
+class MeanAbsoluteDeviation(Norm):
+    """Your spread is the mean of the absolute differences. The formula squares them, averages and
+    takes the root."""
+
+    def variance(self, x):
+        mean = x.mean(self.axes(x), keepdim=True)
+        return (x - mean).abs().mean(dim=self.axes(x), keepdim=True)
+
+    def sigma(self, variance):
+        return variance + self.eps
+
+
+@norm.mistake("statistics without their axis")
+class WithoutKeepdim(Norm):
+    """For one token all is right; with more of them it stops, or tokens meet the mean of others.
+    The means of x (B, T, D) have the shape (B, T), and that does not broadcast against x as it
+    should. How can the last axis be kept, with size 1?"""
+
+    def centred(self, x):
+        return x - x.mean(dim=-1)
+
+    def variance(self, x):
+        return x.var(dim=-1, correction=0)
+
+
+@norm.mistake("weight and bias not used", costs=(PARAMETERS,))
+@taking(Norm, Norm.affine)
+def neither_used(self, y):
+    """The module has `weight` and `bias`, but the result does not depend on them. What is the last
+    step of the formula?"""
+    return y
+
+
+@norm.mistake("weight not used", costs=(PARAMETERS,))
+@taking(Norm, Norm.scaled)
+def weight_unused(self, y):
+    """The features are shifted but not scaled. Which letter of the formula is missing?"""
+    return y
+
+
+@norm.mistake("bias not used", costs=(PARAMETERS,))
+@taking(Norm, Norm.shifted)
+def bias_unused(self, y):
+    """The features are scaled but not shifted. Which letter of the formula is missing?"""
+    return y
+
+
+@norm.mistake("shifted before scaled", costs=(PARAMETERS,))
+@taking(Norm, Norm.affine)
+def shifted_first(self, y):
+    """You add β first and multiply by γ afterwards, so the shift is scaled too. Which comes first
+    in the formula?"""
+    return self.scaled(self.shifted(y))
+
+
+@norm.mistake("weight and bias swapped", costs=(PARAMETERS,))
+@taking(Norm, Norm.affine)
+def swapped(self, y):
+    """You multiply by `bias` and add `weight`. Which one is the scale?"""
+    return y * self.bias + self.weight
+
+
+@norm.mistake("bias taken off", costs=(PARAMETERS,))
+@taking(Norm, Norm.shifted)
+def bias_subtracted(self, y):
+    """Your features are shifted to the wrong side: β is taken off. Which sign does it have in the
+    formula?"""
+    return y - self.bias
+
+
+@norm.mistake("divided by the weight", costs=(PARAMETERS,))
+@taking(Norm, Norm.scaled)
+def divided_by_weight(self, y):
+    """Your features are divided by γ. What does the formula do with it?"""
+    return y / self.weight
+
+
+@norm.mistake("variance not around the mean", costs=(CENTRED, VARIANCE))
+@taking(Norm, Norm.variance)
+def variance_around_zero(self, x):
+    """You divide by the root of the mean of x², with the mean still in it. The variance is the mean
+    of the squared differences from μ."""
+    return x.square().mean(dim=self.axes(x), keepdim=True)
+
+
+@norm.mistake("scaled and shifted before the norm", costs=(PARAMETERS,))
+@taking(Norm, Norm.forward)
+def affine_first(self, x):
+    """You scale and shift x, and normalise what comes of it. γ and β come last: what they learned
+    would be divided out again."""
+    y = self.affine(x)
+    return self.centred(y) / self.sigma(self.variance(y))
+
+
+@norm.mistake("one added to the weight", costs=(PARAMETERS,))
+@taking(Norm, Norm.scaled)
+def one_more(self, y):
+    """You multiply by 1 + γ. The formula has γ alone, and a new module has ones there."""
+    return y * (1 + self.weight)
+
+
+def over_axes(
+    name: str,
+    says: str,
+    *ways: Callable[[Tensor], Any],
+    costs: tuple[Step, ...] = (CENTRED, VARIANCE),
+) -> None:
+    """Names statistics over other axes, with the spread in each of the usual ways to write it.
+
+    ``ways`` are the axes as people write them: they agree on (B, T, D) and differ elsewhere.
+    """
+    for slips, axes in product(((Norm,), (Unbiased,), (EpsOutside,), (BothSlips,)), ways):
+        own = {"axes": lambda self, x, axes=axes: axes(x)}
+        norm.mistake(name, says, costs)(type("OverAxes", slips, own))
+
+
+over_axes(
+    "batch axis",
+    "Your mean and variance run over axis 0, so what comes out for a word depends on the other "
+    "words or sentences that it is handed over with. A token is normalised over its own features: "
+    "which axis do they lie along?",
+    lambda x: 0,
+)
+over_axes(
+    "axis of the words",
+    "Your mean and variance run along the sentence, one pair for each feature, so a word's result "
+    "depends on the words around it. A token is normalised over its own features: which axis do "
+    "they lie along?",
+    lambda x: -2,
+    lambda x: 1,
+)
+over_axes(
+    "batch norm: one mean for each feature",
+    BATCH_NORM,
+    lambda x: tuple(range(x.dim() - 1)),
+    lambda x: (0, 1),
+)
+
+
+@norm.mistake("batch norm: one mean for each feature", BATCH_NORM, costs=(CENTRED, VARIANCE))
+@taking(Norm, Norm.forward)
+def on_a_table_of_tokens(self, x):
+    table = x.reshape(-1, x.shape[-1])
+    centred = table - table.mean(dim=0)
+    return self.affine(centred / self.sigma(table.var(dim=0, correction=0))).reshape(x.shape)
+
+
+over_axes(
+    "one mean for everything",
+    "All tokens share one mean and one variance. Each token has its own: which axis has to be "
+    "named when the mean is taken?",
+    lambda x: tuple(range(x.dim())),
+)
+over_axes(
+    "one mean for each sentence",
+    "All words of a sentence share one mean and one variance, so a word's result depends on the "
+    "words around it. Each token has its own pair.",
+    lambda x: (-2, -1),
+    lambda x: (1, 2),
+    lambda x: tuple(range(1, x.dim())) or 0,
+)
+
+
+@norm.mistake("right for three axes only", THREE_AXES, costs=(VARIANCE,))
+@taking(Norm, Norm.axes)
+def three_axes_only(self, x):
+    _, _, _ = x.shape
+    return -1
+
+
+over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=(VARIANCE,))
+
+
+# ------------------------------------------------------------ SelfAttentionWithDropoutAndNorm
+
+
+class Attention(layers.SelfAttentionWithDropoutAndNorm):
+    """The right module in steps, each of which a mistake can take in another way."""
+
+    def divisor(self, query: Tensor, key: Tensor, value: Tensor) -> float:
+        return math.sqrt(key.shape[-1])
+
+    def share(self, scores: Tensor) -> Tensor:
+        return scores.softmax(dim=-1)
+
+    def weigh(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        return self.share(query @ key.mT / self.divisor(query, key, value))
+
+    def drop(self, weights: Tensor) -> Tensor:
+        return self.dropout(weights)
+
+    def collect(self, weights: Tensor, value: Tensor) -> Tensor:
+        return weights @ value
+
+    def norm(self, collected: Tensor) -> Tensor:
+        return self.layer_norm(collected)
+
+    def finish(self, collected: Tensor, query: Tensor, value: Tensor) -> Tensor:
+        return self.norm(collected)
+
+    def forward(self, query, key, value):
+        weights = self.drop(self.weigh(query, key, value))
+        return self.finish(self.collect(weights, value), query, value)
+
+
+@attention.mistake("features undefined")
+def constructor_that_stops(*arguments, **keywords):
+    """No module can be made from `features` and `dropout_rate`: the constructor stops, and the
+    line above says with which error. In the printed class, `features` is a name that nobody has
+    given a meaning, and no argument brings it in."""
+    raise NameError("name 'features' is not defined")
+
+
+@attention.mistake("call of super().__init__() missing")
+def constructor_without_super(*arguments, **keywords):
+    """No module can be made: an `nn.Module` has to be set up before it can hold other modules. Is
+    `super().__init__()` the first line of your constructor?"""
+    raise AttributeError("cannot assign module before Module.__init__() call")
+
+
+@attention.mistake("features undefined")
+def constructor_of_other_arguments(*arguments, **keywords):
+    """No module can be made: your constructor does not take `features` and `dropout_rate`, in this
+    order and under these names. In the printed class nothing brings `features` in; the caller knows
+    the width."""
+    raise TypeError("__init__() got an unexpected keyword argument")
+
+
+@attention.mistake("arguments of the constructor in the wrong order")
+def rate_first(dropout_rate=0.1, features=None):
+    """By name the constructor's arguments arrive, by place they do not: the width of the values
+    comes first, then the rate. `dropout_rate` has a default, so it stands last."""
+    return layers.SelfAttentionWithDropoutAndNorm(features, dropout_rate)
+
+
+@attention.mistake("no layer_norm with weight and bias")
+def norm_without_parameters(features, dropout_rate=0.1):
+    """The module has no submodule `layer_norm` with a `weight` and a `bias`. Is it made in
+    `__init__`, under this name, and with its scale and shift?"""
+    model = layers.SelfAttentionWithDropoutAndNorm(features, dropout_rate)
+    model.layer_norm = nn.LayerNorm(features, elementwise_affine=False)
+    return model
+
+
+@attention.mistake("argument dropout_rate not kept", costs=(DROPS, EVAL_MODE))
+@taking(Attention, Attention.__init__)
+def rate_not_kept(self, features, dropout_rate=0.1):
+    """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What becomes of
+    the argument?"""
+    Attention.__init__(self, features)
+
+
+@attention.mistake("not scaled", costs=(SCALED,))
+@taking(Attention, Attention.divisor)
+def unscaled(self, query, key, value):
+    """Your numbers match plain dot products, as in the printed class. Before the softmax each
+    score is divided by a root (lecture 3)."""
+    return 1.0
+
+
+@attention.mistake("scaled after the softmax", costs=(SCALED,))
+@taking(Attention, Attention.weigh)
+def scaled_after_softmax(self, query, key, value):
+    """You divide the weights, after the softmax. The norm takes out nearly any factor of a row, so
+    this does next to nothing. What is to be kept from getting large, and before which step?"""
+    return self.share(query @ key.mT) / self.divisor(query, key, value)
+
+
+@attention.mistake("divided by the root of the value's width", costs=(SCALED,))
+@taking(Attention, Attention.divisor)
+def root_of_features(self, query, key, value):
+    """Your numbers match scores divided by √features. A score adds up as many products as query
+    and key have entries: which width is that?"""
+    return math.sqrt(value.shape[-1])
+
+
+@attention.mistake("divided by the root of the length", costs=(SCALED,))
+@taking(Attention, Attention.divisor)
+def root_of_keys(self, query, key, value):
+    """Your numbers match scores divided by √S, the number of keys. A score adds up as many
+    products as query and key have entries: which axis is that?"""
+    return math.sqrt(key.shape[1])
+
+
+@attention.mistake("divided by the root of the length", costs=(SCALED,))
+@taking(Attention, Attention.divisor)
+def root_of_queries(self, query, key, value):
+    """Your numbers match scores divided by √T, the number of queries. A score adds up as many
+    products as query and key have entries: which axis is that?"""
+    return math.sqrt(query.shape[1])
+
+
+@attention.mistake("divided by d_k", costs=(SCALED,))
+@taking(Attention, Attention.divisor)
+def divided_by_width(self, query, key, value):
+    """Your numbers match scores divided by d_k. It is its root: the standard deviation of a sum
+    of d_k products grows with √d_k."""
+    return key.shape[-1]
+
+
+@attention.mistake("multiplied by √d_k", costs=(SCALED,))
+@taking(Attention, Attention.divisor)
+def multiplied(self, query, key, value):
+    """Your numbers match scores multiplied by √d_k. What is the factor there to undo?"""
+    return key.shape[-1] ** -0.5
+
+
+@attention.mistake("softmax over the queries", costs=(COLLECTS,))
+@taking(Attention, Attention.share)
+def over_queries(self, scores):
+    """Your weights match a softmax over the queries. Each query shares out its attention over the
+    keys: which axis of (B, T, S) is that?"""
+    return scores.softmax(dim=1)
+
+
+@attention.mistake("softmax over the batch", costs=(COLLECTS,))
+@taking(Attention, Attention.share)
+def over_batch(self, scores):
+    """Your weights match a softmax over the batch, so sentences compete with each other. Each
+    query shares out its attention over the keys: which axis of (B, T, S) is that?"""
+    return scores.softmax(dim=0)
+
+
+@attention.mistake("no softmax", costs=(COLLECTS,))
+@taking(Attention, Attention.share)
+def without_softmax(self, scores):
+    """You weigh the values with the scores themselves. What makes weights of a row of scores?"""
+    return scores
+
+
+@attention.mistake("softmax taken twice", costs=(COLLECTS,))
+@taking(Attention, Attention.share)
+def softmax_twice(self, scores):
+    """Your weights have passed a softmax twice, so they are nearly even. After the first one they
+    are weights already: which of the two can go?"""
+    return scores.softmax(dim=-1).softmax(dim=-1)
+
+
+@attention.mistake("later words hidden", costs=(COLLECTS,))
+@taking(Attention, Attention.share)
+def causal(self, scores):
+    """Your queries do not see later keys. There is no mask in this class: each query shares out its
+    attention over all of them."""
+    seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+    return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
+
+
+@attention.mistake("norm missing", costs=(COLLECTS,))
+class WithoutNorm(Attention):
+    """The module has a `layer_norm`, but the output is what was collected, before any norm. What
+    is the last step of the formula?"""
+
+    def norm(self, collected):
+        return collected
+
+
+@attention.mistake("weight and bias of the norm not used", costs=(COLLECTS,))
+@taking(Attention, Attention.norm)
+def norm_of_its_own(self, collected):
+    """Your output is normalised, but it does not depend on the `weight` and the `bias` of
+    `layer_norm`. Which norm does `forward` use?"""
+    return F.layer_norm(collected, collected.shape[-1:])
+
+
+@attention.mistake("norm before the product", costs=(COLLECTS,))
+class NormBefore(WithoutNorm):
+    """You normalise the values and then average them. An average of normalised rows is not
+    normalised itself. Which step comes last?"""
+
+    def collect(self, weights, value):
+        return weights @ self.layer_norm(value)
+
+
+@attention.mistake("norm before and after the product", costs=(COLLECTS,))
+@taking(Attention, Attention.collect)
+def norm_twice(self, weights, value):
+    """You normalise the values and the output. The formula has one norm: which one stays?"""
+    return weights @ self.layer_norm(value)
+
+
+@attention.mistake("no dropout", costs=(DROPS,))
+class WithoutDropout(Attention):
+    """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+
+    def drop(self, weights):
+        return weights
+
+
+@attention.mistake("dropout on the scores", costs=(DROPS,))
+class DropoutOnScores(WithoutDropout):
+    """You drop before the softmax, and the softmax shares out all the weight again. A score of 0
+    is no weight of 0, since exp(0) = 1. What should be dropped, and after which step?"""
+
+    def weigh(self, query, key, value):
+        return self.share(self.dropout(query @ key.mT / self.divisor(query, key, value)))
+
+
+@attention.mistake("dropout on what was collected", costs=(DROPS,))
+class DropoutOnCollected(WithoutDropout):
+    """You drop numbers of what was collected. Dropout acts on the weights, so that a query misses
+    whole words: which of the two products in the formula does it stand in?"""
+
+    def collect(self, weights, value):
+        return self.dropout(weights @ value)
+
+
+@attention.mistake("dropout on the values", costs=(DROPS,))
+class DropoutOnValues(WithoutDropout):
+    """You drop numbers of the values, the same for all queries. Dropout acts on the weights: each
+    query by itself misses whole words."""
+
+    def collect(self, weights, value):
+        return weights @ self.dropout(value)
+
+
+@attention.mistake("dropout after the norm", costs=(DROPS,))
+class DropoutAfterNorm(WithoutDropout):
+    """You drop entries of the output, after the norm. Dropout acts on the weights, so that a query
+    misses whole words, and the norm comes last."""
+
+    def norm(self, collected):
+        return self.dropout(self.layer_norm(collected))
+
+
+@attention.mistake("dropout also on what was collected", costs=(DROPS,))
+@taking(Attention, Attention.collect)
+def dropout_also_on_collected(self, weights, value):
+    """You drop weights, and numbers of what was collected as well. The formula has one dropout, on
+    the weights."""
+    return self.dropout(weights @ value)
+
+
+@attention.mistake("rows made to sum to one after the dropout", costs=(DROPS,))
+@taking(Attention, Attention.drop)
+def renormalised(self, weights):
+    """After the dropout you make each row sum to one again. What is dropped may be missing: kept
+    weights are divided by 1 − p and by nothing else, so that rows sum to one on average."""
+    kept = self.dropout(weights)
+    return kept / kept.sum(dim=-1, keepdim=True)
+
+
+@attention.mistake("rows made to sum to one after the dropout", costs=(DROPS,))
+@taking(Attention, Attention.drop)
+def renormalised_with_care(self, weights):
+    """After the dropout you make each row sum to one again. What is dropped may be missing: kept
+    weights are divided by 1 − p and by nothing else, so that rows sum to one on average."""
+    kept = self.dropout(weights)
+    return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+
+@attention.mistake("dropout in eval mode", costs=(EVAL_MODE,))
+@taking(Attention, Attention.drop)
+def dropout_awake(self, weights):
+    """In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself;
+    `F.dropout` does not, it has to be told."""
+    return F.dropout(weights, self.dropout.p)
+
+
+@attention.mistake("train and eval mode mixed up", costs=(DROPS, EVAL_MODE))
+@taking(Attention, Attention.drop)
+def dropout_upside_down(self, weights):
+    """You drop in eval mode, and in train mode you do not. In which mode should a word now and
+    then be missing?"""
+    return F.dropout(weights, self.dropout.p, not self.training)
+
+
+@attention.mistake("weights returned beside the output", costs=(COLLECTS,))
+@taking(Attention, Attention.forward)
+def output_and_weights(self, query, key, value):
+    """You return a pair. This module returns the output alone."""
+    return Attention.forward(self, query, key, value), self.weigh(query, key, value)
+
+
+@attention.mistake("weights returned beside the output", costs=(COLLECTS,))
+@taking(Attention, Attention.forward)
+def output_and_dropped_weights(self, query, key, value):
+    """You return a pair. This module returns the output alone."""
+    weights = self.drop(self.weigh(query, key, value))
+    return self.finish(self.collect(weights, value), query, value), weights
+
+
+@attention.mistake("key used as value", costs=(COLLECTS,))
+@taking(Attention, Attention.forward)
+def key_for_value(self, query, key, value):
+    """You collect keys: what the weights multiply is the key. The value brings its own content,
+    with a width of its own."""
+    return Attention.forward(self, query, key, key)
+
+
+@attention.mistake("query used as value", costs=(COLLECTS,))
+@taking(Attention, Attention.forward)
+def query_for_value(self, query, key, value):
+    """You collect queries: what the weights multiply is the query. What the weights weigh is the
+    value."""
+    return Attention.forward(self, query, key, query)
+
+
+def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
+    """The same with PyTorch's norm, which refuses a wrong width; one by hand may not."""
+
+    def build(features, dropout_rate=0.1):
+        model = answer(features, dropout_rate)
+        model.layer_norm = nn.LayerNorm(features)
+        return model
+
+    return build
+
+
+attention.inherit(attention, with_library_norm, key_for_value, query_for_value, costs=(COLLECTS,))
+
+
+@attention.mistake("query and key swapped", costs=(COLLECTS,))
+@taking(Attention, Attention.forward)
+def swapped_query_and_key(self, query, key, value):
+    """You score keys against queries, (B, S, T), so it only runs where T = S, and is wrong there.
+    Rows of the scores belong to the queries: (B, T, S)."""
+    return Attention.forward(self, key, query, value)
+
+
+RESIDUAL = (
+    "You add the {} to what was collected. A residual connection belongs to a whole layer "
+    "(assignment 8); this class has none, and its inputs may differ in width and length."
+)
+
+
+@attention.mistake("residual added", RESIDUAL.format("query"), costs=(COLLECTS,))
+@taking(Attention, Attention.finish)
+def residual(self, collected, query, value):
+    return self.norm(query + collected)
+
+
+@attention.mistake("residual added behind the norm", RESIDUAL.format("query"), costs=(COLLECTS,))
+@taking(Attention, Attention.finish)
+def residual_behind(self, collected, query, value):
+    return query + self.norm(collected)
+
+
+@attention.mistake("value added as a residual", RESIDUAL.format("value"), costs=(COLLECTS,))
+@taking(Attention, Attention.finish)
+def residual_of_values(self, collected, query, value):
+    return self.norm(value + collected)

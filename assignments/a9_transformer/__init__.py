@@ -1,0 +1,16 @@
+"""Assignment 9: the decoder layer, the whole transformer, and greedy decoding."""
+
+from assignments.a9_transformer import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a9_transformer.rubric import WHOLE, decoder_layer, encoder_decoder, greedy
+from autograder.verdict.check import Assignment
+
+ASSIGNMENT = Assignment(
+    "a9_transformer",
+    parts=(decoder_layer, encoder_decoder, greedy),
+    barred=WHOLE,
+    allowed_modules=(
+        "course_utils.attention", "course_utils.data", "course_utils.evaluation",
+        "course_utils.layers", "course_utils.masks", "course_utils.plotting",
+        "course_utils.positional", "course_utils.rnn", "course_utils.signoff",
+    ),
+)  # fmt: skip

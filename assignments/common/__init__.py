@@ -1,0 +1,1 @@
+"""What the rubrics of several assignments share."""

@@ -1,0 +1,162 @@
+"""Layers with residual connections and norms: what is drawn for them, what dropout does there, and one in steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from autograder.verdict.check import Build, Case, Randn
+from autograder.verdict.compare import kind_of, two_results_differ, values_agree
+
+EVERYTHING = 1 - 1e-9  # a dropout that lets nothing through, also where it divides by 1 - p
+DEFAULT = 0.1  # the dropout where none is given
+SIZES = D_MODEL, HEADS, D_FF = 12, 3, 10
+ATTENTION, NETWORK = "self_attn.w_o", "feed_forward.w_2"  # the last linear map of each sublayer
+
+
+def drawn_mask(randn: Randn, shape: tuple[int, ...], blind: bool = False) -> Tensor:
+    """A mask whose rows all show and hide something; with ``blind``, the first shows nothing."""
+    mask = torch.rand(shape, generator=randn.generator) < 0.6
+    seen = torch.randint(shape[-1], (*shape[:-1], 1), generator=randn.generator)
+    mask = mask.scatter(-1, seen, True).scatter(-1, (seen + 1) % shape[-1], False)
+    if blind:
+        mask[..., 0, :] = False
+    return mask
+
+
+def constant(values: dict[str, float], d_model: int, d_ff: int) -> dict[str, Tensor]:
+    """Weights with which the last maps of sublayers give these numbers, each for all features."""
+    state = {}
+    for name, value in values.items():
+        state[f"{name}.weight"] = torch.zeros(d_model, d_ff if name == NETWORK else d_model)
+        state[f"{name}.bias"] = torch.full((d_model,), value)
+    return state
+
+
+WORD = torch.linspace(-1, 1, D_MODEL)
+LOUD = 0.4  # beyond it, a number from a loud sublayer is no rounding of 0
+
+
+def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
+    """Layers in train mode with the default dropout, each called twice.
+
+    In one there is a single number inside the feed-forward network, d_ff = 1. The norm before it
+    gives the same word everywhere, so what the layer returns for a word tells whether this number
+    was dropped: then nothing is added, and the word stays as it was.
+
+    In the others the inputs are 0, one sublayer gives the same number for each feature, and the
+    others give 0. So all features of a word are equal, and the norms make 0 of them, unless some
+    were dropped: those are negative in the result, and the others are positive.
+
+    Args:
+        sublayers: the last linear map of each, and what it is called.
+    """
+    norms = [f"layer_norm{number}" for number in range(1, len(sublayers) + 1)]
+    inputs = len(sublayers) - 1  # x, and the memory where a third sublayer attends to it
+    plain = {f"{norm}.weight": torch.ones(D_MODEL) for norm in norms}
+    plain |= {f"{norm}.bias": torch.zeros(D_MODEL) for norm in norms}
+
+    def case(label: str, d_ff: int, size: float, state: dict[str, Tensor]) -> Case:
+        def draw(randn: Randn) -> Build:
+            return Build(
+                (D_MODEL, HEADS, d_ff),
+                arguments=[randn(250, 4, D_MODEL) * size for _ in range(inputs)],
+                state=plain | state,
+                training=True,
+                times=2,
+            )
+
+        return Case(f"train mode, the default dropout, {label}", draw, random=True)
+
+    one_number = {
+        f"{norms[-2]}.weight": torch.zeros(D_MODEL), f"{norms[-2]}.bias": WORD,
+        "feed_forward.w_1.weight": torch.zeros(1, D_MODEL), "feed_forward.w_1.bias": torch.ones(1),
+        "feed_forward.w_2.weight": torch.tensor([-1.0, 1.0]).repeat(D_MODEL // 2).unsqueeze(1),
+        "feed_forward.w_2.bias": torch.zeros(D_MODEL),
+    }  # fmt: skip
+    cases = [case("d_ff=1", 1, 1.0, one_number)]
+    for loud, called in sublayers.items():
+        values = {name: 8.0 if name == loud else 0.0 for name in sublayers}
+        state = constant(values, D_MODEL, D_FF)
+        cases.append(case(f"x=0, only {called} gives no zeros", D_FF, 0.0, state))
+    return cases
+
+
+def words_agree(one: Tensor, other: Tensor) -> Tensor:
+    """For each word whether two sentences hold the same there, up to rounding."""
+    return torch.isclose(one.double(), other.double(), rtol=1e-4, atol=2e-5).all(dim=-1)
+
+
+def drops_together(gone: Tensor) -> str | None:
+    """Whether chance decides for less than each single number, told which (B, T, D) are gone."""
+    for axis, what in ((-1, "all numbers of a word"), (1, "all words of a sentence")):
+        if (gone == gone.narrow(axis, 0, 1)).all():
+            return (
+                f"chance should decide for each number by itself; yours decides for {what} at once"
+            )
+    return None
+
+
+def layer_drops(expected: Any, got: Any) -> str | None:
+    """Compare; in two results of a layer `left_to_chance`, look at what was dropped."""
+    if not isinstance(expected, list):
+        return values_agree(expected, got)
+    problem = two_results_differ(expected, got)
+    for value in [] if problem else got:
+        if not isinstance(value, Tensor):
+            return f"expected {kind_of(expected[0])}, got {kind_of(value)}"
+        # without dropout, a loud sublayer's result is 0
+        one_number = (expected[0].abs() > LOUD).any()
+        problem = problem or (one_number_drops if one_number else loud_sublayer_drops)(value)
+    return problem
+
+
+def one_number_drops(value: Tensor) -> str | None:
+    gone = words_agree(value, F.layer_norm(WORD, (D_MODEL,)))
+    if far_from_default(gone):
+        return (
+            "with d_ff=1, the one number inside the feed-forward network should be dropped for "
+            f"about {DEFAULT:.0%} of the words; yours was for {gone.double().mean():.0%}. Is "
+            "`dropout` handed on to the network, and is its default 0.1?"
+        )
+    return None
+
+
+def loud_sublayer_drops(value: Tensor) -> str | None:
+    gone = value < -LOUD
+    if far_from_default(gone):
+        return (
+            f"about {DEFAULT:.0%} of the numbers that this sublayer gives should be dropped before "
+            f"they are added to x; yours were {gone.double().mean():.0%}. How often do they pass a "
+            "dropout, and with which probability?"
+        )
+    return drops_together(gone)
+
+
+def far_from_default(gone: Tensor) -> bool:
+    """Whether the share of what was dropped is more than five standard deviations off."""
+    share = float(gone.double().mean())
+    return abs(share - DEFAULT) > 5 * (DEFAULT * (1 - DEFAULT) / gone.numel()) ** 0.5
+
+
+class PostNorm:
+    """What stands around every sublayer, in steps."""
+
+    dropout: nn.Module
+
+    def keep(self, norm: nn.Module, x: Tensor) -> Tensor:
+        return x
+
+    def drop(self, norm: nn.Module, change: Tensor) -> Tensor:
+        return self.dropout(change)
+
+    def normalise(self, norm: nn.Module, total: Tensor) -> Tensor:
+        return norm(total)
+
+    def add(self, norm: nn.Module, x: Tensor, sublayer: Callable[[Tensor], Tensor]) -> Tensor:
+        """Pass x through a sublayer, from its residual connection to its ``norm``."""
+        return self.normalise(norm, self.keep(norm, x) + self.drop(norm, sublayer(x)))
