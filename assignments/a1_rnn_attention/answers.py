@@ -89,37 +89,6 @@ def joined_by_gather(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.gather(1, index)], dim=2)
 
 
-@BANK.wrong("annotations", named="backward states not reversed")
-def joined_as_they_come(forward_states, backward_states):
-    return torch.dstack([forward_states, backward_states])
-
-
-@BANK.wrong("annotations", named="features reversed")
-def joined_with_a_turn_of_the_last_axis(forward_states, backward_states):
-    return torch.cat([forward_states, torch.flip(backward_states, dims=(-1,))], dim=-1)
-
-
-@BANK.wrong("annotations", named="batch reversed")
-def joined_with_a_turn_of_the_first_axis(forward_states, backward_states):
-    return torch.cat([forward_states, backward_states.flipud()], dim=-1)
-
-
-@BANK.wrong("annotations", named="joined along the words")
-def joined_along_axis_one(forward_states, backward_states):
-    return torch.hstack([forward_states, backward_states.fliplr()])
-
-
-@BANK.wrong("annotations", named="states added")
-def joined_by_addition(forward_states, backward_states):
-    return backward_states.flip(1).add(forward_states)
-
-
-@BANK.wrong("annotations", named="joined along the words and cut anew")
-def joined_along_axis_one_and_reshaped(forward_states, backward_states):
-    joined = torch.hstack([forward_states, backward_states.fliplr()])
-    return joined.reshape(*forward_states.shape[:2], -1)
-
-
 @BANK.wrong("annotations", named="words and batch reversed")
 def joined_with_a_turn_of_two_axes(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.flip(0).flip(1)], dim=-1)
@@ -137,16 +106,6 @@ def joined_one_word_off(forward_states, backward_states):
 @BANK.wrong("annotations")
 def joined_by_reversed(forward_states, backward_states):
     return torch.cat([forward_states, torch.stack(list(reversed(backward_states)))], dim=-1)[:1]
-
-
-@BANK.wrong("annotations", named="negative step")
-def joined_with_negative_steps(forward_states, backward_states):
-    return torch.cat([forward_states, backward_states[:, ::-1]], dim=-1)
-
-
-@BANK.wrong("annotations", named="backward states one word off")
-def joined_by_roll(forward_states, backward_states):
-    return torch.cat([forward_states, backward_states.roll(1, dims=1)], dim=-1)
 
 
 @BANK.wrong("annotations")
@@ -1024,21 +983,6 @@ def joined_by_reversing_a_list(forward_states, backward_states):
 @BANK.wrong("annotations", named="both directions reversed")
 def joined_and_then_flipped(forward_states, backward_states):
     return torch.cat([forward_states, backward_states], dim=-1).flip(dims=[1])
-
-
-@BANK.wrong("annotations", named="states stacked")
-def joined_by_stack_at_the_end(forward_states, backward_states):
-    return torch.stack([forward_states, backward_states.flip(1)], dim=-1)
-
-
-@BANK.wrong("annotations", named="forward states twice")
-def joined_with_the_wrong_variable(forward_states, backward_states):
-    return torch.cat([forward_states, torch.flip(forward_states, [1])], dim=2)
-
-
-@BANK.wrong("annotations", named="states added")
-def joined_by_the_mean(forward_states, backward_states):
-    return (forward_states + backward_states.flip(1)) / 2
 
 
 @BANK.wrong("annotations", named="words in front of sentences")

@@ -1,6 +1,5 @@
 """Answers to assignment 2."""
 
-import math
 
 import torch
 import torch.nn.functional as F
@@ -51,25 +50,9 @@ def weights_by_logarithms(x):
     return torch.exp(scores - torch.logsumexp(scores, dim=-1, keepdim=True))
 
 
-@BANK.wrong("attention_weights", named="divided by D")
-def weights_divided_by_the_width(x):
-    return (x @ x.T / x.shape[1]).softmax(dim=-1)
-
-
-@BANK.wrong("attention_weights", named="divided by the number of words")
-def weights_divided_by_root_of_length(x):
-    return (x @ x.T / math.sqrt(len(x))).softmax(dim=-1)
-
-
 @BANK.wrong("attention_weights", named="distances for dot products")
 def weights_of_negative_distances(x):
     return (-torch.cdist(x, x)).softmax(dim=-1)
-
-
-@BANK.wrong("attention_weights", named="a word does not attend to itself")
-def weights_without_the_word_itself(x):
-    scores = (x @ x.T).masked_fill(torch.eye(len(x), dtype=torch.bool), -1e9)
-    return scores.softmax(dim=-1)
 
 
 @BANK.wrong("attention_weights")
@@ -238,11 +221,6 @@ def batch_by_three_loops(query, key, value, dropout=None):
     return torch.stack(output)
 
 
-@BANK.wrong("self_attention", named="scaled by the number of words")
-def batch_scaled_by_length(query, key, value):
-    return torch.bmm((query @ key.mT / key.shape[1] ** 0.5).softmax(-1), value)
-
-
 @BANK.wrong("self_attention")
 def batch_only_when_lengths_agree(query, key, value):
     if query.shape[1] != key.shape[1]:
@@ -368,40 +346,14 @@ def asked_about_falls_alone(f, x, permutation):
 
 
 @BANK.wrong("is_permutation_equivariant")
-def asked_with_a_tolerance_of_a_thousandth(f, x, permutation):
-    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-3)
-
-
-@BANK.wrong("is_permutation_equivariant")
 def asked_about_the_mean_difference(f, x, permutation):
     return float((f(x[permutation]) - f(x)[permutation]).abs().mean()) < 1e-4
-
-
-@BANK.wrong("is_permutation_equivariant")
-def asked_with_a_permutation_of_its_own(f, x, permutation):
-    permutation = torch.arange(len(x) - 1, -1, -1)
-    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5)
 
 
 @BANK.wrong("is_permutation_equivariant")
 def asked_about_columns(f, x, permutation):
     one = f(x[:, permutation % x.shape[1]])
     return one.shape == f(x).shape and torch.allclose(one, f(x), rtol=1e-4, atol=1e-5)
-
-
-@BANK.wrong("is_permutation_equivariant", named="True and False exchanged")
-def asked_the_other_way_round(f, x, permutation):
-    return not torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5)
-
-
-@BANK.wrong("is_permutation_equivariant", named="one agreement is enough")
-def asked_about_any_row(f, x, permutation):
-    return bool(torch.isclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5).any())
-
-
-@BANK.wrong("is_permutation_equivariant", named="relative tolerance only")
-def asked_with_relative_tolerance_only(f, x, permutation):
-    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=0)
 
 
 @BANK.wrong("is_permutation_equivariant", named="rows averaged before they are compared")
@@ -458,21 +410,6 @@ def weights_filled_in_place(x):
 def weights_without_keepdim(x):
     powers = torch.exp(x @ x.T)
     return powers / powers.sum(dim=1)
-
-
-@BANK.wrong("attention_weights", named="softmax over the columns")
-def weights_by_the_default_of_nn_softmax(x):
-    return torch.nn.Softmax(dim=0)(x @ x.T)
-
-
-@BANK.wrong("attention_weights", named="logarithms of the weights")
-def weights_by_log_softmax(x):
-    return F.log_softmax(x @ x.T, dim=-1)
-
-
-@BANK.wrong("attention_weights", named="scores negated")
-def weights_by_softmin(x):
-    return F.softmin(x @ x.T, dim=-1)
 
 
 @BANK.wrong("attention_weights", named="the future hidden")
@@ -605,12 +542,6 @@ def context_of_columns(x):
 def context_by_elementwise_product(x):
     weights = weights_by_loops(x)
     return torch.stack([weights[i, i] * x[i] for i in range(len(x))]), weights
-
-
-@BANK.wrong("basic_self_attention", named="softmax over the columns")
-def context_with_columns(x):
-    weights = (x @ x.T).softmax(0)
-    return weights @ x, weights
 
 
 @BANK.wrong("basic_self_attention")
@@ -841,11 +772,6 @@ def asked_the_same_twice(f, x, permutation):
     return torch.allclose(f(x)[permutation], f(x)[permutation], rtol=1e-4, atol=1e-5)
 
 
-@BANK.wrong("is_permutation_equivariant", named="f left out on one side")
-def asked_without_f(f, x, permutation):
-    return torch.allclose(f(x[permutation]), x[permutation], rtol=1e-4, atol=1e-5)
-
-
 @BANK.wrong("is_permutation_equivariant", named="permutation undone in the wrong direction")
 def asked_with_argsort_on_the_input(f, x, permutation):
     return torch.allclose(f(x[permutation.argsort()]), f(x)[permutation], rtol=1e-4, atol=1e-5)
@@ -859,21 +785,6 @@ def asked_about_invariance(f, x, permutation):
 @BANK.wrong("is_permutation_equivariant", named="exact equality")
 def asked_with_equals_signs(f, x, permutation):
     return bool((f(x[permutation]) == f(x)[permutation]).all())
-
-
-@BANK.wrong("is_permutation_equivariant", named="relative tolerance only")
-def asked_with_rtol_alone(f, x, permutation):
-    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4)
-
-
-@BANK.wrong("is_permutation_equivariant", named="absolute tolerance only")
-def asked_with_atol_alone(f, x, permutation):
-    return torch.allclose(f(x[permutation]), f(x)[permutation], atol=1e-5)
-
-
-@BANK.wrong("is_permutation_equivariant", named="tolerance too wide")
-def asked_with_ten_times_the_tolerance(f, x, permutation):
-    return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-3, atol=1e-4)
 
 
 @BANK.wrong("is_permutation_equivariant", named="the two tolerances exchanged")

@@ -374,24 +374,6 @@ def attention_by_logarithms(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", named="NaN where nothing is visible")
-def attention_with_nan_rows(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = scores.softmax(dim=-1)
-    return weights @ value, weights
-
-
-@BANK.wrong("scaled_dot_product_attention", named="all is seen where nothing is visible")
-def attention_to_all_where_nothing_is_visible(query, key, value, mask=None):
-    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -1e9)
-    weights = scores.softmax(dim=-1)
-    return weights @ value, weights
-
-
 @BANK.wrong("scaled_dot_product_attention")
 def attention_with_nan_in_the_gradient(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
@@ -409,21 +391,6 @@ def attention_hidden_by_ten_thousand(query, key, value, mask=None):
     else:
         weights = scores.masked_fill(~mask, -1e4).softmax(dim=-1) * mask
     return weights @ value, weights
-
-
-@BANK.wrong("scaled_dot_product_attention", named="mask after the softmax, then divided again")
-def attention_shared_out_again_after_hiding(query, key, value, mask=None):
-    weights = (query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])).softmax(dim=-1)
-    if mask is not None:
-        weights = weights * mask
-        weights = weights / weights.sum(dim=-1, keepdim=True).clamp(min=1e-9)
-    return weights @ value, weights
-
-
-@BANK.wrong("scaled_dot_product_attention", named="value width assumed = key width")
-def attention_to_values_cut_to_the_keys_width(query, key, value, mask=None):
-    output, weights = attention_filled_twice(query, key, value, mask)
-    return output[..., : key.shape[-1]], weights
 
 
 @BANK.wrong("scaled_dot_product_attention", named="three axes only")
@@ -942,16 +909,6 @@ def attention_divided_by_what_is_left(query, key, value, mask=None):
     if mask is not None:
         weights = weights.masked_fill(~mask, 0)
         weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)
-    return weights @ value, weights
-
-
-@BANK.wrong("scaled_dot_product_attention", named="softmax taken twice")
-def attention_softened_twice(query, key, value, mask=None):
-    scores = query @ key.mT / key.shape[-1] ** 0.5
-    if mask is None:
-        weights = scores.softmax(-1).softmax(-1)
-    else:
-        weights = scores.masked_fill(~mask, -math.inf).softmax(-1).softmax(-1).masked_fill(~mask, 0)
     return weights @ value, weights
 
 

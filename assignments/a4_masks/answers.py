@@ -93,11 +93,6 @@ def causal_in_floats(size):
     return torch.tril(torch.ones(size, size))
 
 
-@BANK.wrong("causal_mask", named="whole numbers instead of bool")
-def causal_in_whole_numbers(size):
-    return torch.ones(size, size).tril().long()
-
-
 @BANK.wrong("causal_mask")
 def causal_in_bytes(size):
     return torch.ones(size, size, dtype=torch.uint8).tril()
@@ -160,11 +155,6 @@ def causal_one_row_short(size):
 @BANK.wrong("causal_mask", named="nothing hidden")
 def causal_all_true(size):
     return torch.full((size, size), True)
-
-
-@BANK.wrong("causal_mask")
-def causal_all_false(size):
-    return torch.zeros(size, size, dtype=torch.bool)
 
 
 @BANK.wrong("causal_mask", named="axes for sentences and heads")
@@ -239,11 +229,6 @@ def padding_where_the_pads_are(token_ids, pad_id=0):
     return (token_ids == pad_id).unsqueeze(1).unsqueeze(1)
 
 
-@BANK.wrong("padding_mask", named="two axes only")
-def padding_in_two_axes(token_ids, pad_id=0):
-    return token_ids != pad_id
-
-
 @BANK.wrong("padding_mask", named="three axes only")
 def padding_in_three_axes(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(1)
@@ -258,11 +243,6 @@ def padding_in_rows(token_ids, pad_id=0):
 def padding_in_rows_and_columns(token_ids, pad_id=0):
     word = token_ids != pad_id
     return (word[:, :, None] & word[:, None, :]).unsqueeze(1)
-
-
-@BANK.wrong("padding_mask", named="new axes in front of the sentences")
-def padding_with_the_batch_third(token_ids, pad_id=0):
-    return (token_ids != pad_id).unsqueeze(0).unsqueeze(0)
 
 
 @BANK.wrong("padding_mask", named="numbers instead of bool")
@@ -282,27 +262,11 @@ def padding_by_truth(token_ids, pad_id=0):
     return token_ids.bool()[:, None, None, :]
 
 
-@BANK.wrong("padding_mask", named="only ids above pad_id kept")
-def padding_by_greater(token_ids, pad_id=0):
-    return (token_ids > pad_id)[:, None, None, :]
-
-
-@BANK.wrong("padding_mask")
-def padding_that_hides_zero_too(token_ids, pad_id=0):
-    return ((token_ids != pad_id) & (token_ids != 0))[:, None, None, :]
-
-
 @BANK.wrong("padding_mask", named="words counted instead of found")
 def padding_by_lengths(token_ids, pad_id=0):
     lengths = (token_ids != pad_id).sum(dim=1)
     places = torch.arange(token_ids.shape[1])
     return (places[None, :] < lengths[:, None])[:, None, None, :]
-
-
-@BANK.wrong("padding_mask")
-def padding_only_at_the_end(token_ids, pad_id=0):
-    ends = (token_ids != pad_id).flip(1).cumsum(dim=1).flip(1)
-    return (ends > 0)[:, None, None, :]
 
 
 @BANK.wrong("padding_mask")
@@ -346,11 +310,6 @@ def padding_of_the_transposed_ids(token_ids, pad_id=0):
 def padding_read_in_the_wrong_order(token_ids, pad_id=0):
     batch, length = token_ids.shape
     return (token_ids != pad_id).T.reshape(batch, 1, 1, length)
-
-
-@BANK.wrong("padding_mask")
-def padding_as_numpy(token_ids, pad_id=0):
-    return (token_ids != pad_id)[:, None, None, :].numpy()
 
 
 # ------------------------------------------------------------------------------- decoder_mask
@@ -870,21 +829,6 @@ def padding_by_logical_not(token_ids, pad_id=0):
     return torch.logical_not(torch.eq(token_ids, pad_id))[:, None, None, :]
 
 
-@BANK.wrong("padding_mask", named="argument pad_id ignored")
-def padding_of_positive_ids(token_ids, pad_id=0):
-    return (token_ids > 0)[:, None, None]
-
-
-@BANK.wrong("padding_mask", named="a negative pad_id taken for none")
-def padding_with_a_default_for_negative(token_ids, pad_id=0):
-    return (token_ids != max(0, pad_id))[:, None, None]
-
-
-@BANK.wrong("padding_mask", named="sentences where the heads belong")
-def padding_with_axes_around(token_ids, pad_id=0):
-    return (token_ids != pad_id).unsqueeze(1).unsqueeze(0)
-
-
 @BANK.wrong("padding_mask", named="padding shown")
 def padding_all_true(token_ids, pad_id=0):
     return torch.ones(len(token_ids), 1, 1, token_ids.shape[1]).bool()
@@ -923,11 +867,6 @@ def shift_by_constant_pad(target_ids, bos_id):
 def shift_by_columns(target_ids, bos_id):
     columns = [torch.full_like(target_ids[:, 0], bos_id), *target_ids.unbind(1)]
     return torch.stack(columns[:-1], dim=1)
-
-
-@BANK.wrong("shift_right", named="start token put behind all targets")
-def shift_that_appends(target_ids, bos_id):
-    return torch.cat([target_ids, target_ids.new_full((len(target_ids), 1), bos_id)], dim=1)
 
 
 @BANK.wrong("shift_right", named="shifted as one long row")

@@ -74,11 +74,6 @@ def split_by_view_of_a_copy(x, num_heads):
     return x.contiguous().view(x.shape[0], num_heads, x.shape[1], -1)
 
 
-@BANK.wrong("split_heads", named="heads not moved in front of the words")
-def split_and_left(x, num_heads):
-    return x.unflatten(2, (num_heads, -1))
-
-
 @BANK.wrong("split_heads", named="heads hold every H-th feature")
 def split_by_strides(x, num_heads):
     return torch.stack([x[..., h::num_heads] for h in range(num_heads)], dim=1)
@@ -235,11 +230,6 @@ def merge_without_gradient(x):
 @BANK.wrong("merge_heads")
 def merge_in_float32(x):
     return merge_by_cat(x).float()
-
-
-@BANK.wrong("merge_heads")
-def merge_the_batch(x):
-    return x.transpose(1, 2).flatten(0, 1).flatten(1)
 
 
 @BANK.wrong("merge_heads")

@@ -248,18 +248,6 @@ class OneScaleForAll(Learned):
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm", named="weight and bias missing")
-class ParametersMadeInForward(nn.Module):
-    def __init__(self, features, eps=1e-5):
-        super().__init__()
-        self.eps = eps
-
-    def forward(self, x):
-        self.weight = nn.Parameter(torch.ones(x.shape[-1]))
-        self.bias = nn.Parameter(torch.zeros(x.shape[-1]))
-        return ByVar.forward(self, x)
-
-
 @BANK.wrong("LayerNorm", named="batch axis")
 class OverTheBatch(Learned):
     def forward(self, x):
@@ -624,40 +612,10 @@ class WithAFloatRoot(Parts):
         return self.layer_norm(self.dropout(weights) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
-class AsPrinted(nn.Module):
-    def __init__(self, dropout_rate=0.1):
-        super().__init__()
-        self.dropout = nn.Dropout(dropout_rate)
-        self.layer_norm = nn.LayerNorm(features)  # noqa: F821
-
-    def forward(self, query, key, value):
-        return ByBmm.forward(self, query, key, value)
-
-
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="call of super().__init__() missing")
-class WithoutSuper(nn.Module):
-    def __init__(self, features, dropout_rate=0.1):
-        self.dropout = nn.Dropout(dropout_rate)
-        self.layer_norm = nn.LayerNorm(features)
-
-    def forward(self, query, key, value):
-        return ByBmm.forward(self, query, key, value)
-
-
 @BANK.wrong("SelfAttentionWithDropoutAndNorm")
 class StopsInForward(Parts):
     def forward(self, query, key, value):
         return self.norm(torch.bmm(query, key))
-
-
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="features undefined")
-class RateOnly(Parts):
-    def __init__(self, dropout_rate=0.1):
-        super().__init__(6, dropout_rate)
-
-    def forward(self, query, key, value):
-        return ByBmm.forward(self, query, key, value)
 
 
 @BANK.wrong("SelfAttentionWithDropoutAndNorm")

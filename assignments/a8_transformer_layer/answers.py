@@ -114,36 +114,11 @@ class NetworkWithHandWrittenDropout(Maps):
         return self.w_2(hidden)
 
 
-@BANK.wrong("PositionwiseFeedForward", named="trailing ReLU")
-class NetworkWithAReLUEach(Maps):
-    def forward(self, x):
-        hidden = F.dropout(F.relu(self.w_1(x)), self.p, self.training)
-        return F.relu(self.w_2(hidden))
-
-
-@BANK.wrong("PositionwiseFeedForward", named="no ReLU")
-class NetworkThatForgotTheReLU(Maps):
-    def forward(self, x):
-        return self.w_2(F.dropout(self.w_1(x), self.p, self.training))
-
-
 @BANK.wrong("PositionwiseFeedForward", named="dropout on the result")
 class NetworkDroppingTwice(Maps):
     def forward(self, x):
         hidden = F.dropout(F.relu(self.w_1(x)), self.p, self.training)
         return F.dropout(self.w_2(hidden), self.p, self.training)
-
-
-@BANK.wrong("PositionwiseFeedForward", named="dropout in eval mode")
-class NetworkThatForgetsTheMode(Maps):
-    def forward(self, x):
-        return self.w_2(F.dropout(F.relu(self.w_1(x)), self.p))
-
-
-@BANK.wrong("PositionwiseFeedForward", named="dropout taken and not kept")
-class NetworkWithAConstantDropout(NetworkInOneLine):
-    def __init__(self, d_model, d_ff, dropout=0.1):
-        super().__init__(d_model, d_ff)
 
 
 @BANK.wrong("PositionwiseFeedForward")
@@ -544,20 +519,6 @@ class LayerOfOneNormTwice(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = [nn.LayerNorm(d_model)] * 2
 
 
-@BANK.wrong("TransformerLayer", named="dropout taken and not handed on to the network")
-class LayerWithDefaultDropoutInside(LayerInTwoLines):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__(d_model, num_heads, d_ff, dropout)
-        self.feed_forward = NetworkInOneLine(d_model, d_ff)
-
-
-@BANK.wrong("TransformerLayer", named="no dropout inside the network")
-class LayerWithNoDropoutInside(LayerInTwoLines):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__(d_model, num_heads, d_ff, dropout)
-        self.feed_forward = NetworkInOneLine(d_model, d_ff, 0.0)
-
-
 @BANK.wrong("TransformerLayer")
 class LayerWithItsOwnDefault(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.5):
@@ -568,12 +529,6 @@ class LayerWithItsOwnDefault(LayerInTwoLines):
 class LayerWithConstantDropout(LayerInTwoLines):
     def drop(self, x):
         return F.dropout(x, 0.1, self.training)
-
-
-@BANK.wrong("TransformerLayer", named="dropout in eval mode")
-class LayerThatDropsInEvalMode(LayerInTwoLines):
-    def drop(self, x):
-        return F.dropout(x, self.p)
 
 
 @BANK.wrong("TransformerLayer")
@@ -618,12 +573,6 @@ class LayerWithUnbiasedNorms(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__(d_model, num_heads, d_ff, dropout)
         self.layer_norm1, self.layer_norm2 = self.Norm(d_model), self.Norm(d_model)
-
-
-@BANK.wrong("TransformerLayer", named="one head")
-class LayerWithOneHead(LayerInTwoLines):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__(d_model, 1, d_ff, dropout)
 
 
 @BANK.wrong("TransformerLayer")
@@ -769,17 +718,6 @@ class LayerWithEverythingInAList(nn.Module):
         return self.parts[0](x, mask)
 
 
-@BANK.wrong("TransformerLayer", named="attention whose layers have other names")
-class LayerOfTheLibrarysAttention(Modules):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__(d_model, num_heads, d_ff, dropout)
-        self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-
-    def forward(self, x, mask=None):
-        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x)[0]))
-        return self.layer_norm2(x + self.drop(self.feed_forward(x)))
-
-
 @BANK.wrong("TransformerLayer")
 class LayerThatAddsThePair(Modules):
     def forward(self, x, mask=None):
@@ -859,10 +797,3 @@ class LayerWithSublayersInParallel(layers.TransformerLayer):
         attended, _ = self.self_attn(x, x, x, mask)
         total = x + self.dropout(attended) + self.dropout(self.feed_forward(x))
         return self.layer_norm2(self.layer_norm1(total))
-
-
-@BANK.wrong("TransformerLayer", named="both norms at the end")
-class LayerWithNormsBehindAll(layers.TransformerLayer):
-    def forward(self, x, mask=None):
-        x = x + self.dropout(self.self_attn(x, x, x, mask)[0])
-        return self.layer_norm2(self.layer_norm1(x + self.dropout(self.feed_forward(x))))

@@ -166,12 +166,6 @@ class LayerThatAsksItself(LayerByEinsum):
         return self.layer_norm3(x + self.drop(self.feed_forward.w_2(hidden)))
 
 
-@BANK.wrong("DecoderLayer", named="masks exchanged")
-class LayerWithMasksInTheOtherOrder(Taken):
-    def forward(self, x, memory, memory_mask=None, self_mask=None):
-        return super().forward(x, memory, self_mask, memory_mask)
-
-
 @BANK.wrong("DecoderLayer")
 class LayerWithMemoryFirst(Taken):
     def forward(self, memory, x, self_mask=None, memory_mask=None):
@@ -191,26 +185,10 @@ class LayerForOneSentence(Taken):
         return result.expand_as(x)
 
 
-@BANK.wrong("DecoderLayer", named="dropout taken and not handed on to the network")
-class LayerWithDefaultDropoutInside(Taken):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__(d_model, num_heads, d_ff, dropout)
-        self.feed_forward = PositionwiseFeedForward(d_model, d_ff)
-
-
 @BANK.wrong("DecoderLayer")
 class LayerThatDropsInEvalMode(LayerByEinsum):
     def drop(self, x):
         return F.dropout(x, self.p)
-
-
-@BANK.wrong("DecoderLayer", named="no dropout behind the feed-forward network")
-class LayerWithoutDropoutBehindFeedForward(Taken):
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
-        attended = self.cross_attn(x, memory, memory, memory_mask)[0]
-        x = self.layer_norm2(x + self.dropout(attended))
-        return self.layer_norm3(x + self.feed_forward(x))
 
 
 @BANK.wrong("DecoderLayer")
@@ -919,13 +897,6 @@ def decoded_with_one_special_word_less(model, src, bos_id, eos_id, max_len):
 # ------------------------------------------------------------- found by reading with fresh eyes
 
 
-@BANK.wrong("DecoderLayer", named="no dropout inside the network")
-class LayerWithoutDropoutInsideItsNetwork(layers.DecoderLayer):
-    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
-        super().__init__(d_model, num_heads, d_ff, dropout)
-        self.feed_forward = PositionwiseFeedForward(d_model, d_ff, 0.0)
-
-
 @BANK.wrong("DecoderLayer")
 class LayerDroppingTwiceBehindCrossAttention(layers.DecoderLayer):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
@@ -1002,24 +973,6 @@ def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
             ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
             ended = ended | (best == eos_id)
     return ids
-
-
-@BANK.wrong("DecoderLayer", named="attentions exchanged")
-class LayerWithAttentionsExchanged(layers.DecoderLayer):
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.layer_norm1(x + self.dropout(self.cross_attn(x, x, x, self_mask)[0]))
-        found, _ = self.self_attn(x, memory, memory, memory_mask)
-        x = self.layer_norm2(x + self.dropout(found))
-        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
-
-
-@BANK.wrong("DecoderLayer", named="norm first around cross-attention")
-class LayerWithOneNormFirst(layers.DecoderLayer):
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
-        found, _ = self.cross_attn(self.layer_norm2(x), memory, memory, memory_mask)
-        x = x + self.dropout(found)
-        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
 
 
 @BANK.right("DecoderLayer")

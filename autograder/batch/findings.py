@@ -23,7 +23,7 @@ class Finding:
     Attributes:
         part: its name.
         mistakes: (name, sentence) of the mistakes that explain it.
-        explained: sentences on how the result differs, where no mistake explains it.
+        explained: names of how the result differs, where no mistake explains it.
         obstacle: what kept the part from being decided, see `PartVerdict`.
         missed: what the first step asks that earned less than its points.
         code: the student's own, without what could tell who wrote it.

@@ -24,7 +24,6 @@ from autograder.files import printable
 
 LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, MOST_CELLS = 300, 8, 2000
-LONGEST_QUOTE = 400
 LONGEST_NAME = 200  # bytes of a file's or folder's
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),

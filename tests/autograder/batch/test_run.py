@@ -13,6 +13,7 @@ import time
 from unittest.mock import ANY
 
 import pytest
+from nbformat.v4 import new_code_cell
 
 from assignments import allowed_modules
 from autograder.batch.classroom import grade_class
@@ -95,7 +96,11 @@ def test_what_was_lost_or_spoilt_in_between_is_made_again(again):
 
 def test_ctrl_c_stops_at_once_and_the_next_start_goes_on(tmp_path):
     course = tmp_path / "course"
-    hand_in(course, small_class())
+    notebooks = small_class()
+    # the last one takes so long that no run is over before it is stopped
+    last = notebooks[max(notebooks)]
+    last.cells.append(new_code_cell("import time; time.sleep(8)", id="slow"))
+    hand_in(course, notebooks)
     run = subprocess.Popen(command(course), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
     deadline = time.monotonic() + 60
     while not list(course.glob("autograded/*")) and time.monotonic() < deadline:
