@@ -21,7 +21,7 @@ PAGE = ROOT / "docs" / "accuracy.md"
 TEXT = """\
 # How accurate the grader is
 
-Written by `make accuracy`, which tries every answer of the banks (`assignments/*/answers.py`) and every
+Written by `make accuracy`, which tries every answer of the banks (`assignments/*/answers/`) and every
 wrong answer that has a name (`assignments/*/mistakes.py`), each on one drawing of inputs. A test
 holds the numbers of answers on this page to the banks.
 

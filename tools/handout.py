@@ -36,7 +36,7 @@ ON_GRADING = ("docs/THREATS.md", "docs/accuracy.md", "docs/grading.md")
 LEFT_OUT = ("__pycache__", ".ipynb_checkpoints", "make_*.py", "*.egg-info")
 # with the grader comes what decides, but neither texts with their answers nor the bank
 GRADER = ("autograder", "assignments")
-ANSWERS = ("notebook.py", "answers.py", "bank.py")
+ANSWERS = ("notebook.py", "answers", "bank.py")
 
 START = """\
 # Attention and transformers

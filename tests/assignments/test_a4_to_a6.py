@@ -3,7 +3,8 @@
 import pytest
 
 from assignments import load
-from assignments.a6_positional_encoding import answers as bank6
+from assignments.a6_positional_encoding.answers import positional_encoding as tables
+from assignments.a6_positional_encoding.answers.positional_encoding_module import InPlace
 from tests.autograder.measure import verdict_on
 
 ASSIGNMENTS = ("a4_masks", "a5_multi_head_attention", "a6_positional_encoding")
@@ -12,9 +13,9 @@ ASSIGNMENTS = ("a4_masks", "a5_multi_head_attention", "a6_positional_encoding")
 @pytest.mark.parametrize(
     ("code", "other"),
     [
-        (bank6.table_of_a_tutorial_that_counts_from_one, "positions from 1"),
+        (tables.table_of_a_tutorial_that_counts_from_one, "positions from 1"),
         (
-            bank6.table_with_an_angle_for_each_column_of_a_pair,
+            tables.table_with_an_angle_for_each_column_of_a_pair,
             "an angle of its own for each column",
         ),
     ],
@@ -27,7 +28,7 @@ def test_two_mistakes_of_tutorials_are_both_named(code, other):
 
 def test_words_added_in_place_cost_the_untouched_input_alone():
     part = load("a6_positional_encoding").part("PositionalEncoding")
-    verdict = verdict_on("a6_positional_encoding", part, bank6.InPlace)
+    verdict = verdict_on("a6_positional_encoding", part, InPlace)
     failed = [step for step in verdict.steps if step.earned < step.points]
     assert len(failed) == 1
     assert "`x` was changed" in failed[0].problem

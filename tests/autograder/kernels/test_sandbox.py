@@ -259,7 +259,11 @@ def look(request):
 
 
 def of_ours(names):
-    return {name for name in names if name.split(".")[0] in ("assignments", "autograder", "course_utils")}
+    return {
+        name
+        for name in names
+        if name.split(".")[0] in ("assignments", "autograder", "course_utils")
+    }
 
 
 def test_what_is_allowed_can_be_imported(look):
@@ -271,7 +275,12 @@ def test_what_is_allowed_can_be_imported(look):
 def test_nothing_else_can_be_had_in_any_way(look):
     modules, found = look
     hidden = set(found["ways"]) - visible(modules)
-    assert {"assignments", "assignments.a2_self_attention.answers", "autograder.verdict.decide", "autograder.notebook.job"} <= hidden
+    assert {
+        "assignments",
+        "assignments.a2_self_attention.answers",
+        "autograder.verdict.decide",
+        "autograder.notebook.job",
+    } <= hidden
     assert "course_utils.transformer" in hidden
     ways = {name: found["ways"][name] for name in sorted(hidden)}
     assert {name: way for name, way in ways.items() if way} == {}

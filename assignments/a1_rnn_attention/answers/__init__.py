@@ -1,0 +1,8 @@
+"""Answers to assignment 1, a file for each part."""
+
+from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the bank)
+    annotations,
+    bahdanau_attention,
+    wrong_bahdanau_attention,
+)
+from assignments.a1_rnn_attention.answers.bank import BANK  # noqa: F401

@@ -1,0 +1,277 @@
+"""Answers to `DecoderLayer`."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from assignments.a8_transformer_layer.answers.transformer_layer import LibraryAttention
+from assignments.a9_transformer.answers.bank import BANK
+from assignments.a9_transformer.answers.shared import OwnAttention
+from course_utils import layers
+from course_utils.attention import MultiHeadAttention
+from course_utils.layers import LayerNorm, PositionwiseFeedForward, TransformerLayer
+
+
+@BANK.right("DecoderLayer")
+class LayerOfThreeDropouts(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1, eps=1e-5):
+        super().__init__()
+        self.self_attn = MultiHeadAttention(d_model, num_heads)
+        self.cross_attn = MultiHeadAttention(d_model, num_heads)
+        self.feed_forward = PositionwiseFeedForward(d_model, d_ff, dropout)
+        self.layer_norm1 = LayerNorm(d_model, eps)
+        self.layer_norm2 = LayerNorm(d_model, eps)
+        self.layer_norm3 = LayerNorm(d_model, eps)
+        self.dropout1 = nn.Dropout(dropout)
+        self.dropout2 = nn.Dropout(dropout)
+        self.dropout3 = nn.Dropout(dropout)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(self.dropout1(self.self_attn(x, x, x, self_mask)[0]) + x)
+        x = self.layer_norm2(self.dropout2(self.cross_attn(x, memory, memory, memory_mask)[0]) + x)
+        return self.layer_norm3(self.dropout3(self.feed_forward(x)) + x)
+
+
+@BANK.right("DecoderLayer")
+class LayerOnTopOfTheEncoders(TransformerLayer):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.cross_attn = MultiHeadAttention(d_model, num_heads)
+        self.layer_norm3 = nn.LayerNorm(d_model)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        def sublayer(norm, x, f):
+            return norm(x + self.dropout(f(x)))
+
+        x = sublayer(self.layer_norm1, x, lambda q: self.self_attn(q, q, q, self_mask)[0])
+        x = sublayer(
+            self.layer_norm2, x, lambda q: self.cross_attn(q, memory, memory, memory_mask)[0]
+        )
+        return sublayer(self.layer_norm3, x, self.feed_forward)
+
+
+@BANK.right("DecoderLayer")
+class LayerByEinsum(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = OwnAttention(d_model, num_heads, dropout)
+        self.cross_attn = OwnAttention(d_model, num_heads, dropout)
+        self.feed_forward = nn.Module()
+        self.feed_forward.w_1 = nn.Linear(d_model, d_ff)
+        self.feed_forward.w_2 = nn.Linear(d_ff, d_model)
+        for number in (1, 2, 3):
+            setattr(self, f"layer_norm{number}", nn.LayerNorm(d_model))
+        self.p = dropout
+
+    def drop(self, x):
+        return F.dropout(x, self.p, self.training)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, self_mask)))
+        x = self.layer_norm2(x + self.drop(self.cross_attn(x, memory, memory, memory_mask)))
+        hidden = self.drop(self.feed_forward.w_1(x)).clamp(min=0)  # dropped before the ReLU
+        return self.layer_norm3(x + self.drop(self.feed_forward.w_2(hidden)))
+
+
+@BANK.right("DecoderLayer")
+class LayerByTheLibrarysFunction(LayerOfThreeDropouts):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.self_attn = LibraryAttention(d_model, num_heads)
+        self.cross_attn = LibraryAttention(d_model, num_heads)
+
+
+@BANK.right("DecoderLayer")
+class LayerWithHandWrittenDropout(LayerOfThreeDropouts):
+    def drop(self, x):
+        if not self.training or self.dropout1.p == 0:
+            return x
+        keep = (torch.rand_like(x) >= self.dropout1.p).to(x.dtype)
+        return x * keep / (1 - self.dropout1.p)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        sublayers = (
+            (self.layer_norm1, lambda y: self.self_attn(y, y, y, self_mask)[0]),
+            (self.layer_norm2, lambda y: self.cross_attn(y, memory, memory, memory_mask)[0]),
+            (self.layer_norm3, self.feed_forward),
+        )
+        for norm, f in sublayers:
+            x = norm(x + self.drop(f(x)))
+        return x
+
+
+@BANK.right("DecoderLayer")
+class LayerOneSentenceAtATime(LayerOfThreeDropouts):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        def row(mask, b):
+            per_sentence = mask is not None and mask.dim() == 4 and len(mask) > 1
+            return mask[b : b + 1] if per_sentence else mask
+
+        rows = [
+            super(LayerOneSentenceAtATime, self).forward(
+                x[b : b + 1], memory[b : b + 1], row(self_mask, b), row(memory_mask, b)
+            )
+            for b in range(len(x))
+        ]
+        return torch.cat(rows)
+
+
+class Taken(layers.DecoderLayer):
+    """The right layer, to be spoilt."""
+
+
+@BANK.wrong("DecoderLayer", named="memory mask missing")
+class LayerThatForgetsTheMemoryMask(LayerOfThreeDropouts):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory, self_mask)
+
+
+@BANK.wrong("DecoderLayer", named="keys and values from the decoder")
+class LayerThatAsksItself(LayerByEinsum):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, self_mask)))
+        x = self.layer_norm2(x + self.drop(self.cross_attn(x, x, x, None)))
+        hidden = self.drop(self.feed_forward.w_1(x).relu())
+        return self.layer_norm3(x + self.drop(self.feed_forward.w_2(hidden)))
+
+
+@BANK.wrong("DecoderLayer")
+class LayerWithMemoryFirst(Taken):
+    def forward(self, memory, x, self_mask=None, memory_mask=None):
+        return super().forward(x, memory, self_mask, memory_mask)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerForSentencesOfOneLength(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory.reshape(x.shape), self_mask, memory_mask)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerForOneSentence(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        result = super().forward(x[:1], memory[:1])
+        return result.expand_as(x)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerThatDropsInEvalMode(LayerByEinsum):
+    def drop(self, x):
+        return F.dropout(x, self.p)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerWithNormsInAList(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.inner = layers.DecoderLayer(d_model, num_heads, d_ff, dropout)
+
+    def forward(self, *arguments):
+        return self.inner(*arguments)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerWithNormsMadeInForward(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        norm = nn.LayerNorm(x.shape[-1])
+        x = norm(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        x = norm(x + self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0]))
+        return norm(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer")
+class LayerWithDetachedMemory(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory.detach(), self_mask, memory_mask)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerThatChangesItsInput(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        with torch.no_grad():
+            result = super().forward(x, memory, self_mask, memory_mask)
+            x += result
+        return result
+
+
+@BANK.wrong("DecoderLayer")
+class LayerThatIsAlwaysFloat32(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return super().forward(x, memory, self_mask, memory_mask).float()
+
+
+@BANK.wrong("DecoderLayer")
+class LayerThatAddsALargeNegativeNumber(LayerByEinsum):
+    class Attention(OwnAttention):
+        def forward(self, query, key, value, mask):
+            everything = torch.ones(query.shape[1], key.shape[1], dtype=torch.bool)
+            mask = everything if mask is None else mask
+            empty = ~mask.any(-1, keepdim=True)
+            return super().forward(query, key, value, mask | empty)
+
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__(d_model, num_heads, d_ff, dropout)
+        self.self_attn = self.Attention(d_model, num_heads, dropout)
+        self.cross_attn = self.Attention(d_model, num_heads, dropout)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerThatNormalisesOverWordsToo(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        result = super().forward(x, memory, self_mask, memory_mask)
+        return F.layer_norm(result, result.shape[1:])
+
+
+@BANK.wrong("DecoderLayer")
+class LayerOfTheLibrarysNames(nn.Module):
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        super().__init__()
+        self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return self.self_attn(x, x, x)[0]
+
+
+@BANK.wrong("DecoderLayer")
+class LayerThatIsNoModule:
+    def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
+        self.inner = layers.DecoderLayer(d_model, num_heads, d_ff, dropout)
+
+    def forward(self, *arguments):
+        return self.inner(*arguments)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerForTheExampleByHand(Taken):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        return torch.tensor([-1.0, 1.0]).repeat(*x.shape[:2], x.shape[2] // 2)
+
+
+@BANK.wrong("DecoderLayer")
+class LayerDroppingTwiceBehindCrossAttention(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))
+        crossed = self.dropout(self.cross_attn(x, memory, memory, memory_mask)[0])
+        x = self.layer_norm2(x + self.dropout(crossed))
+        return self.layer_norm3(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.wrong("DecoderLayer", named="memory mask missing")
+class LayerWhoseMemoryMaskNeedsFourAxes(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        if memory_mask is not None and memory_mask.dim() < 4:
+            memory_mask = None
+        return super().forward(x, memory, self_mask, memory_mask)
+
+
+@BANK.right("DecoderLayer")
+class LayerInALoop(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        sublayers = (
+            (lambda y: self.self_attn(y, y, y, self_mask)[0], self.layer_norm1),
+            (lambda y: self.cross_attn(y, memory, memory, memory_mask)[0], self.layer_norm2),
+            (self.feed_forward, self.layer_norm3),
+        )
+        for sublayer, norm in sublayers:
+            x = norm(x + self.dropout(sublayer(x)))
+        return x
