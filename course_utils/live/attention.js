@@ -115,7 +115,7 @@ function restart() {
   state.hover = null;
 }
 
-function open(index) {
+function turnTo(index) {
   state.index = index;
   state.query = within(state.query, given().queries.length);
   state.key = within(state.key, given().keys.length);
@@ -165,7 +165,7 @@ function choices() {
       valuesOf(field).map((value) => ({ text: String(value ?? '–'), value })),
       given()[field],
       (value) => {
-        open(withValue(field, value));
+        turnTo(withValue(field, value));
         page.choices.querySelectorAll('select')[fields.indexOf(field)].focus();
       },
     ),
@@ -926,7 +926,7 @@ function start() {
   const { weights } = first[state.query];
   state.key = weights.indexOf(Math.max(...weights));
   if (data.compare) state.compare = comparable()[0]?.value ?? 'before';
-  open(0);
+  turnTo(0);
   followPage();
 }
 
