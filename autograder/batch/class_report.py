@@ -17,7 +17,7 @@ from autograder.batch.row import Row
 from autograder.batch.term import Standing, standings, title_of
 from autograder.files import printable, write_whole
 from autograder.pages import render
-from autograder.verdict.obstacles import MISSING, UNANSWERED
+from autograder.verdict.obstacles import Obstacle
 
 KINDS = MISTAKE, EXPLAINED, OBSTACLE, NAMELESS = "by name", "explained", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
@@ -136,7 +136,7 @@ def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
     codes: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         for trouble in _named(finding):
-            answered = finding.obstacle not in (UNANSWERED, MISSING)
+            answered = finding.obstacle not in (Obstacle.UNANSWERED, Obstacle.MISSING)
             codes.setdefault(trouble, []).append(finding.code if answered else "")
     says = {name: told for finding in findings for name, told in finding.mistakes}
     order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
@@ -151,7 +151,7 @@ def _named(finding: Finding) -> list[tuple[str, str]]:
     """Kind and name of all that went wrong; at least one."""
     found = [(MISTAKE, name) for name in dict.fromkeys(name for name, _ in finding.mistakes)]
     found += [(EXPLAINED, name) for name in dict.fromkeys(finding.explained)]
-    found += [(OBSTACLE, finding.obstacle)] if finding.obstacle else []
+    found += [(OBSTACLE, finding.obstacle.words)] if finding.obstacle else []
     return found or [(NAMELESS, finding.missed)]
 
 

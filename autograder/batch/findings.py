@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.files import printable
 from autograder.notebook.work import Result
+from autograder.verdict.obstacles import Obstacle
 
 MOST_LINES, LONGEST_LINE = 60, 120  # of code that is shown
 
@@ -24,7 +25,7 @@ class Finding:
         part: its name.
         mistakes: (name, sentence) of the mistakes that explain it.
         explained: names of how the result differs, where no mistake explains it.
-        obstacle: what kept the part from being decided, see `PartVerdict`.
+        obstacle: what kept the part from being decided.
         missed: what the first step asks that earned less than its points.
         code: the student's own, without what could tell who wrote it.
     """
@@ -32,7 +33,7 @@ class Finding:
     part: str
     mistakes: tuple[tuple[str, str], ...] = ()
     explained: tuple[str, ...] = ()
-    obstacle: str = ""
+    obstacle: Obstacle = Obstacle.NONE
     missed: str = ""
     code: str = ""
 
@@ -55,7 +56,7 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
             part,
             tuple((name, says) for name, says in verdict["mistakes"]),
             tuple(name for name, *_ in verdict.get("relations", ())),
-            verdict.get("obstacle", ""),
+            Obstacle(verdict.get("obstacle", "")),
             next(
                 (step["asks"] for step in verdict["steps"] if step["earned"] < step["points"]), ""
             ),

@@ -101,7 +101,7 @@ class Recorder:
             there = self._has(student, key)
             submission = self._submission(student)
             if result.broken:
-                self._give_nothing(submission, result.broken)
+                self._give_nothing(submission, result)
                 key = ""
             elif self.settings.again or not there:
                 self._write(student, result)
@@ -211,7 +211,7 @@ class Recorder:
             elif changed:
                 grade.needs_manual_grade = True
 
-    def _give_nothing(self, submission: Any, reason: str) -> None:
+    def _give_nothing(self, submission: Any, result: Result) -> None:
         """No points for a submission that cannot be run, and a page that says why."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
@@ -220,7 +220,7 @@ class Recorder:
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, reason))
+        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result))
         for notebook in submission.notebooks:
             self._give(student, notebook, {})
             for grade in notebook.grades:

@@ -72,6 +72,8 @@ class Result:
 
     Attributes:
         broken: why it could not be graded, in words; empty if it was.
+        told: the same for the student; empty where the words are the same.
+        no_json: the reason is that what was handed in is not JSON.
         poisoned: processes died over it, so that it is not tried again by itself.
         notebook: as graded, JSON text.
         scores: by grade_id; None where a person must look.
@@ -83,6 +85,8 @@ class Result:
     """
 
     broken: str = ""
+    told: str = ""
+    no_json: bool = False
     poisoned: bool = False
     notebook: str = ""
     scores: dict[str, float | None] = field(default_factory=dict)

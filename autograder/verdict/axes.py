@@ -47,14 +47,25 @@ class Axis:
     Attributes:
         letter: how the course calls its length; "" where the signature does not say.
         one, many: what it counts.
+        along: of an axis that counts nothing with a name, what its entries go by, as "of axis 0".
     """
 
     letter: str
     one: str
     many: str
+    along: str = ""
 
     def __str__(self) -> str:
         return f"the axis of the {self.many}, {self.letter}" if self.letter else f"the {self.many}"
+
+    def place(self, index: int) -> str:
+        """One place on it: ``word 2``, ``index 0 of axis 1``."""
+        return f"index {index} {self.along}" if self.along else f"{self.one} {index}"
+
+    @classmethod
+    def numbered(cls, number: int) -> Axis:
+        """An axis that has no letter and goes by its number."""
+        return cls("", f"entry of axis {number}", f"axis {number}", f"of axis {number}")
 
 
 @cache
@@ -78,7 +89,7 @@ def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:
     if len(spread) > ndim or ("..." not in letters and len(spread) != ndim):
         spread = []
     leading = ndim - len(spread)
-    found = [Axis("", f"entry of axis {number}", f"axis {number}") for number in range(leading)]
+    found = [Axis.numbered(number) for number in range(leading)]
     for place, letter in enumerate(spread):
         from_end = len(spread) - place
         found.append(_axis(name, letter, spread, from_end))
@@ -95,7 +106,7 @@ def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis
         return Axis(letter, *COUNTED[letter])
     if letter in FEATURES:
         return Axis(letter, "feature", "features")
-    return Axis(letter, f"entry along {letter}", f"entries along {letter}")
+    return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")
 
 
 def sizes_in(part: Part, request: Request) -> dict[str, int]:

@@ -23,8 +23,9 @@ from typing import Any, TypeVar
 import torch
 
 from autograder.verdict.compare import values_agree
+from autograder.verdict.problem import Said
 
-Judge = Callable[[Any, Any], str | None]
+Judge = Callable[[Any, Any], Said]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
@@ -127,7 +128,7 @@ class Step:
         asks: what is asked, as a phrase that can follow a tick or a cross.
         points: what the step earns.
         cases: the calls that decide it.
-        judge: compares (expected, got) and returns None or the sentence that says what differs.
+        judge: compares (expected, got) and returns None, or what differs, as a sentence will do.
         strict: also demand the exact type, dtype and untouched inputs.
     """
 

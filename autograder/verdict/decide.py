@@ -23,9 +23,9 @@ from autograder.verdict.content import course
 from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try, exam_on
 from autograder.verdict.explain import Found, found_in, mistakes_in
-from autograder.verdict.judge import problem_with
+from autograder.verdict.judge import in_words, problem_with
 from autograder.verdict.maps import Maps, Shapes, pictured
-from autograder.verdict.obstacles import BARRED, MISSING, STOPPED, TIME_LIMIT, UNANSWERED
+from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.stand_in import source_of
 
 Probe = Callable[[bytes], bytes]
@@ -39,7 +39,7 @@ class Undecided(Exception):
         obstacle: as in a `PartVerdict`.
     """
 
-    def __init__(self, remark: str, obstacle: str) -> None:
+    def __init__(self, remark: str, obstacle: Obstacle) -> None:
         super().__init__(remark)
         self.obstacle = obstacle
 
@@ -63,7 +63,7 @@ class PartVerdict:
 
     ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
     where no mistake is known; ``remark`` says what concerns the whole part, and
-    ``obstacle`` the same in a word or two that the class has in common, such as `BARRED`.
+    ``obstacle`` of which kind that is.
     """
 
     part: str
@@ -74,7 +74,7 @@ class PartVerdict:
     reads: tuple[str, str] = ("", "")
     stood_in: tuple[str, ...] = field(default=())
     relations: tuple[tuple[str, str], ...] = ()
-    obstacle: str = ""
+    obstacle: Obstacle = Obstacle.NONE
 
     @property
     def points(self) -> float:
@@ -128,16 +128,16 @@ def decide(
     cells = list(cells)
     barred = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
     used = forbidden.find(cells, part.name, barred, assignment.allowed_modules, part.may_call)
-    if used.startswith("import "):
+    if used and used.of_course:
         free = " and ".join(f"`{module}`" for module in assignment.allowed_modules)
         return nothing(
             part,
-            f"This part has `{used}`. Of the course's own modules, {free} may be imported here; "
+            f"This part has `{used.says}`. Of the course's own modules, {free} may be imported here; "
             "write this part yourself, and all you have around it can stay.",
-            BARRED,
+            Obstacle.BARRED,
         )
     if used:
-        return nothing(part, USED.format(used=used), BARRED)
+        return nothing(part, USED.format(used=used.says), Obstacle.BARRED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
     exam = exam_on(part, seed)
     # watching slows a call, so two are watched, and nobody knows which
@@ -147,9 +147,9 @@ def decide(
     except Undecided as reason:
         return nothing(part, str(reason), reason.obstacle)
     if all(item.report["status"] == "missing" for item in tries):
-        return nothing(part, _why_missing(part.name, cells), MISSING)
+        return nothing(part, _why_missing(part.name, cells), Obstacle.MISSING)
     if all(_unanswered(item.report) for item in tries):
-        return nothing(part, _why_unanswered(part.name, cells), UNANSWERED)
+        return nothing(part, _why_unanswered(part.name, cells), Obstacle.UNANSWERED)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
     alone = Trial(part, tries)
     if broken and not alone.all_right:
@@ -190,12 +190,12 @@ class Trial:
         for step in part.steps:
             wrong = next((item for item in tries if item.step is step and item.problem), None)
             if wrong:
-                told = wrong.case.label, wrong.problem or "", *pictured(wrong)
+                told = wrong.case.label, in_words(wrong), *pictured(wrong)
                 steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
             else:
                 steps.append(StepVerdict(step.asks, step.points, step.points))
         late = any(item.report["status"] == "timeout" for item in tries)
-        obstacle = TIME_LIMIT if late else ""
+        obstacle = Obstacle.TIME_LIMIT if late else Obstacle.NONE
         return PartVerdict(
             part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
         )
@@ -235,7 +235,7 @@ def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdi
     return again.explained(replace(verdict, stood_in=broken, remark=remark))
 
 
-def nothing(part: Part, remark: str, obstacle: str = STOPPED) -> PartVerdict:
+def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:
     """The verdict on a part that could not be decided step by step, with the reason."""
     steps = tuple(StepVerdict(step.asks, 0.0, step.points) for step in part.steps)
     return PartVerdict(
@@ -296,10 +296,10 @@ def _tried(
         reports = reports_in(probe(encode(requests)), len(requests))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
-        raise Undecided(reason, STOPPED) from error
+        raise Undecided(reason, Obstacle.STOPPED) from error
     used = next((report["used"] for report in reports if report.get("used") in barred), "")
     if used:
-        raise Undecided(USED.format(used=used), BARRED)
+        raise Undecided(USED.format(used=used), Obstacle.BARRED)
     tries = [Try(exam, number, report) for number, report in enumerate(reports)]
     return [replace(item, problem=problem_with(item)) for item in tries]
 

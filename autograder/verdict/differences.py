@@ -17,7 +17,18 @@ from autograder.verdict.axes import axes_of, built_with, results_of, sizes_of
 from autograder.verdict.check import Part
 from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Try
-from autograder.verdict.relations import RELATIONS, SHAPES, Seen, Sentences, as_array, in_common
+from autograder.verdict.relations import (
+    RELATIONS,
+    SHAPES,
+    Relation,
+    Seen,
+    Sentences,
+    as_array,
+    in_common,
+    nearly_right,
+    right_in_part,
+    shorter_or_longer,
+)
 from autograder.verdict.variations import varied
 
 
@@ -85,13 +96,13 @@ def _with_values(part: Part, tries: Sequence[Try]) -> list[Try]:
 
 
 # by chance, these are true of one case more easily than of all
-WEAK = ("right in part", "nearly right", "too short or too long")
+WEAK = (right_in_part, nearly_right, shorter_or_longer)
 
 
-def _in_common(seen: list[Seen], without: Sequence[str] = ()) -> Sentences:
+def _in_common(seen: list[Seen], without: Sequence[Relation] = ()) -> Sentences:
     shapes = {result.same_shape for result in seen}
     relations = RELATIONS if shapes == {True} else SHAPES
-    return in_common([pair for pair in relations if pair[0] not in without], seen)
+    return in_common([pair for pair in relations if pair[1] not in without], seen)
 
 
 def _seen(part: Part, item: Try) -> Iterator[tuple[int, Seen]]:

@@ -14,6 +14,7 @@ from torch import nn
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
 from autograder.verdict.check import Build, Case, Drawing, Part, Randn, Step
+from autograder.verdict.problem import Problem
 
 Shapes = list[tuple[str, tuple[int, ...]]]
 
@@ -78,7 +79,7 @@ class Try:
     exam: Exam
     number: int
     report: Report
-    problem: str | None = None
+    problem: Problem | None = None
 
     @property
     def step(self) -> Step:

@@ -227,9 +227,11 @@ def _maps(
     else:
         grids = _texts(right), _texts(yours), _texts(yours - right)
     worst = row - rows.start, column - columns.start
-    place = ", ".join(map(_index, axes, fixed))
+    place = ", ".join(map(Axis.place, axes, fixed))
     value, own = grids[0][worst[0]][worst[1]], grids[1][worst[0]][worst[1]]
-    entry = ", ".join(_index(*pair) for pair in zip(axes, where, strict=True) if pair[0].one)
+    entry = ", ".join(
+        axis.place(index) for axis, index in zip(axes, where, strict=True) if axis.one
+    )
     off = f" (off by {grids[2][worst[0]][worst[1]].lstrip('-')})" if value == own else ""
     says = (
         f"{int((~same).sum())} of {same.numel()} entries differ; furthest off is {entry} "
@@ -256,13 +258,6 @@ def _named(axis: Axis) -> str:
         if axis.letter and axis.letter not in axis.many
         else axis.many
     )
-
-
-def _index(axis: Axis, index: int) -> str:
-    """One place on an axis: ``word 2``, ``index 0 of axis 1``."""
-    if axis.one.startswith("entry "):
-        return axis.one.replace("entry", f"index {index}", 1)
-    return f"{axis.one} {index}"
 
 
 def _around(place: int, size: int, most: int) -> range:

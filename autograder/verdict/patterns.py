@@ -18,6 +18,7 @@ from autograder.verdict.axes import built_with, results_of, sizes_of
 from autograder.verdict.check import Part
 from autograder.verdict.compare import strict_differences, values_agree
 from autograder.verdict.exam import Try
+from autograder.verdict.problem import Kind
 from autograder.verdict.relations import Sentences
 
 LOUD = 50.0  # an input with larger numbers is out of the ordinary
@@ -546,7 +547,7 @@ def _forms_of_right_numbers(item: Try) -> Iterator[tuple[str, str]]:
     """The numbers are right, and yet something is not: its framework, its dtype, its inputs."""
     expected, value = item.expected["value"], item.report.get("value")
     different = strict_differences(expected, value)
-    if different and "dtype" in different:
+    if different and different.kind is Kind.DTYPE:
         found = str(_first(value).dtype).removeprefix("torch.")
         yield (
             "another dtype",
@@ -563,7 +564,7 @@ def _forms_of_right_numbers(item: Try) -> Iterator[tuple[str, str]]:
                 "NumPy?"
             ),
         )
-    if "was changed" in (item.problem or ""):
+    if item.problem and item.problem.kind is Kind.INPUT_CHANGED:
         yield (
             "inputs changed",
             (
@@ -571,7 +572,7 @@ def _forms_of_right_numbers(item: Try) -> Iterator[tuple[str, str]]:
                 "writes into a tensor that is not its own?"
             ),
         )
-    if "mode" in (item.problem or "") and "found in" in (item.problem or ""):
+    if item.problem and item.problem.kind is Kind.MODE_CHANGED:
         yield (
             "modes left changed",
             (

@@ -87,7 +87,7 @@ class Seen:
     def axis(self, number: int) -> Axis:
         if number < len(self.axes):
             return self.axes[number]
-        return Axis("", f"entry of axis {number}", f"axis {number}")
+        return Axis.numbered(number)
 
     def close(self, one: Array, other: Array) -> bool:
         """Whether two arrays of this result's kind are the same, NaN like NaN."""

@@ -16,7 +16,7 @@ from autograder.notebook.feedback import (
 from autograder.notebook.formulas import with_formulas
 from autograder.notebook.sanitize import clean
 from autograder.verdict.decide import PartVerdict, StepVerdict
-from autograder.verdict.obstacles import STOPPED
+from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.report import as_bundle
 
 LARGEST = 500_000  # bytes of a page
@@ -105,7 +105,9 @@ def test_lateness_and_its_price_are_told():
 
 def test_a_notebook_that_did_not_end_says_so_once():
     remark = "The notebook's process ended in the cell `double`."
-    text = words(shown(assignment(), WRONG, WRONG, verdict={"remark": remark, "obstacle": STOPPED}))
+    text = words(
+        shown(assignment(), WRONG, WRONG, verdict={"remark": remark, "obstacle": Obstacle.STOPPED})
+    )
     assert text.count("process ended in the cell") == 1
     assert text.index("Your notebook did not come to its end.") < text.index("Not decided")
 
@@ -160,8 +162,9 @@ def test_a_page_stays_small_whatever_was_written(way):
 
 def test_whoever_sent_no_notebook_is_told_what_to_do():
     plan = Plan("Assignment 0: doubles", plan_of(assignment()).tasks)
-    reason = "not a notebook: the file is not JSON. Ask for it again"
-    text = words(page_that_could_not_be_run(plan, reason))
+    reason = "not a notebook: the file is not JSON"
+    text = words(page_that_could_not_be_run(plan, reason, no_json=True))
     assert "Assignment 0: doubles" in text and "0 of 5 points so far" in text
     assert "Nothing is lost" in text and "python -m autograder check" in text
-    assert "Not a notebook: the file is not JSON." in text and "Ask for it" not in text
+    assert "Not a notebook: the file is not JSON." in text and "cut short" in text
+    assert "cut short" not in words(page_that_could_not_be_run(plan, "it is a link"))

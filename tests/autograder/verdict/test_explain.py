@@ -15,6 +15,7 @@ from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Exam, Try
 from autograder.verdict.explain import found_in, mistakes_in
 from autograder.verdict.judge import problem_with
+from autograder.verdict.problem import as_problem
 from tests.autograder.measure import bank_of, ours_may_answer, pairs_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
@@ -250,7 +251,7 @@ ODD = [
 def test_whatever_comes_back_something_true_is_said_or_nothing(part, odd):
     exam = Exam(part, 0)
     tries = [
-        Try(exam, number, {"status": "returned", "value": odd}, "wrong")
+        Try(exam, number, {"status": "returned", "value": odd}, as_problem("wrong"))
         for number in range(len(exam.plan))
     ]
     assert names_in(part, tries) == ()

@@ -1,6 +1,7 @@
 """A student's numbers beside the right ones: what is shown of any result at all, and how much."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from autograder.pages import SHADES, sentence_case, tone
 from autograder.verdict.compare import kind_of, numbers, short
 from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.exam import Exam, Try
-from autograder.verdict.judge import problem_with
+from autograder.verdict.judge import in_words, problem_with
 from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured, shade
 from autograder.verdict.report import as_html, as_text
 
@@ -23,7 +24,7 @@ def attempt(assignment, part, change, number=0):
     exam = Exam(load(assignment).part(part), seed=3)
     value = change(exam.expected[number]["value"])
     item = Try(exam, number, {"status": "returned", "value": value})
-    return item, pictured(item)
+    return replace(item, problem=problem_with(item)), pictured(item)
 
 
 def test_rows_and_columns_have_the_courses_letters_and_the_worst_is_marked():
@@ -103,7 +104,7 @@ ODD = {
 @pytest.mark.parametrize("way", ODD)
 def test_whatever_comes_back_is_shown_in_few_characters(way):
     item, (maps, shapes) = attempt(A2, "attention_weights", ODD[way])
-    problem = problem_with(item)
+    problem = in_words(item)
     step = StepVerdict("asks", 0.0, 1.0, "a case", problem, maps, shapes)
     verdict = PartVerdict("f", "f(x)", (step,), reads=("a", "b"))
     assert len(as_text(verdict)) < 4000 and len(as_html(verdict)) < 20_000
@@ -154,9 +155,9 @@ def test_shades_follow_sign_and_size():
 
 def test_results_go_by_the_names_of_the_signature():
     item, _ = attempt(A2, "basic_self_attention", lambda right: (right[0] + 1, right[1]))
-    assert problem_with(item).startswith("in `z`, row [")
+    assert in_words(item).startswith("in `z`, row [")
     item, _ = attempt(A2, "basic_self_attention", lambda right: (right[0], right[1] + 1), number=-1)
-    assert problem_with(item).startswith("in `weights`, ")
+    assert in_words(item).startswith("in `weights`, ")
 
 
 def test_numbers_have_four_digits_and_no_zero_has_a_sign():
