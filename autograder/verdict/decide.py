@@ -21,7 +21,7 @@ from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import course
 from autograder.verdict.differences import relations_in
-from autograder.verdict.exam import Exam, Try, exam_on
+from autograder.verdict.exam import Attempt, Exam, exam_on
 from autograder.verdict.explain import Found, found_in, mistakes_in
 from autograder.verdict.judge import in_words, problem_with
 from autograder.verdict.maps import Maps, Shapes, pictured
@@ -143,19 +143,19 @@ def decide(
     # watching slows a call, so two are watched, and nobody knows which
     watched = {seed % len(exam.plan), seed // 7 % len(exam.plan)}
     try:
-        tries = _tried(exam, probe, watched, list(barred), {})
+        attempts = _tried(exam, probe, watched, list(barred), {})
     except Undecided as reason:
         return nothing(part, str(reason), reason.obstacle)
-    if all(item.report["status"] == "missing" for item in tries):
+    if all(item.report["status"] == "missing" for item in attempts):
         return nothing(part, _why_missing(part.name, cells), Obstacle.MISSING)
-    if all(_unanswered(item.report) for item in tries):
+    if all(_unanswered(item.report) for item in attempts):
         return nothing(part, _why_unanswered(part.name, cells), Obstacle.UNANSWERED)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
-    alone = Trial(part, tries)
+    alone = Trial(attempts)
     if broken and not alone.all_right:
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
-            again = Trial(part, _tried(exam, probe, watched, list(barred), ours))
+            again = Trial(_tried(exam, probe, watched, list(barred), ours))
             return _with_ours(alone, again, broken)
     return alone.explained(alone.verdict)
 
@@ -164,37 +164,36 @@ class Trial:
     """A part that was asked once: what it earns, and what explains what is wrong.
 
     Args:
-        part: the part.
-        tries: all its cases, with what came back and what is wrong with that.
+        attempts: all cases of the part, with what came back and what is wrong with that.
     """
 
-    def __init__(self, part: Part, tries: list[Try]) -> None:
-        self.part = part
-        self.tries = tries
+    def __init__(self, attempts: list[Attempt]) -> None:
+        self.part = attempts[0].part
+        self.attempts = attempts
 
     @property
     def all_right(self) -> bool:
-        return not any(item.problem for item in self.tries)
+        return not any(item.problem for item in self.attempts)
 
     @cached_property
     def found(self) -> Found | None:
         """The named mistakes that explain all of it."""
-        return found_in(self.part, self.tries)
+        return found_in(self.attempts)
 
     @cached_property
     def verdict(self) -> PartVerdict:
         """The points of each step: all, or none and the first case on which it failed."""
-        part, tries, steps = self.part, self.tries, []
+        part, attempts, steps = self.part, self.attempts, []
         with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
-            tries = charged_once(part, tries, lambda: self.found)
+            attempts = charged_once(attempts, lambda: self.found)
         for step in part.steps:
-            wrong = next((item for item in tries if item.step is step and item.problem), None)
+            wrong = next((item for item in attempts if item.step is step and item.problem), None)
             if wrong:
                 told = wrong.case.label, in_words(wrong), *pictured(wrong)
                 steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
             else:
                 steps.append(StepVerdict(step.asks, step.points, step.points))
-        late = any(item.report["status"] == "timeout" for item in tries)
+        late = any(item.report["status"] == "timeout" for item in attempts)
         obstacle = Obstacle.TIME_LIMIT if late else Obstacle.NONE
         return PartVerdict(
             part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
@@ -205,8 +204,8 @@ class Trial:
         if verdict.right:
             return verdict
         try:
-            mistakes = mistakes_in(self.part, self.tries, self.found)
-            relations = () if mistakes else relations_in(self.part, self.tries)
+            mistakes = mistakes_in(self.attempts, self.found)
+            relations = () if mistakes else relations_in(self.attempts)
             return replace(verdict, mistakes=mistakes, relations=relations)
         except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
             return verdict
@@ -277,7 +276,7 @@ def _why_missing(name: str, cells: list[str]) -> str:
 
 def _tried(
     exam: Exam, probe: Probe, watched: Container[int], barred: list[str], stand_ins: dict[str, str]
-) -> list[Try]:
+) -> list[Attempt]:
     """Ask the probe, and look at each answer; `Undecided` if there is nothing to award.
 
     Args:
@@ -300,8 +299,8 @@ def _tried(
     used = next((report["used"] for report in reports if report.get("used") in barred), "")
     if used:
         raise Undecided(USED.format(used=used), Obstacle.BARRED)
-    tries = [Try(exam, number, report) for number, report in enumerate(reports)]
-    return [replace(item, problem=problem_with(item)) for item in tries]
+    attempts = [Attempt(exam, number, report) for number, report in enumerate(reports)]
+    return [replace(item, problem=problem_with(item)) for item in attempts]
 
 
 def _unanswered(report: Report) -> bool:

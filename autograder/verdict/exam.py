@@ -39,7 +39,7 @@ class Exam:
         self.requests = [
             _request(part, case, seed + 7919 * number) for number, (_, case) in enumerate(self.plan)
         ]
-        self._attempts: dict[tuple[Callable[..., Any], int], Report] = {}
+        self._done: dict[tuple[Callable[..., Any], int], Report] = {}
 
     @cached_property
     def expected(self) -> list[Report]:
@@ -53,7 +53,7 @@ class Exam:
         ]
         return decode(encode(reports))
 
-    def attempt(self, answer: Callable[..., Any], number: int) -> Report:
+    def done_by(self, answer: Callable[..., Any], number: int) -> Report:
         """What a wrong answer of ours does in a case, in the form in which a student's comes back.
 
         Args:
@@ -61,14 +61,14 @@ class Exam:
             number: of the case in `plan`.
         """
         key = (answer, number)
-        if key not in self._attempts:
-            self._attempts[key] = decode(encode(_performed(answer, self.requests[number])))
-        return self._attempts[key]
+        if key not in self._done:
+            self._done[key] = decode(encode(_performed(answer, self.requests[number])))
+        return self._done[key]
 
 
 @dataclass(frozen=True)
-class Try:
-    """A case of an exam with what is right, what came back, and what is wrong with that.
+class Attempt:
+    """A student's way through one case of an exam: what is right, what came back, what is wrong.
 
     Attributes:
         exam, number: the exam, and the number of the case in its plan.
@@ -80,6 +80,10 @@ class Try:
     number: int
     report: Report
     problem: Problem | None = None
+
+    @property
+    def part(self) -> Part:
+        return self.exam.part
 
     @property
     def step(self) -> Step:

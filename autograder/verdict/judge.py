@@ -10,14 +10,14 @@ import torch
 from autograder.files import cut
 from autograder.probe.experiments import ErrorReport, Report
 from autograder.verdict.arrived import LONGEST_PROBLEM
-from autograder.verdict.axes import results_of
+from autograder.verdict.axes import results_in
 from autograder.verdict.compare import strict_differences, values_agree
-from autograder.verdict.exam import Try
+from autograder.verdict.exam import Attempt
 from autograder.verdict.problem import Kind, Problem, as_problem
 
 
-def problem_with(item: Try, expected: Report | None = None) -> Problem | None:
-    """None if the report of a try is right, else what is wrong with it.
+def problem_with(item: Attempt, expected: Report | None = None) -> Problem | None:
+    """None if the report of an attempt is right, else what is wrong with it.
 
     Also where what came back is so odd that nobody can compare it.
 
@@ -31,17 +31,16 @@ def problem_with(item: Try, expected: Report | None = None) -> Problem | None:
         return Problem(Kind.ODD, f"the result cannot be compared ({type(error).__name__})")
 
 
-def in_words(item: Try) -> str:
-    """What is wrong with a try, for its author: results go by their names in the signature."""
+def in_words(item: Attempt) -> str:
+    """What is wrong with an attempt, for its author: results go by their names in the signature."""
     if item.problem is None:
         return ""
-    part = item.exam.part
-    results = results_of(part, item.request.get("method") or part.name)
+    results = results_in(item)
     names = [name for name, _ in results] if len(results) > 1 else []
     return cut(item.problem.in_words(names), LONGEST_PROBLEM)
 
 
-def _problem(item: Try, right: Report) -> Problem | None:
+def _problem(item: Attempt, right: Report) -> Problem | None:
     """None if one report is right, else what is wrong with it."""
     report, status = item.report, item.report["status"]
     if status == "timeout":

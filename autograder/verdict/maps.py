@@ -11,10 +11,9 @@ import numpy as np
 import torch
 
 from autograder.pages import SHADES
-from autograder.verdict.axes import ARRAY, Axis, axes_of, results_of
-from autograder.verdict.check import Part
+from autograder.verdict.axes import ARRAY, Axis, axes_of, results_in
 from autograder.verdict.compare import tolerances
-from autograder.verdict.exam import Try
+from autograder.verdict.exam import Attempt
 
 # of a picture; truth values are narrower than numbers
 MOST_ROWS, MOST_COLUMNS, MOST_TRUTHS = 12, 8, 12
@@ -137,7 +136,7 @@ def shade(text: str, scale: float) -> int:
     return round(SHADES * min(max(value / scale, -1.0), 1.0))
 
 
-def pictured(item: Try) -> tuple[Maps | None, Shapes | None]:
+def pictured(item: Attempt) -> tuple[Maps | None, Shapes | None]:
     """What can be shown of a wrong result, if it is one of numbers; for other results, nothing.
 
     Args:
@@ -146,7 +145,7 @@ def pictured(item: Try) -> tuple[Maps | None, Shapes | None]:
     if item.report["status"] != "returned" or item.case.random or item.case.raises:
         return None, None
     try:
-        for name, letters, wanted, found in _pairs(item.exam.part, item):
+        for name, letters, wanted, found in _pairs(item):
             if not _is_numeric(wanted) or not _is_numeric(found):
                 return None, None
             if wanted.shape != found.shape:
@@ -159,21 +158,20 @@ def pictured(item: Try) -> tuple[Maps | None, Shapes | None]:
     return None, None
 
 
-def _pairs(part: Part, item: Try) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
+def _pairs(item: Attempt) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters of the axes, what is right and what came, of results and then of gradients."""
     wanted, found = item.expected["value"], item.report.get("value")
-    named = results_of(part, item.request.get("method") or part.name)
     if isinstance(wanted, tuple):
         if not isinstance(found, tuple | list) or len(found) != len(wanted):
             return
         pairs = list(zip(wanted, found, strict=True))
     else:
         pairs = [(wanted, found)]
-    names = chain(named, repeat(("", ())))
+    names = chain(results_in(item), repeat(("", ())))
     for (one, other), (name, letters) in zip(pairs, names, strict=False):
         yield name, letters, _tensor(one), _tensor(other)
     if item.case.gradient:
-        arrays = dict(ARRAY.findall(part.signature))
+        arrays = dict(ARRAY.findall(item.part.signature))
         came = item.report.get("gradients") or {}
         for name, gradient in item.expected["gradients"].items():
             if gradient is not None and came.get(name) is not None:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from autograder.probe.wire import Opaque
-from autograder.verdict.axes import built_with, results_of, sizes_of
+from autograder.verdict.axes import built_with, results_in, sizes_of
 from autograder.verdict.check import Part
 from autograder.verdict.compare import strict_differences, values_agree
-from autograder.verdict.exam import Try
+from autograder.verdict.exam import Attempt
 from autograder.verdict.problem import Kind
 from autograder.verdict.relations import Sentences
 
@@ -98,27 +98,27 @@ COUNTED: dict[str, Trait] = {
 }
 
 
-def when_it_is_right(part: Part, tries: Sequence[Try]) -> Sentences:
+def when_it_is_right(attempts: Sequence[Attempt]) -> Sentences:
     """What all wrong cases have and no right one has, as (name, sentence), or nothing."""
-    wrong = [_traits(part, item) for item in tries if item.problem]
-    right = [_traits(part, item) for item in tries if not item.problem]
+    wrong = [_traits(item) for item in attempts if item.problem]
+    right = [_traits(item) for item in attempts if not item.problem]
     if not wrong or not right:
         return ()
-    for name, trait in {**PLAIN, **COUNTED, **_of_arguments(part)}.items():
+    traits = {**PLAIN, **COUNTED, **_of_arguments(attempts[0].part)}
+    for name, trait in traits.items():
         least = 1 if name in PLAIN else 2
         sides = _sides(name, wrong, right, least)
         if sides:
             with_it, without, question = trait
             bad, good = (with_it, without) if sides == "wrong with" else (without, with_it)
             return ((f"wrong {bad}", _told(right, wrong, good, bad) + question),)
-    return _from_some_size_on(part, tries) or _only_among(part, wrong, right)
+    return _from_some_size_on(attempts) or _only_among(traits, wrong, right)
 
 
 def _only_among(
-    part: Part, wrong: list[dict[str, bool]], right: list[dict[str, bool]]
+    traits: Mapping[str, Trait], wrong: list[dict[str, bool]], right: list[dict[str, bool]]
 ) -> Sentences:
     """The rarest trait that all wrong cases have, and that no case without it is wrong for."""
-    traits = {**PLAIN, **COUNTED, **_of_arguments(part)}
     shared = [name for name in traits if all(item.get(name) for item in wrong)]
     also = {name: sum(item.get(name, False) for item in right) for name in shared}
     without = {name: len(right) - also[name] for name in shared}
@@ -167,9 +167,9 @@ def _told(right: Sequence[Any], wrong: Sequence[Any], good: str, bad: str) -> st
     return f"Right in {cases(len(right))} {good}, wrong in {cases(len(wrong))} {bad}. "
 
 
-def _traits(part: Part, item: Try) -> dict[str, bool]:
+def _traits(item: Attempt) -> dict[str, bool]:
     request, case = item.request, item.case
-    sizes = sizes_of(part, item)
+    sizes = sizes_of(item)
     expected = item.expected.get("value")
     found = {
         "an error asked": bool(case.raises),
@@ -178,7 +178,7 @@ def _traits(part: Part, item: Try) -> dict[str, bool]:
         "new module": request["experiment"] == "module"
         and (request["method"] is None or "target" in request["names"]),
         "calls": request.get("times", 1) > 1 and not request.get("training"),
-        "train mode": bool(request.get("training")) and _dropout(part, item) > 0,
+        "train mode": bool(request.get("training")) and _dropout(item) > 0,
         "empty": _has_an_empty_row(item),
         f"{request.get('method')}()": True,
     }
@@ -201,9 +201,9 @@ def _traits(part: Part, item: Try) -> dict[str, bool]:
         found["True"] = expected
     given = {
         **dict(zip(request["names"], request["arguments"], strict=False)),
-        **built_with(part, item.request),
+        **built_with(item),
     }
-    for name, default in _defaults(part).items():
+    for name, default in _defaults(item.part).items():
         value = given.get(name, default)
         found[f"`{name}`"] = not (
             value is default or (not hasattr(value, "shape") and value == default)
@@ -217,12 +217,12 @@ def _traits(part: Part, item: Try) -> dict[str, bool]:
     return found
 
 
-def _dropout(part: Part, item: Try) -> float:
-    given = {**_defaults(part), **built_with(part, item.request)}
+def _dropout(item: Attempt) -> float:
+    given = {**_defaults(item.part), **built_with(item)}
     return next((given[name] for name in given if name.startswith("dropout")), 0.0)
 
 
-def _has_an_empty_row(item: Try) -> bool:
+def _has_an_empty_row(item: Attempt) -> bool:
     """Whether a mask that went in, or the weights that should come out, have a row of zeros."""
     value = item.expected.get("value")
     candidates = [*item.request["arguments"], *(value if isinstance(value, tuple) else ())]
@@ -283,10 +283,10 @@ def _of_arguments(part: Part) -> dict[str, Trait]:
     return found
 
 
-def _from_some_size_on(part: Part, tries: Sequence[Try]) -> Sentences:
+def _from_some_size_on(attempts: Sequence[Attempt]) -> Sentences:
     """Whether all is right up to some length and wrong from there on, or the other way round."""
-    wrong = [sizes_of(part, item) for item in tries if item.problem]
-    right = [sizes_of(part, item) for item in tries if not item.problem]
+    wrong = [sizes_of(item) for item in attempts if item.problem]
+    right = [sizes_of(item) for item in attempts if not item.problem]
     if len(wrong) < 2 or len(right) < 2:
         return ()
     for letter in sorted(set.intersection(*(set(sizes) for sizes in [*wrong, *right]))):
@@ -360,14 +360,14 @@ HINTS = (
 )
 
 
-def how_it_stops(tries: Sequence[Try]) -> Sentences:
+def how_it_stops(attempts: Sequence[Attempt]) -> Sentences:
     """What all errors have in common where a result was asked for, as (name, sentence)."""
     stopped = [
         item
-        for item in tries
+        for item in attempts
         if item.problem and item.report["status"] == "raised" and not item.case.raises
     ]
-    wrong = [item for item in tries if item.problem]
+    wrong = [item for item in attempts if item.problem]
     kinds = [item.report["error"]["type"] for item in stopped]
     if not stopped or "NotImplementedError" in kinds:
         return ()
@@ -380,7 +380,7 @@ def how_it_stops(tries: Sequence[Try]) -> Sentences:
     )
     what = (
         "it stops in every case"
-        if len(stopped) == len(tries)
+        if len(stopped) == len(attempts)
         else "whatever is wrong here is an error"
         if len(stopped) == len(wrong)
         else f"it stops in {len(stopped)} of {len(wrong)} wrong cases"
@@ -397,11 +397,11 @@ def how_it_stops(tries: Sequence[Try]) -> Sentences:
 # ------------------------------------------------------------------------------ in what form
 
 
-def form(part: Part, tries: Sequence[Try]) -> Sentences:
+def form(attempts: Sequence[Attempt]) -> Sentences:
     """What is wrong with the form of all results that are wrong, as (name, sentence)."""
-    wrong = [item for item in tries if item.problem and not item.case.raises]
+    wrong = [item for item in attempts if item.problem and not item.case.raises]
     by_rule = [item for item in wrong if not item.case.random]
-    here = [[item for item in by_rule if item.step is step] for step in part.steps]
+    here = [[item for item in by_rule if item.step is step] for step in attempts[0].part.steps]
     for where, chosen in (
         ("", wrong),
         ("Where nothing is left to chance: ", by_rule),
@@ -409,16 +409,16 @@ def form(part: Part, tries: Sequence[Try]) -> Sentences:
     ):
         if not chosen or any(item.report["status"] != "returned" for item in chosen):
             continue
-        told = [dict.fromkeys(_forms(part, item)) for item in chosen]
+        told = [dict.fromkeys(_forms(item)) for item in chosen]
         for name, sentence in told[0]:
             if all((name, sentence) in others for others in told[1:]):
                 return ((name, f"{where}{sentence}"),)
     return ()
 
 
-def _forms(part: Part, item: Try) -> Iterator[tuple[str, str]]:
+def _forms(item: Attempt) -> Iterator[tuple[str, str]]:
     expected, value = item.expected["value"], item.report.get("value")
-    names = [name for name, _ in results_of(part, item.request.get("method") or part.name)]
+    names = [name for name, _ in results_in(item)]
     if value is None:
         yield (
             "nothing comes back",
@@ -543,7 +543,7 @@ def _forms_of_several(expected: tuple, value: Any, names: list[str]) -> Iterator
         )
 
 
-def _forms_of_right_numbers(item: Try) -> Iterator[tuple[str, str]]:
+def _forms_of_right_numbers(item: Attempt) -> Iterator[tuple[str, str]]:
     """The numbers are right, and yet something is not: its framework, its dtype, its inputs."""
     expected, value = item.expected["value"], item.report.get("value")
     different = strict_differences(expected, value)
@@ -626,9 +626,9 @@ SHOWN = {
 }
 
 
-def picture(tries: Sequence[Try]) -> Sentences:
+def picture(attempts: Sequence[Attempt]) -> Sentences:
     """Whether a picture holds the right numbers, and what else about it is wrong, as (name, sentence)."""
-    wrong = [item for item in tries if item.problem]
+    wrong = [item for item in attempts if item.problem]
     if not wrong or any(item.request["experiment"] != "drawing" for item in wrong):
         return ()
     if any(item.report["status"] != "returned" for item in wrong):
@@ -682,9 +682,9 @@ def picture(tries: Sequence[Try]) -> Sentences:
 # ---------------------------------------------------------------------------- across the cases
 
 
-def ever_the_same(tries: Sequence[Try]) -> Sentences:
+def ever_the_same(attempts: Sequence[Attempt]) -> Sentences:
     """One shape, or one answer, whatever is asked, as (name, sentence)."""
-    returned = [item for item in tries if item.report["status"] == "returned"]
+    returned = [item for item in attempts if item.report["status"] == "returned"]
     pairs = [
         (_last(item.expected["value"]), _last(item.report.get("value")))
         for item in returned
@@ -734,9 +734,9 @@ def _last(value: Any) -> Any:
     return value[-1] if isinstance(value, tuple | list) and value else value
 
 
-def unfit(part: Part, tries: Sequence[Try]) -> Sentences:
+def unfit(attempts: Sequence[Attempt]) -> Sentences:
     """How the weights that a module has differ from those that are asked, as (name, sentence)."""
-    reports = [item.report for item in tries if item.report["status"] == "unfit"]
+    reports = [item.report for item in attempts if item.report["status"] == "unfit"]
     if not reports:
         return ()
     report = reports[0]
@@ -766,8 +766,8 @@ def unfit(part: Part, tries: Sequence[Try]) -> Sentences:
     if not report.get("shapes"):
         return ()
     name, asked, found = report["shapes"][0]
-    item = next(item for item in tries if item.report["status"] == "unfit")
-    letters = {size: letter for letter, size in sizes_of(part, item).items()}
+    item = next(item for item in attempts if item.report["status"] == "unfit")
+    letters = {size: letter for letter, size in sizes_of(item).items()}
     differ = [n for n in range(min(len(asked), len(found))) if asked[n] != found[n]]
     if len(asked) == len(found) and sorted(asked) == sorted(found):
         sentence = f"`{name}` has its two lengths exchanged. Which comes first, in or out?"

@@ -10,11 +10,11 @@ from assignments import load
 from autograder.notebook.feedback import Mark, Section, Task
 from autograder.verdict import axes, compare, decide, judge, maps
 from autograder.verdict.differences import relations_in
-from autograder.verdict.exam import Exam, Try
-from autograder.verdict.judge import in_words, problem_with
+from autograder.verdict.exam import Attempt, Exam
+from autograder.verdict.judge import in_words
 from autograder.verdict.obstacles import WORDS, Obstacle
 from autograder.verdict.problem import Kind, Problem, as_problem
-from tests.autograder.measure import ours_may_answer, verdict_on
+from tests.autograder.measure import attempts_at, ours_may_answer, verdict_on
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")
 BASIC = load("a2_self_attention").part("basic_self_attention")
@@ -37,16 +37,6 @@ def in_other_words(monkeypatch):
         monkeypatch.setattr(module, "Problem", otherwise)
 
 
-def tries_of(part, code):
-    exam = Exam(part, 0)
-    tries = (Try(exam, number, exam.attempt(code, number)) for number in range(len(exam.plan)))
-    return [replace(item, problem=problem_with(item)) for item in tries]
-
-
-def attend(query, key, value):
-    return (query @ key.mT / query.shape[-1] ** 0.5).softmax(dim=-1) @ value
-
-
 def changes_its_value(query, key, value):
     output = SELF_ATTENTION.reference(query, key, value)
     value.data += 1
@@ -61,9 +51,9 @@ def in_float32(query, key, value):
     ("code", "name"), [(changes_its_value, "inputs changed"), (in_float32, "another dtype")]
 )
 def test_what_is_said_of_the_form_does_not_hang_on_words(code, name, in_other_words):
-    tries = tries_of(SELF_ATTENTION, code)
-    assert {str(item.problem) for item in tries if item.problem} == {"fnord"}
-    assert [found for found, _ in relations_in(SELF_ATTENTION, tries)][0] == name
+    attempts = attempts_at(SELF_ATTENTION, code)
+    assert {str(item.problem) for item in attempts if item.problem} == {"fnord"}
+    assert next(found for found, _ in relations_in(attempts)) == name
 
 
 def test_modes_that_are_left_changed_are_seen_in_other_words(in_other_words):
@@ -74,13 +64,13 @@ def test_modes_that_are_left_changed_are_seen_in_other_words(in_other_words):
         model.train(not model.training)
         return found
 
-    names = [name for name, _ in relations_in(part, tries_of(part, left_in_train_mode))]
+    names = [name for name, _ in relations_in(attempts_at(part, left_in_train_mode))]
     assert "modes left changed" in names
 
 
 def test_results_get_their_names_in_other_words(in_other_words):
-    tries = tries_of(BASIC, lambda x: (x + 1, x))
-    assert in_words(next(item for item in tries if item.problem)) == "in `z`, fnord"
+    attempts = attempts_at(BASIC, lambda x: (x + 1, x))
+    assert in_words(next(item for item in attempts if item.problem)) == "in `z`, fnord"
 
 
 def test_an_entry_without_a_letter_is_found_in_other_words(monkeypatch):
@@ -88,7 +78,7 @@ def test_an_entry_without_a_letter_is_found_in_other_words(monkeypatch):
         exam = Exam(load("a5_multi_head_attention").part("split_heads"), 0)
         wrong = exam.expected[0]["value"].clone()
         wrong.view(-1)[0] = 9.0
-        found, _ = maps.pictured(Try(exam, 0, {"status": "returned", "value": wrong}))
+        found, _ = maps.pictured(Attempt(exam, 0, {"status": "returned", "value": wrong}))
         return found
 
     monkeypatch.setattr(maps, "axes_of", lambda *_: [axes.Axis.numbered(n) for n in range(4)])
