@@ -19,7 +19,7 @@ from autograder.files import printable, write_whole
 from autograder.pages import render
 from autograder.verdict.obstacles import Obstacle
 
-KINDS = MISTAKE, EXPLAINED, OBSTACLE, NAMELESS = "by name", "explained", "obstacle", "no name"
+KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 FORMULA = ("=", "+", "-", "@")  # how a cell begins that a spreadsheet works out
@@ -30,7 +30,7 @@ class Trouble:
     """Something that went wrong in a part, and who of the class had it.
 
     Attributes:
-        kind: `MISTAKE`, `EXPLAINED`, `OBSTACLE`, or `NAMELESS`, which goes by the step it missed.
+        kind: `MISTAKE`, `RELATION`, `OBSTACLE`, or `NAMELESS`, which goes by the step it missed.
         name: in a few words.
         students: how many.
         codes: some of their answers, each once.
@@ -150,7 +150,7 @@ def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
 def _named(finding: Finding) -> list[tuple[str, str]]:
     """Kind and name of all that went wrong; at least one."""
     found = [(MISTAKE, name) for name in dict.fromkeys(name for name, _ in finding.mistakes)]
-    found += [(EXPLAINED, name) for name in dict.fromkeys(finding.explained)]
+    found += [(RELATION, name) for name in dict.fromkeys(finding.relations)]
     found += [(OBSTACLE, finding.obstacle.words)] if finding.obstacle else []
     return found or [(NAMELESS, finding.missed)]
 

@@ -23,8 +23,8 @@ class Finding:
 
     Attributes:
         part: its name.
-        mistakes: (name, sentence) of the mistakes that explain it.
-        explained: names of how the result differs, where no mistake explains it.
+        mistakes: (name, sentence) of the mistakes that were made.
+        relations: names of how the result differs, where no mistake has a name.
         obstacle: what kept the part from being decided.
         missed: what the first step asks that earned less than its points.
         code: the student's own, without what could tell who wrote it.
@@ -32,7 +32,7 @@ class Finding:
 
     part: str
     mistakes: tuple[tuple[str, str], ...] = ()
-    explained: tuple[str, ...] = ()
+    relations: tuple[str, ...] = ()
     obstacle: Obstacle = Obstacle.NONE
     missed: str = ""
     code: str = ""

@@ -67,10 +67,10 @@ class Recorder:
         self._cells = [*released.grade_cells, *released.solution_cells]
         self.journal = kept / "journal.jsonl"
         self.recorded: dict[str, tuple[str, str]] = {}
-        self.explained: dict[str, str] = {}
+        self.pages: dict[str, str] = {}
         for entry in self._read_journal():
             if "page" in entry:
-                self.explained[entry["student"]] = entry["page"]
+                self.pages[entry["student"]] = entry["page"]
             elif "work" in entry:
                 self.recorded[entry["student"]] = entry["key"], entry["work"]
 
@@ -106,7 +106,7 @@ class Recorder:
             elif self.settings.again or not there:
                 self._write(student, result)
                 self._write_scores(submission, result)
-                self.explained.pop(student, None)
+                self.pages.pop(student, None)
             self._assign_penalty(submission)
             self.rows[student] = self._row(submission, key, result)
         return key
@@ -142,7 +142,7 @@ class Recorder:
         return [
             student
             for student, row in self.rows.items()
-            if not row.failed and self._page(row) != self.explained.get(student, "")
+            if not row.failed and self._page(row) != self.pages.get(student, "")
         ]
 
     def _page(self, row: Row) -> str | None:
@@ -158,7 +158,7 @@ class Recorder:
         row = self.rows[student]
         page = self._page(row) if written else None
         if page:
-            self.explained[student] = page
+            self.pages[student] = page
             self._append({"student": student, "page": page})
         else:
             reason = "no feedback page could be written; `nbgrader generate_feedback` says why"

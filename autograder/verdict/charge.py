@@ -13,8 +13,8 @@ from typing import Any
 
 from autograder.verdict.check import Part, Step
 from autograder.verdict.exam import Attempt
-from autograder.verdict.explain import Found, drew_the_same, explains, tells_of_mistakes
 from autograder.verdict.judge import problem_with
+from autograder.verdict.naming import Found, does_the_same, drew_the_same, tells_of_mistakes
 
 Find = Callable[[], Found | None]
 
@@ -25,7 +25,7 @@ def charged_once(attempts: Sequence[Attempt], find: Find) -> list[Attempt]:
     Args:
         attempts: all cases of a part, with what is wrong with them. Of the part's mistakes, those
             that do not say what they cost are left out.
-        find: what explains all of them, as `found_in` says; asked only where more than one step
+        find: what is behind all of them, as `found_in` says; asked only where more than one step
             failed.
     """
     failed = {item.step for item in attempts if item.problem}
@@ -42,7 +42,7 @@ def charged_once(attempts: Sequence[Attempt], find: Find) -> list[Attempt]:
 
 
 def _suspects(part: Part, find: Find) -> Iterator[tuple[Callable[..., Any], set[Step]]]:
-    """Wrong answers with the steps that they cost: each mistake, and two that explain together."""
+    """Wrong answers with the steps that they cost: each mistake, and two that were made at once."""
     for mistake in part.mistakes:
         if mistake.costs:
             yield mistake.answer, set(mistake.costs)
@@ -56,7 +56,9 @@ def _seen(answer: Callable[..., Any], costs: set[Step], attempts: Sequence[Attem
     telling = [item for item in attempts if item.step in costs and tells_of_mistakes(item.case)]
     wrong = [item for item in attempts if item.step in costs and item.problem]
     # that something stops with an error, many mistakes have in common
-    return any(item.report["status"] == "returned" for item in wrong) and explains(answer, telling)
+    return any(item.report["status"] == "returned" for item in wrong) and does_the_same(
+        answer, telling
+    )
 
 
 def _right_but_for(answer: Callable[..., Any], step: Step, attempts: Sequence[Attempt]) -> bool:

@@ -228,7 +228,7 @@ class Part:
     Attributes:
         name: the name the student defines.
         steps: what earns points.
-        mistakes: wrong answers with names; the first that explains the failures is reported.
+        mistakes: wrong answers with names; the first that does what the student's code did is reported.
     """
 
     def __init__(

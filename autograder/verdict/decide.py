@@ -20,12 +20,12 @@ from autograder.verdict.arrived import reports_in
 from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import course
-from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Attempt, Exam, exam_on
-from autograder.verdict.explain import Found, found_in, mistakes_in
 from autograder.verdict.judge import in_words, problem_with
 from autograder.verdict.maps import Maps, Shapes, pictured
+from autograder.verdict.naming import Found, found_in, mistakes_in
 from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.says.differences import relations_in
 from autograder.verdict.stand_in import source_of
 
 Probe = Callable[[bytes], bytes]
@@ -157,11 +157,11 @@ def decide(
         with contextlib.suppress(Undecided):
             again = Trial(_tried(exam, probe, watched, list(barred), ours))
             return _with_ours(alone, again, broken)
-    return alone.explained(alone.verdict)
+    return alone.with_names(alone.verdict)
 
 
 class Trial:
-    """A part that was asked once: what it earns, and what explains what is wrong.
+    """A part that was asked once: what it earns, and which mistakes and relations tell why.
 
     Args:
         attempts: all cases of the part, with what came back and what is wrong with that.
@@ -177,7 +177,7 @@ class Trial:
 
     @cached_property
     def found(self) -> Found | None:
-        """The named mistakes that explain all of it."""
+        """The named mistakes that are behind all of it."""
         return found_in(self.attempts)
 
     @cached_property
@@ -199,7 +199,7 @@ class Trial:
             part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
         )
 
-    def explained(self, verdict: PartVerdict) -> PartVerdict:
+    def with_names(self, verdict: PartVerdict) -> PartVerdict:
         """A verdict on this part with the names of what is wrong here, or how results differ."""
         if verdict.right:
             return verdict
@@ -212,7 +212,7 @@ class Trial:
 
 
 def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:
-    """The verdict that counts, explained by the trial with ours in place, unless that is worse.
+    """The verdict that counts, with the names from the trial with ours in place, unless that is worse.
 
     Args:
         alone: with the student's own earlier parts.
@@ -222,16 +222,16 @@ def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdi
     verdict = again.verdict
     if not verdict.right:
         if verdict.earned < alone.verdict.earned:
-            return alone.explained(alone.verdict)
+            return alone.with_names(alone.verdict)
         if verdict.earned == alone.verdict.earned:
             # the same points, but without the earlier error in the numbers
-            return again.explained(alone.verdict)
+            return again.with_names(alone.verdict)
     names = " and ".join(f"`{name}`" for name in broken)
     remark = (
         f"{names} did not earn all points, so this part was decided with our {names} in its place: "
         "an error is charged once."
     )
-    return again.explained(replace(verdict, stood_in=broken, remark=remark))
+    return again.with_names(replace(verdict, stood_in=broken, remark=remark))
 
 
 def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:

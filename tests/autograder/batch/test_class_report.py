@@ -44,7 +44,7 @@ def test_mistakes_obstacles_and_relations_are_counted_by_part():
     text = page(
         row("a", NAMED),
         row("b", NAMED),
-        row("c", Finding(PART, explained=("axes swapped",), code="x.T")),
+        row("c", Finding(PART, relations=("axes swapped",), code="x.T")),
         row("d", Finding(PART, obstacle=Obstacle.BARRED, code="F.softmax(x)")),
         row("e", Finding(PART, obstacle=Obstacle.UNANSWERED, code="raise NotImplementedError")),
         row("f", Finding(PART, missed="float64 stays float64", code="x.float()")),

@@ -9,11 +9,11 @@ import torch
 from assignments import load
 from autograder.notebook.feedback import Mark, Section, Task
 from autograder.verdict import axes, compare, decide, judge, maps
-from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Attempt, Exam
 from autograder.verdict.judge import in_words
 from autograder.verdict.obstacles import WORDS, Obstacle
 from autograder.verdict.problem import Kind, Problem, as_problem
+from autograder.verdict.says.differences import relations_in
 from tests.autograder.measure import attempts_at, ours_may_answer, verdict_on
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")

@@ -11,10 +11,10 @@ import pytest
 import torch
 
 from assignments import known, load
-from autograder.verdict.differences import relations_in
 from autograder.verdict.exam import Attempt, Exam
-from autograder.verdict.explain import found_in, mistakes_in
+from autograder.verdict.naming import found_in, mistakes_in
 from autograder.verdict.problem import as_problem
+from autograder.verdict.says.differences import relations_in
 from tests.autograder.measure import attempts_at, bank_of, ours_may_answer, pairs_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]

@@ -20,7 +20,7 @@ from autograder.probe.experiments import Request, perform
 from autograder.verdict.axes import ARRAY, axes_of
 from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Attempt
-from autograder.verdict.relations import Sentences
+from autograder.verdict.says.seen import Sentences
 
 MOST_VARIATIONS = 60  # of one case, so that looking for them takes a fraction of a second
 MOST_NUMBERS = 5_000  # that a case may have on its way in, to be tried again and again

@@ -1,9 +1,9 @@
 """Name the mistakes that a student made: find the wrong answer that does what theirs did.
 
 Best is a mistake that does what the student's code did in every case, right or wrong. Where there
-is none, one that explains every wrong answer will do, if one of them tells enough: two different
-mistakes rarely give the same numbers. Where one alone does not explain them, two at once are tried,
-and at last one that explains a whole step, beside something that has no name.
+is none, one that does so in every wrong case will do, if one of them tells enough: two different
+mistakes rarely give the same numbers. Where one alone does not, two at once are tried, and at last
+one that does so in a whole step, beside something that has no name.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autograder.verdict.check import Case, Mistake
 from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
 from autograder.verdict.exam import Attempt
 from autograder.verdict.judge import wrong_error
-from autograder.verdict.relations import Sentences, as_array
+from autograder.verdict.says.seen import Sentences, as_array
 
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
 MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
@@ -42,15 +42,15 @@ def mistakes_in(attempts: Sequence[Attempt], found: Found | None) -> Sentences:
 
     Args:
         attempts: all cases of a part, with what is wrong with them.
-        found: what explains all of it, as `found_in` says; where that is nothing, single steps are
-            looked at.
+        found: what is behind all of it, as `found_in` says; where that is nothing, single steps
+            are looked at.
     """
     mistakes = found.mistakes if found else _in_single_steps(attempts)
     return tuple((mistake.name, mistake.says) for mistake in mistakes)
 
 
 def found_in(attempts: Sequence[Attempt]) -> Found | None:
-    """The named mistakes that explain what came back.
+    """The named mistakes that are behind what came back.
 
     A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
     its own says nothing about a mistake.
@@ -76,15 +76,15 @@ def found_in(attempts: Sequence[Attempt]) -> Found | None:
     wrong.sort(key=_size)
     all_of_them = wrong + right
     enough = any(_tells(item) for item in wrong)
-    for explained in (all_of_them, wrong) if enough else (all_of_them,):
+    for shown in (all_of_them, wrong) if enough else (all_of_them,):
         for mistake in attempts[0].part.mistakes:
-            if explains(mistake.answer, explained):
+            if does_the_same(mistake.answer, shown):
                 return Found((mistake,), mistake.answer)
     return _two_at_once(wrong, right) if enough else None
 
 
 def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
-    """The mistake that explains what is wrong only where results are left to chance.
+    """The mistake behind what is wrong only where results are left to chance.
 
     Who draws as often and as many numbers from the same seed gets the same; so two dropouts in the
     same place agree, unless one is written by hand.
@@ -94,7 +94,7 @@ def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
     for mistake in attempts[0].part.mistakes:
-        if explains(mistake.answer, telling) and all(
+        if does_the_same(mistake.answer, telling) and all(
             drew_the_same(item.exam.done_by(mistake.answer, item.number), item.report)
             for item in wrong
         ):
@@ -132,12 +132,12 @@ def _size(item: Attempt) -> int:
 
 
 def _two_at_once(wrong: Sequence[Attempt], right: Sequence[Attempt]) -> Found | None:
-    """Two mistakes of different steps that explain all cases together, and neither alone.
+    """Two mistakes of different steps that are behind all cases together, and neither alone.
 
     What each does alone in a few cases rules most pairs out, and says which are to be run first.
 
     Args:
-        wrong: cases to explain, those that cost least first.
+        wrong: cases that went wrong, those that cost least first.
         right: the others.
     """
     returned = [
@@ -167,7 +167,7 @@ def _two_at_once(wrong: Sequence[Attempt], right: Sequence[Attempt]) -> Found | 
         both = _both(one, other)
         if both is None:
             continue
-        if explains(both, [*wrong, *right]):
+        if does_the_same(both, [*wrong, *right]):
             return Found((one, other), both)
         run += 2 + len(returned[0].request.get("state", {}))
         if run > MOST_RUNS:
@@ -211,7 +211,7 @@ def _right_results(item: Attempt) -> list[bool]:
 def _evidence(one: list[Effect], other: list[Effect], right: list[list[bool]]) -> int | None:
     """How much speaks for two mistakes at once, by what each does alone; None if they cannot be.
 
-    Where only one of them changes a result, it alone explains that result; where neither does, the
+    Where only one of them changes a result, it alone is behind that result; where neither does, the
     result must be right; where a result is right, neither has changed it.
     """
     fitting = acting = 0
@@ -252,7 +252,7 @@ def _same(one: Any, other: Any) -> bool:
 
 
 def _in_single_steps(attempts: Sequence[Attempt]) -> tuple[Mistake, ...]:
-    """Mistakes that alone explain all cases of a step, where something else is wrong in others.
+    """Mistakes that alone are behind all cases of a step, where something else is wrong in others.
 
     At least one case of the step must be wrong and tell much, so that no mistake is named that was
     not made.
@@ -272,7 +272,7 @@ def _in_single_steps(attempts: Sequence[Attempt]) -> tuple[Mistake, ...]:
             continue
         asked.sort(key=lambda item: (item not in wrong, _size(item)))
         mistake = next(
-            (each for each in attempts[0].part.mistakes if explains(each.answer, asked)), None
+            (each for each in attempts[0].part.mistakes if does_the_same(each.answer, asked)), None
         )
         if mistake and all(mistake.name != other.name for other in found):
             found.append(mistake)
@@ -291,7 +291,7 @@ def _tells_much(item: Attempt) -> bool:
     )
 
 
-def explains(answer: Callable[..., Any], attempts: Sequence[Attempt]) -> bool:
+def does_the_same(answer: Callable[..., Any], attempts: Sequence[Attempt]) -> bool:
     """Whether a wrong implementation of ours does what the student's code did.
 
     Where the student's code did nothing but stop, one of its errors at least must be ours, too.

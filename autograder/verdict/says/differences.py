@@ -1,4 +1,4 @@
-"""Say how a wrong answer differs from the right one, where no named mistake explains it.
+"""Say how a wrong answer differs from the right one, where no mistake has a name.
 
 What is said is true of what came back: a relation between its numbers and the right ones, a change
 of inputs that leads from ours to theirs, the form of the results, how it stops, and in which cases.
@@ -12,23 +12,18 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.verdict import patterns
 from autograder.verdict.axes import axes_of, built_with, results_in, sizes_of
 from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Attempt
-from autograder.verdict.relations import (
-    RELATIONS,
-    SHAPES,
-    Relation,
-    Seen,
-    Sentences,
-    as_array,
-    in_common,
-    nearly_right,
-    right_in_part,
-    shorter_or_longer,
-)
-from autograder.verdict.variations import varied
+from autograder.verdict.says.cases import when_it_is_right
+from autograder.verdict.says.forms import ever_the_same, form, picture
+from autograder.verdict.says.in_part import right_in_part
+from autograder.verdict.says.numbers import nearly_right
+from autograder.verdict.says.relations import RELATIONS, SHAPES
+from autograder.verdict.says.seen import Relation, Seen, Sentences, as_array, in_common
+from autograder.verdict.says.shapes import shorter_or_longer
+from autograder.verdict.says.stops import how_it_stops, unfit
+from autograder.verdict.says.variations import varied
 
 
 def relations_in(attempts: Sequence[Attempt]) -> Sentences:
@@ -44,16 +39,16 @@ def relations_in(attempts: Sequence[Attempt]) -> Sentences:
     if not any(item.problem for item in attempts):
         return ()
     what = (
-        patterns.unfit(attempts)
-        or patterns.ever_the_same(attempts)
+        unfit(attempts)
+        or ever_the_same(attempts)
         or _related(attempts)
         or varied(_with_values(attempts))
         or _related_in_places(attempts)
-        or patterns.picture(attempts)
-        or patterns.form(attempts)
-        or patterns.how_it_stops(attempts)
+        or picture(attempts)
+        or form(attempts)
+        or how_it_stops(attempts)
     )
-    return (*what, *patterns.when_it_is_right(attempts))[:2]
+    return (*what, *when_it_is_right(attempts))[:2]
 
 
 def _related(attempts: Sequence[Attempt]) -> Sentences:
