@@ -1,4 +1,4 @@
-"""What is said of a wrong result holds for all that was seen: results beside the right ones.
+"""Results beside the right ones, and what is true of all that was seen of them.
 
 A relation looks at one result of one case (a `Seen`) and yields sentences that are true of it, the
 most specific first; each ends in the question that leads on. What is said to a student holds in all
