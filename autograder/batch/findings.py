@@ -45,21 +45,15 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
         result: of the student's submission.
         student: the id, which is taken out of the code.
     """
-    lost = {
-        part: verdict
-        for part, verdict in result.verdicts.items()
-        if verdict["earned"] < verdict["points"]
-    }
+    lost = {part: verdict for part, verdict in result.verdicts.items() if not verdict.right}
     cells = _code_cells(result.notebook) if lost else []
     for part, verdict in lost.items():
         yield Finding(
             part,
-            tuple((name, says) for name, says in verdict["mistakes"]),
-            tuple(name for name, *_ in verdict.get("relations", ())),
-            Obstacle(verdict.get("obstacle", "")),
-            next(
-                (step["asks"] for step in verdict["steps"] if step["earned"] < step["points"]), ""
-            ),
+            verdict.mistakes,
+            tuple(name for name, _ in verdict.relations),
+            verdict.obstacle,
+            next((step.asks for step in verdict.steps if step.earned < step.points), ""),
             anonymous(_answer_to(part, cells), student),
         )
 

@@ -314,7 +314,7 @@ class Recorder:
             parts={part: check.score for part, check in checks.items()},
             reasons=tuple(reasons),
             findings=tuple(findings_in(result, submission.student.id)),
-            signatures={part: verdict["signature"] for part, verdict in result.verdicts.items()},
+            signatures={part: verdict.signature for part, verdict in result.verdicts.items()},
             seconds=sum(result.seconds.values()),
             needs_person=bool(unseen),
         )

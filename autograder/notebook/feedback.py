@@ -25,9 +25,9 @@ from autograder.notebook.intake import grade_id_of
 from autograder.notebook.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
 from autograder.notebook.work import CHECK
 from autograder.pages import render
-from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.report import VERDICT_MIME, pictured_step
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 TEST = "test_"
 TITLE, HEADING = re.compile(r"^# +(.+)$", re.MULTILINE), re.compile(r"^## +(.+)$", re.MULTILINE)

@@ -81,7 +81,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
             if utils.is_grade(cell)
         },
         unanswered=tuple(unanswered),
-        verdicts={name: verdict.as_dict() for name, verdict in grading.verdicts.items()},
+        verdicts=grading.verdicts,
         restored=restored,
         remark="; ".join(remarks),
         seconds={"prepare": prepared - began, "run": executed - prepared},

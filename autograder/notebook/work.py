@@ -7,11 +7,12 @@ checked where they arrive.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from autograder.kernels.limits import Limits
+from autograder.verdict.verdicts import PartVerdict
 
 CHECK = "check_"  # how the ids of the cells begin that decide a part
 
@@ -78,7 +79,7 @@ class Result:
         notebook: as graded, JSON text.
         scores: by grade_id; None where a person must look.
         unanswered: names of solution cells that are as they were released.
-        verdicts: by part, see `verdict.PartVerdict.as_dict`.
+        verdicts: by part.
         restored: locked cells that were put right.
         remark: what concerns the whole submission.
         seconds: by stage.
@@ -91,7 +92,7 @@ class Result:
     notebook: str = ""
     scores: dict[str, float | None] = field(default_factory=dict)
     unanswered: tuple[str, ...] = ()
-    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, PartVerdict] = field(default_factory=dict)
     restored: Restored = field(default_factory=Restored)
     remark: str = ""
     seconds: dict[str, float] = field(default_factory=dict)

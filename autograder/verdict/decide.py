@@ -7,11 +7,11 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Container, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from IPython.core.inputtransformer2 import TransformerManager
+from msgspec import structs
 
 from autograder.probe.experiments import Report
 from autograder.probe.wire import WireError, encode
@@ -22,11 +22,12 @@ from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import course
 from autograder.verdict.exam import Attempt, Exam, exam_on
 from autograder.verdict.judge import in_words, problem_with
-from autograder.verdict.maps import Maps, Shapes, pictured
+from autograder.verdict.maps import pictured
 from autograder.verdict.naming import Found, found_in, mistakes_in
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.says.differences import relations_in
 from autograder.verdict.stand_in import source_of
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 Probe = Callable[[bytes], bytes]
 
@@ -42,54 +43,6 @@ class Undecided(Exception):
     def __init__(self, remark: str, obstacle: Obstacle) -> None:
         super().__init__(remark)
         self.obstacle = obstacle
-
-
-@dataclass(frozen=True)
-class StepVerdict:
-    """One step: what it asked, what it earned, and the case on which it failed, as a picture too."""
-
-    asks: str
-    earned: float
-    points: float
-    case: str = ""
-    problem: str = ""
-    maps: Maps | None = None
-    shapes: Shapes | None = None
-
-
-@dataclass(frozen=True)
-class PartVerdict:
-    """One part: its steps, and what the student should know.
-
-    ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
-    where no mistake is known; ``remark`` says what concerns the whole part, and
-    ``obstacle`` of which kind that is.
-    """
-
-    part: str
-    signature: str
-    steps: tuple[StepVerdict, ...]
-    mistakes: tuple[tuple[str, str], ...] = ()
-    remark: str = ""
-    reads: tuple[str, str] = ("", "")
-    stood_in: tuple[str, ...] = field(default=())
-    relations: tuple[tuple[str, str], ...] = ()
-    obstacle: Obstacle = Obstacle.NONE
-
-    @property
-    def points(self) -> float:
-        return sum(step.points for step in self.steps)
-
-    @property
-    def earned(self) -> float:
-        return min(max(sum(step.earned for step in self.steps), 0.0), self.points)
-
-    @property
-    def right(self) -> bool:
-        return self.earned == self.points
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "earned": self.earned, "points": self.points}
 
 
 USED = (
@@ -206,7 +159,7 @@ class Trial:
         try:
             mistakes = mistakes_in(self.attempts, self.found)
             relations = () if mistakes else relations_in(self.attempts)
-            return replace(verdict, mistakes=mistakes, relations=relations)
+            return structs.replace(verdict, mistakes=mistakes, relations=relations)
         except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
             return verdict
 
@@ -231,7 +184,7 @@ def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdi
         f"{names} did not earn all points, so this part was decided with our {names} in its place: "
         "an error is charged once."
     )
-    return again.with_names(replace(verdict, stood_in=broken, remark=remark))
+    return again.with_names(structs.replace(verdict, stood_in=broken, remark=remark))
 
 
 def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:

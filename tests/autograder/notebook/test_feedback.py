@@ -12,12 +12,13 @@ from autograder.notebook.feedback import (
     feedback_page,
     page_that_could_not_be_run,
     plan_of,
+    verdict_in,
 )
 from autograder.notebook.formulas import with_formulas
 from autograder.notebook.sanitize import clean
-from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.obstacles import Obstacle
-from autograder.verdict.report import as_bundle
+from autograder.verdict.report import VERDICT_MIME, as_bundle
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 LARGEST = 500_000  # bytes of a page
 RIGHT = StepVerdict("it doubles", 1.0, 1.0)
@@ -158,6 +159,19 @@ def test_a_page_stays_small_whatever_was_written(way):
     page = shown(assignment(answer, essay, [own]), RIGHT, WRONG)
     assert len(page.encode()) < LARGEST
     assert way == "pictures" or "too long for this page" in words(page)
+
+
+def test_a_verdict_of_an_earlier_year_is_still_read():
+    steps = [{"asks": "it doubles", "earned": 0.0, "points": 1.0, "case": "", "problem": ""}]
+    held = {
+        "part": "double", "signature": "double(x)", "steps": steps, "obstacle": "not answered",
+        "remark": "This part is not answered yet.", "earned": 0.0, "points": 1.0,
+    }  # fmt: skip
+    verdict = verdict_in([{"data": {VERDICT_MIME: held}}])
+    assert verdict.obstacle is Obstacle.UNANSWERED and verdict.steps[0].asks == "it doubles"
+    assert verdict_in([{"data": {VERDICT_MIME: held | {"obstacle": "nonsense"}}}]) is None
+    again = verdict_in([{"data": {VERDICT_MIME: verdict.as_dict()}}])
+    assert again == verdict
 
 
 def test_whoever_sent_no_notebook_is_told_what_to_do():

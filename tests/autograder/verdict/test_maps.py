@@ -10,11 +10,12 @@ import torch
 from assignments import load
 from autograder.pages import SHADES, sentence_case, tone
 from autograder.verdict.compare import kind_of, numbers, short
-from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.exam import Attempt, Exam
 from autograder.verdict.judge import in_words, problem_with
-from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured, shade
+from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured
+from autograder.verdict.pictures import shade
 from autograder.verdict.report import as_html, as_text
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 A2, A4, A5 = "a2_self_attention", "a4_masks", "a5_multi_head_attention"
 
