@@ -25,8 +25,9 @@ import torch
 
 from autograder.verdict.compare import values_agree
 from autograder.verdict.mistakes import Mistake, Steps, Told, owner_of, taking
+from autograder.verdict.problem import Said
 
-Judge = Callable[[Any, Any], str | None]
+Judge = Callable[[Any, Any], Said]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
@@ -129,7 +130,7 @@ class Step:
         asks: what is asked, as a phrase that can follow a tick or a cross.
         points: what the step earns.
         cases: the calls that decide it.
-        judge: compares (expected, got) and returns None or the sentence that says what differs.
+        judge: compares (expected, got) and returns None, or what differs, as a sentence will do.
         strict: also demand the exact type, dtype and untouched inputs.
     """
 
@@ -153,7 +154,7 @@ class Part:
     Attributes:
         name: the name the student defines.
         steps: what earns points.
-        mistakes: wrong answers with names; the first that explains the failures is reported.
+        mistakes: wrong answers with names; the first that does what the student's code did is reported.
     """
 
     def __init__(
