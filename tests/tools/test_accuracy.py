@@ -90,7 +90,11 @@ def test_a_guide_that_quotes_the_page_gets_its_numbers():
     assert quoted(text, rows) == text, STALE
     one = {("a4_masks", "causal_mask"): [12, 0, 80, 80, 40, 20, 2, 1]}
     said = " ".join(quoted(text, one).split())
-    for words in ("12 right ones, of which none", "80 wrong ones, of which all", "75.0 % of the wrong"):
+    for words in (
+        "12 right ones, of which none",
+        "80 wrong ones, of which all",
+        "75.0 % of the wrong",
+    ):
         assert words in said
 
 
