@@ -147,7 +147,7 @@ class Part:
     Args:
         signature: how it is called, with shapes; it begins with the name that students define.
         reference: the right answer.
-        reads: where the lecture explains it, as (text, link relative to the assignment).
+        reads: where a lecture explains it, as (text, link relative to the assignment), if one does.
         may_call: earlier parts that this one may build on.
         barred: what this part may not use, where that differs from the assignment's other parts.
 
@@ -161,7 +161,7 @@ class Part:
         self,
         signature: str,
         reference: Callable[..., Any],
-        reads: tuple[str, str],
+        reads: tuple[str, str] = ("", ""),
         may_call: tuple[str, ...] = (),
         barred: tuple[str, ...] | None = None,
     ) -> None:

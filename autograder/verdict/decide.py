@@ -46,7 +46,7 @@ class Undecided(Exception):
 
 
 USED = (
-    "This part uses `{used}`, which is the answer itself. Write it with the operations of the lecture "
+    "This part uses `{used}`, which is the answer itself. Write it with simpler operations "
     "instead; everything you have around it can stay."
 )
 
@@ -82,7 +82,7 @@ def decide(
     barred = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
     used = forbidden.find(cells, part.name, barred, assignment.allowed_modules, part.may_call)
     if used and used.of_course:
-        free = " and ".join(f"`{module}`" for module in assignment.allowed_modules)
+        free = " and ".join(f"`{module}`" for module in assignment.allowed_modules) or "none"
         return nothing(
             part,
             f"This part has `{used.says}`. Of the course's own modules, {free} may be imported here; "
