@@ -203,12 +203,12 @@ QUOTES = {
         f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb": ("# Write your answer here", "✓ attention_weights"),
     },
     "instructors": {
-        "autograder/batch/classroom.py": (
+        "autograder/batch/guards.py": (
             "another process is grading this assignment",
             "the gradebook",
             "cannot be used",
-            "no folder matches",
         ),
+        "autograder/batch/classroom.py": ("no folder matches",),
     },
 }  # fmt: skip
 
