@@ -24,8 +24,8 @@ test: setup lint  ## every notebook, number and grade is checked (about 20 minut
 test-slow: setup  ## what takes longer: every check with 200 seeds, lectures 1 and 8 with others
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope -m slow tests
 
-lint: setup  ## ruff, mypy and the import rules of the grader, on all code
-	@ruff check . && ruff format --check . && mypy && lint-imports
+lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier and ESLint on what browsers run
+	@ruff check . && ruff format --check . && mypy && lint-imports && python -m tools.web_style
 
 build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
 	@$(BIN)/python sources/build.py $(ONLY)

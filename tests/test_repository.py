@@ -11,6 +11,7 @@ import yaml
 
 from tests.sample_class import ROOT
 
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NOTEBOOKS = sorted([*ROOT.glob("lectures/*.ipynb"), *ROOT.glob("exercises/*/*.ipynb")])
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
 
@@ -50,6 +51,50 @@ def test_the_program_that_comes_ready_made_is_locked_by_its_digests():
     pinned = requirement.partition(";")[0]
     assert re.search(rf"^{re.escape(pinned)} ;.*\\$", lock, re.MULTILINE), "run `make lock`"
     assert len(re.findall(r"--hash=sha256:[0-9a-f]{64}", lock)) >= 2
+
+
+def read_workflow(path):
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def steps_of(workflow):
+    return [step for job in workflow["jobs"].values() for step in job["steps"]]
+
+
+def commands_of(workflow):
+    """Every line that a workflow has a shell run, and the lines of the course's scripts among them."""
+    for step in steps_of(workflow):
+        for command in step.get("run", "").splitlines():
+            yield command
+            for script in re.findall(r"(?<!\S)\.ci/\w+", command):
+                yield from (ROOT / script).read_text(encoding="utf-8").splitlines()
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_what_a_workflow_runs_is_there(path):
+    commands = [line for line in commands_of(read_workflow(path)) if "apt-get install" not in line]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for command in commands:
+        for job in re.findall(r"\bmake ([a-z][\w-]*)", command):
+            assert f"\n{job}:" in makefile, f"{path.name}: the Makefile has no {job}"
+        for module in re.findall(r"python -m (?!venv|pytest)([\w.]+)", command):
+            place = ROOT.joinpath(*module.split("."))
+            assert place.is_dir() or place.with_suffix(".py").exists(), f"{path.name}: {module}"
+        for word in command.split():
+            if re.fullmatch(r"\.?\w[\w.-]*(/[\w.-]+)+", word) and not word.startswith(".venv/"):
+                assert (ROOT / word).exists(), f"{path.name} names {word}, which is not there"
+
+
+@pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.stem)
+def test_a_workflow_is_named_as_its_file_and_takes_nobody_elses_actions(path):
+    workflow = read_workflow(path)
+    assert workflow["name"] == path.stem
+    starts = workflow[True]  # YAML 1.1 takes the key `on` for a truth value
+    after = starts.get("workflow_run", {}) if isinstance(starts, dict) else {}
+    assert {f"{name}.yml" for name in after.get("workflows", [])} <= {one.name for one in WORKFLOWS}
+    for step in steps_of(workflow):
+        assert len({"run", "uses"} & step.keys()) == 1, step
+        assert re.fullmatch(r"actions/[\w-]+@v\d+", step.get("uses", "actions/none@v1"))
 
 
 def markdown_of(path):

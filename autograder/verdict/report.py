@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.pages import render, sentence_case
-from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.maps import as_lines
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 VERDICT_MIME = "application/vnd.autograder.verdict+json"
 

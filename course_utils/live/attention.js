@@ -6,7 +6,16 @@ const TEMPERATURES = [1e-6, 1e6];
 
 // What is looked at now. `query` and `key` count from 0; `hover` is a cell under the mouse.
 // `order` says which word, counted as given, stands at each place.
-const state = { index: 0, query: 0, key: 0, step: 0, hover: null, draws: false, compare: 'none', walks: false };
+const state = {
+  index: 0,
+  query: 0,
+  key: 0,
+  step: 0,
+  hover: null,
+  draws: false,
+  compare: 'none',
+  walks: false,
+};
 
 // ------------------------------------------------------------------------------- attention
 
@@ -106,7 +115,7 @@ function restart() {
   state.hover = null;
 }
 
-function open(index) {
+function turnTo(index) {
   state.index = index;
   state.query = within(state.query, given().queries.length);
   state.key = within(state.key, given().keys.length);
@@ -156,7 +165,7 @@ function choices() {
       valuesOf(field).map((value) => ({ text: String(value ?? '–'), value })),
       given()[field],
       (value) => {
-        open(withValue(field, value));
+        turnTo(withValue(field, value));
         page.choices.querySelectorAll('select')[fields.indexOf(field)].focus();
       },
     ),
@@ -340,7 +349,11 @@ function buildMap(caption, { signed = false, drawn = false, unmoved = false } = 
     make('thead', {}, top),
     body,
   );
-  const sizes = { count: keys.length, 'longest-query': longest(queries), 'longest-key': longest(keys) };
+  const sizes = {
+    count: keys.length,
+    'longest-query': longest(queries),
+    'longest-key': longest(keys),
+  };
   Object.entries(sizes).forEach(([name, size]) => map.table.style.setProperty(`--${name}`, size));
   map.element = make('div', { className: 'scroll' }, map.table);
   return map;
@@ -375,7 +388,9 @@ function buildMaps() {
   const compares = state.compare !== 'none';
   document.body.classList.toggle('compares', compares);
   const unmoved = isBefore();
-  const own = compares ? `A: ${unmoved && data.permute ? 'in your order' : nameOf(given())}` : 'Weights';
+  const own = compares
+    ? `A: ${unmoved && data.permute ? 'in your order' : nameOf(given())}`
+    : 'Weights';
   const other = compares && (unmoved ? 'unchanged' : nameOf(comparedItem()));
   const difference = `A − B, ${data.permute ? 'word by word' : 'the difference'}`;
   page.map = buildMap(own, { drawn: true });
@@ -458,7 +473,9 @@ function orderRow(word, place) {
   const strips = [0, 1, 2].map(() => make('i', { className: 'strip' }));
   const said = strips.map(() => make('span', { className: 'unseen' }));
   const unmoved = make('small', {}, given().queries[place]);
-  const cells = strips.map((band, c) => make('td', {}, ...(c === 2 ? [unmoved] : []), band, said[c]));
+  const cells = strips.map((band, c) =>
+    make('td', {}, ...(c === 2 ? [unmoved] : []), band, said[c]),
+  );
   const movers = make('td', { className: 'movers' }, make('div', {}, ...buttons));
   const row = make(
     'tr',
@@ -515,9 +532,7 @@ function buildOrder() {
     make('thead', {}, make('tr', {}, ...heads)),
     make('tbody', {}, ...rows.map(({ row }) => row)),
   );
-  rows.forEach((row, i) =>
-    row.buttons.forEach((one, c) => (one.tabIndex = i || c ? -1 : 0)),
-  );
+  rows.forEach((row, i) => row.buttons.forEach((one, c) => (one.tabIndex = i || c ? -1 : 0)));
   const gap = make('p', { className: 'gap', role: 'status' });
   page.order = { rows, buttons, gap };
   const choice = make('fieldset', {}, make('legend', {}, 'order of the words'), ...buttons);
@@ -549,7 +564,8 @@ function paintOrder(rows) {
     });
   });
   const [equivariant, invariant] = [gapOf(now, along), gapOf(now, unmoved)];
-  const why = equivariant < 1e-9 * largest ? 'the outputs moved with their words' : 'the mask did not move';
+  const why =
+    equivariant < 1e-9 * largest ? 'the outputs moved with their words' : 'the mask did not move';
   page.order.gap.dataset.value = equivariant;
   if (state.order.every((word, place) => word === place)) {
     page.order.gap.textContent = 'Move a word, or reverse them all: do the outputs go along?';
@@ -910,7 +926,7 @@ function start() {
   const { weights } = first[state.query];
   state.key = weights.indexOf(Math.max(...weights));
   if (data.compare) state.compare = comparable()[0]?.value ?? 'before';
-  open(0);
+  turnTo(0);
   followPage();
 }
 

@@ -38,7 +38,12 @@ function statisticsOf(numbers) {
 
 // one for each mean: the first place that shares it, how many do, mean and variance
 function groupsOf(x) {
-  const firsts = places.filter((place) => isSame(place, places.find((one) => shares(one, place))));
+  const firsts = places.filter((place) =>
+    isSame(
+      place,
+      places.find((one) => shares(one, place)),
+    ),
+  );
   return firsts.map((first) => {
     const members = places.filter((place) => shares(first, place));
     return { first, count: members.length, ...statisticsOf(members.map((one) => at(x, one))) };
@@ -59,9 +64,13 @@ function normalised(x, groups) {
 
 const shown = () => state.hover ?? state.place;
 const wordAt = ([b, t]) => data.words[b][t];
-const nameOf = (place) => `sentence ${place[0] + 1}, ${quoted(wordAt(place))}, feature ${place[2] + 1}`;
+const nameOf = (place) =>
+  `sentence ${place[0] + 1}, ${quoted(wordAt(place))}, feature ${place[2] + 1}`;
 const chosenAxes = () => LETTERS.filter((axis) => state.over.has(axis)).join('');
-const given = (x) => number(x).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, ''); // 4.80 as 4.8
+const given = (x) =>
+  number(x)
+    .replace(/(\.\d*?)0+$/, '$1')
+    .replace(/\.$/, ''); // 4.80 as 4.8
 const several = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`;
 
 function choose(place) {
@@ -125,7 +134,11 @@ function walk(event, side) {
   }
   // the sentences' rows follow each other
   const [, tokens] = sizes;
-  const there = stepped(event, [place[0] * tokens + place[1], place[2]], [sizes[0] * tokens, sizes[2]]);
+  const there = stepped(
+    event,
+    [place[0] * tokens + place[1], place[2]],
+    [sizes[0] * tokens, sizes[2]],
+  );
   if (!there) return;
   choose([Math.floor(there[0] / tokens), there[0] % tokens, there[1]]);
   side.cells.find(({ place: one }) => isSame(one, state.place)).cell.focus();
@@ -250,7 +263,11 @@ function buildEditor() {
   });
   page.slider = make('input', { type: 'range', min: -limit, max: limit, step: 0.1 });
   page.slider.addEventListener('input', () => setNumber(state.place, page.slider.valueAsNumber));
-  page.refused = make('p', { id: 'refused', role: 'status', hidden: true }, 'Not a number: the last one stays.');
+  page.refused = make(
+    'p',
+    { id: 'refused', role: 'status', hidden: true },
+    'Not a number: the last one stays.',
+  );
   page.title = make('h3');
   page.shift = button('10 x − 4', shiftToken);
   const buttons = [page.shift, button('numbers as given', startAgain)];
@@ -294,7 +311,9 @@ function paintFacts(group) {
   );
   page.facts.replaceChildren(...pairs);
   const values = page.facts.querySelectorAll('dd');
-  [group.count, group.mean, group.variance].forEach((x, which) => (values[which].dataset.value = x));
+  [group.count, group.mean, group.variance].forEach(
+    (x, which) => (values[which].dataset.value = x),
+  );
 }
 
 function paintFormula(group, y) {
@@ -311,7 +330,10 @@ function paintFormula(group, y) {
 
 function paintEditor() {
   const [place, x] = [shown(), at(state.x, shown())];
-  page.title.replaceChildren(make('b', {}, quoted(wordAt(place))), `, feature ${place[2] + 1}, in sentence ${place[0] + 1}`);
+  page.title.replaceChildren(
+    make('b', {}, quoted(wordAt(place))),
+    `, feature ${place[2] + 1}, in sentence ${place[0] + 1}`,
+  );
   page.field.ariaLabel = nameOf(place);
   page.slider.ariaLabel = `${nameOf(place)}, by hand`;
   page.slider.value = x;
@@ -331,7 +353,8 @@ function paintChanges(y, before) {
   const tokens = new Set(moved.map(([b, t]) => `${b},${t}`)).size;
   page.changes.dataset.counts = [changed.length, moved.length, tokens];
   if (!changed.length) {
-    page.changes.textContent = 'Change a number: whatever moves with it gets a corner, and its token a Δ.';
+    page.changes.textContent =
+      'Change a number: whatever moves with it gets a corner, and its token a Δ.';
     return;
   }
   page.changes.replaceChildren(
@@ -379,7 +402,10 @@ function build() {
     { className: 'hint' },
     'Point at a number, or walk with the arrow keys; type to change it. White is zero, purple above, orange below.',
   );
-  const before = buildSide('before', ', before the norm', [make('b', {}, 'x'), ', before the norm']);
+  const before = buildSide('before', ', before the norm', [
+    make('b', {}, 'x'),
+    ', before the norm',
+  ]);
   const after = buildSide('after', ', after the norm', [
     make('b', {}, 'after the norm'),
     ', without γ and β',

@@ -158,7 +158,9 @@ function buildTable() {
   page.corner = make('div', { className: 'corner', ariaHidden: true });
   page.corner.append(make('span', {}, 'position'), make('span', {}, 'dimension'));
   const hint = make('p', { className: 'hint' });
-  hint.append('Point at a cell, or walk with the arrow keys. White is 0, purple above, orange below.');
+  hint.append(
+    'Point at a cell, or walk with the arrow keys. White is 0, purple above, orange below.',
+  );
   const board = make('div', { className: 'board' }, page.corner, page.across, page.down, page.map);
   return make('div', { className: 'look' }, board, hint);
 }
@@ -230,7 +232,8 @@ function axes(svg, xs, ys, names) {
   const [width, height] = [svg.clientWidth, svg.clientHeight];
   const { left, right, top, bottom } = PADDING;
   const x = (value) => left + ((value - xs[0]) / (xs[1] - xs[0])) * (width - left - right);
-  const y = (value) => height - bottom - ((value - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
+  const y = (value) =>
+    height - bottom - ((value - ys[0]) / (ys[1] - ys[0])) * (height - top - bottom);
   const back = (at) => xs[0] + ((at - left) / (width - left - right)) * (xs[1] - xs[0]);
   const [low, high] = ys.map(y);
   const grid = ticks(ys, 5).flatMap((value) => [
@@ -276,7 +279,9 @@ function mark(chart, at, className) {
 }
 
 const ring = (chart, at, number, className) =>
-  chart.svg.append(draw('circle', { class: className, cx: chart.x(at), cy: chart.y(number), r: 6 }));
+  chart.svg.append(
+    draw('circle', { class: className, cx: chart.x(at), cy: chart.y(number), r: 6 }),
+  );
 
 // --------------------------------------------------------------------------------- one position
 
@@ -319,7 +324,11 @@ function paintWaves() {
 function hand(position, className) {
   const [sine, cosine] = state.table[position].slice(2 * shownPair(), 2 * shownPair() + 2);
   const [right, up] = [56 * sine, -56 * cosine];
-  return { right, up, line: draw('line', { class: `hand ${className}`, x1: 0, y1: 0, x2: right, y2: up }) };
+  return {
+    right,
+    up,
+    line: draw('line', { class: `hand ${className}`, x1: 0, y1: 0, x2: right, y2: up }),
+  };
 }
 
 // the hand points up at position 0; its tip is as far right as the sine, as far up as the cosine
@@ -342,7 +351,9 @@ function tell() {
   const [position, column, pair] = [shownPosition(), shownColumn(), shownPair()];
   const name = column % 2 === 0 ? 'sin' : 'cos';
   const result = exact(state.table[position][column]);
-  const steps = [`${theta(pair)}`, short(frequency(pair))].map((f) => `${name}(${position} · ${f})`);
+  const steps = [`${theta(pair)}`, short(frequency(pair))].map(
+    (f) => `${name}(${position} · ${f})`,
+  );
   page.formula.replaceChildren(
     make('span', {}, `PE[${position}, ${column}]`),
     ...steps.flatMap((text) => [' ', make('span', {}, `= ${text}`)]),
@@ -384,7 +395,10 @@ function paintProducts() {
   const all = Array.from({ length: last + 1 }, (_, n) => productAt(n));
   const least = Math.min(0, ...all);
   const label = `Dot product against the offset, from ${minus(String(-last))} to ${last}`;
-  const chart = axes(page.products, [-last, last], [least, 1.05 * largest], { x: 'offset m', label });
+  const chart = axes(page.products, [-last, last], [least, 1.05 * largest], {
+    x: 'offset m',
+    label,
+  });
   page.productChart = chart;
   const reach = { x: chart.x(-position), y: chart.high, height: chart.low - chart.high };
   reach.width = chart.x(last - position) - reach.x;
@@ -394,7 +408,10 @@ function paintProducts() {
   curve(chart, productAt, 'muted');
   dots(chart, from, -position, 'plum');
   ring(chart, offset, from[position + offset], 'rose');
-  page.productTitle.replaceChildren('PE[pos] · PE[pos + m] from ', make('b', {}, `pos = ${position}`));
+  page.productTitle.replaceChildren(
+    'PE[pos] · PE[pos + m] from ',
+    make('b', {}, `pos = ${position}`),
+  );
   page.reach.textContent =
     `Grey: what position ${position} reaches in the table. ` +
     'Choose another position: the grey moves, the curve stays.';
@@ -458,7 +475,11 @@ function paintTables() {
   const products = table.map((other) => [dot(other, table[position])]);
   const columns = table[0].map((_, column) => String(column));
   const both = () => [
-    numberTable('Encodings: a row for each position, a column for each dimension', columns, table.map(row)),
+    numberTable(
+      'Encodings: a row for each position, a column for each dimension',
+      columns,
+      table.map(row),
+    ),
     numberTable(`Dot products with position ${position}`, ['dot product'], products.map(row)),
   ];
   page.tableBox.replaceChildren(...(key ? both() : []));

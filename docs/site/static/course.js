@@ -3,7 +3,8 @@
 function letKeysScroll() {
   const boxes = 'article :is(pre, .table-wrapper, .text_html, div.math, .katex-html, .picture)';
   for (const box of document.querySelectorAll(boxes)) {
-    if (box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === 'auto') box.tabIndex = 0;
+    if (box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === 'auto')
+      box.tabIndex = 0;
     else box.removeAttribute('tabindex');
   }
 }
@@ -67,8 +68,11 @@ function letCommentsBreak() {
 
 // Long names in tables may be broken after a point, an underscore or a slash.
 function letNamesBreak() {
-  for (const name of document.querySelectorAll('article td :is(code .pre, p:not(:has(*))), article td:not(:has(*))'))
-    if (name.textContent.length > 12) name.innerHTML = name.innerHTML.replace(/[._/](?=[\w&])/g, '$&<wbr>');
+  for (const name of document.querySelectorAll(
+    'article td :is(code .pre, p:not(:has(*))), article td:not(:has(*))',
+  ))
+    if (name.textContent.length > 12)
+      name.innerHTML = name.innerHTML.replace(/[._/](?=[\w&])/g, '$&<wbr>');
 }
 
 // A column of numbers or short words needs no width of its own.

@@ -3,7 +3,8 @@
 const textOfPage = Search.htmlToText;
 Search.htmlToText = (page, anchor) => {
   const content = new DOMParser().parseFromString(page, 'text/html');
-  for (const repeated of content.querySelectorAll('.katex-html, annotation, .page-head')) repeated.remove();
+  for (const repeated of content.querySelectorAll('.katex-html, annotation, .page-head'))
+    repeated.remove();
   return textOfPage(content.documentElement.outerHTML, anchor);
 };
 

@@ -1,0 +1,54 @@
+// What ESLint looks for in the scripts and style sheets of the live views and the website.
+// Style is Prettier's business, so only rules that find mistakes are on.
+import { readFileSync } from 'node:fs';
+import css from '@eslint/css';
+import js from '@eslint/js';
+import globals from 'globals';
+
+// A view's page has two scripts, common.js and its own, which share their names.
+const VIEWS = 'course_utils/live/';
+const COMMON = `${VIEWS}common.js`;
+const shared = readFileSync(new URL(`../../${COMMON}`, import.meta.url), 'utf8');
+const sharedNames = [...shared.matchAll(/^(?:const|function) (\w+)/gm)].map(([, name]) => name);
+
+const readOnly = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
+
+export default [
+  { linterOptions: { reportUnusedDisableDirectives: 'error' } },
+  {
+    ...js.configs.recommended,
+    files: ['**/*.js'],
+    languageOptions: { sourceType: 'script', globals: globals.browser },
+  },
+  {
+    files: [COMMON],
+    languageOptions: { globals: readOnly(['update']) }, // every view has one
+    rules: { 'no-unused-vars': ['error', { vars: 'local' }] }, // it is the views that use them
+  },
+  {
+    files: [`${VIEWS}*.js`],
+    ignores: [COMMON],
+    languageOptions: { globals: readOnly(sharedNames) },
+  },
+  {
+    files: ['docs/site/static/search.js'],
+    languageOptions: { globals: { Scorer: 'readonly', Search: 'readonly' } }, // Sphinx's
+  },
+  {
+    ...js.configs.recommended,
+    files: ['**/*.mjs'],
+    languageOptions: { globals: globals.node },
+  },
+  {
+    files: ['**/*.css'],
+    plugins: { css },
+    language: 'css/css',
+    rules: {
+      ...css.configs.recommended.rules,
+      // colours come from page.py and from the website's theme, sizes from the scripts
+      'css/no-invalid-properties': ['error', { allowUnknownVariables: true }],
+      // for the eye alone: an older browser does without
+      'css/use-baseline': ['error', { allowProperties: ['accent-color', 'text-wrap'] }],
+    },
+  },
+];
