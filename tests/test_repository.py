@@ -13,6 +13,7 @@ from tests.sample_class import ROOT
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
 NOTEBOOKS = sorted([*ROOT.glob("lectures/*.ipynb"), *ROOT.glob("exercises/*/*.ipynb")])
+LONGEST = 800  # lines of a file
 CONDA_NAMES = {"torch": "pytorch", "matplotlib": "matplotlib-base"}
 
 
@@ -134,6 +135,19 @@ def test_everything_in_the_repository_is_text():
     files = [ROOT / name for name in tracked() if name and (ROOT / name).is_file()]
     assert len(files) > 300
     assert [path.name for path in files if b"\0" in path.read_bytes()] == []
+
+
+def test_no_file_of_code_is_too_long_to_keep_in_mind():
+    """Lectures are texts, and as long as they are."""
+    lines = {
+        name: (ROOT / name).read_text(encoding="utf-8").count("\n")
+        for name in tracked()
+        if name.endswith(".py")
+        and not name.startswith("sources/lectures/")
+        and (ROOT / name).is_file()
+    }
+    assert len(lines) > 200
+    assert {name: count for name, count in lines.items() if count > LONGEST} == {}
 
 
 def tracked_text():
