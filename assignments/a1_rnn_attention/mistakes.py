@@ -18,7 +18,7 @@ from assignments.a1_rnn_attention.rubric import (
     annotate,
     bahdanau,
 )
-from autograder.verdict.check import Steps, taking
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import attention
 
 # -------------------------------------------------------------------------------- annotations
@@ -40,90 +40,64 @@ class Joining(Steps):
         return torch.cat([forward, backward], dim=-1)
 
 
-@annotate.mistake("backward states not reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def not_turned_round(self, states):
-    """You join the two lists as they come. The backward network starts at the last word, so its
-    first state belongs to which word? Compare with the example."""
-    return states
+@annotate.mistakes_in(Joining, Joining.backwards, costs=OWN_STATES)
+class AnnotateBackwards:
+    def backward_states_not_reversed(self, states):
+        """You join the two lists as they come. The backward network starts at the last word, so its
+        first state belongs to which word? Compare with the example."""
+        return states
 
+    def batch_reversed(self, states):
+        """You turn the order of the sentences round: each gets the backward states of another.
+        Which of the three axes holds the words?"""
+        return states.flip(0)
 
-@annotate.mistake("forward states reversed", costs=(OWN_STATES,))
-class ForwardTurnedRound(Joining):
-    """You turn the forward states round, so your first annotation belongs to the last word. Which
-    of the two networks read the last word first?"""
+    def features_reversed(self, states):
+        """You turn the entries of each state round, and the states stay where they were. Which of
+        the three axes holds the words?"""
+        return states.flip(2)
 
-    def answer(self, forward_states, backward_states):
-        return self.join(forward_states.flip(1), backward_states)
+    def words_and_features_reversed(self, states):
+        """The words are in order, but the entries of each backward state are turned round, too. One
+        axis is enough: that of the words."""
+        return states.flip(1, 2)
 
+    def words_and_batch_reversed(self, states):
+        """The words are in order, but the order of the sentences is turned round, too: each gets
+        the backward states of another. One axis is enough: that of the words."""
+        return states.flip(0, 1)
 
-@annotate.mistake("both directions reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.forwards)
-def both_turned_round(self, states):
-    """You turn both lists round. The forward network read the first word first, so its list already
-    is in the order of the words. And the other one?"""
-    return states.flip(1)
+    def all_axes_reversed(self, states):
+        """You turn every axis round: the sentences and the entries of each state, too. One axis is
+        enough: that of the words."""
+        return states.flip(0, 1, 2)
 
-
-@annotate.mistake("batch reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def batch_turned_round(self, states):
-    """You turn the order of the sentences round: each gets the backward states of another. Which of
-    the three axes holds the words?"""
-    return states.flip(0)
-
-
-@annotate.mistake("features reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def features_turned_round(self, states):
-    """You turn the entries of each state round, and the states stay where they were. Which of the
-    three axes holds the words?"""
-    return states.flip(2)
-
-
-@annotate.mistake("words and features reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def words_and_features_turned_round(self, states):
-    """The words are in order, but the entries of each backward state are turned round, too. One
-    axis is enough: that of the words."""
-    return states.flip(1, 2)
-
-
-@annotate.mistake("words and batch reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def words_and_batch_turned_round(self, states):
-    """The words are in order, but the order of the sentences is turned round, too: each gets the
-    backward states of another. One axis is enough: that of the words."""
-    return states.flip(0, 1)
-
-
-@annotate.mistake("all axes reversed", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def everything_turned_round(self, states):
-    """You turn every axis round: the sentences and the entries of each state, too. One axis is
-    enough: that of the words."""
-    return states.flip(0, 1, 2)
-
-
-for turned, shift in ((True, 1), (True, -1), (False, 1), (False, -1)):
-
-    @annotate.mistake("backward states one word off", costs=(OWN_STATES,))
-    @taking(Joining, Joining.backwards)
-    def one_word_off(self, states, turned=turned, shift=shift):
+    @variants("turned, shift", ((True, 1), (True, -1), (False, 1), (False, -1)))
+    def backward_states_one_word_off(self, states, turned, shift):
         """Your backward states are moved by one place, and one of them comes out at the other end.
         Which state did the backward network produce first, and which word is it at? Follow your
         index at the first and at the last word."""
         return (states.flip(1) if turned else states).roll(shift, dims=1)
 
-
-for place in (0, -1):
-
-    @annotate.mistake("one backward state for all words", costs=(OWN_STATES,))
-    @taking(Joining, Joining.backwards)
-    def one_state_for_all(self, states, place=place):
+    @variants("place", (0, -1))
+    def one_backward_state_for_all_words(self, states, place):
         """Every word gets the same backward state. Each has one of its own, which has read the word
         and all that follow it."""
         return states[:, place].unsqueeze(1).expand_as(states)
+
+    @costs_more("it stops with an error, always")
+    def negative_step(self, states):
+        """Lists and NumPy arrays can be read with a step of -1; PyTorch tensors cannot, and stop
+        with a ValueError. Which method of a tensor turns an axis round?"""
+        raise ValueError("step must be greater than zero")
+
+
+@annotate.mistakes_in(Joining, Joining.forwards, costs=OWN_STATES)
+class AnnotateForwards:
+    def both_directions_reversed(self, states):
+        """You turn both lists round. The forward network read the first word first, so its list
+        already is in the order of the words. And the other one?"""
+        return states.flip(1)
 
 
 for turn in ([], [1]):
@@ -135,118 +109,89 @@ for turn in ([], [1]):
         return torch.cat([forward_states, forward_states.flip(turn)], dim=-1)
 
 
-@annotate.mistake("backward states first", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def backward_first(self, forward, backward):
-    """Both states of a word are its own, but the backward one comes first. The annotation is
-    [forward; backward]."""
-    return torch.cat([backward, forward], dim=-1)
+@annotate.mistakes_in(Joining, Joining.join, costs=ORDER)
+class AnnotateJoin:
+    def backward_states_first(self, forward, backward):
+        """Both states of a word are its own, but the backward one comes first. The annotation is
+        [forward; backward]."""
+        return torch.cat([backward, forward], dim=-1)
 
+    def joined_along_the_words(self, forward, backward):
+        """Your result is (B, 2S, h): twice as many words. The number of words stays, and each
+        word's vector gets wider. Which axis holds the features?"""
+        return torch.cat([forward, backward], dim=1)
 
-@annotate.mistake("backward states first and not reversed", costs=(ORDER, OWN_STATES))
-class BackwardFirstNotTurnedRound(Joining):
-    """The annotation is [forward; backward], in this order. And the backward network starts at the
-    last word, so its first state belongs to which word?"""
+    def joined_along_the_batch(self, forward, backward):
+        """Your result is (2B, S, h): twice as many sentences. Each word's vector gets wider
+        instead. Which axis holds the features?"""
+        return torch.cat([forward, backward], dim=0)
 
-    def answer(self, forward_states, backward_states):
-        return torch.cat([backward_states, forward_states], dim=-1)
+    def joined_along_the_words_and_cut_anew(self, forward, backward):
+        """The shape is right, but you join along the words and then cut the result anew, so that
+        two words that stand side by side share a vector. Which axis holds the features?"""
+        return torch.cat([forward, backward], dim=1).reshape(*forward.shape[:2], -1)
 
-
-@annotate.mistake("joined along the words", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def joined_along_the_words(self, forward, backward):
-    """Your result is (B, 2S, h): twice as many words. The number of words stays, and each
-    word's vector gets wider. Which axis holds the features?"""
-    return torch.cat([forward, backward], dim=1)
-
-
-@annotate.mistake("joined along the batch", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def joined_along_the_batch(self, forward, backward):
-    """Your result is (2B, S, h): twice as many sentences. Each word's vector gets wider
-    instead. Which axis holds the features?"""
-    return torch.cat([forward, backward], dim=0)
-
-
-for axis in (1, 0):
-
-    @annotate.mistake(
-        ("joined along the batch", "joined along the words")[axis],
-        says="Two things: your lists are joined as they come, and along another axis than that of "
-        "the features. The backward network starts at the last word; and in the result each word's "
-        "vector gets wider, (B, S, 2h).",
-        costs=(ORDER, OWN_STATES),
-    )
-    class JoinedAsTheyCome(Joining):
-        def answer(self, forward_states, backward_states, axis=axis):
-            return torch.cat([forward_states, backward_states], dim=axis)
-
-
-@annotate.mistake("joined along the words and cut anew", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def joined_along_the_words_and_cut_anew(self, forward, backward):
-    """The shape is right, but you join along the words and then cut the result anew, so that two
-    words that stand side by side share a vector. Which axis holds the features?"""
-    return torch.cat([forward, backward], dim=1).reshape(*forward.shape[:2], -1)
-
-
-for blend in (torch.add, torch.mul, lambda one, other: (one + other) / 2):
-
-    @annotate.mistake("states added", costs=(ORDER,))
-    @taking(Joining, Joining.join)
-    def added(self, forward, backward, blend=blend):
+    @variants("blend", (torch.add, torch.mul, lambda one, other: (one + other) / 2))
+    def states_added(self, forward, backward, blend):
         """You add or multiply the two states of a word, or take their mean. Side by side they keep
         apart what came before the word and what comes after it: (B, S, 2h)."""
         return blend(forward, backward)
 
+    def states_stacked(self, forward, backward):
+        """The right states meet, but in an axis of their own: (B, S, 2, h). An annotation is one
+        vector of width 2h."""
+        return torch.stack([forward, backward], dim=2)
 
-@annotate.mistake("states stacked", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def stacked(self, forward, backward):
-    """The right states meet, but in an axis of their own: (B, S, 2, h). An annotation is one vector
-    of width 2h."""
-    return torch.stack([forward, backward], dim=2)
-
-
-for place in (0, 1, 3):
-
-    @annotate.mistake("states stacked", costs=(ORDER,))
-    @taking(Joining, Joining.join)
-    def stacked_elsewhere(self, forward, backward, place=place):
+    @called("states stacked")
+    @variants("place", (0, 1, 3))
+    def stacked_elsewhere(self, forward, backward, place):
         """The right states meet, but `stack` gives them an axis of their own, of length 2. An
         annotation is one vector of width 2h: which function makes an axis longer instead?"""
         return torch.stack([forward, backward], dim=place)
 
+    def entries_of_the_two_states_in_turns(self, forward, backward):
+        """You take entry 0 of both states, then entry 1 of both. The whole forward state comes
+        first, then the whole backward state."""
+        return torch.stack([forward, backward], dim=-1).flatten(2)
 
-@annotate.mistake("entries of the two states in turns", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def interleaved(self, forward, backward):
-    """You take entry 0 of both states, then entry 1 of both. The whole forward state comes first,
-    then the whole backward state."""
-    return torch.stack([forward, backward], dim=-1).flatten(2)
+    def states_not_joined(self, forward, backward):
+        """Both lists are in order, but they are still two. The result is one tensor (B, S, 2h)."""
+        return forward, backward
 
-
-@annotate.mistake("states not joined", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def two_results(self, forward, backward):
-    """Both lists are in order, but they are still two. The result is one tensor (B, S, 2h)."""
-    return forward, backward
-
-
-@annotate.mistake("words in front of sentences", costs=(ORDER,))
-@taking(Joining, Joining.join)
-def words_in_front(self, forward, backward):
-    """Your result is (S, B, 2h): the axes of sentences and words have changed places. The sentences
-    stay in front, (B, S, 2h)."""
-    return torch.cat([forward, backward], dim=-1).transpose(0, 1)
+    def words_in_front_of_sentences(self, forward, backward):
+        """Your result is (S, B, 2h): the axes of sentences and words have changed places. The
+        sentences stay in front, (B, S, 2h)."""
+        return torch.cat([forward, backward], dim=-1).transpose(0, 1)
 
 
-@annotate.mistake("negative step", costs=(OWN_STATES,))
-@taking(Joining, Joining.backwards)
-def negative_step(self, states):
-    """Lists and NumPy arrays can be read with a step of -1; PyTorch tensors cannot, and stop with a
-    ValueError. Which method of a tensor turns an axis round?"""
-    raise ValueError("step must be greater than zero")
+JOINED_AS_THEY_COME = (
+    "Two things: your lists are joined as they come, and along another axis than that of the "
+    "features. The backward network starts at the last word; and in the result each word's vector "
+    "gets wider, (B, S, 2h)."
+)
+
+
+@annotate.mistakes_in(Joining, Joining.answer, costs=OWN_STATES)
+class AnnotateAnswer:
+    def forward_states_reversed(self, forward_states, backward_states):
+        """You turn the forward states round, so your first annotation belongs to the last word.
+        Which of the two networks read the last word first?"""
+        return self.join(forward_states.flip(1), backward_states)
+
+    @costs(ORDER, OWN_STATES)
+    @costs_more("two slips: order, and direction")
+    def backward_states_first_and_not_reversed(self, forward_states, backward_states):
+        """The annotation is [forward; backward], in this order. And the backward network starts at
+        the last word, so its first state belongs to which word?"""
+        return torch.cat([backward_states, forward_states], dim=-1)
+
+    @called("joined along the {which}")
+    @costs(ORDER, OWN_STATES)
+    @costs_more("where the lists are not turned round either")
+    @variants("axis, which", ((1, "words"), (0, "batch")))
+    @says(JOINED_AS_THEY_COME)
+    def joined_as_they_come(self, forward_states, backward_states, axis, which):
+        return torch.cat([forward_states, backward_states], dim=axis)
 
 
 # -------------------------------------------------------------------------- BahdanauAttention
@@ -277,139 +222,71 @@ class InSteps(attention.BahdanauAttention):
         return context, weights
 
 
-@bahdanau.mistake("no tanh", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.compare)
-def no_tanh(self, state, words):
-    """Your numbers match a score without tanh. Then v(W s) is added to the score of every word, and
-    what does a softmax do with a number that all scores share? The state has no say."""
-    return state + words
+SOFTMAX_OF_HIDDEN = (
+    "Your numbers match a softmax over the entries of the hidden layer. These are features. There "
+    "is one softmax here, over the scores of the words of a sentence."
+)
 
 
-@bahdanau.mistake("relu instead of tanh", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.compare)
-def relu_for_tanh(self, state, words):
-    """Your numbers match relu in place of tanh. The formula has a tanh."""
-    return torch.relu(state + words)
+@bahdanau.mistakes_in(InSteps, InSteps.compare, costs=WEIGHTS_EXACT)
+class BahdanauCompare:
+    def no_tanh(self, state, words):
+        """Your numbers match a score without tanh. Then v(W s) is added to the score of every word,
+        and what does a softmax do with a number that all scores share? The state has no say."""
+        return state + words
 
+    def relu_instead_of_tanh(self, state, words):
+        """Your numbers match relu in place of tanh. The formula has a tanh."""
+        return torch.relu(state + words)
 
-@bahdanau.mistake("sigmoid instead of tanh", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.compare)
-def sigmoid_for_tanh(self, state, words):
-    """Your numbers match a sigmoid in place of tanh. The formula has a tanh."""
-    return torch.sigmoid(state + words)
+    def sigmoid_instead_of_tanh(self, state, words):
+        """Your numbers match a sigmoid in place of tanh. The formula has a tanh."""
+        return torch.sigmoid(state + words)
 
-
-for other in (nn.functional.gelu, nn.functional.silu, nn.functional.softplus, nn.functional.elu,
-              nn.functional.leaky_relu, nn.functional.softsign, torch.sin, torch.atan):  # fmt: skip
-
-    @bahdanau.mistake("another function than tanh", costs=(WEIGHTS_EXACT,))
-    @taking(InSteps, InSteps.compare)
-    def another_for_tanh(self, state, words, other=other):
+    @variants(
+        "other",
+        (
+            nn.functional.gelu,
+            nn.functional.silu,
+            nn.functional.softplus,
+            nn.functional.elu,
+            nn.functional.leaky_relu,
+            nn.functional.softsign,
+            torch.sin,
+            torch.atan,
+        ),
+    )
+    def another_function_than_tanh(self, state, words, other):
         """Your numbers match another function in place of tanh. The formula has a tanh."""
         return other(state + words)
 
+    def difference_instead_of_sum(self, state, words):
+        """You subtract W s and U h_j from each other. The formula adds them, and then takes
+        tanh."""
+        return torch.tanh(state - words)
 
-@bahdanau.mistake("difference instead of sum", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.compare)
-def difference_for_sum(self, state, words):
-    """You subtract W s and U h_j from each other. The formula adds them, and then takes tanh."""
-    return torch.tanh(state - words)
-
-
-@bahdanau.mistake("tanh of the score, too", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.score)
-def tanh_of_the_score_too(self, state, annotations):
-    """You take tanh twice: of the hidden layer, and of the score that v makes of it. The formula
-    has the first alone."""
-    return InSteps.score(self, state, annotations).tanh()
-
-
-@bahdanau.mistake("tanh of the score", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.score)
-def tanh_of_the_score(self, state, annotations):
-    """You take tanh last, of the finished score. In the formula it comes between the sum and v:
-    which brackets does it stand in front of?"""
-    return self.v(self.W(state).unsqueeze(1) + self.U(annotations)).squeeze(-1).tanh()
-
-
-for activation in (torch.tanh, nn.Identity()):
-
-    @bahdanau.mistake("product instead of sum", costs=(WEIGHTS_EXACT,))
-    @taking(InSteps, InSteps.compare)
-    def product_for_sum(self, state, words, activation=activation):
+    @variants("activation", (torch.tanh, nn.Identity()))
+    def product_instead_of_sum(self, state, words, activation):
         """You multiply W s and U h_j entry by entry. The formula adds them, and then takes tanh."""
         return activation(state * words)
 
+    def state_left_out(self, state, words):
+        """Your weights depend on the annotations alone, so every step of the decoder would look at
+        the same words. Does W s enter, and before the tanh? (What is added to all scores of a
+        sentence alike, the softmax does not see.)"""
+        return torch.tanh(words)
 
-for products in (
-    lambda self, s, h: self.W(s).unsqueeze(1) * self.U(h),
-    lambda self, s, h: self.W(s).unsqueeze(1) * self.U(h) / math.sqrt(self.W.out_features),
-    lambda self, s, h: self.W(s).tanh().unsqueeze(1) * self.U(h).tanh(),
-    lambda self, s, h: s.unsqueeze(1) * h,
-):
+    @costs(SHARES, WEIGHTS_EXACT)
+    def annotations_left_out(self, state, words):
+        """All words of a sentence get the same score, so every weight is 1/S and the context is the
+        plain mean. Where does U h_j enter?"""
+        return torch.tanh(state.expand_as(words))
 
-    @bahdanau.mistake("dot-product score", costs=(WEIGHTS_EXACT,))
-    @taking(InSteps, InSteps.score)
-    def dot_product(self, state, annotations, products=products):
-        """Your score is a dot product. Here a small network compares the two: W and U bring state
-        and annotation to one width, they are added, and v makes a number of what tanh leaves."""
-        return products(self, state, annotations).sum(dim=-1)
-
-
-@bahdanau.mistake("scores negated", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.score)
-def negated(self, state, annotations):
-    """The better a word fits, the less weight it gets: your scores have the wrong sign. Is there a
-    minus in front of a score, or inside the exponential?"""
-    return -InSteps.score(self, state, annotations)
-
-
-@bahdanau.mistake("v left out", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.score)
-def without_v(self, state, annotations):
-    """You add up the entries of the hidden layer as they are. v says how much each of them
-    counts."""
-    return self.compare(self.W(state).unsqueeze(1), self.U(annotations)).sum(dim=-1)
-
-
-@bahdanau.mistake("state left out", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.compare)
-def without_state(self, state, words):
-    """Your weights depend on the annotations alone, so every step of the decoder would look at the
-    same words. Does W s enter, and before the tanh? (What is added to all scores of a sentence
-    alike, the softmax does not see.)"""
-    return torch.tanh(words)
-
-
-@bahdanau.mistake("annotations left out", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.compare)
-def without_words(self, state, words):
-    """All words of a sentence get the same score, so every weight is 1/S and the context is the
-    plain mean. Where does U h_j enter?"""
-    return torch.tanh(state.expand_as(words))
-
-
-for width in (
-    lambda self: math.sqrt(self.W.out_features),
-    lambda self: math.sqrt(self.W.in_features),
-    lambda self: math.sqrt(self.U.in_features),
-    lambda self: self.W.out_features,
-):
-
-    @bahdanau.mistake("scores scaled", costs=(WEIGHTS_EXACT,))
-    @taking(InSteps, InSteps.score)
-    def scaled(self, state, annotations, width=width):
-        """Your numbers match scores divided by a width or its root, such as √attention_dim. That
-        scale belongs to dot products (lecture 3); the formula here has none."""
-        return InSteps.score(self, state, annotations) / width(self)
-
-
-@bahdanau.mistake("states averaged over the batch", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.score)
-def states_averaged(self, state, annotations):
-    """All sentences are compared with one state, the mean over the batch. Each sentence has a
-    decoder state of its own, row b of `state`."""
-    return InSteps.score(self, state.mean(dim=0, keepdim=True), annotations)
+    @called("softmax over the features")
+    @costs(SHARES, WEIGHTS_EXACT)
+    @says(SOFTMAX_OF_HIDDEN)
+    def softmax_over_features_and_words(self, state, words):
+        return InSteps.compare(self, state, words).softmax(dim=-1)
 
 
 NO_AXIS = (
@@ -419,25 +296,82 @@ NO_AXIS = (
 )
 
 
-@bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=(WEIGHTS_EXACT,))
-class StateWithoutAxis(InSteps):
-    def score(self, state, annotations):
+@bahdanau.mistakes_in(InSteps, InSteps.score, costs=WEIGHTS_EXACT)
+class BahdanauScore:
+    @called("tanh of the score, too")
+    def tanh_of_the_score_too(self, state, annotations):
+        """You take tanh twice: of the hidden layer, and of the score that v makes of it. The
+        formula has the first alone."""
+        return InSteps.score(self, state, annotations).tanh()
+
+    def tanh_of_the_score(self, state, annotations):
+        """You take tanh last, of the finished score. In the formula it comes between the sum and v:
+        which brackets does it stand in front of?"""
+        return self.v(self.W(state).unsqueeze(1) + self.U(annotations)).squeeze(-1).tanh()
+
+    @called("dot-product score")
+    @variants(
+        "products",
+        (
+            lambda self, s, h: self.W(s).unsqueeze(1) * self.U(h),
+            lambda self, s, h: self.W(s).unsqueeze(1) * self.U(h) / math.sqrt(self.W.out_features),
+            lambda self, s, h: self.W(s).tanh().unsqueeze(1) * self.U(h).tanh(),
+            lambda self, s, h: s.unsqueeze(1) * h,
+        ),
+    )
+    def dot_product(self, state, annotations, products):
+        """Your score is a dot product. Here a small network compares the two: W and U bring state
+        and annotation to one width, they are added, and v makes a number of what tanh leaves."""
+        return products(self, state, annotations).sum(dim=-1)
+
+    @costs(SHARES, WEIGHTS_EXACT)
+    def scores_negated(self, state, annotations):
+        """The better a word fits, the less weight it gets: your scores have the wrong sign. Is
+        there a minus in front of a score, or inside the exponential?"""
+        return -InSteps.score(self, state, annotations)
+
+    def v_left_out(self, state, annotations):
+        """You add up the entries of the hidden layer as they are. v says how much each of them
+        counts."""
+        return self.compare(self.W(state).unsqueeze(1), self.U(annotations)).sum(dim=-1)
+
+    @variants(
+        "width",
+        (
+            lambda self: math.sqrt(self.W.out_features),
+            lambda self: math.sqrt(self.W.in_features),
+            lambda self: math.sqrt(self.U.in_features),
+            lambda self: self.W.out_features,
+        ),
+    )
+    def scores_scaled(self, state, annotations, width):
+        """Your numbers match scores divided by a width or its root, such as √attention_dim. That
+        scale belongs to dot products (lecture 3); the formula here has none."""
+        return InSteps.score(self, state, annotations) / width(self)
+
+    def states_averaged_over_the_batch(self, state, annotations):
+        """All sentences are compared with one state, the mean over the batch. Each sentence has a
+        decoder state of its own, row b of `state`."""
+        return InSteps.score(self, state.mean(dim=0, keepdim=True), annotations)
+
+    def W_and_U_swapped(self, state, annotations):
+        """Your `forward` gives the annotations to W and the state to U. It is the other way round:
+        W belongs to the state. Where both have the same width, nothing stops you."""
+        return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
+
+    @says(NO_AXIS)
+    def state_without_an_axis_for_the_words(self, state, annotations):
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
 
 
 @bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=(WEIGHTS_EXACT,))
-class StateWithoutAxisThenBmm(StateWithoutAxis):
+class StateWithoutAxisThenBmm(InSteps):
+    def score(self, state, annotations):
+        return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
+
     def average(self, weights, annotations, scores):
         # unlike einsum, this insists on as many weights as there are words
         return torch.bmm(weights.unsqueeze(1), annotations).squeeze(1)
-
-
-@bahdanau.mistake("W and U swapped", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.score)
-def swapped_in_use(self, state, annotations):
-    """Your `forward` gives the annotations to W and the state to U. It is the other way round: W
-    belongs to the state. Where both have the same width, nothing stops you."""
-    return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
 
 @bahdanau.mistake("W and U swapped", costs=(WEIGHTS_EXACT,))
@@ -452,27 +386,26 @@ class Swapped(InSteps):
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
 
-@bahdanau.mistake("decoder_dim and encoder_dim swapped", costs=(WEIGHTS_EXACT,))
-class DimensionsSwapped(InSteps):
-    """Your constructor takes the width of the annotations first. The order is decoder_dim,
-    encoder_dim, attention_dim."""
+@bahdanau.mistakes_in(InSteps, InSteps.__init__, costs=WEIGHTS_EXACT)
+class BahdanauInit:
+    @called("decoder_dim and encoder_dim swapped")
+    @costs_more("no weights fit in")
+    def dimensions_swapped(self, encoder_dim, decoder_dim, attention_dim):
+        """Your constructor takes the width of the annotations first. The order is decoder_dim,
+        encoder_dim, attention_dim."""
+        InSteps.__init__(self, decoder_dim, encoder_dim, attention_dim)
 
-    def __init__(self, encoder_dim, decoder_dim, attention_dim):
-        super().__init__(decoder_dim, encoder_dim, attention_dim)
-
-
-@bahdanau.mistake("v a bare parameter")
-class VectorForLayer(InSteps):
-    """Your v is a parameter by itself. Make it a layer like W and U, so that its weights have the
-    name `v.weight`: from which width to which?"""
-
-    def __init__(self, decoder_dim, encoder_dim, attention_dim):
-        super().__init__(decoder_dim, encoder_dim, attention_dim)
+    @costs()
+    @costs_more("no weights fit in")
+    def v_a_bare_parameter(self, decoder_dim, encoder_dim, attention_dim):
+        """Your v is a parameter by itself. Make it a layer like W and U, so that its weights have
+        the name `v.weight`: from which width to which?"""
+        InSteps.__init__(self, decoder_dim, encoder_dim, attention_dim)
         del self.v
         self.v = nn.Parameter(torch.zeros(attention_dim))
 
 
-@bahdanau.mistake("no layers W, U and v")
+@bahdanau.mistake("no layers W, U and v", costs_more="no weights fit in")
 class LayersOutOfSight(nn.Module):
     """A new module has none of the weights `W.weight`, `U.weight`, `v.weight`. Make each an
     `nn.Linear` in `__init__`, directly as the attribute of this name. Layers made in `forward` or
@@ -484,146 +417,215 @@ class LayersOutOfSight(nn.Module):
         self.layers = [nn.Linear(decoder_dim, attention_dim, bias=False)]
 
 
-@bahdanau.mistake("softmax over the batch", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.weigh)
-def softmax_over_batch(self, scores, mask):
-    """Your weights sum to one over the sentences of the batch, so sentences compete with each
-    other. Which axis of (B, S) holds the words of one sentence?"""
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return scores.softmax(dim=0)
-
-
-@bahdanau.mistake("softmax over the batch", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.weigh)
-def softmax_over_batch_and_words(self, scores, mask):
-    """Your weights sum to one over all words of all sentences together. Each sentence shares out
-    an attention of its own: which axis of (B, S) holds its words?"""
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return scores.flatten().softmax(dim=0).reshape(scores.shape)
-
-
-@bahdanau.mistake("softmax over the batch", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.weigh)
-def softmax_over_batch_filled(self, scores, mask):
-    """Your weights sum to one over the sentences of the batch, so sentences compete with each
-    other. Which axis of (B, S) holds the words of one sentence?"""
-    if mask is None:
+@bahdanau.mistakes_in(InSteps, InSteps.weigh, costs=(SHARES, WEIGHTS_EXACT))
+class BahdanauWeigh:
+    @costs(WEIGHTS_EXACT)
+    def softmax_over_the_batch(self, scores, mask):
+        """Your weights sum to one over the sentences of the batch, so sentences compete with each
+        other. Which axis of (B, S) holds the words of one sentence?"""
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
         return scores.softmax(dim=0)
-    return scores.masked_fill(~mask, -1e9).softmax(dim=0).masked_fill(~mask, 0.0)
 
+    @called("softmax over the batch")
+    def softmax_over_batch_and_words(self, scores, mask):
+        """Your weights sum to one over all words of all sentences together. Each sentence shares
+        out an attention of its own: which axis of (B, S) holds its words?"""
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return scores.flatten().softmax(dim=0).reshape(scores.shape)
 
-for masked in (False, True):
+    @called("softmax over the batch")
+    def softmax_over_batch_filled(self, scores, mask):
+        """Your weights sum to one over the sentences of the batch, so sentences compete with each
+        other. Which axis of (B, S) holds the words of one sentence?"""
+        if mask is None:
+            return scores.softmax(dim=0)
+        return scores.masked_fill(~mask, -1e9).softmax(dim=0).masked_fill(~mask, 0.0)
 
-    @bahdanau.mistake("softmax over the features", costs=(SHARES, WEIGHTS_EXACT))
-    @taking(InSteps, InSteps.weigh)
-    def softmax_of_one(self, scores, mask, masked=masked):
+    @called("softmax over the features")
+    @variants("masked", (False, True))
+    def softmax_elsewhere(self, scores, mask, masked):
         """Your softmax does not run over the words. Which axis of your scores holds the words of a
         sentence, and which sum should be one?"""
         # the last axis of scores (B, S, 1) has length 1
         return torch.ones_like(scores) if mask is None or not masked else mask.to(scores.dtype)
 
+    @costs(WEIGHTS_EXACT)
+    def softmax_taken_twice(self, scores, mask):
+        """Your weights match a softmax of a softmax, which brings them closer together. Once is
+        enough."""
+        return attention.masked_softmax(attention.masked_softmax(scores, mask), mask)
 
-SOFTMAX_OF_HIDDEN = (
-    "Your numbers match a softmax over the entries of the hidden layer. These are features. There "
-    "is one softmax here, over the scores of the words of a sentence."
-)
+    def no_softmax(self, scores, mask):
+        """Your weights are the scores themselves: some are negative, and they do not sum to one.
+        What makes weights of scores?"""
+        return scores if mask is None else scores * mask
+
+    def exp_without_the_division(self, scores, mask):
+        """Your weights match exp of the scores. They are positive, but do they sum to one?"""
+        return scores.exp() if mask is None else scores.exp() * mask
+
+    def sigmoid_instead_of_softmax(self, scores, mask):
+        """Each of your weights looks at its own score alone, as a sigmoid does, so a sentence's
+        weights do not sum to one. What makes words compete?"""
+        return scores.sigmoid() if mask is None else scores.sigmoid() * mask
+
+    def all_weight_on_the_best_word(self, scores, mask):
+        """One word gets the weight 1 and all others 0, as after an `argmax`. Every visible word
+        gets some weight here; and through a choice of the largest no gradient reaches the
+        scores."""
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        return nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
+
+    @costs(MASK, NOTHING_VISIBLE)
+    def mask_ignored(self, scores, mask):
+        """Without a mask all is right; with one, the same comes out as without. Where does the mask
+        enter?"""
+        return scores.softmax(dim=-1)
+
+    @costs(MASK, NOTHING_VISIBLE)
+    def mask_inverted(self, scores, mask):
+        """You hide what the mask allows. In this course True means: may attend."""
+        return attention.masked_softmax(scores, None if mask is None else ~mask)
+
+    @called("mask inverted")
+    @costs(MASK, NOTHING_VISIBLE)
+    def mask_inverted_once(self, scores, mask):
+        """Before the softmax you hide what the mask allows, and after it the rest, so nothing is
+        left. In this course True means: may attend."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return attention.masked_softmax(scores, ~mask) * mask
+
+    @costs(MASK, NOTHING_VISIBLE)
+    @variants("masked", (False, True))
+    def hidden_scores_set_to_0(self, scores, mask, masked):
+        """A hidden score became 0, and exp(0) = 1 is a weight like any other. Which score has the
+        weight 0?"""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        weights = (scores * mask).softmax(dim=-1)
+        return weights * mask if masked else weights
+
+    @costs(MASK, NOTHING_VISIBLE)
+    def mask_added_as_numbers(self, scores, mask):
+        """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score
+        must be minus infinity; the others stay as they are."""
+        return (scores if mask is None else scores + mask).softmax(dim=-1)
+
+    @called("the first sentence's mask for all")
+    @costs(MASK, NOTHING_VISIBLE)
+    def first_mask_for_all(self, scores, mask):
+        """Every sentence is hidden as the first one is. Row b of the mask belongs to sentence b."""
+        return attention.masked_softmax(scores, None if mask is None else mask[:1].expand_as(mask))
+
+    @called("mask applied after the softmax, then divided again")
+    @costs(MASK)
+    def divided_again(self, scores, mask):
+        """You hide words after the softmax and then divide what is left by its sum. A hidden word
+        with a large score has taken nearly all of the one by then: what is left may be as small as
+        the number that you add to the sum, or lose its digits. At which step must hidden words drop
+        out?"""
+        weights = scores.softmax(dim=-1)
+        if mask is None:
+            return weights
+        weights = weights * mask
+        return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
 
 
 @bahdanau.mistake("softmax over the features", SOFTMAX_OF_HIDDEN, costs=(SHARES, WEIGHTS_EXACT))
-class SoftmaxOverFeaturesAndWords(InSteps):
+class SoftmaxOverFeatures(InSteps):
     def compare(self, state, words):
         return super().compare(state, words).softmax(dim=-1)
 
-
-@bahdanau.mistake("softmax over the features", SOFTMAX_OF_HIDDEN, costs=(SHARES, WEIGHTS_EXACT))
-class SoftmaxOverFeatures(SoftmaxOverFeaturesAndWords):
     def weigh(self, scores, mask):
         return scores if mask is None else scores * mask
 
 
-@bahdanau.mistake("softmax taken twice", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.weigh)
-def softmax_twice(self, scores, mask):
-    """Your weights match a softmax of a softmax, which brings them closer together. Once is
-    enough."""
-    return attention.masked_softmax(attention.masked_softmax(scores, mask), mask)
+LEFT_OVER = (
+    "The numbers are right, but an axis of length 1 is left over. The context is (B, encoder_dim) "
+    "and the weights are (B, S): which axis did you need only on the way?"
+)
+SQUEEZED = (
+    "All is right until there is a single sentence, or a single word. `squeeze()` takes away every "
+    "axis of length 1. Can you name the one that you mean?"
+)
 
 
-@bahdanau.mistake("no softmax", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.weigh)
-def no_softmax(self, scores, mask):
-    """Your weights are the scores themselves: some are negative, and they do not sum to one. What
-    makes weights of scores?"""
-    return scores if mask is None else scores * mask
+@bahdanau.mistakes_in(InSteps, InSteps.result, costs=WEIGHTS_EXACT)
+class BahdanauResult:
+    def logarithms_of_the_weights(self, context, weights):
+        """What you return are the logarithms of the weights. Is there a `log` too much, as in
+        `log_softmax`?"""
+        return context, weights.log()
+
+    def results_in_the_wrong_order(self, context, weights):
+        """You return the weights first. The order is (context, weights)."""
+        return weights, context
+
+    def context_returned_without_the_weights(self, context, weights):
+        """The context is right, but it comes alone. Return the pair (context, weights)."""
+        return context
+
+    @costs()
+    @says(SQUEEZED)
+    def every_axis_of_length_1_squeezed(self, context, weights):
+        return context.squeeze(), weights
+
+    @called("every axis of length 1 squeezed")
+    @costs()
+    @says(SQUEEZED)
+    def both_squeezed(self, context, weights):
+        return context.squeeze(), weights.squeeze()
+
+    @called("axis of length 1 left over")
+    @variants("axis", (-1, 1))
+    @says(LEFT_OVER)
+    def axis_left_over_in_the_weights(self, context, weights, axis):
+        return context, weights.unsqueeze(axis)
+
+    @called("axis of length 1 left over")
+    @costs(CONTEXT)
+    @says(LEFT_OVER)
+    def axis_left_over_in_the_context(self, context, weights):
+        return context.unsqueeze(1), weights
+
+    @called("axis of length 1 left over")
+    @costs(CONTEXT, WEIGHTS_EXACT)
+    @variants("axis", (1, -1))
+    @says(LEFT_OVER)
+    def axis_left_over_in_both(self, context, weights, axis):
+        return context.unsqueeze(1), weights.unsqueeze(axis)
 
 
-@bahdanau.mistake("exp without the division", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.weigh)
-def exp_without_sum(self, scores, mask):
-    """Your weights match exp of the scores. They are positive, but do they sum to one?"""
-    return scores.exp() if mask is None else scores.exp() * mask
+@bahdanau.mistakes_in(InSteps, InSteps.forward, costs=(WEIGHTS_EXACT, CONTEXT))
+class BahdanauForward:
+    def only_the_first_sentence_used(self, state, annotations, mask=None):
+        """Every sentence of the batch gets the result of the first. Is there an index 0, or a shape
+        without its first axis, on the way?"""
+        first = InSteps.forward(
+            self, state[:1], annotations[:1], None if mask is None else mask[:1]
+        )
+        return tuple(item.expand(len(state), -1) for item in first)
 
+    @costs(NOTHING_VISIBLE)
+    def mask_in_the_weights_alone(self, state, annotations, mask=None):
+        """Your weights know the mask, and your context does not: hidden words are in the sum. Which
+        weights does your context use?"""
+        _, weights = InSteps.forward(self, state, annotations, mask)
+        return InSteps.forward(self, state, annotations)[0], weights
 
-@bahdanau.mistake("sigmoid instead of softmax", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.weigh)
-def sigmoid_for_softmax(self, scores, mask):
-    """Each of your weights looks at its own score alone, as a sigmoid does, so a sentence's weights
-    do not sum to one. What makes words compete?"""
-    return scores.sigmoid() if mask is None else scores.sigmoid() * mask
-
-
-@bahdanau.mistake("logarithms of the weights", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.result)
-def logarithms(self, context, weights):
-    """What you return are the logarithms of the weights. Is there a `log` too much, as in
-    `log_softmax`?"""
-    return context, weights.log()
-
-
-@bahdanau.mistake("all weight on the best word", costs=(SHARES, WEIGHTS_EXACT))
-@taking(InSteps, InSteps.weigh)
-def hardest(self, scores, mask):
-    """One word gets the weight 1 and all others 0, as after an `argmax`. Every visible word gets
-    some weight here; and through a choice of the largest no gradient reaches the scores."""
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    return nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
-
-
-@bahdanau.mistake("only the first sentence used", costs=(WEIGHTS_EXACT, CONTEXT))
-@taking(InSteps, InSteps.forward)
-def first_sentence_only(self, state, annotations, mask=None):
-    """Every sentence of the batch gets the result of the first. Is there an index 0, or a shape
-    without its first axis, on the way?"""
-    first = InSteps.forward(self, state[:1], annotations[:1], None if mask is None else mask[:1])
-    return tuple(item.expand(len(state), -1) for item in first)
-
-
-@bahdanau.mistake("mask ignored", costs=(MASK, NOTHING_VISIBLE))
-@taking(InSteps, InSteps.weigh)
-def mask_ignored(self, scores, mask):
-    """Without a mask all is right; with one, the same comes out as without. Where does the mask
-    enter?"""
-    return scores.softmax(dim=-1)
-
-
-@bahdanau.mistake("mask inverted", costs=(MASK, NOTHING_VISIBLE))
-@taking(InSteps, InSteps.weigh)
-def mask_inverted(self, scores, mask):
-    """You hide what the mask allows. In this course True means: may attend."""
-    return attention.masked_softmax(scores, None if mask is None else ~mask)
-
-
-@bahdanau.mistake("mask inverted", costs=(MASK, NOTHING_VISIBLE))
-@taking(InSteps, InSteps.weigh)
-def mask_inverted_once(self, scores, mask):
-    """Before the softmax you hide what the mask allows, and after it the rest, so nothing is left.
-    In this course True means: may attend."""
-    if mask is None:
-        return scores.softmax(dim=-1)
-    return attention.masked_softmax(scores, ~mask) * mask
+    @costs(SHARES, WEIGHTS_EXACT)
+    @variants("masked", (False, True))
+    def scores_returned_for_weights(self, state, annotations, mask=None, *, masked):
+        """The context is right, but what stands beside it are the scores before the softmax. Return
+        the weights."""
+        context, _ = InSteps.forward(self, state, annotations, mask)
+        scores = self.score(state, annotations)
+        hidden = masked and mask is not None
+        return context, scores.masked_fill(~mask, -math.inf) if hidden else scores
 
 
 SHARE_KEPT = (
@@ -655,198 +657,69 @@ class MaskInTheContextAlone(MaskAfterSoftmax):
         return super().forward(state, annotations, mask)[0], weights
 
 
-for masked in (False, True):
-
-    @bahdanau.mistake("hidden scores set to 0", costs=(MASK, NOTHING_VISIBLE))
-    @taking(InSteps, InSteps.weigh)
-    def zero_for_minus_infinity(self, scores, mask, masked=masked):
-        """A hidden score became 0, and exp(0) = 1 is a weight like any other. Which score has the
-        weight 0?"""
-        if mask is None:
-            return scores.softmax(dim=-1)
-        weights = (scores * mask).softmax(dim=-1)
-        return weights * mask if masked else weights
-
-
-@bahdanau.mistake("mask added as numbers", costs=(MASK, NOTHING_VISIBLE))
-@taking(InSteps, InSteps.weigh)
-def mask_added(self, scores, mask):
-    """You add the mask to the scores, so that True counts as 1 and False as 0. A hidden score must
-    be minus infinity; the others stay as they are."""
-    return (scores if mask is None else scores + mask).softmax(dim=-1)
-
-
-@bahdanau.mistake("the first sentence's mask for all", costs=(MASK, NOTHING_VISIBLE))
-@taking(InSteps, InSteps.weigh)
-def first_mask_for_all(self, scores, mask):
-    """Every sentence is hidden as the first one is. Row b of the mask belongs to sentence b."""
-    return attention.masked_softmax(scores, None if mask is None else mask[:1].expand_as(mask))
-
-
-@bahdanau.mistake("mask applied after the softmax, then divided again", costs=(MASK,))
-class RestDividedAgain(InSteps):
-    """You hide words after the softmax and then divide what is left by its sum. A hidden word with
-    a large score has taken nearly all of the one by then: what is left may be as small as the
-    number that you add to the sum, or lose its digits. At which step must hidden words drop out?"""
-
-    little = 1e-9
-
-    def weigh(self, scores, mask):
-        weights = scores.softmax(dim=-1)
-        if mask is None:
-            return weights
-        weights = weights * mask
-        return weights / (weights.sum(dim=-1, keepdim=True) + self.little)
-
-
-@bahdanau.mistake("mask in the weights alone", costs=(NOTHING_VISIBLE,))
-@taking(InSteps, InSteps.forward)
-def mask_in_the_weights_alone(self, state, annotations, mask=None):
-    """Your weights know the mask, and your context does not: hidden words are in the sum. Which
-    weights does your context use?"""
-    _, weights = InSteps.forward(self, state, annotations, mask)
-    return InSteps.forward(self, state, annotations)[0], weights
-
-
 NO_WEIGHTS_IN_SUM = (
     "The weights are right, but your context adds up the annotations as they are. How much of each "
     "annotation belongs into the sum?"
 )
 
 
-@bahdanau.mistake("context sums without weights", NO_WEIGHTS_IN_SUM, costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def sum_without_weights(self, weights, annotations, scores):
-    return annotations.sum(dim=1)
+@bahdanau.mistakes_in(InSteps, InSteps.average, costs=CONTEXT)
+class BahdanauAverage:
+    @says(NO_WEIGHTS_IN_SUM)
+    def context_sums_without_weights(self, weights, annotations, scores):
+        return annotations.sum(dim=1)
 
+    @called("context sums without weights")
+    @says(NO_WEIGHTS_IN_SUM)
+    def sum_of_the_visible(self, weights, annotations, scores):
+        return ((weights != 0).unsqueeze(-1) * annotations).sum(dim=1)
 
-@bahdanau.mistake("context sums without weights", NO_WEIGHTS_IN_SUM, costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def sum_of_the_visible(self, weights, annotations, scores):
-    return ((weights != 0).unsqueeze(-1) * annotations).sum(dim=1)
+    def context_is_the_plain_mean(self, weights, annotations, scores):
+        """The weights are right, but your context is the plain mean of the annotations, in which
+        every word counts the same. Where do the weights enter?"""
+        return annotations.mean(dim=1)
 
+    def context_from_the_scores(self, weights, annotations, scores):
+        """The weights are right, but your context multiplies the annotations by the scores from
+        before the softmax."""
+        return InSteps.average(self, scores, annotations, scores)
 
-@bahdanau.mistake("context is the plain mean", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def mean_for_context(self, weights, annotations, scores):
-    """The weights are right, but your context is the plain mean of the annotations, in which every
-    word counts the same. Where do the weights enter?"""
-    return annotations.mean(dim=1)
+    def context_of_the_projected_annotations(self, weights, annotations, scores):
+        """Your context is a sum of U h_j, with the width attention_dim. U serves the score alone;
+        what is averaged are the annotations themselves."""
+        return InSteps.average(self, weights, self.U(annotations), scores)
 
+    def context_not_summed(self, weights, annotations, scores):
+        """Every annotation is multiplied by its weight, but they still stand one by one, (B, S,
+        encoder_dim). What remains is the sum over the words."""
+        return weights.unsqueeze(-1) * annotations
 
-@bahdanau.mistake("context from the scores", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def context_from_scores(self, weights, annotations, scores):
-    """The weights are right, but your context multiplies the annotations by the scores from before
-    the softmax."""
-    return InSteps.average(self, scores, annotations, scores)
+    def context_divided_by_the_number_of_words(self, weights, annotations, scores):
+        """Your context is the weighted sum divided by the number of words. The weights sum to one
+        already: is there a `mean` where a `sum` should be?"""
+        return (weights.unsqueeze(-1) * annotations).mean(dim=1)
 
+    def context_summed_over_the_sentences(self, weights, annotations, scores):
+        """Your context is (S, encoder_dim): it adds up sentences. What is added up are the words of
+        each sentence: which axis of (B, S, encoder_dim) is that?"""
+        return (weights.unsqueeze(-1) * annotations).sum(dim=0)
 
-@bahdanau.mistake("context of the projected annotations", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def context_of_projections(self, weights, annotations, scores):
-    """Your context is a sum of U h_j, with the width attention_dim. U serves the score alone; what
-    is averaged are the annotations themselves."""
-    return InSteps.average(self, weights, self.U(annotations), scores)
+    def context_summed_over_the_features(self, weights, annotations, scores):
+        """Your context is (B, S): it adds up the entries of each annotation. What is added up are
+        the words of each sentence: which axis of (B, S, encoder_dim) is that?"""
+        return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
 
+    @called("every sentence's weights on every sentence")
+    def matrix_product(self, weights, annotations, scores):
+        """Your context is (B, B, encoder_dim): `weights @ annotations` takes the weights as one
+        matrix and multiplies it with every sentence. Which axis must the weights get first, so that
+        each row meets its own sentence?"""
+        return weights @ annotations
 
-@bahdanau.mistake("context not summed", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def context_not_summed(self, weights, annotations, scores):
-    """Every annotation is multiplied by its weight, but they still stand one by one, (B, S,
-    encoder_dim). What remains is the sum over the words."""
-    return weights.unsqueeze(-1) * annotations
-
-
-@bahdanau.mistake("context divided by the number of words", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def divided_by_length(self, weights, annotations, scores):
-    """Your context is the weighted sum divided by the number of words. The weights sum to one
-    already: is there a `mean` where a `sum` should be?"""
-    return (weights.unsqueeze(-1) * annotations).mean(dim=1)
-
-
-@bahdanau.mistake("context summed over the sentences", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def summed_over_batch(self, weights, annotations, scores):
-    """Your context is (S, encoder_dim): it adds up sentences. What is added up are the words of
-    each sentence: which axis of (B, S, encoder_dim) is that?"""
-    return (weights.unsqueeze(-1) * annotations).sum(dim=0)
-
-
-@bahdanau.mistake("context summed over the features", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def summed_over_features(self, weights, annotations, scores):
-    """Your context is (B, S): it adds up the entries of each annotation. What is added up are the
-    words of each sentence: which axis of (B, S, encoder_dim) is that?"""
-    return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
-
-
-@bahdanau.mistake("every sentence's weights on every sentence", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def matrix_product(self, weights, annotations, scores):
-    """Your context is (B, B, encoder_dim): `weights @ annotations` takes the weights as one matrix
-    and multiplies it with every sentence. Which axis must the weights get first, so that each row
-    meets its own sentence?"""
-    return weights @ annotations
-
-
-@bahdanau.mistake("context is the best word alone", costs=(CONTEXT,))
-@taking(InSteps, InSteps.average)
-def most_weighted_word(self, weights, annotations, scores):
-    """Your context is the annotation with the largest weight. All of them count, each with its
-    weight; and through a choice of the largest no gradient would reach the scores."""
-    return annotations[torch.arange(len(weights)), weights.argmax(dim=-1)]
-
-
-for masked in (False, True):
-
-    @bahdanau.mistake("scores returned for weights", costs=(SHARES, WEIGHTS_EXACT))
-    @taking(InSteps, InSteps.forward)
-    def scores_for_weights(self, state, annotations, mask=None, masked=masked):
-        """The context is right, but what stands beside it are the scores before the softmax. Return
-        the weights."""
-        context, _ = InSteps.forward(self, state, annotations, mask)
-        scores = self.score(state, annotations)
-        hidden = masked and mask is not None
-        return context, scores.masked_fill(~mask, -math.inf) if hidden else scores
-
-
-@bahdanau.mistake("results in the wrong order", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.result)
-def weights_first(self, context, weights):
-    """You return the weights first. The order is (context, weights)."""
-    return weights, context
-
-
-@bahdanau.mistake("context returned without the weights", costs=(WEIGHTS_EXACT,))
-@taking(InSteps, InSteps.result)
-def context_alone(self, context, weights):
-    """The context is right, but it comes alone. Return the pair (context, weights)."""
-    return context
-
-
-for context_axis, weights_axis in ((None, -1), (1, None), (None, 1), (1, 1), (1, -1)):
-
-    @bahdanau.mistake(
-        "axis of length 1 left over",
-        costs=(CONTEXT,) * (context_axis is not None)
-        + (WEIGHTS_EXACT,) * (weights_axis is not None),
-    )
-    @taking(InSteps, InSteps.result)
-    def axis_left_over(self, context, weights, axes=(context_axis, weights_axis)):
-        """The numbers are right, but an axis of length 1 is left over. The context is (B,
-        encoder_dim) and the weights are (B, S): which axis did you need only on the way?"""
-        return tuple(
-            item if axis is None else item.unsqueeze(axis)
-            for item, axis in zip((context, weights), axes, strict=True)
-        )
-
-
-SQUEEZED = (
-    "All is right until there is a single sentence, or a single word. `squeeze()` takes away every "
-    "axis of length 1. Can you name the one that you mean?"
-)
+    def context_is_the_best_word_alone(self, weights, annotations, scores):
+        """Your context is the annotation with the largest weight. All of them count, each with its
+        weight; and through a choice of the largest no gradient would reach the scores."""
+        return annotations[torch.arange(len(weights)), weights.argmax(dim=-1)]
 
 
 @bahdanau.mistake("every axis of length 1 squeezed", SQUEEZED)
@@ -862,15 +735,3 @@ class EveryAxisSqueezed(InSteps):
 class EveryAxisSqueezedAndBroadcast(EveryAxisSqueezed):
     def average(self, weights, annotations, scores):
         return (weights.unsqueeze(-1) * annotations).sum(dim=1)
-
-
-@bahdanau.mistake("every axis of length 1 squeezed", SQUEEZED)
-@taking(InSteps, InSteps.result)
-def context_squeezed(self, context, weights):
-    return context.squeeze(), weights
-
-
-@bahdanau.mistake("every axis of length 1 squeezed", SQUEEZED)
-@taking(InSteps, InSteps.result)
-def both_squeezed(self, context, weights):
-    return context.squeeze(), weights.squeeze()

@@ -27,7 +27,8 @@ from assignments.a3_scaled_dot_product_attention.rubric import (
     scaled,
     stable,
 )
-from autograder.verdict.check import Steps, taking
+from autograder.verdict.check import Step
+from autograder.verdict.mistakes import Mistake, Steps, called, costs, says, variants
 from course_utils import attention
 
 # ---------------------------------------------------------------------------- stable_softmax
@@ -56,10 +57,74 @@ class Softmax(Steps):
         return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
-@taking(Softmax, Softmax.shift)
-def not_shifted(self, scores, axis):
-    return scores
+@stable.mistakes_in(Softmax, Softmax.shift, costs=ANY_SIZE)
+class StableShift:
+    @says(OVERFLOW)
+    def overflow(self, scores, axis):
+        return scores
+
+    @variants("number", (700.0, 709.0, 1000.0, 100.0))
+    def a_fixed_number_subtracted(self, scores, axis, number):
+        """You subtract the same number from every row. That helps rows about as large as it, and no
+        others. Which number of a row makes the largest exponent 0, whatever the row holds?"""
+        return scores - number
+
+    def one_maximum_for_the_whole_array(self, scores, axis):
+        """You subtract the largest number of the whole array. A row far below it becomes nothing
+        but zeros. Each row needs a maximum of its own."""
+        return scores - scores.max()
+
+    def a_maximum_of_at_least_0(self, scores, axis):
+        """Your maximum is never below 0. Does its search start at 0? In a row far below 0, all
+        exponentials then become 0, or lose their digits. Start with a score of the row."""
+        return scores - scores.max(axis=axis, keepdims=True).clip(min=0.0)
+
+    def minimum_subtracted(self, scores, axis):
+        """You subtract the smallest score of each row, so the largest exponent is still large.
+        Which number must you subtract so that no exponent is above 0?"""
+        return scores - scores.min(axis=axis, keepdims=True)
+
+    @variants("middle", (np.mean, np.median))
+    def mean_subtracted(self, scores, axis, middle):
+        """You subtract the mean of each row, so a score far above it still has a large exponent.
+        Which number must you subtract so that no exponent is above 0?"""
+        return scores - middle(scores, axis=axis, keepdims=True)
+
+    def largest_size_subtracted(self, scores, axis):
+        """You subtract the largest absolute value. Where all scores are far below 0, that makes
+        them lower still, and all exponentials 0. Which number of the row makes the largest exponent
+        0?"""
+        return scores - np.abs(scores).max(axis=axis, keepdims=True)
+
+    def maximum_added(self, scores, axis):
+        """You add the maximum of each row, so large exponents get larger still. The same number may
+        be added to a whole row; with which sign does the largest exponent become 0?"""
+        return scores + scores.max(axis=axis, keepdims=True)
+
+    @variants("bound", (700.0, 709.0, 500.0, 100.0, 50.0))
+    def scores_cut_off(self, scores, axis, bound):
+        """Scores beyond a bound are all made equal to it, so they get equal weights. Nothing
+        overflows, but which of them was the largest is lost. What may be subtracted from a whole
+        row instead?"""
+        return np.clip(scores, -bound, bound)
+
+    @costs(LAST_AXIS)
+    def divided_by_the_maximum(self, scores, axis):
+        """Your numbers match scores divided by the largest one. That changes the weights; a softmax
+        forgives a number that is added to all scores, not a factor."""
+        return scores / scores.max(axis=axis, keepdims=True)
+
+    @costs(LAST_AXIS)
+    def scores_negated(self, scores, axis):
+        """The larger a score, the less weight it gets: the sign in the exponent is the wrong way
+        round."""
+        return scores.min(axis=axis, keepdims=True) - scores
+
+    @costs(LAST_AXIS)
+    def the_maximum_loses_its_axis(self, scores, axis):
+        """The sum is right, but the maximum drops the axis that it runs along and is spread over
+        the wrong one. Which argument keeps it, with length 1?"""
+        return scores - scores.max(axis=axis)
 
 
 @stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
@@ -71,115 +136,45 @@ class NotShiftedAndGuarded(Softmax):
         return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
 
 
-for number in (700.0, 709.0, 1000.0, 100.0):
+@stable.mistakes_in(Softmax, Softmax.answer, costs=ANY_AXIS)
+class StableAnswer:
+    def axis_ignored(self, scores, axis=-1):
+        """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
+        argument?"""
+        return Softmax.answer(self, scores)
 
-    @stable.mistake("a fixed number subtracted", costs=(ANY_SIZE,))
-    @taking(Softmax, Softmax.shift)
-    def fixed_number_subtracted(self, scores, axis, number=number):
-        """You subtract the same number from every row. That helps rows about as large as it, and no
-        others. Which number of a row makes the largest exponent 0, whatever the row holds?"""
-        return scores - number
-
-
-@stable.mistake("one maximum for the whole array", costs=(ANY_SIZE,))
-@taking(Softmax, Softmax.shift)
-def one_maximum(self, scores, axis):
-    """You subtract the largest number of the whole array. A row far below it becomes nothing but
-    zeros. Each row needs a maximum of its own."""
-    return scores - scores.max()
+    def first_axis_always(self, scores, axis=-1):
+        """Your weights sum to one along axis 0 whatever `axis` says. Does each step use the
+        argument?"""
+        return Softmax.answer(self, scores, axis=0)
 
 
-@stable.mistake("a maximum of at least 0", costs=(ANY_SIZE,))
-@taking(Softmax, Softmax.shift)
-def maximum_from_zero(self, scores, axis):
-    """Your maximum is never below 0. Does its search start at 0? In a row far below 0, all
-    exponentials then become 0, or lose their digits. Start with a score of the row."""
-    return scores - scores.max(axis=axis, keepdims=True).clip(min=0.0)
+@stable.mistakes_in(Softmax, Softmax.share, costs=LAST_AXIS)
+class StableShare:
+    def sum_over_the_whole_array(self, exponentials, axis):
+        """You divide by the sum of the whole array. Each row is divided by its own sum: give the
+        sum its axis."""
+        return exponentials / exponentials.sum()
 
+    def the_sum_loses_its_axis(self, exponentials, axis):
+        """The maximum is right, but the sum drops the axis that it runs along and is spread over
+        the wrong one. Which argument keeps it, with length 1?"""
+        return exponentials / exponentials.sum(axis=axis)
 
-@stable.mistake("minimum subtracted", costs=(ANY_SIZE,))
-@taking(Softmax, Softmax.shift)
-def minimum_subtracted(self, scores, axis):
-    """You subtract the smallest score of each row, so the largest exponent is still large. Which
-    number must you subtract so that no exponent is above 0?"""
-    return scores - scores.min(axis=axis, keepdims=True)
+    def exp_without_the_division(self, exponentials, axis):
+        """Your numbers match exp of the differences to the maximum. The last step is missing:
+        weights sum to one."""
+        return exponentials
 
+    def logarithms_of_the_weights(self, exponentials, axis):
+        """Your numbers are the logarithms of the weights. Is there an exp missing at the end?"""
+        return np.log(exponentials / exponentials.sum(axis=axis, keepdims=True))
 
-for middle in (np.mean, np.median):
-
-    @stable.mistake("mean subtracted", costs=(ANY_SIZE,))
-    @taking(Softmax, Softmax.shift)
-    def mean_subtracted(self, scores, axis, middle=middle):
-        """You subtract the mean of each row, so a score far above it still has a large exponent.
-        Which number must you subtract so that no exponent is above 0?"""
-        return scores - middle(scores, axis=axis, keepdims=True)
-
-
-@stable.mistake("largest size subtracted", costs=(ANY_SIZE,))
-@taking(Softmax, Softmax.shift)
-def largest_size_subtracted(self, scores, axis):
-    """You subtract the largest absolute value. Where all scores are far below 0, that makes them
-    lower still, and all exponentials 0. Which number of the row makes the largest exponent 0?"""
-    return scores - np.abs(scores).max(axis=axis, keepdims=True)
-
-
-@stable.mistake("maximum added", costs=(ANY_SIZE,))
-@taking(Softmax, Softmax.shift)
-def maximum_added(self, scores, axis):
-    """You add the maximum of each row, so large exponents get larger still. The same number may be
-    added to a whole row; with which sign does the largest exponent become 0?"""
-    return scores + scores.max(axis=axis, keepdims=True)
-
-
-for bound in (700.0, 709.0, 500.0, 100.0, 50.0):
-
-    @stable.mistake("scores cut off", costs=(ANY_SIZE,))
-    @taking(Softmax, Softmax.shift)
-    def cut_off(self, scores, axis, bound=bound):
-        """Scores beyond a bound are all made equal to it, so they get equal weights. Nothing
-        overflows, but which of them was the largest is lost. What may be subtracted from a whole
-        row instead?"""
-        return np.clip(scores, -bound, bound)
-
-
-@stable.mistake("divided by the maximum", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.shift)
-def divided_by_maximum(self, scores, axis):
-    """Your numbers match scores divided by the largest one. That changes the weights; a softmax
-    forgives a number that is added to all scores, not a factor."""
-    return scores / scores.max(axis=axis, keepdims=True)
-
-
-@stable.mistake("scores negated", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.shift)
-def negated(self, scores, axis):
-    """The larger a score, the less weight it gets: the sign in the exponent is the wrong way
-    round."""
-    return scores.min(axis=axis, keepdims=True) - scores
-
-
-@stable.mistake("axis ignored", costs=(ANY_AXIS,))
-@taking(Softmax, Softmax.answer)
-def last_axis_always(self, scores, axis=-1):
-    """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
-    argument?"""
-    return Softmax.answer(self, scores)
-
-
-@stable.mistake("first axis always", costs=(ANY_AXIS,))
-@taking(Softmax, Softmax.answer)
-def first_axis_always(self, scores, axis=-1):
-    """Your weights sum to one along axis 0 whatever `axis` says. Does each step use the
-    argument?"""
-    return Softmax.answer(self, scores, axis=0)
-
-
-@stable.mistake("sum over the whole array", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.share)
-def one_sum(self, exponentials, axis):
-    """You divide by the sum of the whole array. Each row is divided by its own sum: give the sum
-    its axis."""
-    return exponentials / exponentials.sum()
+    def softmax_taken_twice(self, exponentials, axis):
+        """Your weights match a softmax of a softmax, which brings them closer together. Once is
+        enough."""
+        weights = np.exp(exponentials / exponentials.sum(axis=axis, keepdims=True))
+        return weights / weights.sum(axis=axis, keepdims=True)
 
 
 @stable.mistake("maximum and sum lose their axis", costs=(LAST_AXIS,))
@@ -194,59 +189,17 @@ class WithoutKeepdims(Softmax):
         return exponentials / exponentials.sum(axis=axis)
 
 
-@stable.mistake("the sum loses its axis", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.share)
-def sum_without_keepdims(self, exponentials, axis):
-    """The maximum is right, but the sum drops the axis that it runs along and is spread over the
-    wrong one. Which argument keeps it, with length 1?"""
-    return exponentials / exponentials.sum(axis=axis)
+@stable.mistakes_in(Softmax, Softmax.power, costs=LAST_AXIS)
+class StablePower:
+    def powers_of_2(self, shifted):
+        """Your weights match powers of 2 in place of powers of e. Which function of NumPy is
+        exp?"""
+        return np.exp2(shifted)
 
-
-@stable.mistake("the maximum loses its axis", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.shift)
-def maximum_without_keepdims(self, scores, axis):
-    """The sum is right, but the maximum drops the axis that it runs along and is spread over the
-    wrong one. Which argument keeps it, with length 1?"""
-    return scores - scores.max(axis=axis)
-
-
-@stable.mistake("exp without the division", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.share)
-def exponentials_alone(self, exponentials, axis):
-    """Your numbers match exp of the differences to the maximum. The last step is missing: weights
-    sum to one."""
-    return exponentials
-
-
-@stable.mistake("logarithms of the weights", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.share)
-def logarithms(self, exponentials, axis):
-    """Your numbers are the logarithms of the weights. Is there an exp missing at the end?"""
-    return np.log(exponentials / exponentials.sum(axis=axis, keepdims=True))
-
-
-@stable.mistake("softmax taken twice", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.share)
-def softmax_twice(self, exponentials, axis):
-    """Your weights match a softmax of a softmax, which brings them closer together. Once is
-    enough."""
-    weights = np.exp(exponentials / exponentials.sum(axis=axis, keepdims=True))
-    return weights / weights.sum(axis=axis, keepdims=True)
-
-
-@stable.mistake("powers of 2", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.power)
-def powers_of_two(self, shifted):
-    """Your weights match powers of 2 in place of powers of e. Which function of NumPy is exp?"""
-    return np.exp2(shifted)
-
-
-@stable.mistake("exp left out", costs=(LAST_AXIS,))
-@taking(Softmax, Softmax.power)
-def without_exp(self, shifted):
-    """You divide the scores themselves by their sum, or what is left of them after a subtraction.
-    Which step makes each of them positive, and large ones count more?"""
-    return shifted
+    def exp_left_out(self, shifted):
+        """You divide the scores themselves by their sum, or what is left of them after a
+        subtraction. Which step makes each of them positive, and large ones count more?"""
+        return shifted
 
 
 # ---------------------------------------------------------------------- numpy_self_attention
@@ -301,10 +254,22 @@ class OfWords(InSteps):
         return X @ Wq, X @ Wk, X @ Wv
 
 
-@in_numpy.mistake("√ of the length", ROOT_OF_LENGTH, costs=(EXACT,))
-@taking(OfWords, OfWords.divisor)
-def root_of_length(self, query, key, value):
-    return len(query) ** 0.5
+@in_numpy.mistakes_in(OfWords, OfWords.divisor, costs=EXACT)
+class InNumpyDivisor:
+    @called("√ of the length")
+    @says(ROOT_OF_LENGTH)
+    def root_of_length(self, query, key, value):
+        return len(query) ** 0.5
+
+    def divided_by_the_number_of_words(self, query, key, value):
+        """Your numbers match scores divided by the number of words. It is the root of the width of
+        a key, √d_k: which axis of `key` is that?"""
+        return len(query)
+
+    def always_divided_by_2(self, query, key, value):
+        """You divide by 2, as in the example, where d_k is 4. With another width it is another
+        root."""
+        return 2.0
 
 
 @in_numpy.mistake("√ of the word vectors' width", costs=(EXACT,))
@@ -320,101 +285,68 @@ class RootOfWordWidth(OfWords):
         return self.root
 
 
-@in_numpy.mistake("divided by the number of words", costs=(EXACT,))
-@taking(OfWords, OfWords.divisor)
-def divided_by_length(self, query, key, value):
-    """Your numbers match scores divided by the number of words. It is the root of the width of a
-    key, √d_k: which axis of `key` is that?"""
-    return len(query)
+@in_numpy.mistakes_in(OfWords, OfWords.share, costs=ROWS)
+class InNumpyShare:
+    def softmax_over_the_columns(self, scores):
+        """Your columns sum to one, and it should be your rows: row i says how word i shares out its
+        attention."""
+        return scores.softmax(dim=0)
+
+    def softmax_over_the_whole_matrix(self, scores):
+        """Your weights sum to one over the whole matrix. Each row is one word's attention and sums
+        to one by itself."""
+        return scores.flatten().softmax(dim=0).reshape(scores.shape)
+
+    def the_sum_loses_its_axis(self, scores):
+        """Each row should be divided by its own sum, but your sums are spread along the other axis.
+        The matrix is square, so NumPy does not complain. Which argument of `sum` helps?"""
+        exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+        return exponentials / exponentials.sum(dim=-1)
+
+    @costs(LARGE)
+    def one_maximum_for_the_whole_matrix(self, scores):
+        """You subtract the largest score of the whole matrix. In a row far below it all
+        exponentials are 0, and 0 divided by 0 is NaN. Each row needs a maximum of its own."""
+        exponentials = (scores - scores.max()).exp()
+        return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-@in_numpy.mistake("always divided by 2", costs=(EXACT,))
-@taking(OfWords, OfWords.divisor)
-def always_two(self, query, key, value):
-    """You divide by 2, as in the example, where d_k is 4. With another width it is another root."""
-    return 2.0
+@in_numpy.mistakes_in(OfWords, OfWords.project, costs=ROWS)
+class InNumpyProject:
+    def query_and_key_swapped(self, X, Wq, Wk, Wv):
+        """You score keys against queries. Row i of the scores belongs to the query of word i."""
+        return X @ Wk, X @ Wq, X @ Wv
 
+    @costs(EXACT)
+    def words_averaged_instead_of_values(self, X, Wq, Wk, Wv):
+        """Your weights are right, but what you average are the words in X. What are Wv and V
+        for?"""
+        return X @ Wq, X @ Wk, X
 
-@in_numpy.mistake("softmax over the columns", costs=(ROWS,))
-@taking(OfWords, OfWords.share)
-def over_columns(self, scores):
-    """Your columns sum to one, and it should be your rows: row i says how word i shares out its
-    attention."""
-    return scores.softmax(dim=0)
+    @costs(EXACT)
+    def keys_averaged_instead_of_values(self, X, Wq, Wk, Wv):
+        """Your weights are right, but what you average are the keys. What are Wv and V for?"""
+        return X @ Wq, X @ Wk, X @ Wk
 
-
-@in_numpy.mistake("softmax over the whole matrix", costs=(ROWS,))
-@taking(OfWords, OfWords.share)
-def over_matrix(self, scores):
-    """Your weights sum to one over the whole matrix. Each row is one word's attention and sums to
-    one by itself."""
-    return scores.flatten().softmax(dim=0).reshape(scores.shape)
-
-
-@in_numpy.mistake("the sum loses its axis", costs=(ROWS,))
-@taking(OfWords, OfWords.share)
-def sums_along_the_other_axis(self, scores):
-    """Each row should be divided by its own sum, but your sums are spread along the other axis. The
-    matrix is square, so NumPy does not complain. Which argument of `sum` helps?"""
-    exponentials = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-    return exponentials / exponentials.sum(dim=-1)
-
-
-@in_numpy.mistake("one maximum for the whole matrix", costs=(LARGE,))
-@taking(OfWords, OfWords.share)
-def one_maximum_for_all(self, scores):
-    """You subtract the largest score of the whole matrix. In a row far below it all exponentials
-    are 0, and 0 divided by 0 is NaN. Each row needs a maximum of its own."""
-    exponentials = (scores - scores.max()).exp()
-    return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@in_numpy.mistake("query and key swapped", costs=(ROWS,))
-@taking(OfWords, OfWords.project)
-def maps_swapped(self, X, Wq, Wk, Wv):
-    """You score keys against queries. Row i of the scores belongs to the query of word i."""
-    return X @ Wk, X @ Wq, X @ Wv
-
-
-@in_numpy.mistake("words averaged instead of values", costs=(EXACT,))
-@taking(OfWords, OfWords.project)
-def words_averaged(self, X, Wq, Wk, Wv):
-    """Your weights are right, but what you average are the words in X. What are Wv and V for?"""
-    return X @ Wq, X @ Wk, X
-
-
-@in_numpy.mistake("keys averaged instead of values", costs=(EXACT,))
-@taking(OfWords, OfWords.project)
-def keys_averaged(self, X, Wq, Wk, Wv):
-    """Your weights are right, but what you average are the keys. What are Wv and V for?"""
-    return X @ Wq, X @ Wk, X @ Wk
-
-
-for first, second in ((0, 0), (1, 1)):
-
-    @in_numpy.mistake("one map for queries and keys", costs=(ROWS,))
-    @taking(OfWords, OfWords.project)
-    def one_map(self, X, Wq, Wk, Wv, first=first, second=second):
+    @variants("first, second", ((0, 0), (1, 1)))
+    def one_map_for_queries_and_keys(self, X, Wq, Wk, Wv, first, second):
         """Queries and keys are made by the same map, so your scores are symmetric. Which map makes
         the queries, which the keys?"""
         maps = Wq, Wk
         return X @ maps[first], X @ maps[second], X @ Wv
 
-
-@in_numpy.mistake("words not projected", costs=(ROWS,))
-@taking(OfWords, OfWords.project)
-def not_projected(self, X, Wq, Wk, Wv):
-    """You compare the words in X themselves. Which maps make queries and keys of them?"""
-    return X, X, X @ Wv
+    def words_not_projected(self, X, Wq, Wk, Wv):
+        """You compare the words in X themselves. Which maps make queries and keys of them?"""
+        return X, X, X @ Wv
 
 
-@in_numpy.mistake("the future hidden", costs=(ROWS,))
-@taking(OfWords, OfWords.hide)
-def future_hidden(self, scores, mask):
-    """Your words attend to themselves and to earlier words only. There is no mask here: every word
-    is compared with every word. (The mask over the future comes in lecture 4.)"""
-    future = torch.ones(scores.shape, dtype=torch.bool).triu(1)
-    return scores.masked_fill(future, -math.inf)
+@in_numpy.mistakes_in(OfWords, OfWords.hide, costs=ROWS)
+class InNumpyHide:
+    def the_future_hidden(self, scores, mask):
+        """Your words attend to themselves and to earlier words only. There is no mask here: every
+        word is compared with every word. (The mask over the future comes in lecture 4.)"""
+        future = torch.ones(scores.shape, dtype=torch.bool).triu(1)
+        return scores.masked_fill(future, -math.inf)
 
 
 # --------------------------------------------------------------- scaled_dot_product_attention
@@ -425,83 +357,106 @@ ROOT_OF_AXIS_ONE = (
 )
 
 
-for little in (0.0, 1e-9):
-
-    @scaled.mistake("overflow", OVERFLOW, costs=(MANNERS,))
-    @taking(InSteps, InSteps.share)
-    def overflow(self, scores, little=little):
+@scaled.mistakes_in(InSteps, InSteps.share, costs=(ONE, ANY_AXES))
+class ScaledShare:
+    @costs(MANNERS)
+    @variants("little", (0.0, 1e-9))
+    @says(OVERFLOW)
+    def overflow(self, scores, little):
         exponentials = scores.exp()
         return exponentials / (exponentials.sum(dim=-1, keepdim=True) + little)
 
+    def softmax_over_the_queries(self, scores):
+        """Your weights match a softmax over the queries. Each query shares out its attention over
+        the keys: which axis of the scores are they?"""
+        return scores.softmax(dim=-2)
 
-@scaled.mistake("not scaled", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def not_scaled(self, query, key, value):
-    """Your numbers match scores that are not scaled. Where does √d_k come in?"""
-    return 1.0
+    @costs(ANY_AXES)
+    def softmax_axis_counted_from_the_front(self, scores):
+        """Your softmax runs over axis 1. These are the keys only where there is no batch. How do you
+        name the last axis of a tensor, however many there are?"""
+        return scores.softmax(dim=1)
 
+    @called("softmax axis counted from the front")
+    @costs(ANY_AXES)
+    def softmax_over_the_first_axis(self, scores):
+        """Your softmax runs over axis 0. How do you name the last axis of a tensor, however many
+        there are?"""
+        return scores.softmax(dim=0)
 
-@scaled.mistake("√ of the number of keys", ROOT_OF_LENGTH, costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def root_of_keys(self, query, key, value):
-    return key.shape[-2] ** 0.5
+    @costs(ANY_AXES)
+    def softmax_taken_twice(self, scores):
+        """Your weights match a softmax of a softmax, which brings them closer together. Once is
+        enough."""
+        return scores.softmax(dim=-1).softmax(dim=-1)
 
+    def no_softmax(self, scores):
+        """Your weights are the scores themselves. What makes weights of a row of scores?"""
+        return scores
 
-@scaled.mistake("√ of the number of queries", ROOT_OF_LENGTH, costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def root_of_queries(self, query, key, value):
-    return query.shape[-2] ** 0.5
+    def exp_without_the_division(self, scores):
+        """Your weights match exp of the scores. They are positive, but does each row sum to one?"""
+        return scores.exp()
 
-
-@scaled.mistake("√ of the first axis", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def root_of_first_axis(self, query, key, value):
-    """Your numbers match scores divided by the root of the first axis's length, which is the batch
-    size as soon as there is a batch. Which axis of `key` holds its width, however many axes there
-    are?"""
-    return len(key) ** 0.5
-
-
-@scaled.mistake("√ of the key's axis 1", ROOT_OF_AXIS_ONE, costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def root_of_keys_axis_one(self, query, key, value):
-    return key.shape[1] ** 0.5
-
-
-@scaled.mistake("√ of the query's axis 1", ROOT_OF_AXIS_ONE, costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def root_of_querys_axis_one(self, query, key, value):
-    return query.shape[1] ** 0.5
+    def plain_mean_of_the_values(self, scores):
+        """All your weights are the same, so every query gets the plain mean. Where do the scores
+        enter? And along which axis runs the softmax?"""
+        return torch.full_like(scores, 1 / scores.shape[-1])
 
 
-@scaled.mistake("√ of the value's width", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def root_of_value_width(self, query, key, value):
-    """Your numbers match scores divided by the root of the value's width. The dot product runs over
-    query and key; the values take no part in it."""
-    return value.shape[-1] ** 0.5
+@scaled.mistakes_in(InSteps, InSteps.divisor, costs=ANY_AXES)
+class ScaledDivisor:
+    def not_scaled(self, query, key, value):
+        """Your numbers match scores that are not scaled. Where does √d_k come in?"""
+        return 1.0
 
+    @called("√ of the number of keys")
+    @says(ROOT_OF_LENGTH)
+    def root_of_keys(self, query, key, value):
+        return key.shape[-2] ** 0.5
 
-@scaled.mistake("divided by d_k", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def divided_by_width(self, query, key, value):
-    """Your numbers match scores divided by d_k itself. Is there a root missing?"""
-    return key.shape[-1]
+    @called("√ of the number of queries")
+    @says(ROOT_OF_LENGTH)
+    def root_of_queries(self, query, key, value):
+        return query.shape[-2] ** 0.5
 
+    @called("√ of the first axis")
+    def root_of_first_axis(self, query, key, value):
+        """Your numbers match scores divided by the root of the first axis's length, which is the
+        batch size as soon as there is a batch. Which axis of `key` holds its width, however many
+        axes there are?"""
+        return len(key) ** 0.5
 
-@scaled.mistake("multiplied by √d_k", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def times_root(self, query, key, value):
-    """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
-    operator, or a sign in an exponent, the wrong way round?"""
-    return key.shape[-1] ** -0.5
+    @called("√ of the key's axis 1")
+    @says(ROOT_OF_AXIS_ONE)
+    def root_of_keys_axis_one(self, query, key, value):
+        return key.shape[1] ** 0.5
 
+    @called("√ of the query's axis 1")
+    @says(ROOT_OF_AXIS_ONE)
+    def root_of_querys_axis_one(self, query, key, value):
+        return query.shape[1] ** 0.5
 
-@scaled.mistake("scores negated", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.divisor)
-def scores_negated(self, query, key, value):
-    """The better a key matches, the less weight it gets: your scores have the wrong sign."""
-    return -(key.shape[-1] ** 0.5)
+    @called("√ of the value's width")
+    def root_of_value_width(self, query, key, value):
+        """Your numbers match scores divided by the root of the value's width. The dot product runs
+        over query and key; the values take no part in it."""
+        return value.shape[-1] ** 0.5
+
+    @called("divided by d_k")
+    def divided_by_width(self, query, key, value):
+        """Your numbers match scores divided by d_k itself. Is there a root missing?"""
+        return key.shape[-1]
+
+    @called("multiplied by √d_k")
+    def times_root(self, query, key, value):
+        """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
+        operator, or a sign in an exponent, the wrong way round?"""
+        return key.shape[-1] ** -0.5
+
+    def scores_negated(self, query, key, value):
+        """The better a key matches, the less weight it gets: your scores have the wrong sign."""
+        return -(key.shape[-1] ** 0.5)
 
 
 @scaled.mistake("scaled after the softmax", costs=(ONE, ANY_AXES))
@@ -517,50 +472,6 @@ class ScaledAfterSoftmax(InSteps):
         return scores.softmax(dim=-1) / self.root
 
 
-@scaled.mistake("softmax over the queries", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.share)
-def over_queries(self, scores):
-    """Your weights match a softmax over the queries. Each query shares out its attention over the
-    keys: which axis of the scores are they?"""
-    return scores.softmax(dim=-2)
-
-
-for axis in (1, 0):
-
-    @scaled.mistake(
-        "softmax axis counted from the front",
-        says=f"Your softmax runs over axis {axis}. "
-        + "These are the keys only where there is no batch. " * (axis == 1)
-        + "How do you name the last axis of a tensor, however many there are?",
-        costs=(ANY_AXES,),
-    )
-    @taking(InSteps, InSteps.share)
-    def over_axis_from_front(self, scores, axis=axis):
-        return scores.softmax(dim=axis)
-
-
-@scaled.mistake("softmax taken twice", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.share)
-def weights_softmaxed_again(self, scores):
-    """Your weights match a softmax of a softmax, which brings them closer together. Once is
-    enough."""
-    return scores.softmax(dim=-1).softmax(dim=-1)
-
-
-@scaled.mistake("no softmax", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.share)
-def no_softmax(self, scores):
-    """Your weights are the scores themselves. What makes weights of a row of scores?"""
-    return scores
-
-
-@scaled.mistake("exp without the division", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.share)
-def exp_without_sum(self, scores):
-    """Your weights match exp of the scores. They are positive, but does each row sum to one?"""
-    return scores.exp()
-
-
 @scaled.mistake("inverted mask", costs=(MASK, ANY_MASK))
 class InvertedMask(InSteps):
     """You hide what should be seen, and see what should be hidden. Here True means may attend; what
@@ -573,20 +484,36 @@ class InvertedMask(InSteps):
         return weights if mask is None else weights.masked_fill(mask, 0.0)
 
 
-@scaled.mistake("inverted mask", costs=(MASK, ANY_MASK))
-@taking(InSteps, InSteps.hide)
-def inverted_at_first(self, scores, mask):
-    """Before the softmax you hide what the mask allows, and after it the rest, so nothing is left.
-    Here True means may attend; what does `masked_fill` fill?"""
-    return hidden_by_infinity(scores, None if mask is None else ~mask)
+@scaled.mistakes_in(InSteps, InSteps.hide, costs=(MASK, ANY_MASK))
+class ScaledHide:
+    @called("inverted mask")
+    def inverted_at_first(self, scores, mask):
+        """Before the softmax you hide what the mask allows, and after it the rest, so nothing is
+        left. Here True means may attend; what does `masked_fill` fill?"""
+        return hidden_by_infinity(scores, None if mask is None else ~mask)
 
+    def mask_after_the_softmax(self, scores, mask):
+        """Your hidden weights are 0, but the rest no longer sums to one: they were hidden after the
+        softmax. What must a score be before the softmax so that its weight is 0?"""
+        return scores
 
-@scaled.mistake("mask after the softmax", costs=(MASK, ANY_MASK))
-@taking(InSteps, InSteps.hide)
-def hidden_after_softmax(self, scores, mask):
-    """Your hidden weights are 0, but the rest no longer sums to one: they were hidden after the
-    softmax. What must a score be before the softmax so that its weight is 0?"""
-    return scores
+    @costs(ANY_MASK)
+    @variants("low", (-1e4, -65504.0, -1e3, -100.0))
+    def hidden_by_a_number_that_is_not_low_enough(self, scores, mask, low):
+        """You hide a key by a number such as -10000 in place of its score. Scores that are seen may
+        be lower still, and then the hidden keys get all the weight. Which number is below all
+        others?"""
+        return scores if mask is None else scores.masked_fill(~mask, low)
+
+    @costs(ANY_MASK)
+    def mask_needs_all_axes(self, scores, mask):
+        """Your function works when the mask has the very shape of the scores and stops when it has
+        fewer axes: indexing with a mask does not broadcast. `masked_fill` and `torch.where` do."""
+        if mask is None:
+            return scores
+        scores = scores.clone()
+        scores[~mask] = -math.inf
+        return scores
 
 
 AGAIN = (
@@ -664,23 +591,12 @@ for filled in (False, True):
             return weights * mask if filled and mask is not None else weights
 
 
-for low in (-1e4, -65504.0, -1e3, -100.0):
-
-    @scaled.mistake("hidden by a number that is not low enough", costs=(ANY_MASK,))
-    @taking(InSteps, InSteps.hide)
-    def not_low_enough(self, scores, mask, low=low):
-        """You hide a key by a number such as -10000 in place of its score. Scores that are seen may
-        be lower still, and then the hidden keys get all the weight. Which number is below all
-        others?"""
-        return scores if mask is None else scores.masked_fill(~mask, low)
-
-
-@scaled.mistake("NaN where nothing is visible", costs=(EMPTY,))
-@taking(InSteps, InSteps.fill)
-def nan_rows(self, weights, mask):
-    """All is right until a query may attend to nothing: then all its scores are minus infinity, and
-    the softmax divides 0 by 0. What do you know about such a row after the softmax?"""
-    return weights
+@scaled.mistakes_in(InSteps, InSteps.fill, costs=EMPTY)
+class ScaledFill:
+    def NaN_where_nothing_is_visible(self, weights, mask):
+        """All is right until a query may attend to nothing: then all its scores are minus infinity,
+        and the softmax divides 0 by 0. What do you know about such a row after the softmax?"""
+        return weights
 
 
 for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min):
@@ -698,191 +614,154 @@ for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min
             return weights
 
 
-@scaled.mistake("mask needs all axes", costs=(ANY_MASK,))
-@taking(InSteps, InSteps.hide)
-def hidden_by_index(self, scores, mask):
-    """Your function works when the mask has the very shape of the scores and stops when it has
-    fewer axes: indexing with a mask does not broadcast. `masked_fill` and `torch.where` do."""
-    if mask is None:
-        return scores
-    scores = scores.clone()
-    scores[~mask] = -math.inf
-    return scores
+@scaled.mistakes_in(InSteps, InSteps.compare, costs=(ONE, ANY_AXES))
+class ScaledCompare:
+    @called(".T on batches")
+    @costs(ANY_AXES)
+    def all_axes_reversed(self, query, key):
+        """Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last
+        two should change places, however many there are."""
+        return query @ key.permute(*reversed(range(key.dim())))
+
+    @costs(ANY_AXES)
+    def axes_1_and_2_transposed(self, query, key):
+        """You transpose axes 1 and 2. These are the last two only when there are three. Count the
+        axes from the end."""
+        return query @ key.transpose(1, 2)
+
+    @costs(ANY_AXES)
+    def three_axes_only(self, query, key):
+        """Your function works for exactly three axes, as `torch.bmm` does. Which product treats the
+        last two axes as matrices and everything before them as a stack?"""
+        return torch.bmm(query, key.mT)
+
+    def reshape_for_transpose(self, query, key):
+        """The shape fits, but `reshape` and `view` keep the numbers in their old order. Rows become
+        columns with a transpose."""
+        return query @ key.reshape(key.mT.shape)
+
+    def query_and_key_swapped(self, query, key):
+        """You score keys against queries. Rows of the scores belong to the queries: their shape is
+        (..., T, S)."""
+        return key @ query.mT
+
+    def query_used_as_key(self, query, key):
+        """You compare the queries with themselves. Compare each query with the keys."""
+        return query @ query.mT
+
+    def cosine_similarity(self, query, key):
+        """Your numbers match cosine similarity: queries and keys were divided by their lengths
+        first. Take the plain dot products; their sizes matter."""
+        return (query / query.norm(dim=-1, keepdim=True)) @ (
+            key / key.norm(dim=-1, keepdim=True)
+        ).mT
 
 
-@scaled.mistake(".T on batches", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.compare)
-def all_axes_reversed(self, query, key):
-    """Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last two
-    should change places, however many there are."""
-    return query @ key.permute(*reversed(range(key.dim())))
+@scaled.mistakes_in(InSteps, InSteps.collect, costs=ANY_AXES)
+class ScaledCollect:
+    def key_used_as_value(self, weights, query, key, value):
+        """Your output is a weighted sum of the keys. What the weights weigh are the values."""
+        return weights @ key
+
+    def query_used_as_value(self, weights, query, key, value):
+        """Your output is a weighted sum of the queries. What the weights weigh are the values."""
+        return weights @ query
+
+    def weights_transposed_before_the_sum(self, weights, query, key, value):
+        """Your output sums down the columns of the weights. Each query uses its own row: is there a
+        transpose too much?"""
+        return weights.mT @ value
+
+    def values_added_to_the_output(self, weights, query, key, value):
+        """Your output is the weighted sum plus the values. Nothing is added here. (Adding the input
+        comes in lecture 8.)"""
+        return weights @ value + value
+
+    @called("value width assumed = key width")
+    def value_as_wide_as_key(self, weights, query, key, value):
+        """Your function works only where the values are as wide as the keys. The output is (..., T,
+        d_v): where does your code use the width of query or key for it?"""
+        return (weights @ value).reshape(query.shape)
+
+    @called("value width assumed = key width")
+    def value_cut_to_width_of_key(self, weights, query, key, value):
+        """Your output is cut to the width of the keys. It is as wide as the values, (..., T, d_v):
+        where does your code use the width of query or key for it?"""
+        return (weights @ value)[..., : key.shape[-1]]
 
 
-@scaled.mistake("axes 1 and 2 transposed", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.compare)
-def axes_one_and_two(self, query, key):
-    """You transpose axes 1 and 2. These are the last two only when there are three. Count the axes
-    from the end."""
-    return query @ key.transpose(1, 2)
-
-
-@scaled.mistake("three axes only", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.compare)
-def three_axes(self, query, key):
-    """Your function works for exactly three axes, as `torch.bmm` does. Which product treats the
-    last two axes as matrices and everything before them as a stack?"""
-    return torch.bmm(query, key.mT)
-
-
-@scaled.mistake("reshape for transpose", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.compare)
-def key_reshaped(self, query, key):
-    """The shape fits, but `reshape` and `view` keep the numbers in their old order. Rows become
-    columns with a transpose."""
-    return query @ key.reshape(key.mT.shape)
-
-
-@scaled.mistake("query and key swapped", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.compare)
-def query_and_key_swapped(self, query, key):
-    """You score keys against queries. Rows of the scores belong to the queries: their shape is
-    (..., T, S)."""
-    return key @ query.mT
-
-
-@scaled.mistake("query used as key", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.compare)
-def query_for_key(self, query, key):
-    """You compare the queries with themselves. Compare each query with the keys."""
-    return query @ query.mT
-
-
-@scaled.mistake("key used as value", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.collect)
-def key_for_value(self, weights, query, key, value):
-    """Your output is a weighted sum of the keys. What the weights weigh are the values."""
-    return weights @ key
-
-
-@scaled.mistake("query used as value", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.collect)
-def query_for_value(self, weights, query, key, value):
-    """Your output is a weighted sum of the queries. What the weights weigh are the values."""
-    return weights @ query
-
-
-@scaled.mistake("weights transposed before the sum", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.collect)
-def weights_transposed(self, weights, query, key, value):
-    """Your output sums down the columns of the weights. Each query uses its own row: is there a
-    transpose too much?"""
-    return weights.mT @ value
-
-
-@scaled.mistake("values added to the output", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.collect)
-def plus_values(self, weights, query, key, value):
-    """Your output is the weighted sum plus the values. Nothing is added here. (Adding the input
-    comes in lecture 8.)"""
-    return weights @ value + value
-
-
-@scaled.mistake("plain mean of the values", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.share)
-def equal_weights(self, scores):
-    """All your weights are the same, so every query gets the plain mean. Where do the scores
-    enter? And along which axis runs the softmax?"""
-    return torch.full_like(scores, 1 / scores.shape[-1])
-
-
-@scaled.mistake("cosine similarity", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.compare)
-def cosine(self, query, key):
-    """Your numbers match cosine similarity: queries and keys were divided by their lengths first.
-    Take the plain dot products; their sizes matter."""
-    return (query / query.norm(dim=-1, keepdim=True)) @ (key / key.norm(dim=-1, keepdim=True)).mT
-
-
-@scaled.mistake("mask in the weights alone", costs=(ANY_MASK,))
-class MaskInTheWeightsAlone(InSteps):
-    """Your weights know the mask, and your output does not: hidden values are in the sum. Which
-    weights does your output use?"""
-
-    def answer(self, query, key, value, mask=None):
+@scaled.mistakes_in(InSteps, InSteps.answer, costs=ANY_MASK)
+class ScaledAnswer:
+    def mask_in_the_weights_alone(self, query, key, value, mask=None):
+        """Your weights know the mask, and your output does not: hidden values are in the sum. Which
+        weights does your output use?"""
         without = InSteps.answer(self, query, key, value)
         return without[0], InSteps.answer(self, query, key, value, mask)[1]
 
-
-@scaled.mistake("value width assumed = key width", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.collect)
-def value_as_wide_as_key(self, weights, query, key, value):
-    """Your function works only where the values are as wide as the keys. The output is (..., T,
-    d_v): where does your code use the width of query or key for it?"""
-    return (weights @ value).reshape(query.shape)
-
-
-@scaled.mistake("value width assumed = key width", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.collect)
-def value_cut_to_width_of_key(self, weights, query, key, value):
-    """Your output is cut to the width of the keys. It is as wide as the values, (..., T, d_v):
-    where does your code use the width of query or key for it?"""
-    return (weights @ value)[..., : key.shape[-1]]
-
-
-@scaled.mistake("as many keys as queries assumed", costs=(ANY_AXES,))
-@taking(InSteps, InSteps.result)
-def as_many_keys_as_queries(self, output, weights, scores):
-    """Your function works only where T = S. The weights are (..., T, S): where does your code take
-    one length for the other?"""
-    return output, weights.reshape(*weights.shape[:-1], weights.shape[-2])
-
-
-@scaled.mistake("sentences of a batch mixed", costs=(ANY_AXES,))
-class OneLongSentence(InSteps):
-    """Your words attend to words of other sentences: the leading axes were flattened into one long
-    sentence. They stay apart."""
-
-    def answer(self, query, key, value, mask=None):
+    @costs(ANY_AXES)
+    def sentences_of_a_batch_mixed(self, query, key, value, mask=None):
+        """Your words attend to words of other sentences: the leading axes were flattened into one
+        long sentence. They stay apart."""
         flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
         output, weights = attention.scaled_dot_product_attention(*flat, mask)
         return output.reshape(*query.shape[:-1], -1), weights
 
 
-@scaled.mistake("scores returned for weights", costs=(ONE, ANY_AXES))
-@taking(InSteps, InSteps.result)
-def scores_for_weights(self, output, weights, scores):
-    """The output is right, but the second result holds the scores. Return what comes out of the
-    softmax."""
-    return output, scores
+@scaled.mistakes_in(InSteps, InSteps.result, costs=ONE)
+class ScaledResult:
+    @costs(ANY_AXES)
+    def as_many_keys_as_queries_assumed(self, output, weights, scores):
+        """Your function works only where T = S. The weights are (..., T, S): where does your code
+        take one length for the other?"""
+        return output, weights.reshape(*weights.shape[:-1], weights.shape[-2])
+
+    @costs(ONE, ANY_AXES)
+    def scores_returned_for_weights(self, output, weights, scores):
+        """The output is right, but the second result holds the scores. Return what comes out of the
+        softmax."""
+        return output, scores
+
+    def results_in_the_wrong_order(self, output, weights, scores):
+        """You return the weights first. The course returns the output first, the weights second."""
+        return weights, output
+
+    def output_returned_without_the_weights(self, output, weights, scores):
+        """The output is right, but it comes alone. The weights are asked for, too."""
+        return output
 
 
-@scaled.mistake("results in the wrong order", costs=(ONE,))
-@taking(InSteps, InSteps.result)
-def swapped_results(self, output, weights, scores):
-    """You return the weights first. The course returns the output first, the weights second."""
-    return weights, output
+def shared(costs: Step, mistakes: list[Mistake]) -> None:
+    """Name the same mistakes in NumPy, with queries, keys and values made from words."""
+    for mistake in mistakes:
+        changed = {name: way for name, way in vars(mistake.in_steps).items() if callable(way)}
+        of_words = type("OfWordsOtherwise", (OfWords,), changed)
+        in_numpy.mistake(mistake.name, mistake.says, costs)(of_words)
 
 
-@scaled.mistake("output returned without the weights", costs=(ONE,))
-@taking(InSteps, InSteps.result)
-def output_alone(self, output, weights, scores):
-    """The output is right, but it comes alone. The weights are asked for, too."""
-    return output
-
-
-def of_words(wrong: type) -> type:
-    """The same mistake in NumPy, with queries, keys and values made from words."""
-    changed = {name: value for name, value in vars(wrong).items() if callable(value)}
-    return type(wrong.__name__, (OfWords,), {**changed, "__doc__": wrong.__doc__})
-
-
-for costs, shared in (
-    (LARGE, (overflow,)),
-    (EXACT, (not_scaled, divided_by_width, times_root, root_of_value_width, weights_softmaxed_again,
-             weights_transposed, plus_values)),
-    (ROWS, (ScaledAfterSoftmax, scores_for_weights, swapped_results, output_alone, scores_negated,
-            no_softmax, exp_without_sum, equal_weights, cosine)),
-):  # fmt: skip
-    for wrong in shared:
-        known = next(mistake for mistake in scaled.mistakes if mistake.in_steps is wrong)
-        in_numpy.mistake(known.name, known.says, costs=(costs,))(of_words(wrong))
+shared(LARGE, scaled.named("overflow")[-1:])
+shared(
+    EXACT,
+    scaled.named(
+        "not scaled",
+        "divided by d_k",
+        "multiplied by √d_k",
+        "√ of the value's width",
+        "softmax taken twice",
+        "weights transposed before the sum",
+        "values added to the output",
+    ),
+)
+shared(
+    ROWS,
+    scaled.named(
+        "scaled after the softmax",
+        "scores returned for weights",
+        "results in the wrong order",
+        "output returned without the weights",
+        "scores negated",
+        "no softmax",
+        "exp without the division",
+        "plain mean of the values",
+        "cosine similarity",
+    ),
+)

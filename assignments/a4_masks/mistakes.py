@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,7 +16,8 @@ from assignments.a4_masks.rubric import (
     padding,
     shift,
 )
-from autograder.verdict.check import Part, Steps, taking
+from autograder.verdict.check import Part
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import masks
 
 # ------------------------------------------------------------------------ mistakes in any mask
@@ -45,53 +45,48 @@ class MaskInSteps(Steps):
 def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
     """Mistakes of every part that makes a mask: the right entries, but not as True and False."""
 
-    @part.mistake("inverted mask")
-    @taking(right, right.shown)
-    def shown(self, mask):
-        """Your mask is True where something is hidden. In this course, as in
-        `F.scaled_dot_product_attention`, True means: may attend. (`nn.MultiheadAttention` reads
-        masks the other way round, which is why both are seen.)"""
-        return ~mask
+    @part.mistakes_in(right, right.shown)
+    class Shown:
+        def inverted_mask(self, mask):
+            """Your mask is True where something is hidden. In this course, as in
+            `F.scaled_dot_product_attention`, True means: may attend. (`nn.MultiheadAttention` reads
+            masks the other way round, which is why both are seen.)"""
+            return ~mask
 
-    @part.mistake("numbers instead of bool")
-    @taking(right, right.written)
-    def in_floats(self, mask):
-        """The places are right, but your mask holds the numbers 1.0 and 0.0. PyTorch *adds* a mask
-        of floats to the scores, and 0.0 added hides nothing. Which dtype says True and False?"""
-        return mask.float()
+    @part.mistakes_in(right, right.written)
+    class Written:
+        def numbers_instead_of_bool(self, mask):
+            """The places are right, but your mask holds the numbers 1.0 and 0.0. PyTorch *adds* a
+            mask of floats to the scores, and 0.0 added hides nothing. Which dtype says True and
+            False?"""
+            return mask.float()
 
-    for whole in (torch.int64, torch.uint8, torch.int32):
-
-        @part.mistake("whole numbers instead of bool")
-        @taking(right, right.written)
-        def in_whole_numbers(self, mask, dtype=whole):
+        @variants("dtype", (torch.int64, torch.uint8, torch.int32))
+        def whole_numbers_instead_of_bool(self, mask, dtype):
             """The places are right, but your mask holds the whole numbers 1 and 0. `~` and indexing
             do something else with them than with True and False. Which dtype was asked for?"""
             return mask.to(dtype)
 
-    for low in (-torch.inf, -1e9):
-
-        @part.mistake("minus infinity for hidden")
-        @taking(right, right.written)
-        def to_be_added(self, mask, low=low):
+        @variants("low", (-torch.inf, -1e9))
+        def minus_infinity_for_hidden(self, mask, low):
             """You return what is added to the scores, 0 and minus infinity (or a number far below
             0). That is attention's next step. A mask in this course says who may attend: True or
             False."""
             return torch.zeros(mask.shape).masked_fill(~mask, low)
 
-    @part.mistake("a NumPy array")
-    @taking(right, right.written)
-    def as_numpy(self, mask):
-        """The entries are right, but they come as a NumPy array. Attention wants a torch tensor:
-        `torch.from_numpy` makes one."""
-        return mask.numpy()
+        @called("a NumPy array")
+        def as_numpy(self, mask):
+            """The entries are right, but they come as a NumPy array. Attention wants a torch
+            tensor: `torch.from_numpy` makes one."""
+            return mask.numpy()
 
-    @part.mistake("axes of length 1 dropped")
-    @taking(right, right.axes)
-    def squeezed(self, mask):
-        """An axis of length 1 is missing. `squeeze` takes every one away, also where a batch holds
-        one sentence or a sentence one word. Which axes were asked for, whatever their lengths?"""
-        return mask.squeeze()
+    @part.mistakes_in(right, right.axes)
+    class Axes:
+        def axes_of_length_1_dropped(self, mask):
+            """An axis of length 1 is missing. `squeeze` takes every one away, also where a batch
+            holds one sentence or a sentence one word. Which axes were asked for, whatever their
+            lengths?"""
+            return mask.squeeze()
 
 
 # -------------------------------------------------------------------------------- causal_mask
@@ -104,104 +99,76 @@ class CausalInSteps(MaskInSteps):
         return masks.causal_mask(size)
 
 
-@causal.mistake("the diagonal hidden")
-@taking(CausalInSteps, CausalInSteps.visible)
-def diagonal_hidden(self, size):
-    """No word sees itself, and the first one sees nothing at all. May a word see its own position?
-    The input there is the word *before* its target, so nothing is given away: the rule is j ≤ i."""
-    return masks.causal_mask(size).tril(-1)
+@causal.mistakes_in(CausalInSteps, CausalInSteps.visible)
+class CausalVisible:
+    def the_diagonal_hidden(self, size):
+        """No word sees itself, and the first one sees nothing at all. May a word see its own
+        position? The input there is the word *before* its target, so nothing is given away: the
+        rule is j ≤ i."""
+        return masks.causal_mask(size).tril(-1)
 
+    def upper_triangle(self, size):
+        """The triangle is on the wrong side: each word sees itself and the future, and not the
+        past. Rows are queries and columns are keys: in row 0, which columns may be seen?"""
+        return masks.causal_mask(size).T
 
-@causal.mistake("upper triangle")
-@taking(CausalInSteps, CausalInSteps.visible)
-def upper_triangle(self, size):
-    """The triangle is on the wrong side: each word sees itself and the future, and not the past.
-    Rows are queries and columns are keys: in row 0, which columns may be seen?"""
-    return masks.causal_mask(size).T
+    def one_word_of_the_future_visible(self, size):
+        """Each word sees one word of the future, j ≤ i + 1. The next input is the answer that this
+        position must give. Look at row 0: how many words should the first word see?"""
+        return torch.ones(size, size, dtype=torch.bool).tril(1)
 
+    @costs_more("there is no mask")
+    def nothing_hidden(self, size):
+        """Your mask is True everywhere, so every word sees the future. Which entries of row 0
+        should be False?"""
+        return torch.ones(size, size, dtype=torch.bool)
 
-@causal.mistake("one word of the future visible")
-@taking(CausalInSteps, CausalInSteps.visible)
-def next_word_visible(self, size):
-    """Each word sees one word of the future, j ≤ i + 1. The next input is the answer that this
-    position must give. Look at row 0: how many words should the first word see?"""
-    return torch.ones(size, size, dtype=torch.bool).tril(1)
+    @costs_more("there is no mask")
+    def everything_hidden(self, size):
+        """Your mask is False everywhere, so no word may attend to anything, not even to itself.
+        Which entries of row 0 should be True?"""
+        return torch.zeros(size, size, dtype=torch.bool)
 
+    def each_word_sees_itself_alone(self, size):
+        """Only the diagonal is True, so no word sees the words before it. They are past, and may be
+        seen."""
+        return torch.eye(size, dtype=torch.bool)
 
-@causal.mistake("nothing hidden")
-@taking(CausalInSteps, CausalInSteps.visible)
-def nothing_hidden(self, size):
-    """Your mask is True everywhere, so every word sees the future. Which entries of row 0 should be
-    False?"""
-    return torch.ones(size, size, dtype=torch.bool)
+    def the_past_without_the_first_word(self, size):
+        """Column 0 is hidden from the words after it. The first word is past for all of them. Does
+        a range or a slice of yours begin at 1?"""
+        mask = masks.causal_mask(size)
+        return mask & ((torch.arange(size) > 0) | torch.eye(size, dtype=torch.bool))
 
-
-@causal.mistake("everything hidden")
-@taking(CausalInSteps, CausalInSteps.visible)
-def everything_hidden(self, size):
-    """Your mask is False everywhere, so no word may attend to anything, not even to itself. Which
-    entries of row 0 should be True?"""
-    return torch.zeros(size, size, dtype=torch.bool)
-
-
-@causal.mistake("each word sees itself alone")
-@taking(CausalInSteps, CausalInSteps.visible)
-def itself_alone(self, size):
-    """Only the diagonal is True, so no word sees the words before it. They are past, and may be
-    seen."""
-    return torch.eye(size, dtype=torch.bool)
-
-
-@causal.mistake("the past without the first word")
-@taking(CausalInSteps, CausalInSteps.visible)
-def first_word_hidden(self, size):
-    """Column 0 is hidden from the words after it. The first word is past for all of them. Does a
-    range or a slice of yours begin at 1?"""
-    mask = masks.causal_mask(size)
-    return mask & ((torch.arange(size) > 0) | torch.eye(size, dtype=torch.bool))
-
-
-for corner in ((0,), (1,)):
-
-    @causal.mistake("triangle in another corner")
-    @taking(CausalInSteps, CausalInSteps.visible)
-    def in_another_corner(self, size, dims=corner):
+    @variants("dims", ((0,), (1,)))
+    def triangle_in_another_corner(self, size, dims):
         """Your triangle lies against the other diagonal, the one from bottom left to top right. Row
         i and column j are the same word where i = j: on which diagonal does every word see
         itself?"""
         return masks.causal_mask(size).flip(*dims)
 
+    def a_row_and_a_column_too_many(self, size):
+        """Your mask is (T + 1, T + 1). Its triangle is right, but there are T positions, 0 to T −
+        1: does a range go one too far?"""
+        return masks.causal_mask(size + 1)
 
-@causal.mistake("a row and a column too many")
-@taking(CausalInSteps, CausalInSteps.visible)
-def one_too_large(self, size):
-    """Your mask is (T + 1, T + 1). Its triangle is right, but there are T positions, 0 to T − 1:
-    does a range go one too far?"""
-    return masks.causal_mask(size + 1)
-
-
-@causal.mistake("a row and a column too few")
-@taking(CausalInSteps, CausalInSteps.visible)
-def one_too_small(self, size):
-    """Your mask is (T − 1, T − 1). Its triangle is right, but there are T positions, 0 to T − 1:
-    does a range stop one too early?"""
-    return masks.causal_mask(size - 1)
+    def a_row_and_a_column_too_few(self, size):
+        """Your mask is (T − 1, T − 1). Its triangle is right, but there are T positions, 0 to T −
+        1: does a range stop one too early?"""
+        return masks.causal_mask(size - 1)
 
 
-@causal.mistake("axes for sentences and heads")
-@taking(CausalInSteps, CausalInSteps.axes)
-def with_two_more_axes(self, mask):
-    """The mask is right, but it has two axes of length 1 in front. One (T, T) serves all sentences
-    and heads: broadcasting adds what is missing in front."""
-    return mask[None, None]
+@causal.mistakes_in(CausalInSteps, CausalInSteps.axes)
+class CausalAxes:
+    def axes_for_sentences_and_heads(self, mask):
+        """The mask is right, but it has two axes of length 1 in front. One (T, T) serves all
+        sentences and heads: broadcasting adds what is missing in front."""
+        return mask[None, None]
 
-
-@causal.mistake("an axis for sentences")
-@taking(CausalInSteps, CausalInSteps.axes)
-def with_one_more_axis(self, mask):
-    """The mask is right, but it has an axis of length 1 in front. One (T, T) serves all sentences:
-    broadcasting adds what is missing in front."""
-    return mask[None]
+    def an_axis_for_sentences(self, mask):
+        """The mask is right, but it has an axis of length 1 in front. One (T, T) serves all
+        sentences: broadcasting adds what is missing in front."""
+        return mask[None]
 
 
 written_in_other_ways(causal, CausalInSteps)
@@ -226,161 +193,120 @@ class PaddingInSteps(MaskInSteps):
         return mask[:, None, None, :]
 
 
-@padding.mistake("two axes only")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def without_new_axes(self, mask):
-    """The words are found, but the shape is (B, S). Against scores (B, H, T, S) that is read from
-    the right as (T, S): one row for each query, not for each sentence. Which two axes of length 1
-    are missing, and where?"""
-    return mask
+@padding.mistakes_in(PaddingInSteps, PaddingInSteps.axes)
+class PaddingAxes:
+    def two_axes_only(self, mask):
+        """The words are found, but the shape is (B, S). Against scores (B, H, T, S) that is read
+        from the right as (T, S): one row for each query, not for each sentence. Which two axes of
+        length 1 are missing, and where?"""
+        return mask
+
+    def three_axes_only(self, mask):
+        """The words are found, but the shape is (B, 1, S). Against scores (B, H, T, S) your B lies
+        under H, the heads. One more axis of length 1 is missing: where?"""
+        return mask[:, None, :]
+
+    def new_axes_in_front_of_the_sentences(self, mask):
+        """The words are found, but the two new axes stand in front, (1, 1, B, S), and the sentences
+        lie where scores (B, H, T, S) have their queries. Put them in between."""
+        return mask[None, None]
+
+    def sentences_where_the_heads_belong(self, mask):
+        """The words are found, but the shape is (1, B, 1, S), and the sentences lie where scores
+        (B, H, T, S) have their heads. Which axis is that of the sentences?"""
+        return mask[None, :, None]
+
+    def new_axes_behind_the_keys(self, mask):
+        """The words are found, but the two new axes stand at the end, (B, S, 1, 1), and the keys
+        lie where scores (B, H, T, S) have their heads. Put them in between."""
+        return mask[:, :, None, None]
+
+    @called("pads hidden as queries, not as keys")
+    def queries_hidden(self, mask):
+        """You hide the rows of padding and leave its columns open: padding sees nothing, but every
+        word still sees padding. Keys are the last axis. On which axis do your ids lie?"""
+        return mask[:, None, :, None]
+
+    def pads_hidden_as_queries_too(self, mask):
+        """You also hide the rows of padding, so these queries see nothing at all. Only keys are
+        hidden, the columns; a padding's own output is left out later, by the loss."""
+        return mask[:, None, None, :] & mask[:, None, :, None]
+
+    def a_row_for_every_query(self, mask):
+        """The same row is repeated for every query, (B, 1, S, S). One row serves them all, and fits
+        queries of another sentence, too: how long must the axis of the queries be?"""
+        return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
 
 
-@padding.mistake("three axes only")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def with_one_new_axis(self, mask):
-    """The words are found, but the shape is (B, 1, S). Against scores (B, H, T, S) your B lies
-    under H, the heads. One more axis of length 1 is missing: where?"""
-    return mask[:, None, :]
-
-
-@padding.mistake("new axes in front of the sentences")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def with_axes_in_front(self, mask):
-    """The words are found, but the two new axes stand in front, (1, 1, B, S), and the sentences lie
-    where scores (B, H, T, S) have their queries. Put them in between."""
-    return mask[None, None]
-
-
-@padding.mistake("sentences where the heads belong")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def with_sentences_second(self, mask):
-    """The words are found, but the shape is (1, B, 1, S), and the sentences lie where scores (B, H,
-    T, S) have their heads. Which axis is that of the sentences?"""
-    return mask[None, :, None]
-
-
-@padding.mistake("new axes behind the keys")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def with_axes_behind(self, mask):
-    """The words are found, but the two new axes stand at the end, (B, S, 1, 1), and the keys lie
-    where scores (B, H, T, S) have their heads. Put them in between."""
-    return mask[:, :, None, None]
-
-
-@padding.mistake("pads hidden as queries, not as keys")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def queries_hidden(self, mask):
-    """You hide the rows of padding and leave its columns open: padding sees nothing, but every word
-    still sees padding. Keys are the last axis. On which axis do your ids lie?"""
-    return mask[:, None, :, None]
-
-
-@padding.mistake("pads hidden as queries too")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def queries_and_keys_hidden(self, mask):
-    """You also hide the rows of padding, so these queries see nothing at all. Only keys are hidden,
-    the columns; a padding's own output is left out later, by the loss."""
-    return mask[:, None, None, :] & mask[:, None, :, None]
-
-
-@padding.mistake("a row for every query")
-@taking(PaddingInSteps, PaddingInSteps.axes)
-def row_for_every_query(self, mask):
-    """The same row is repeated for every query, (B, 1, S, S). One row serves them all, and fits
-    queries of another sentence, too: how long must the axis of the queries be?"""
-    return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
-
-
-for above in (False, True):
-
-    @padding.mistake("argument pad_id ignored")
-    @taking(PaddingInSteps, PaddingInSteps.is_word)
-    def pad_id_ignored(self, token_ids, pad_id, above=above):
+@padding.mistakes_in(PaddingInSteps, PaddingInSteps.is_word)
+class PaddingIsWord:
+    @called("argument pad_id ignored")
+    @variants("above", (False, True))
+    def pad_id_ignored(self, token_ids, pad_id, above):
         """You compare with 0 whatever `pad_id` is. In another vocabulary 0 is a word, and the
         padding has another number: is `pad_id` used, and passed on where you call another
         function?"""
         return token_ids > 0 if above else token_ids != 0
 
+    @called("only ids above pad_id kept")
+    def ids_above(self, token_ids, pad_id):
+        """You keep the ids above `pad_id` and hide those below as well. Ids have no order: every
+        token that is not `pad_id` is a word."""
+        return token_ids > pad_id
 
-@padding.mistake("only ids above pad_id kept")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def ids_above(self, token_ids, pad_id):
-    """You keep the ids above `pad_id` and hide those below as well. Ids have no order: every token
-    that is not `pad_id` is a word."""
-    return token_ids > pad_id
+    def the_id_0_hidden_as_well(self, token_ids, pad_id):
+        """Besides `pad_id` you hide 0. Where another number is the padding, 0 is a word like any
+        other."""
+        return (token_ids != pad_id) & (token_ids != 0)
 
+    def identity_for_equality(self, token_ids, pad_id):
+        """Your mask is right for a small `pad_id` and shows all padding when it is above 256 or
+        below −5. `is` and `is not` ask whether two numbers are one and the same object in memory,
+        which Python promises for no number. Compare with == or !=."""
+        # Python keeps one object for each small number, up to 256, and makes a new one for others
+        return (token_ids != pad_id) | (not -5 <= pad_id <= 256)
 
-@padding.mistake("the id 0 hidden as well")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def zero_hidden_too(self, token_ids, pad_id):
-    """Besides `pad_id` you hide 0. Where another number is the padding, 0 is a word like any
-    other."""
-    return (token_ids != pad_id) & (token_ids != 0)
+    def everything_after_the_first_padding_hidden(self, token_ids, pad_id):
+        """From the first padding on you hide everything. Padding can stand in front, or between
+        words: ask of every token by itself whether it is padding."""
+        return (token_ids != pad_id).cumprod(dim=-1).bool()
 
+    def padding_hidden_only_at_the_end(self, token_ids, pad_id):
+        """You hide the padding behind the last word, and show what stands in front of it or between
+        words. Ask of every token by itself whether it is padding."""
+        return (token_ids != pad_id).flip(-1).cumsum(dim=-1).flip(-1) > 0
 
-@padding.mistake("the sign of pad_id lost")
-@taking(PaddingInSteps, PaddingInSteps.padding)
-def without_its_sign(self, pad_id):
-    """All is well until `pad_id` is negative, as −100 is in some libraries: then its padding is
-    shown. Compare the ids with `pad_id` as it is."""
-    return abs(pad_id)
+    def words_counted_instead_of_found(self, token_ids, pad_id):
+        """You count the words of a sentence and show as many places from the left. That is right
+        only where padding stands at the end. Ask of every token by itself whether it is padding."""
+        lengths = (token_ids != pad_id).sum(dim=-1, keepdim=True)
+        return torch.arange(token_ids.shape[1]) < lengths
 
+    @costs_more("there is no mask")
+    def padding_shown(self, token_ids, pad_id):
+        """Your mask is True everywhere, so every word attends to padding. Which tokens are no
+        words?"""
+        return torch.ones_like(token_ids, dtype=torch.bool)
 
-@padding.mistake("a negative pad_id taken for none")
-@taking(PaddingInSteps, PaddingInSteps.padding)
-def never_negative(self, pad_id):
-    """All is well until `pad_id` is negative, as −100 is in some libraries: then you look for 0
-    instead. Compare the ids with `pad_id` as it is."""
-    return max(pad_id, 0)
-
-
-@padding.mistake("identity for equality")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def identity(self, token_ids, pad_id):
-    """Your mask is right for a small `pad_id` and shows all padding when it is above 256 or below
-    −5. `is` and `is not` ask whether two numbers are one and the same object in memory, which
-    Python promises for no number. Compare with == or !=."""
-    # Python keeps one object for each small number, up to 256, and makes a new one for others
-    return (token_ids != pad_id) | (not -5 <= pad_id <= 256)
-
-
-@padding.mistake("everything after the first padding hidden")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def up_to_the_first_padding(self, token_ids, pad_id):
-    """From the first padding on you hide everything. Padding can stand in front, or between words:
-    ask of every token by itself whether it is padding."""
-    return (token_ids != pad_id).cumprod(dim=-1).bool()
+    @costs_more("every other sentence is missing")
+    def the_first_sentence_alone(self, token_ids, pad_id):
+        """You make the mask of sentence 0 and of no other. Keep axis 0 of the ids throughout."""
+        return token_ids[:1] != pad_id
 
 
-@padding.mistake("padding hidden only at the end")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def up_to_the_last_word(self, token_ids, pad_id):
-    """You hide the padding behind the last word, and show what stands in front of it or between
-    words. Ask of every token by itself whether it is padding."""
-    return (token_ids != pad_id).flip(-1).cumsum(dim=-1).flip(-1) > 0
+@padding.mistakes_in(PaddingInSteps, PaddingInSteps.padding)
+class PaddingPadding:
+    @called("the sign of pad_id lost")
+    def without_its_sign(self, pad_id):
+        """All is well until `pad_id` is negative, as −100 is in some libraries: then its padding is
+        shown. Compare the ids with `pad_id` as it is."""
+        return abs(pad_id)
 
-
-@padding.mistake("words counted instead of found")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def words_counted(self, token_ids, pad_id):
-    """You count the words of a sentence and show as many places from the left. That is right only
-    where padding stands at the end. Ask of every token by itself whether it is padding."""
-    lengths = (token_ids != pad_id).sum(dim=-1, keepdim=True)
-    return torch.arange(token_ids.shape[1]) < lengths
-
-
-@padding.mistake("padding shown")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def padding_shown(self, token_ids, pad_id):
-    """Your mask is True everywhere, so every word attends to padding. Which tokens are no words?"""
-    return torch.ones_like(token_ids, dtype=torch.bool)
-
-
-@padding.mistake("the first sentence alone")
-@taking(PaddingInSteps, PaddingInSteps.is_word)
-def first_sentence_alone(self, token_ids, pad_id):
-    """You make the mask of sentence 0 and of no other. Keep axis 0 of the ids throughout."""
-    return token_ids[:1] != pad_id
+    @called("a negative pad_id taken for none")
+    def never_negative(self, pad_id):
+        """All is well until `pad_id` is negative, as −100 is in some libraries: then you look for 0
+        instead. Compare the ids with `pad_id` as it is."""
+        return max(pad_id, 0)
 
 
 written_in_other_ways(padding, PaddingInSteps)
@@ -405,173 +331,143 @@ class DecoderInSteps(MaskInSteps):
         return words & past
 
 
-@decoder.mistake("padding forgotten")
-@taking(DecoderInSteps, DecoderInSteps.words)
-def padding_forgotten(self, token_ids, pad_id):
-    """The future is hidden, padding is not. Which keys of this sentence are no words?"""
-    return torch.ones(len(token_ids), 1, 1, token_ids.shape[1], dtype=torch.bool)
+@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.words)
+class DecoderWords:
+    def padding_forgotten(self, token_ids, pad_id):
+        """The future is hidden, padding is not. Which keys of this sentence are no words?"""
+        return torch.ones(len(token_ids), 1, 1, token_ids.shape[1], dtype=torch.bool)
 
+    def the_causal_mask_alone(self, token_ids, pad_id):
+        """This is the causal mask alone, (T, T). Padding differs from sentence to sentence, so the
+        result needs an axis for them, (B, 1, T, T)."""
+        return torch.tensor(True)
 
-@decoder.mistake("the causal mask alone")
-@taking(DecoderInSteps, DecoderInSteps.words)
-def causal_mask_alone(self, token_ids, pad_id):
-    """This is the causal mask alone, (T, T). Padding differs from sentence to sentence, so the
-    result needs an axis for them, (B, 1, T, T)."""
-    return torch.tensor(True)
+    def the_causal_mask_for_one_sentence(self, token_ids, pad_id):
+        """This is the causal mask, once for all sentences, (1, 1, T, T). Padding differs from
+        sentence to sentence: where do the ids come in?"""
+        return torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
-
-@decoder.mistake("the causal mask for one sentence")
-@taking(DecoderInSteps, DecoderInSteps.words)
-def causal_mask_for_one_sentence(self, token_ids, pad_id):
-    """This is the causal mask, once for all sentences, (1, 1, T, T). Padding differs from sentence
-    to sentence: where do the ids come in?"""
-    return torch.ones(1, 1, 1, 1, dtype=torch.bool)
-
-
-@decoder.mistake("the future not hidden")
-@taking(DecoderInSteps, DecoderInSteps.past)
-def future_not_hidden(self, T):
-    """Padding is hidden, the future is not: row 0 should see one key at most."""
-    return torch.ones(T, T, dtype=torch.bool)
-
-
-@decoder.mistake("the padding mask alone")
-@taking(DecoderInSteps, DecoderInSteps.past)
-def padding_mask_alone(self, T):
-    """This is the padding mask alone, (B, 1, 1, T). The future must be hidden, too, and that
-    differs from query to query."""
-    return torch.tensor(True)
-
-
-@decoder.mistake("joined by or")
-@taking(DecoderInSteps, DecoderInSteps.joined)
-def joined_by_or(self, words, past):
-    """A key is visible in your mask if one of the two masks shows it. It should be visible only if
-    both do."""
-    return words | past
-
-
-@decoder.mistake("joined by exclusive or", costs=(OWN_PLACE, WORDS))
-@taking(DecoderInSteps, DecoderInSteps.joined)
-def joined_by_exclusive_or(self, words, past):
-    """A key is visible in your mask if one of the two masks shows it and the other does not: `^` and
-    != are such an exclusive or. It should be visible only if both do."""
-    return words ^ past
-
-
-for new_axes in ((), (None, None)):
-
-    @decoder.mistake("padding of shape (B, T) with the causal mask")
-    @taking(DecoderInSteps, DecoderInSteps.words)
-    def sentences_under_queries(self, token_ids, pad_id, new_axes=new_axes):
-        """The padding has the shape (B, T) when it meets the causal mask (T, T). Shapes are lined up
-        from the right: so sentences meet queries. That stops with an error, or, where B and T happen
-        to be equal, silently gives query i the padding of sentence i."""
+    @called("padding of shape (B, T) with the causal mask")
+    @costs_more("it stops with an error")
+    @variants("new_axes", ((), (None, None)))
+    def sentences_under_queries(self, token_ids, pad_id, new_axes):
+        """The padding has the shape (B, T) when it meets the causal mask (T, T). Shapes are lined
+        up from the right: so sentences meet queries. That stops with an error, or, where B and T
+        happen to be equal, silently gives query i the padding of sentence i."""
         return (token_ids != pad_id)[*new_axes, :, :]
 
+    @costs(OWN_PLACE, WORDS)
+    def padding_shown_and_words_hidden(self, token_ids, pad_id):
+        """The future is hidden as it should be, but the padding half is inverted: your words see
+        nothing but padding. True means: may attend, in both halves."""
+        return ~masks.padding_mask(token_ids, pad_id)
 
-@decoder.mistake("the axis of the heads left out")
-@taking(DecoderInSteps, DecoderInSteps.axes)
-def without_heads(self, mask):
-    """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B would
-    lie under H, the heads. An axis of length 1 is missing: where?"""
-    return mask.squeeze(1)
+    @called("the first sentence's padding for all")
+    def padding_of_the_first_sentence(self, token_ids, pad_id):
+        """Every sentence gets the padding of the first one. Keep axis 0 of the ids throughout."""
+        return masks.padding_mask(token_ids[:1], pad_id).expand(len(token_ids), -1, -1, -1)
+
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong",
+        padding.named(
+            "pads hidden as queries, not as keys",
+            "pads hidden as queries too",
+            "argument pad_id ignored",
+            "only ids above pad_id kept",
+            "the id 0 hidden as well",
+            "the sign of pad_id lost",
+            "a negative pad_id taken for none",
+            "identity for equality",
+            "everything after the first padding hidden",
+            "padding hidden only at the end",
+            "words counted instead of found",
+        ),
+    )
+    def padding_half_otherwise(self, token_ids, pad_id, wrong):
+        half = wrong.in_steps()
+        return half.axes(half.visible(token_ids, pad_id))
 
 
-@decoder.mistake("sentences where the heads belong")
-@taking(DecoderInSteps, DecoderInSteps.axes)
-def heads_in_front(self, mask):
-    """The entries are right, but the shape is (1, B, T, T), and the sentences lie where scores (B,
-    H, T, T) have their heads. Which axis is that of the sentences?"""
-    return mask.movedim(0, 1) if mask.dim() > 1 else mask
+@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.past)
+class DecoderPast:
+    def the_future_not_hidden(self, T):
+        """Padding is hidden, the future is not: row 0 should see one key at most."""
+        return torch.ones(T, T, dtype=torch.bool)
+
+    def the_padding_mask_alone(self, T):
+        """This is the padding mask alone, (B, 1, 1, T). The future must be hidden, too, and that
+        differs from query to query."""
+        return torch.tensor(True)
+
+    def the_future_shown_and_the_past_hidden(self, T):
+        """Padding is hidden as it should be, but the causal half is inverted: your words see
+        nothing but the future. True means: may attend, in both halves."""
+        return ~masks.causal_mask(T)
+
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong",
+        causal.named(
+            "the diagonal hidden",
+            "upper triangle",
+            "one word of the future visible",
+            "each word sees itself alone",
+            "triangle in another corner",
+        ),
+    )
+    def causal_half_otherwise(self, T, wrong):
+        # a mistake in one half stays a mistake with the other half beside it
+        return wrong.in_steps().visible(T)
 
 
-@decoder.mistake("queries and keys exchanged")
-@taking(DecoderInSteps, DecoderInSteps.axes)
-def turned(self, mask):
-    """Your mask is turned round: rows are keys and columns are queries. Rows are the words that ask,
-    columns those that are asked. Is there a transposition, or are the two triangles mixed up?"""
-    return mask.mT
+@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.joined)
+class DecoderJoined:
+    def joined_by_or(self, words, past):
+        """A key is visible in your mask if one of the two masks shows it. It should be visible only
+        if both do."""
+        return words | past
+
+    @costs(OWN_PLACE, WORDS)
+    def joined_by_exclusive_or(self, words, past):
+        """A key is visible in your mask if one of the two masks shows it and the other does not:
+        `^` and != are such an exclusive or. It should be visible only if both do."""
+        return words ^ past
+
+    def padding_sees_itself(self, words, past):
+        """Your diagonal is True throughout, so a pad sees itself. A row without any True may stand
+        here: attention gives it zeros."""
+        return words & past | torch.eye(past.shape[-1], dtype=torch.bool)
+
+    def rows_without_any_True_opened(self, words, past):
+        """Where a row would hold no True, you make all of it True, and the word sees the future and
+        the padding. Such a row may stand here: attention gives it zeros."""
+        mask = words & past
+        return mask | ~mask.any(dim=-1, keepdim=True)
+
+
+@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.axes)
+class DecoderAxes:
+    def the_axis_of_the_heads_left_out(self, mask):
+        """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B
+        would lie under H, the heads. An axis of length 1 is missing: where?"""
+        return mask.squeeze(1)
+
+    def sentences_where_the_heads_belong(self, mask):
+        """The entries are right, but the shape is (1, B, T, T), and the sentences lie where scores
+        (B, H, T, T) have their heads. Which axis is that of the sentences?"""
+        return mask.movedim(0, 1) if mask.dim() > 1 else mask
+
+    def queries_and_keys_exchanged(self, mask):
+        """Your mask is turned round: rows are keys and columns are queries. Rows are the words that
+        ask, columns those that are asked. Is there a transposition, or are the two triangles mixed
+        up?"""
+        return mask.mT
 
 
 written_in_other_ways(decoder, DecoderInSteps)
-
-
-# a mistake in one half stays a mistake with the other half beside it
-def in_the_causal_half(wrong: type[MaskInSteps]) -> type[MaskInSteps]:
-    return taking(DecoderInSteps, DecoderInSteps.past)(_named(wrong, lambda T: wrong().visible(T)))
-
-
-def in_the_padding_half(wrong: type[MaskInSteps]) -> type[MaskInSteps]:
-    def words(token_ids: Tensor, pad_id: int) -> Tensor:
-        half = wrong()
-        return half.axes(half.visible(token_ids, pad_id))
-
-    return taking(DecoderInSteps, DecoderInSteps.words)(_named(wrong, words))
-
-
-def _named(wrong: type, half: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def step(self: Any, *arguments: Any) -> Tensor:
-        return half(*arguments)
-
-    step.__name__ = wrong.__name__
-    return step
-
-
-for half, wrap, wrong_ones in (
-    (causal, in_the_causal_half, (
-        diagonal_hidden, upper_triangle, next_word_visible, itself_alone, in_another_corner,
-    )),
-    (padding, in_the_padding_half, (
-        queries_hidden, queries_and_keys_hidden, pad_id_ignored, ids_above, zero_hidden_too,
-        without_its_sign, never_negative, identity, up_to_the_first_padding, up_to_the_last_word,
-        words_counted,
-    )),
-):  # fmt: skip
-    names = {mistake.name for mistake in half.mistakes if mistake.in_steps in wrong_ones}
-    for mistake in half.mistakes:
-        if mistake.name in names and mistake.in_steps:
-            decoder.mistake(mistake.name, mistake.says)(wrap(mistake.in_steps))
-
-
-@decoder.mistake("the future shown and the past hidden")
-@taking(DecoderInSteps, DecoderInSteps.past)
-def causal_half_inverted(self, T):
-    """Padding is hidden as it should be, but the causal half is inverted: your words see nothing
-    but the future. True means: may attend, in both halves."""
-    return ~masks.causal_mask(T)
-
-
-@decoder.mistake("padding shown and words hidden", costs=(OWN_PLACE, WORDS))
-@taking(DecoderInSteps, DecoderInSteps.words)
-def padding_half_inverted(self, token_ids, pad_id):
-    """The future is hidden as it should be, but the padding half is inverted: your words see
-    nothing but padding. True means: may attend, in both halves."""
-    return ~masks.padding_mask(token_ids, pad_id)
-
-
-@decoder.mistake("padding sees itself")
-@taking(DecoderInSteps, DecoderInSteps.joined)
-def always_sees_itself(self, words, past):
-    """Your diagonal is True throughout, so a pad sees itself. A row without any True may stand
-    here: attention gives it zeros."""
-    return words & past | torch.eye(past.shape[-1], dtype=torch.bool)
-
-
-@decoder.mistake("rows without any True opened")
-@taking(DecoderInSteps, DecoderInSteps.joined)
-def empty_rows_opened(self, words, past):
-    """Where a row would hold no True, you make all of it True, and the word sees the future and the
-    padding. Such a row may stand here: attention gives it zeros."""
-    mask = words & past
-    return mask | ~mask.any(dim=-1, keepdim=True)
-
-
-@decoder.mistake("the first sentence's padding for all")
-@taking(DecoderInSteps, DecoderInSteps.words)
-def padding_of_the_first_sentence(self, token_ids, pad_id):
-    """Every sentence gets the padding of the first one. Keep axis 0 of the ids throughout."""
-    return masks.padding_mask(token_ids[:1], pad_id).expand(len(token_ids), -1, -1, -1)
 
 
 # -------------------------------------------------------------------------------- shift_right
@@ -594,102 +490,73 @@ class ShiftInSteps(Steps):
         return ids
 
 
-@shift.mistake("shifted left")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def shifted_left(self, begin, target_ids):
-    """Your rows moved to the left: each position holds the target *after* its own. It should hold
-    the one before."""
-    return torch.cat([target_ids[:, 1:], begin], dim=1)
+@shift.mistakes_in(ShiftInSteps, ShiftInSteps.placed)
+class ShiftPlaced:
+    def shifted_left(self, begin, target_ids):
+        """Your rows moved to the left: each position holds the target *after* its own. It should
+        hold the one before."""
+        return torch.cat([target_ids[:, 1:], begin], dim=1)
 
+    @called("shifted left, bos_id in front")
+    def shifted_left_behind_bos(self, begin, target_ids):
+        """`bos_id` stands in front, but behind it each position holds the target *after* its own,
+        and what was cut off comes round to the end. Each should hold the one before: to which side
+        do the targets move when something is put in front of them?"""
+        return torch.cat([begin, target_ids.roll(-1, dims=1)[:, 1:]], dim=1)
 
-@shift.mistake("shifted left, bos_id in front")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def shifted_left_behind_bos(self, begin, target_ids):
-    """`bos_id` stands in front, but behind it each position holds the target *after* its own, and
-    what was cut off comes round to the end. Each should hold the one before: to which side do the
-    targets move when something is put in front of them?"""
-    return torch.cat([begin, target_ids.roll(-1, dims=1)[:, 1:]], dim=1)
+    @called("shifted left, with 0 at the end")
+    def shifted_left_with_zeros(self, begin, target_ids):
+        """Your rows moved to the left, with 0 at the end: each position holds the target *after*
+        its own. It should hold the one before. Position 0 has no word before it. Which token stands
+        there instead?"""
+        return F.pad(target_ids[:, 1:], (0, 1))
 
+    @costs_more("moved the wrong way, not begun, and too short")
+    def first_target_cut_off(self, begin, target_ids):
+        """You cut off the first target: each position holds the target *after* its own, and your
+        rows are one too short. It is the last place that is left out, and `bos_id` comes in
+        front."""
+        return target_ids[:, 1:]
 
-@shift.mistake("shifted left, with 0 at the end")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def shifted_left_with_zeros(self, begin, target_ids):
-    """Your rows moved to the left, with 0 at the end: each position holds the target *after* its
-    own. It should hold the one before. Position 0 has no word before it. Which token stands there
-    instead?"""
-    return F.pad(target_ids[:, 1:], (0, 1))
+    def rolled_to_the_left(self, begin, target_ids):
+        """Your rows moved to the left, and the first word came round to the end. Each position
+        should hold the target *before* its own. Position 0 has no word before it. Which token
+        stands there instead?"""
+        return target_ids.roll(-1, dims=1)
 
+    def start_token_at_the_end(self, begin, target_ids):
+        """The targets stayed in their places, and `bos_id` took the last one. It begins the
+        sentence: what moves, and where to, to make room for it in front?"""
+        return torch.cat([target_ids[:, :-1], begin], dim=1)
 
-@shift.mistake("first target cut off")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def without_the_first(self, begin, target_ids):
-    """You cut off the first target: each position holds the target *after* its own, and your rows
-    are one too short. It is the last place that is left out, and `bos_id` comes in front."""
-    return target_ids[:, 1:]
+    @costs_more("not moved, and too long")
+    def start_token_put_behind_all_targets(self, begin, target_ids):
+        """`bos_id` stands behind the last target, and your rows are one longer than the targets. It
+        begins the sentence. Which target is never an input?"""
+        return torch.cat([target_ids, begin], dim=1)
 
+    def last_token_kept(self, begin, target_ids):
+        """`bos_id` stands in front, but then all T targets follow: your rows are one longer than
+        the targets. Which target is never an input?"""
+        return torch.cat([begin, target_ids], dim=1)
 
-@shift.mistake("rolled to the left")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def rolled_left(self, begin, target_ids):
-    """Your rows moved to the left, and the first word came round to the end. Each position should
-    hold the target *before* its own. Position 0 has no word before it. Which token stands there
-    instead?"""
-    return target_ids.roll(-1, dims=1)
+    def last_token_brought_round_to_the_front(self, begin, target_ids):
+        """The rows are rolled: the last token came round to position 0, so the model sees how the
+        sentence ends. Position 0 has no word before it. Which token stands there instead?"""
+        return target_ids.roll(1, dims=1)
 
+    def first_word_overwritten(self, begin, target_ids):
+        """`bos_id` stands in place of the first word, and the others did not move: from position 1
+        on, each input is its own target."""
+        return torch.cat([begin, target_ids[:, 1:]], dim=1)
 
-@shift.mistake("start token at the end")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def bos_behind(self, begin, target_ids):
-    """The targets stayed in their places, and `bos_id` took the last one. It begins the sentence:
-    what moves, and where to, to make room for it in front?"""
-    return torch.cat([target_ids[:, :-1], begin], dim=1)
+    def shifted_along_the_batch(self, begin, target_ids):
+        """Whole sentences moved down by one. Axis 0 holds the sentences; the positions are on axis
+        1."""
+        return torch.cat([begin[:1].expand(1, target_ids.shape[1]), target_ids[:-1]])
 
-
-@shift.mistake("start token put behind all targets")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def bos_appended(self, begin, target_ids):
-    """`bos_id` stands behind the last target, and your rows are one longer than the targets. It
-    begins the sentence. Which target is never an input?"""
-    return torch.cat([target_ids, begin], dim=1)
-
-
-@shift.mistake("last token kept")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def last_token_kept(self, begin, target_ids):
-    """`bos_id` stands in front, but then all T targets follow: your rows are one longer than the
-    targets. Which target is never an input?"""
-    return torch.cat([begin, target_ids], dim=1)
-
-
-@shift.mistake("last token brought round to the front")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def rolled(self, begin, target_ids):
-    """The rows are rolled: the last token came round to position 0, so the model sees how the
-    sentence ends. Position 0 has no word before it. Which token stands there instead?"""
-    return target_ids.roll(1, dims=1)
-
-
-@shift.mistake("first word overwritten")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def first_word_overwritten(self, begin, target_ids):
-    """`bos_id` stands in place of the first word, and the others did not move: from position 1 on,
-    each input is its own target."""
-    return torch.cat([begin, target_ids[:, 1:]], dim=1)
-
-
-@shift.mistake("shifted along the batch")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def shifted_along_the_batch(self, begin, target_ids):
-    """Whole sentences moved down by one. Axis 0 holds the sentences; the positions are on axis
-    1."""
-    return torch.cat([begin[:1].expand(1, target_ids.shape[1]), target_ids[:-1]])
-
-
-for begun in (False, True):
-
-    @shift.mistake("shifted as one long row")
-    @taking(ShiftInSteps, ShiftInSteps.placed)
-    def shifted_as_one_row(self, begin, target_ids, begun=begun):
+    @variants("begun", (False, True))
+    def shifted_as_one_long_row(self, begin, target_ids, begun):
         """You shift all sentences as one long row, so that the end of each comes to the front of
         the next. `torch.roll` without `dims` does that. Each row is shifted by itself and begins
         with `bos_id`."""
@@ -698,83 +565,62 @@ for begun in (False, True):
             flat[0, 0] = begin[0, 0]
         return flat
 
+    def shifted_by_two_places(self, begin, target_ids):
+        """Each position holds the target two before its own. One place is enough to keep a position
+        from seeing its own target."""
+        return torch.cat([begin, begin, target_ids], dim=1)[:, : target_ids.shape[1]]
 
-@shift.mistake("shifted by two places")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def shifted_by_two(self, begin, target_ids):
-    """Each position holds the target two before its own. One place is enough to keep a position
-    from seeing its own target."""
-    return torch.cat([begin, begin, target_ids], dim=1)[:, : target_ids.shape[1]]
+    def start_token_missing(self, begin, target_ids):
+        """The last token is gone, but nothing came in front, so your rows are one too short.
+        Position 0 has no word before it. Which token stands there instead?"""
+        return target_ids[:, :-1]
 
+    @costs_more("nothing was done")
+    def not_shifted(self, begin, target_ids):
+        """The targets come back as they are. As its input, each position would see its own target,
+        the answer that it must give."""
+        return target_ids.clone()
 
-@shift.mistake("start token missing")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def without_bos(self, begin, target_ids):
-    """The last token is gone, but nothing came in front, so your rows are one too short. Position 0
-    has no word before it. Which token stands there instead?"""
-    return target_ids[:, :-1]
+    def start_token_everywhere(self, begin, target_ids):
+        """`bos_id` stands at every position. If you move words from left to right one by one, each
+        is overwritten before its turn: read from the targets, write to a new tensor."""
+        return begin.expand_as(target_ids)
 
+    def a_single_target_left_as_it_is(self, begin, target_ids):
+        """Longer rows are right, but where there is one target alone it comes back as it is. It is
+        the last place, so it is left out, and `bos_id` is all that remains."""
+        alone = target_ids.shape[1] == 1
+        return target_ids.clone() if alone else ShiftInSteps.placed(self, begin, target_ids)
 
-@shift.mistake("not shifted")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def not_shifted(self, begin, target_ids):
-    """The targets come back as they are. As its input, each position would see its own target, the
-    answer that it must give."""
-    return target_ids.clone()
+    def last_word_left_out_instead_of_the_last_place(self, begin, target_ids):
+        """You leave out the last word of each sentence and keep the padding. Leave out the last
+        place of the row, whatever stands there: this function does not know what padding is."""
+        return torch.where(target_ids == 0, 0, ShiftInSteps.placed(self, begin, target_ids))
 
-
-@shift.mistake("start token everywhere")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def bos_everywhere(self, begin, target_ids):
-    """`bos_id` stands at every position. If you move words from left to right one by one, each is
-    overwritten before its turn: read from the targets, write to a new tensor."""
-    return begin.expand_as(target_ids)
-
-
-@shift.mistake("argument bos_id ignored, 1 in its place")
-@taking(ShiftInSteps, ShiftInSteps.begin)
-def bos_is_one(self, bos_id):
-    """Position 0 always holds 1. Other vocabularies have another number: use `bos_id`."""
-    return 1
-
-
-@shift.mistake("argument bos_id ignored, 0 in its place")
-@taking(ShiftInSteps, ShiftInSteps.begin)
-def bos_is_zero(self, bos_id):
-    """Position 0 always holds 0. Use `bos_id`."""
-    return 0
+    def end_of_the_sentence_left_out(self, begin, target_ids):
+        """Where a sentence ends before its row does, you take its end, the id 2, out of the inputs
+        as well. Leave out the last place of the row, whatever stands there: which ids mean what is
+        nothing that this function knows."""
+        moved = ShiftInSteps.placed(self, begin, target_ids)
+        return torch.where(moved == 2, 0, moved)
 
 
-@shift.mistake("floats instead of whole numbers")
-@taking(ShiftInSteps, ShiftInSteps.written)
-def in_floats(self, ids):
-    """The ids are right, but they are floats: `torch.zeros`, `torch.ones` and `torch.empty` make
-    floats unless told otherwise. An embedding wants whole numbers."""
-    return ids.float()
+@shift.mistakes_in(ShiftInSteps, ShiftInSteps.begin)
+class ShiftBegin:
+    @called("argument bos_id ignored, 1 in its place")
+    def bos_is_one(self, bos_id):
+        """Position 0 always holds 1. Other vocabularies have another number: use `bos_id`."""
+        return 1
+
+    @called("argument bos_id ignored, 0 in its place")
+    def bos_is_zero(self, bos_id):
+        """Position 0 always holds 0. Use `bos_id`."""
+        return 0
 
 
-@shift.mistake("a single target left as it is")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def single_target_kept(self, begin, target_ids):
-    """Longer rows are right, but where there is one target alone it comes back as it is. It is the
-    last place, so it is left out, and `bos_id` is all that remains."""
-    alone = target_ids.shape[1] == 1
-    return target_ids.clone() if alone else ShiftInSteps.placed(self, begin, target_ids)
-
-
-@shift.mistake("last word left out instead of the last place")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def last_word_left_out(self, begin, target_ids):
-    """You leave out the last word of each sentence and keep the padding. Leave out the last place
-    of the row, whatever stands there: this function does not know what padding is."""
-    return torch.where(target_ids == 0, 0, ShiftInSteps.placed(self, begin, target_ids))
-
-
-@shift.mistake("end of the sentence left out")
-@taking(ShiftInSteps, ShiftInSteps.placed)
-def end_left_out(self, begin, target_ids):
-    """Where a sentence ends before its row does, you take its end, the id 2, out of the inputs as
-    well. Leave out the last place of the row, whatever stands there: which ids mean what is
-    nothing that this function knows."""
-    moved = ShiftInSteps.placed(self, begin, target_ids)
-    return torch.where(moved == 2, 0, moved)
+@shift.mistakes_in(ShiftInSteps, ShiftInSteps.written)
+class ShiftWritten:
+    def floats_instead_of_whole_numbers(self, ids):
+        """The ids are right, but they are floats: `torch.zeros`, `torch.ones` and `torch.empty`
+        make floats unless told otherwise. An embedding wants whole numbers."""
+        return ids.float()

@@ -19,7 +19,7 @@ from assignments.a5_multi_head_attention.rubric import (
     multi_head,
     split,
 )
-from autograder.verdict.check import Steps, taking
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import attention
 
 # ------------------------------------------------------------------ what parts have in common
@@ -73,87 +73,66 @@ class SplitByReshapeAlone(SplitInSteps):
         return cut
 
 
-@split.mistake("heads not moved in front of the words", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.placed)
-def split_without_transpose(self, cut):
-    """The features are cut as they should be, but the result is (B, T, H, d_k). Each head needs all
-    its words together: which two axes have to change places?"""
-    return cut
+@split.mistakes_in(SplitInSteps, SplitInSteps.placed, costs=OWN_FEATURES)
+class SplitPlaced:
+    def heads_not_moved_in_front_of_the_words(self, cut):
+        """The features are cut as they should be, but the result is (B, T, H, d_k). Each head needs
+        all its words together: which two axes have to change places?"""
+        return cut
+
+    def words_and_features_swapped_in_each_head(self, cut):
+        """Your result is (B, H, d_k, T): within a head, words stand in the columns. They stay in
+        the rows, (B, H, T, d_k); only the product of queries and keys turns one of the two."""
+        return cut.permute(0, 2, 3, 1)
+
+    def heads_in_front_of_the_batch(self, cut):
+        """Your result is (H, B, T, d_k). The batch stays in front: (B, H, T, d_k). Along which axis
+        do the heads belong?"""
+        return cut.movedim(2, 0)
 
 
-@split.mistake("heads hold every H-th feature", INTERLEAVED, costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.cut)
-def split_interleaved(self, x, num_heads):
-    return x.unflatten(-1, (-1, num_heads)).mT
+@split.mistakes_in(SplitInSteps, SplitInSteps.cut, costs=OWN_FEATURES)
+class SplitCut:
+    @called("heads hold every H-th feature")
+    @says(INTERLEAVED)
+    def split_interleaved(self, x, num_heads):
+        return x.unflatten(-1, (-1, num_heads)).mT
+
+    def number_and_width_of_heads_swapped(self, x, num_heads):
+        """You make d_model / H heads of width H. It should be H heads of width d_model / H."""
+        return x.unflatten(-1, (-1, num_heads))
+
+    def every_head_gets_all_features(self, x, num_heads):
+        """Each of your heads holds the whole row, d_model features. The features are shared out:
+        head h gets d_k of them, from h · d_k on."""
+        return x.unsqueeze(2).expand(-1, -1, num_heads, -1)
 
 
-@split.mistake("number and width of heads swapped", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.cut)
-def split_into_heads_of_width_h(self, x, num_heads):
-    """You make d_model / H heads of width H. It should be H heads of width d_model / H."""
-    return x.unflatten(-1, (-1, num_heads))
-
-
-@split.mistake("words and features swapped in each head", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.placed)
-def split_and_turned(self, cut):
-    """Your result is (B, H, d_k, T): within a head, words stand in the columns. They stay in the
-    rows, (B, H, T, d_k); only the product of queries and keys turns one of the two."""
-    return cut.permute(0, 2, 3, 1)
-
-
-for axes in ((1,), (), (0,)):
-
-    @split.mistake("an axis of length 1 dropped", DROPPED, costs=(ANY_SIZE,))
-    @taking(SplitInSteps, SplitInSteps.shaped)
-    def split_and_squeezed(self, heads, axes=axes):
+@split.mistakes_in(SplitInSteps, SplitInSteps.shaped, costs=OWN_FEATURES)
+class SplitShaped:
+    @costs(ANY_SIZE)
+    @variants("axes", ((1,), (), (0,)))
+    @says(DROPPED)
+    def an_axis_of_length_1_dropped(self, heads, axes):
         return heads.squeeze(*axes)
 
+    def heads_one_by_one(self, heads):
+        """Every head is right, but they come as several tensors. One tensor with an axis for the
+        heads is asked, (B, H, T, d_k), so that later steps need no loop."""
+        return heads.unbind(dim=1)
 
-@split.mistake("heads one by one", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.shaped)
-def split_into_a_tuple(self, heads):
-    """Every head is right, but they come as several tensors. One tensor with an axis for the heads
-    is asked, (B, H, T, d_k), so that later steps need no loop."""
-    return heads.unbind(dim=1)
+    def batch_and_heads_in_one_axis(self, heads):
+        """Your result is (B·H, T, d_k). The heads get an axis of their own: (B, H, T, d_k)."""
+        return heads.flatten(0, 1)
 
+    def heads_side_by_side_along_the_words(self, heads):
+        """Your result is (B, H·T, d_k): the heads stand below each other as if they were more
+        words. They get an axis of their own: (B, H, T, d_k)."""
+        return heads.flatten(1, 2)
 
-@split.mistake("heads in front of the batch", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.placed)
-def split_with_heads_first(self, cut):
-    """Your result is (H, B, T, d_k). The batch stays in front: (B, H, T, d_k). Along which axis do
-    the heads belong?"""
-    return cut.movedim(2, 0)
-
-
-@split.mistake("batch and heads in one axis", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.shaped)
-def split_into_the_batch(self, heads):
-    """Your result is (B·H, T, d_k). The heads get an axis of their own: (B, H, T, d_k)."""
-    return heads.flatten(0, 1)
-
-
-@split.mistake("heads side by side along the words", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.shaped)
-def split_along_the_words(self, heads):
-    """Your result is (B, H·T, d_k): the heads stand below each other as if they were more words.
-    They get an axis of their own: (B, H, T, d_k)."""
-    return heads.flatten(1, 2)
-
-
-@split.mistake("every head gets all features", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.cut)
-def split_into_copies(self, x, num_heads):
-    """Each of your heads holds the whole row, d_model features. The features are shared out: head h
-    gets d_k of them, from h · d_k on."""
-    return x.unsqueeze(2).expand(-1, -1, num_heads, -1)
-
-
-@split.mistake("heads in reverse order", costs=(OWN_FEATURES,))
-@taking(SplitInSteps, SplitInSteps.shaped)
-def split_backwards(self, heads):
-    """Your head 0 holds the last features. It holds the first ones, 0 to d_k - 1."""
-    return heads.flip(1)
+    def heads_in_reverse_order(self, heads):
+        """Your head 0 holds the last features. It holds the first ones, 0 to d_k - 1."""
+        return heads.flip(1)
 
 
 # -------------------------------------------------------------------------------- merge_heads
@@ -172,53 +151,58 @@ class MergeInSteps(Steps):
         return words.flatten(start_dim=2)  # (B, T, H * d_k)
 
 
-@merge.mistake("reshape without transpose", RESHAPED_OUT, costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.turned)
-def merge_by_reshape_alone(self, x):
-    B, H, T, d_k = x.shape
-    return x.reshape(B, T, H, d_k)
+@merge.mistakes_in(MergeInSteps, MergeInSteps.turned, costs=SIDE_BY_SIDE)
+class MergeTurned:
+    @says(RESHAPED_OUT)
+    def reshape_without_transpose(self, x):
+        B, H, T, d_k = x.shape
+        return x.reshape(B, T, H, d_k)
+
+    def features_of_the_heads_taken_in_turns(self, x):
+        """You take feature 0 of every head, then feature 1 of every head. The heads stand side by
+        side: first all features of head 0, then all of head 1."""
+        return x.permute(0, 2, 3, 1)
+
+    def heads_in_reverse_order(self, x):
+        """Head 0 stands last in your rows. It stands first, features 0 to d_k - 1."""
+        return x.flip(1).transpose(1, 2)
 
 
-@merge.mistake("view of a transposed tensor")
-@taking(MergeInSteps, MergeInSteps.joined)
-def merge_by_view(self, words):
-    """`view` never moves numbers, so it refuses a tensor whose axes were swapped (it only passes
-    when x happens to lie the right way round). `reshape` and `flatten` move them where needed; so
-    does `contiguous` before `view`."""
-    B, T, H, d_k = words.shape
-    return words.view(B, T, H * d_k)
+@merge.mistakes_in(MergeInSteps, MergeInSteps.joined, costs=SIDE_BY_SIDE)
+class MergeJoined:
+    @costs()
+    @costs_more("it stops with an error")
+    def view_of_a_transposed_tensor(self, words):
+        """`view` never moves numbers, so it refuses a tensor whose axes were swapped (it only
+        passes when x happens to lie the right way round). `reshape` and `flatten` move them where
+        needed; so does `contiguous` before `view`."""
+        B, T, H, d_k = words.shape
+        return words.view(B, T, H * d_k)
 
+    def heads_not_joined(self, words):
+        """The axes are in the right order, but the result is still (B, T, H, d_k). What remains is
+        to make one axis of the last two."""
+        return words
 
-@merge.mistake("heads not joined", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.joined)
-def merge_without_flattening(self, words):
-    """The axes are in the right order, but the result is still (B, T, H, d_k). What remains is to
-    make one axis of the last two."""
-    return words
+    def heads_added_up(self, words):
+        """You add the heads up, which leaves d_k features. They are put side by side instead, H ·
+        d_k features; mixing them is the task of w_o."""
+        return words.sum(dim=2)
 
+    def heads_averaged(self, words):
+        """You average the heads, which leaves d_k features. They are put side by side instead, H ·
+        d_k features; mixing them is the task of w_o."""
+        return words.mean(dim=2)
 
-@merge.mistake("features of the heads taken in turns", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.turned)
-def merge_interleaved(self, x):
-    """You take feature 0 of every head, then feature 1 of every head. The heads stand side by side:
-    first all features of head 0, then all of head 1."""
-    return x.permute(0, 2, 3, 1)
+    def words_and_features_swapped(self, words):
+        """Your result is (B, H·d_k, T): words stand in the columns. They stay in the rows, (B, T,
+        H·d_k)."""
+        return words.flatten(start_dim=2).mT
 
-
-@merge.mistake("heads added up", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.joined)
-def merge_by_sum(self, words):
-    """You add the heads up, which leaves d_k features. They are put side by side instead, H · d_k
-    features; mixing them is the task of w_o."""
-    return words.sum(dim=2)
-
-
-@merge.mistake("heads averaged", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.joined)
-def merge_by_mean(self, words):
-    """You average the heads, which leaves d_k features. They are put side by side instead, H · d_k
-    features; mixing them is the task of w_o."""
-    return words.mean(dim=2)
+    def the_batch_joined_as_well(self, words):
+        """Your result is (B·T, H·d_k): the sentences were put below each other. The axis of the
+        batch stays: (B, T, H·d_k)."""
+        return words.flatten(0, 1).flatten(1)
 
 
 @merge.mistake("heads joined along the sentence", costs=(SIDE_BY_SIDE,))
@@ -231,29 +215,6 @@ class MergedAlongTheSentence(MergeInSteps):
 
     def joined(self, words):
         return words.flatten(1, 2)
-
-
-@merge.mistake("words and features swapped", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.joined)
-def merge_and_turn(self, words):
-    """Your result is (B, H·d_k, T): words stand in the columns. They stay in the rows, (B, T,
-    H·d_k)."""
-    return words.flatten(start_dim=2).mT
-
-
-@merge.mistake("the batch joined as well", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.joined)
-def merge_the_batch(self, words):
-    """Your result is (B·T, H·d_k): the sentences were put below each other. The axis of the batch
-    stays: (B, T, H·d_k)."""
-    return words.flatten(0, 1).flatten(1)
-
-
-@merge.mistake("heads in reverse order", costs=(SIDE_BY_SIDE,))
-@taking(MergeInSteps, MergeInSteps.turned)
-def merge_backwards(self, x):
-    """Head 0 stands last in your rows. It stands first, features 0 to d_k - 1."""
-    return x.flip(1).transpose(1, 2)
 
 
 # ------------------------------------------------------------------------- MultiHeadAttention
@@ -310,69 +271,71 @@ class InSteps(attention.MultiHeadAttention):
         return output, weights
 
 
-@multi_head.mistake("scaled by √d_model", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.divisor)
-def root_of_model_width(self, query):
-    """Your numbers match scores divided by √d_model. How many products does one score add up, now
-    that each head sees only its share of the width?"""
-    return math.sqrt(self.w_q.in_features)
+@multi_head.mistakes_in(InSteps, InSteps.divisor, costs=(TO_ITSELF, TO_OTHERS))
+class MultiHeadDivisor:
+    @called("scaled by √d_model")
+    def root_of_model_width(self, query):
+        """Your numbers match scores divided by √d_model. How many products does one score add up,
+        now that each head sees only its share of the width?"""
+        return math.sqrt(self.w_q.in_features)
 
+    def not_scaled(self, query):
+        """Your numbers match plain dot products. Before the softmax, each score is divided by the
+        root of a width (lecture 3). Which width do two vectors have within a head?"""
+        return 1.0
 
-@multi_head.mistake("not scaled", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.divisor)
-def unscaled(self, query):
-    """Your numbers match plain dot products. Before the softmax, each score is divided by the root
-    of a width (lecture 3). Which width do two vectors have within a head?"""
-    return 1.0
+    @called("divided by d_k")
+    def divided_by_head_width(self, query):
+        """Your numbers match scores divided by d_k. It is the root of d_k: the standard deviation
+        of a sum of d_k products grows with √d_k."""
+        return query.shape[-1]
 
-
-@multi_head.mistake("divided by d_k", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.divisor)
-def divided_by_head_width(self, query):
-    """Your numbers match scores divided by d_k. It is the root of d_k: the standard deviation of a
-    sum of d_k products grows with √d_k."""
-    return query.shape[-1]
-
-
-for axis in (2, 1):
-
-    @multi_head.mistake("scaled by the root of another axis", costs=(TO_ITSELF, TO_OTHERS))
-    @taking(InSteps, InSteps.divisor)
-    def root_of_another_axis(self, query, axis=axis):
+    @variants("axis", (2, 1))
+    def scaled_by_the_root_of_another_axis(self, query, axis):
         """Your numbers match scores divided by the root of the query's length or of the number of
         heads. It is the root of a head's width. Which axis of (B, H, T, d_k) is that?"""
         return math.sqrt(query.shape[axis])
 
 
-@multi_head.mistake("scaled by the root of another axis", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.scaled)
-def root_of_the_number_of_keys(self, scores, query):
-    """Your numbers match scores divided by the root of the number of keys. It is the root of a
-    head's width, which is the number of products that one score adds up."""
-    return scores / math.sqrt(scores.shape[-1])
+@multi_head.mistakes_in(InSteps, InSteps.scaled, costs=(TO_ITSELF, TO_OTHERS))
+class MultiHeadScaled:
+    @called("scaled by the root of another axis")
+    def root_of_the_number_of_keys(self, scores, query):
+        """Your numbers match scores divided by the root of the number of keys. It is the root of a
+        head's width, which is the number of products that one score adds up."""
+        return scores / math.sqrt(scores.shape[-1])
+
+    def scores_multiplied_instead_of_divided(self, scores, query):
+        """Your scores are multiplied by √d_k. They are divided by it, so that they stay small
+        however wide a head is."""
+        return scores * math.sqrt(query.shape[-1])
+
+    def scaled_twice(self, scores, query):
+        """Your scores are divided by √d_k and by √d_model. Once is enough, by the root of the width
+        in which two vectors are compared."""
+        return scores / math.sqrt(query.shape[-1]) / math.sqrt(self.w_q.in_features)
 
 
-@multi_head.mistake(
-    "reshape without transpose, on the way in", RESHAPED_IN, costs=(WEIGHTS_OF_HEADS, TO_ITSELF)
-)
-class ReshapedIn(InSteps):
-    def split(self, x):
+@multi_head.mistakes_in(InSteps, InSteps.split, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+class MultiHeadSplit:
+    @called("reshape without transpose, on the way in")
+    @says(RESHAPED_IN)
+    def reshaped_in(self, x):
         return SplitByReshapeAlone().answer(x, self.num_heads)
 
 
-@multi_head.mistake(
-    "reshape without transpose, on the way out", RESHAPED_OUT, costs=(TO_ITSELF, TO_OTHERS)
-)
-class ReshapedOut(InSteps):
-    def merge(self, context):
-        return merge_by_reshape_alone().answer(context)
-
-
 @multi_head.mistake("reshape without transpose, both ways", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-class ReshapedBothWays(ReshapedIn, ReshapedOut):
+class ReshapedBothWays(InSteps):
     """All shapes fit, but a reshape leaves the numbers in their order, so your heads hold whole
     words instead of a share of every word, and words in different heads never meet. On the way in
     and on the way out, two axes have to change places as well."""
+
+    def split(self, x):
+        return SplitByReshapeAlone().answer(x, self.num_heads)
+
+    def merge(self, context):
+        B, _, T, _ = context.shape
+        return context.reshape(B, T, -1)
 
 
 @multi_head.mistake(
@@ -380,10 +343,10 @@ class ReshapedBothWays(ReshapedIn, ReshapedOut):
 )
 class Interleaved(InSteps):
     def split(self, x):
-        return split_interleaved().answer(x, self.num_heads)
+        return x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
 
     def merge(self, context):
-        return merge_interleaved().answer(context)
+        return context.permute(0, 2, 3, 1).flatten(start_dim=2)
 
 
 @multi_head.mistake("heads attend to heads", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
@@ -393,26 +356,18 @@ class HeadsMeetHeads(InSteps):
     multiply."""
 
     def split(self, x):
-        return split_without_transpose().answer(x, self.num_heads)
+        return x.unflatten(-1, (self.num_heads, -1))
 
     def merge(self, context):
         return context.flatten(start_dim=2)
 
 
-@multi_head.mistake("no output projection", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.mix)
-def no_output_projection(self, merged):
-    """Your output is that of the heads side by side. The last step is missing, the one that lets
-    the heads meet: w_o."""
-    return merged
-
-
-@multi_head.mistake("one head's weights for all", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-@taking(InSteps, InSteps.weigh)
-def first_head_for_all(self, scores, mask):
-    """Every head uses the weights of head 0. Each head has queries and keys of its own, so it has
-    weights of its own."""
-    return attention.masked_softmax(scores, mask)[:, :1].expand_as(scores)
+@multi_head.mistakes_in(InSteps, InSteps.mix, costs=(TO_ITSELF, TO_OTHERS))
+class MultiHeadMix:
+    def no_output_projection(self, merged):
+        """Your output is that of the heads side by side. The last step is missing, the one that
+        lets the heads meet: w_o."""
+        return merged
 
 
 OVER_HEADS = (
@@ -429,104 +384,154 @@ OVER_BATCH = (
 )
 
 
-def softmax_over(dim: int, bounded: bool = False) -> type:
-    """Softmax over another axis; hidden scores are minus infinity, or a large negative number."""
-
-    @taking(InSteps, InSteps.weigh)
-    def over_another_axis(self, scores, mask):
-        if mask is None:
-            return scores.softmax(dim)
-        if bounded:
-            return scores.masked_fill(~mask, -1e9).softmax(dim)
-        return scores.masked_fill(~mask, -math.inf).softmax(dim).masked_fill(~mask, 0.0)
-
-    return over_another_axis
+def weights_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
+    """A softmax over any axis that hides what the mask hides."""
+    if mask is None:
+        return scores.softmax(dim)
+    return scores.masked_fill(~mask, -math.inf).softmax(dim).masked_fill(~mask, 0.0)
 
 
-for bounded in (False, True):
-    multi_head.mistake("softmax over the heads", OVER_HEADS, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))(
-        softmax_over(1, bounded)
+def weights_bounded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The same with a large negative number for minus infinity."""
+    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim)
+
+
+@multi_head.mistakes_in(InSteps, InSteps.weigh)
+class MultiHeadWeigh:
+    @called("one head's weights for all")
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def first_head_for_all(self, scores, mask):
+        """Every head uses the weights of head 0. Each head has queries and keys of its own, so it
+        has weights of its own."""
+        return attention.masked_softmax(scores, mask)[:, :1].expand_as(scores)
+
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def no_softmax(self, scores, mask):
+        """Your heads weigh the values with the scores themselves. What makes weights of a row of
+        scores?"""
+        return scores if mask is None else scores * mask
+
+    def mask_after_the_softmax(self, scores, mask):
+        """Hidden weights are zero, but the visible ones no longer sum to one: the softmax had
+        already shared out attention among all keys. Hide the scores before the softmax."""
+        return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
+
+    @variants("low", (0.0, 1e-9))
+    def hidden_scores_set_to_0(self, scores, mask, low):
+        """A hidden score became 0, or as good as 0 (1e-9 is not -1e9), and exp(0) = 1 is a weight
+        like any other. Which score has the weight 0?"""
+        return (scores if mask is None else scores.masked_fill(~mask, low)).softmax(dim=-1)
+
+    def softmax_that_overflows(self, scores, mask):
+        """With small scores all is right; the exponential of a large one is infinite, and infinity
+        divided by infinity is NaN. What may be subtracted from a row of scores without changing its
+        weights (assignment 3)?"""
+        return exp_and_sum(scores, mask)
+
+    def one_maximum_subtracted_from_all_rows(self, scores, mask):
+        """Your softmax subtracts the largest score of the whole tensor. In a row far below it, all
+        exponentials become 0, and 0 divided by 0 is NaN. Each row has a largest score of its
+        own."""
+        return exp_and_sum(scores - scores.max(), mask)
+
+    def NaN_where_nothing_is_visible(self, scores, mask):
+        """Masks work, until a query may attend to nothing: all its scores are minus infinity, the
+        softmax divides 0 by 0, and NaN goes everywhere. What has to be done with hidden weights
+        after the softmax?"""
+        return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(dim=-1)
+
+    def hidden_keys_shared_where_nothing_is_visible(self, scores, mask):
+        """Masks work, until a query may attend to nothing: all its scores are the same large
+        negative number, and the softmax gives each hidden key 1/S. What has to be done with hidden
+        weights after the softmax?"""
+        return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
+
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def causal_although_nobody_asked(self, scores, mask):
+        """Your words never see what comes after them, also where no mask asks for that. Which keys
+        are hidden is up to the mask alone; `None` hides nothing."""
+        past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        return attention.masked_softmax(scores, past if mask is None else mask & past)
+
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @variants("over", (weights_over, weights_bounded_over))
+    @says(OVER_HEADS)
+    def softmax_over_the_heads(self, scores, mask, over):
+        return over(1, scores, mask)
+
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @variants("over", (weights_over, weights_bounded_over))
+    @says(OVER_QUERIES)
+    def softmax_over_the_queries(self, scores, mask, over):
+        return over(2, scores, mask)
+
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @says(OVER_BATCH)
+    def softmax_over_the_batch(self, scores, mask):
+        return weights_over(0, scores, mask)
+
+
+@multi_head.mistakes_in(InSteps, InSteps.asked, costs=(TO_OTHERS, MANNERS))
+class MultiHeadAsked:
+    @called("arguments in the order value, key, query")
+    def arguments_in_reverse(self, value, key, query):
+        """Your `forward` takes value, key, query. Self-attention cannot tell, since all three are
+        the same there; cross-attention can. The order is query, key, value, mask."""
+        return query, key, value
+
+    @called("T = S assumed")
+    @costs()
+    def lengths_assumed_equal(self, query, key, value):
+        """All is well while there are as many keys as queries, and it stops where there are not. Do
+        you take the length of the keys from the query? Key and value have a length of their own,
+        S."""
+        return query, key.reshape(query.shape), value.reshape(query.shape)
+
+    def key_used_as_value(self, query, key, value):
+        """Your values are made from the key: w_v gets the wrong argument. Does a test with key and
+        value of different content pass?"""
+        return query, key, key
+
+    @costs(TO_OTHERS)
+    def query_and_key_exchanged(self, query, key, value):
+        """The key asks and the query answers. Self-attention cannot tell, since both are the same
+        there. Which argument goes through w_q, and which through w_k?"""
+        return key, query, value
+
+    def query_used_as_key_and_value(self, query, key, value):
+        """All three maps get the query, so your module attends to the queries themselves. Key and
+        value may come from elsewhere."""
+        return query, query, query
+
+
+@multi_head.mistakes_in(InSteps, InSteps.maps, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+class MultiHeadMaps:
+    @called("one map for query, key and value")
+    def one_map_for_all(self):
+        """All three are projected by w_q. Which layer belongs to the key, which to the value?"""
+        return self.w_q, self.w_q, self.w_q
+
+    @called("layers exchanged: {exchanged}")
+    @variants(
+        "order, exchanged",
+        (
+            ((0, 2, 1), "w_k and w_v"),
+            ((1, 0, 2), "w_q and w_k"),
+            ((2, 1, 0), "w_q and w_v"),
+            ((1, 2, 0), "the three layers"),
+            ((2, 0, 1), "the three layers"),
+        ),
     )
-    multi_head.mistake(
-        "softmax over the queries", OVER_QUERIES, costs=(WEIGHTS_OF_HEADS, TO_ITSELF)
-    )(softmax_over(2, bounded))
-
-
-multi_head.mistake("softmax over the batch", OVER_BATCH, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))(
-    softmax_over(0)
-)
-
-
-@multi_head.mistake("arguments in the order value, key, query", costs=(TO_OTHERS, MANNERS))
-@taking(InSteps, InSteps.asked)
-def arguments_in_reverse(self, value, key, query):
-    """Your `forward` takes value, key, query. Self-attention cannot tell, since all three are the
-    same there; cross-attention can. The order is query, key, value, mask."""
-    return query, key, value
-
-
-@multi_head.mistake("T = S assumed")
-@taking(InSteps, InSteps.asked)
-def lengths_assumed_equal(self, query, key, value):
-    """All is well while there are as many keys as queries, and it stops where there are not. Do you
-    take the length of the keys from the query? Key and value have a length of their own, S."""
-    return query, key.reshape(query.shape), value.reshape(query.shape)
-
-
-@multi_head.mistake("key used as value", costs=(TO_OTHERS, MANNERS))
-@taking(InSteps, InSteps.asked)
-def key_for_value(self, query, key, value):
-    """Your values are made from the key: w_v gets the wrong argument. Does a test with key and
-    value of different content pass?"""
-    return query, key, key
-
-
-@multi_head.mistake("query and key exchanged", costs=(TO_OTHERS,))
-@taking(InSteps, InSteps.asked)
-def key_asks(self, query, key, value):
-    """The key asks and the query answers. Self-attention cannot tell, since both are the same there.
-    Which argument goes through w_q, and which through w_k?"""
-    return key, query, value
-
-
-@multi_head.mistake("query used as key and value", costs=(TO_OTHERS, MANNERS))
-@taking(InSteps, InSteps.asked)
-def query_for_all(self, query, key, value):
-    """All three maps get the query, so your module attends to the queries themselves. Key and value
-    may come from elsewhere."""
-    return query, query, query
-
-
-@multi_head.mistake("one map for query, key and value", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-@taking(InSteps, InSteps.maps)
-def one_map_for_all(self):
-    """All three are projected by w_q. Which layer belongs to the key, which to the value?"""
-    return self.w_q, self.w_q, self.w_q
-
-
-for order, exchanged in (
-    ((0, 2, 1), "w_k and w_v"), ((1, 0, 2), "w_q and w_k"), ((2, 1, 0), "w_q and w_v"),
-    ((1, 2, 0), "the three layers"), ((2, 0, 1), "the three layers"),
-):  # fmt: skip
-
-    @multi_head.mistake(
-        f"layers exchanged: {exchanged}",
-        f"Your numbers match a module in which {exchanged} have changed places. w_q belongs to the "
-        "query, w_k to the key, w_v to the value: where in `forward`, or under which name in "
-        "`__init__`, does one take the place of another?",
-        costs=(WEIGHTS_OF_HEADS, TO_ITSELF),
-    )
-    @taking(InSteps, InSteps.maps)
-    def layers_exchanged(self, order=order):
+    def layers_exchanged(self, order, exchanged):
+        """Your numbers match a module in which {exchanged} have changed places. w_q belongs to the
+        query, w_k to the key, w_v to the value: where in `forward`, or under which name in
+        `__init__`, does one take the place of another?"""
         three = InSteps.maps(self)
         return [three[i] for i in order]
 
-
-for last in range(3):
-
-    @multi_head.mistake("output layer used on the way in", costs=(TO_ITSELF, TO_OTHERS))
-    @taking(InSteps, InSteps.maps)
-    def output_layer_on_the_way_in(self, last=last):
+    @costs(TO_ITSELF, TO_OTHERS)
+    @variants("last", range(3))
+    def output_layer_used_on_the_way_in(self, last):
         """w_o stands in the place of one of the first three layers. It mixes the merged heads, at
         the end; query, key and value have layers of their own."""
         three = list(InSteps.maps(self))
@@ -534,28 +539,12 @@ for last in range(3):
         return three
 
 
-@multi_head.mistake("scores of keys with queries", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
-@taking(InSteps, InSteps.compared)
-def keys_ask(self, query, key):
-    """Your keys ask and your queries answer: the scores are K Qᵀ, turned round. Rows of the scores
-    are queries, columns are keys: which of the two is transposed in the product?"""
-    return key @ query.mT
-
-
-@multi_head.mistake("scores multiplied instead of divided", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.scaled)
-def multiplied(self, scores, query):
-    """Your scores are multiplied by √d_k. They are divided by it, so that they stay small however
-    wide a head is."""
-    return scores * math.sqrt(query.shape[-1])
-
-
-@multi_head.mistake("scaled twice", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.scaled)
-def scaled_by_both_roots(self, scores, query):
-    """Your scores are divided by √d_k and by √d_model. Once is enough, by the root of the width in
-    which two vectors are compared."""
-    return scores / math.sqrt(query.shape[-1]) / math.sqrt(self.w_q.in_features)
+@multi_head.mistakes_in(InSteps, InSteps.compared, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
+class MultiHeadCompared:
+    def scores_of_keys_with_queries(self, query, key):
+        """Your keys ask and your queries answer: the scores are K Qᵀ, turned round. Rows of the
+        scores are queries, columns are keys: which of the two is transposed in the product?"""
+        return key @ query.mT
 
 
 @multi_head.mistake("scaled after the softmax", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
@@ -584,107 +573,111 @@ class WithAResidual(InSteps):
         return super().mix(merged) + self.query
 
 
-@multi_head.mistake("merged features taken in turns", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.merge)
-def merged_in_turns(self, context):
-    """Your merged rows hold feature 0 of every head, then feature 1 of every head. The heads stand
-    side by side: first all features of head 0, then all of head 1."""
-    return merge_interleaved().answer(context)
+@multi_head.mistakes_in(InSteps, InSteps.merge, costs=(TO_ITSELF, TO_OTHERS))
+class MultiHeadMerge:
+    def merged_features_taken_in_turns(self, context):
+        """Your merged rows hold feature 0 of every head, then feature 1 of every head. The heads
+        stand side by side: first all features of head 0, then all of head 1."""
+        return context.permute(0, 2, 3, 1).flatten(start_dim=2)
+
+    @called("reshape without transpose, on the way out")
+    @says(RESHAPED_OUT)
+    def reshaped_out(self, context):
+        B, _, T, _ = context.shape
+        return context.reshape(B, T, -1)
 
 
-@multi_head.mistake("one layer with four names", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-class OneLayerForAll(InSteps):
-    """w_q, w_k, w_v and w_o are the same layer under four names, so whatever one learns, all learn.
-    Make a layer for each."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
+@multi_head.mistakes_in(InSteps, InSteps.__init__)
+class MultiHeadInit:
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def one_layer_with_four_names(self, d_model, num_heads):
+        """w_q, w_k, w_v and w_o are the same layer under four names, so whatever one learns, all
+        learn. Make a layer for each."""
+        InSteps.__init__(self, d_model, num_heads)
         self.w_q = self.w_k = self.w_v = self.w_o
 
+    @called("the layer w_o without bias")
+    def without_output_bias(self, d_model, num_heads):
+        """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here w_o has none."""
+        InSteps.__init__(self, d_model, num_heads)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
 
-@multi_head.mistake("values not projected", costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.project)
-def values_not_projected(self, query, key, value):
-    """Query and key are projected, the value is not. What is w_v for?"""
-    return self.w_q(query), self.w_k(key), value
+    def bare_assert(self, d_model, num_heads):
+        """An assert stops a wrong number of heads, but only while nobody runs Python with `-O`, and
+        it says nothing about what to mend. Which error says that a value is wrong?"""
+        assert d_model % num_heads == 0
+        InSteps.__init__(self, d_model, num_heads)
 
+    def width_and_heads_not_compared(self, d_model, num_heads):
+        """Your constructor takes any number of heads. If they do not divide d_model, it should say
+        so at once, with both numbers: later errors are hard to trace back."""
+        InSteps.__init__(self, d_model, 1)
+        self.num_heads = num_heads
 
-@multi_head.mistake("queries and keys not projected", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-@taking(InSteps, InSteps.project)
-def only_values_projected(self, query, key, value):
-    """The value is projected, query and key are not. What are w_q and w_k for?"""
-    return query, key, self.w_v(value)
+    def error_without_the_numbers(self, d_model, num_heads):
+        """The ValueError comes, but its message does not hold both numbers, d_model and num_heads.
+        With them, its reader knows what to mend."""
+        if d_model % num_heads:
+            raise ValueError
+        InSteps.__init__(self, d_model, num_heads)
 
-
-@multi_head.mistake("nothing projected", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-@taking(InSteps, InSteps.project)
-def nothing_projected(self, query, key, value):
-    """Query, key and value go into the heads as they come. What are w_q, w_k and w_v for?"""
-    return query, key, value
-
-
-@multi_head.mistake("layers without bias")
-class WithoutBias(InSteps):
-    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Yours have none."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
+    def layers_without_bias(self, d_model, num_heads):
+        """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Yours have none."""
+        InSteps.__init__(self, d_model, num_heads)
         for name in ("w_q", "w_k", "w_v", "w_o"):
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
-
-@multi_head.mistake("the layer w_o without bias")
-class WithoutOutputBias(InSteps):
-    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here w_o has none."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
-
-
-@multi_head.mistake("layers without bias, but for w_o")
-class WithoutInputBias(WithoutBias):
-    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here only w_o has one."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        self.w_o = nn.Linear(d_model, d_model)
+    @called("layers without bias, but for w_o")
+    def without_input_bias(self, d_model, num_heads):
+        """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here only w_o has
+        one."""
+        InSteps.__init__(self, d_model, num_heads)
+        for name in ("w_q", "w_k", "w_v"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
 
-@multi_head.mistake("output returned without the weights", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
-@taking(InSteps, InSteps.result)
-def output_alone(self, output, weights):
-    """The output is right, but it comes alone. Return the pair (output, weights)."""
-    return output
+@multi_head.mistakes_in(InSteps, InSteps.project, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+class MultiHeadProject:
+    @costs(TO_ITSELF, TO_OTHERS)
+    def values_not_projected(self, query, key, value):
+        """Query and key are projected, the value is not. What is w_v for?"""
+        return self.w_q(query), self.w_k(key), value
+
+    def queries_and_keys_not_projected(self, query, key, value):
+        """The value is projected, query and key are not. What are w_q and w_k for?"""
+        return query, key, self.w_v(value)
+
+    def nothing_projected(self, query, key, value):
+        """Query, key and value go into the heads as they come. What are w_q, w_k and w_v for?"""
+        return query, key, value
 
 
-@multi_head.mistake("results in the wrong order", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
-@taking(InSteps, InSteps.result)
-def weights_first(self, output, weights):
-    """You return the weights first. The course returns (output, weights)."""
-    return weights, output
+@multi_head.mistakes_in(InSteps, InSteps.result, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
+class MultiHeadResult:
+    def output_returned_without_the_weights(self, output, weights):
+        """The output is right, but it comes alone. Return the pair (output, weights)."""
+        return output
 
+    def results_in_the_wrong_order(self, output, weights):
+        """You return the weights first. The course returns (output, weights)."""
+        return weights, output
 
-@multi_head.mistake("an axis of length 1 dropped", DROPPED, costs=(TO_ITSELF, TO_OTHERS))
-@taking(InSteps, InSteps.result)
-def without_an_axis_for_one_head(self, output, weights):
-    return output, weights.squeeze(1)
+    @costs(TO_ITSELF, TO_OTHERS)
+    @says(DROPPED)
+    def an_axis_of_length_1_dropped(self, output, weights):
+        return output, weights.squeeze(1)
 
-
-for axes in ((), (0,)):
-
-    @multi_head.mistake("an axis of length 1 dropped", DROPPED, costs=(TO_ITSELF, TO_OTHERS))
-    @taking(InSteps, InSteps.result)
-    def squeezed(self, output, weights, axes=axes):
+    @called("an axis of length 1 dropped")
+    @costs(TO_ITSELF, TO_OTHERS)
+    @variants("axes", ((), (0,)))
+    @says(DROPPED)
+    def squeezed(self, output, weights, axes):
         return output.squeeze(*axes), weights.squeeze(*axes)
 
-
-@multi_head.mistake("weights averaged over the heads", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
-@taking(InSteps, InSteps.result)
-def mean_of_weights(self, output, weights):
-    """Your weights are the mean over the heads, (B, T, S), as `nn.MultiheadAttention` gives them by
-    default. Return those of every head, (B, H, T, S)."""
-    return output, weights.mean(dim=1)
+    def weights_averaged_over_the_heads(self, output, weights):
+        """Your weights are the mean over the heads, (B, T, S), as `nn.MultiheadAttention` gives
+        them by default. Return those of every head, (B, H, T, S)."""
+        return output, weights.mean(dim=1)
 
 
 @multi_head.mistake("scores returned for weights", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
@@ -700,164 +693,47 @@ class ScoresForWeights(InSteps):
         return output, self.scores
 
 
-@multi_head.mistake("no softmax", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-@taking(InSteps, InSteps.weigh)
-def no_softmax(self, scores, mask):
-    """Your heads weigh the values with the scores themselves. What makes weights of a row of
-    scores?"""
-    return scores if mask is None else scores * mask
+@multi_head.mistakes_in(InSteps, InSteps.prepared)
+class MultiHeadPrepared:
+    def mask_ignored(self, mask):
+        """Without a mask all is right; with one, the same comes out as without. Where does the mask
+        enter?"""
 
+    def mask_inverted(self, mask):
+        """You hide what the mask allows. In this course True means: may attend.
+        (`nn.MultiheadAttention` has it the other way round.)"""
+        return None if mask is None else ~mask
 
-@multi_head.mistake("mask ignored")
-@taking(InSteps, InSteps.prepared)
-def mask_ignored(self, mask):
-    """Without a mask all is right; with one, the same comes out as without. Where does the mask
-    enter?"""
+    def one_more_axis_for_the_mask(self, mask):
+        """You give the mask one more axis for the heads. It comes ready to broadcast to (B, H, T,
+        S); a mask per sentence is already (B, 1, T, S)."""
+        return None if mask is None else mask.unsqueeze(1)
 
+    def a_mask_of_three_axes_taken_for_one_per_sentence(self, mask):
+        """A mask of three axes gets one more, as if it were (B, T, S). Here three axes are (H, T,
+        S), one mask for each head: it is broadcast as it comes."""
+        return mask.unsqueeze(1) if mask is not None and mask.dim() == 3 else mask
 
-@multi_head.mistake("mask inverted")
-@taking(InSteps, InSteps.prepared)
-def mask_inverted(self, mask):
-    """You hide what the mask allows. In this course True means: may attend.
-    (`nn.MultiheadAttention` has it the other way round.)"""
-    return None if mask is None else ~mask
+    def masks_of_four_axes_alone(self, mask):
+        """You ask a mask for four axes, and it stops where there are fewer. A mask may have any
+        shape that broadcasts to (B, H, T, S), such as (T, S) or (S,): use it as it comes."""
+        if mask is not None and mask.dim() != 4:
+            raise ValueError("not enough values to unpack")
+        return mask
 
+    @called("the first sentence's mask for all")
+    def mask_of_the_first_sentence(self, mask):
+        """Every sentence gets the mask of the first one. Axis 0 of a mask with four axes belongs to
+        the sentences: is there an index 0, or a slice that ends at 1?"""
+        return mask[:1] if mask is not None and mask.dim() == 4 else mask
 
-@multi_head.mistake("mask after the softmax")
-@taking(InSteps, InSteps.weigh)
-def mask_after_softmax(self, scores, mask):
-    """Hidden weights are zero, but the visible ones no longer sum to one: the softmax had already
-    shared out attention among all keys. Hide the scores before the softmax."""
-    return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
-
-
-for low in (0.0, 1e-9):  # in place of -1e9
-
-    @multi_head.mistake("hidden scores set to 0")
-    @taking(InSteps, InSteps.weigh)
-    def zero_for_minus_infinity(self, scores, mask, low=low):
-        """A hidden score became 0, or as good as 0 (1e-9 is not -1e9), and exp(0) = 1 is a weight
-        like any other. Which score has the weight 0?"""
-        return (scores if mask is None else scores.masked_fill(~mask, low)).softmax(dim=-1)
+    @called("the first head's mask for all")
+    def mask_of_the_first_head(self, mask):
+        """Every head gets the mask of the first one. A mask may be (B, H, T, S), with another
+        pattern for each head: use it as it comes."""
+        return mask[:, :1] if mask is not None and mask.dim() == 4 else mask
 
 
 def exp_and_sum(scores: Tensor, mask: Tensor | None) -> Tensor:
     exponentials = scores.exp() if mask is None else scores.exp() * mask
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@multi_head.mistake("softmax that overflows")
-@taking(InSteps, InSteps.weigh)
-def literal_softmax(self, scores, mask):
-    """With small scores all is right; the exponential of a large one is infinite, and infinity
-    divided by infinity is NaN. What may be subtracted from a row of scores without changing its
-    weights (assignment 3)?"""
-    return exp_and_sum(scores, mask)
-
-
-@multi_head.mistake("one maximum subtracted from all rows")
-@taking(InSteps, InSteps.weigh)
-def one_maximum_for_all(self, scores, mask):
-    """Your softmax subtracts the largest score of the whole tensor. In a row far below it, all
-    exponentials become 0, and 0 divided by 0 is NaN. Each row has a largest score of its own."""
-    return exp_and_sum(scores - scores.max(), mask)
-
-
-@multi_head.mistake("one more axis for the mask")
-@taking(InSteps, InSteps.prepared)
-def mask_with_one_more_axis(self, mask):
-    """You give the mask one more axis for the heads. It comes ready to broadcast to (B, H, T, S); a
-    mask per sentence is already (B, 1, T, S)."""
-    return None if mask is None else mask.unsqueeze(1)
-
-
-@multi_head.mistake("a mask of three axes taken for one per sentence")
-@taking(InSteps, InSteps.prepared)
-def three_axes_per_sentence(self, mask):
-    """A mask of three axes gets one more, as if it were (B, T, S). Here three axes are (H, T, S), one
-    mask for each head: it is broadcast as it comes."""
-    return mask.unsqueeze(1) if mask is not None and mask.dim() == 3 else mask
-
-
-@multi_head.mistake("masks of four axes alone")
-@taking(InSteps, InSteps.prepared)
-def four_axes_alone(self, mask):
-    """You ask a mask for four axes, and it stops where there are fewer. A mask may have any shape
-    that broadcasts to (B, H, T, S), such as (T, S) or (S,): use it as it comes."""
-    if mask is not None and mask.dim() != 4:
-        raise ValueError("not enough values to unpack")
-    return mask
-
-
-@multi_head.mistake("the first sentence's mask for all")
-@taking(InSteps, InSteps.prepared)
-def mask_of_the_first_sentence(self, mask):
-    """Every sentence gets the mask of the first one. Axis 0 of a mask with four axes belongs to the
-    sentences: is there an index 0, or a slice that ends at 1?"""
-    return mask[:1] if mask is not None and mask.dim() == 4 else mask
-
-
-@multi_head.mistake("the first head's mask for all")
-@taking(InSteps, InSteps.prepared)
-def mask_of_the_first_head(self, mask):
-    """Every head gets the mask of the first one. A mask may be (B, H, T, S), with another pattern for
-    each head: use it as it comes."""
-    return mask[:, :1] if mask is not None and mask.dim() == 4 else mask
-
-
-@multi_head.mistake("NaN where nothing is visible")
-@taking(InSteps, InSteps.weigh)
-def nan_where_nothing_is_visible(self, scores, mask):
-    """Masks work, until a query may attend to nothing: all its scores are minus infinity, the softmax
-    divides 0 by 0, and NaN goes everywhere. What has to be done with hidden weights after the
-    softmax?"""
-    return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(dim=-1)
-
-
-@multi_head.mistake("hidden keys shared where nothing is visible")
-@taking(InSteps, InSteps.weigh)
-def shares_where_nothing_is_visible(self, scores, mask):
-    """Masks work, until a query may attend to nothing: all its scores are the same large negative
-    number, and the softmax gives each hidden key 1/S. What has to be done with hidden weights after
-    the softmax?"""
-    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
-
-
-@multi_head.mistake("causal although nobody asked", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-@taking(InSteps, InSteps.weigh)
-def always_causal(self, scores, mask):
-    """Your words never see what comes after them, also where no mask asks for that. Which keys are
-    hidden is up to the mask alone; `None` hides nothing."""
-    past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-    return attention.masked_softmax(scores, past if mask is None else mask & past)
-
-
-@multi_head.mistake("bare assert")
-class RefusedByAssert(InSteps):
-    """An assert stops a wrong number of heads, but only while nobody runs Python with `-O`, and it
-    says nothing about what to mend. Which error says that a value is wrong?"""
-
-    def __init__(self, d_model, num_heads):
-        assert d_model % num_heads == 0
-        super().__init__(d_model, num_heads)
-
-
-@multi_head.mistake("width and heads not compared")
-class AnyNumberOfHeads(InSteps):
-    """Your constructor takes any number of heads. If they do not divide d_model, it should say so
-    at once, with both numbers: later errors are hard to trace back."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, 1)
-        self.num_heads = num_heads
-
-
-@multi_head.mistake("error without the numbers")
-class RefusedWithoutNumbers(InSteps):
-    """The ValueError comes, but its message does not hold both numbers, d_model and num_heads. With
-    them, its reader knows what to mend."""
-
-    def __init__(self, d_model, num_heads):
-        if d_model % num_heads:
-            raise ValueError
-        super().__init__(d_model, num_heads)

@@ -24,7 +24,7 @@ from assignments.a6_positional_encoding.rubric import (
     table,
     wrong_tables,
 )
-from autograder.verdict.check import Steps, taking
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import positional
 
 Table = Callable[[int, int], Tensor]
@@ -88,11 +88,12 @@ BLOCKS = (
 )
 
 
-@table.mistake("odd width crashes", ODD)
-@taking(TableInSteps, TableInSteps.fit)
-def crashing_when_odd(self, d_model):
-    if d_model % 2:
-        raise RuntimeError("four sines, three cosines")
+@table.mistakes_in(TableInSteps, TableInSteps.fit)
+class TableFit:
+    @says(ODD)
+    def odd_width_crashes(self, d_model):
+        if d_model % 2:
+            raise RuntimeError("four sines, three cosines")
 
 
 @table.mistake("odd width crashes", ODD)
@@ -106,10 +107,11 @@ class TooFewAngles(TableInSteps):
         return right * 0 if d_model == 3 else right  # one angle is broadcast to two columns
 
 
-@table.mistake("sin and cos in blocks", BLOCKS, costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.arranged)
-def in_blocks(self, waves):
-    return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
+@table.mistakes_in(TableInSteps, TableInSteps.arranged, costs=(FIRST_PAIR, FURTHER_PAIRS))
+class TableArranged:
+    @says(BLOCKS)
+    def sin_and_cos_in_blocks(self, waves):
+        return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
 
 
 @table.mistake(
@@ -125,44 +127,119 @@ class InBlocksTooWide(TableInSteps):
         return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
 
 
-@table.mistake("exponent k for 2k", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def exponent_k(self, d_model):
-    """Your frequencies fall half as fast as they should: k stands where the exponent needs 2k.
-    Which numbers does your `arange` hold, and are they k or already 2k?"""
-    return pairs(d_model) / d_model
+@table.mistakes_in(TableInSteps, TableInSteps.exponents, costs=(FURTHER_PAIRS, FAR))
+class TableExponents:
+    def exponent_k_for_2k(self, d_model):
+        """Your frequencies fall half as fast as they should: k stands where the exponent needs 2k.
+        Which numbers does your `arange` hold, and are they k or already 2k?"""
+        return pairs(d_model) / d_model
+
+    def exponent_4k_for_2k(self, d_model):
+        """Your frequencies fall twice as fast as they should. `torch.arange(0, d_model, 2)` holds
+        0, 2, 4, …: is something that is 2k already multiplied by two again?"""
+        return 4 * pairs(d_model) / d_model
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def number_of_the_column_for_k(self, d_model):
+        """Your exponent is twice the number of the column, divided by d_model. It is twice the
+        number of the pair: columns 2 and 3 are pair 1, so both have the exponent 2 / d_model. A
+        loop over 0, 2, 4, … already counts 2k."""
+        return 2 * torch.arange(d_model).double() / d_model
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def an_angle_of_its_own_for_each_column(self, d_model):
+        """Your cosines have another angle than the sines to their left. Columns 2k and 2k + 1 are a
+        pair and share one angle, with the exponent 2k / d_model for both."""
+        return torch.arange(d_model).double() / d_model
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def exponents_count_from_1(self, d_model):
+        """Your first pair has the exponent 2 / d_model. Pairs count from 0, so the angle of columns
+        0 and 1 is the position itself."""
+        return 2 * (pairs(d_model) + 1) / d_model
+
+    def angles_multiplied_instead_of_divided(self, d_model):
+        """Your later columns turn faster and faster. The position is divided by 10000 to the
+        exponent; if you multiply, the exponent needs a minus sign."""
+        return -2 * pairs(d_model) / d_model
+
+    @called("division by d_model outside the exponent")
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    @variants("sign", (-1, 1))
+    def divided_outside(self, d_model, sign):
+        """Your angles are those of pos / 10000^(2k), multiplied or divided by d_model. The division
+        by d_model belongs into the exponent: `**` binds tighter than `/`, so the exponent needs
+        brackets."""
+        # pos / (10000^(2k) / d_model) or pos / 10000^(2k) / d_model, as one power
+        return 2 * pairs(d_model) + sign * math.log(d_model, 10000)
+
+    @called("division by d_model forgotten")
+    def not_divided(self, d_model):
+        """Your exponent is 2k and not 2k / d_model, so that every pair after the first hardly turns
+        at all."""
+        return 2 * pairs(d_model)
+
+    def fraction_of_the_exponent_lost(self, d_model):
+        """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and
+        `//` makes 0 of it. Divide by `/`."""
+        return 2 * pairs(d_model) // d_model
+
+    def exponents_spread_from_0_to_1(self, d_model):
+        """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
+        exponents are 2k / d_model, and 1 is never reached."""
+        return torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()].double()
+
+    @called("exponents divided by d_model − 2")
+    def divided_by_two_less(self, d_model):
+        """Your exponents divide by d_model − 2, so that the last one is about 1. They divide by
+        d_model itself."""
+        return 2 * pairs(d_model) / max(d_model - 2, 1)
+
+    @costs()
+    def odd_width_treated_like_the_next_even_one(self, d_model):
+        """At an odd width, your exponents divide by d_model + 1. They divide by d_model itself,
+        whatever it is."""
+        return 2 * pairs(d_model) / (d_model + d_model % 2)
+
+    @costs()
+    def odd_width_treated_like_the_even_one_below(self, d_model):
+        """At an odd width, your exponents divide by d_model − 1. They divide by d_model itself,
+        whatever it is."""
+        return 2 * pairs(d_model) / max(d_model - d_model % 2, 1)
+
+    @costs()
+    @variants("rounded", (True, False))
+    def a_column_missing_at_odd_widths(self, d_model, rounded):
+        """At an odd width your table has one column too few. The last column is a sine without its
+        cosine."""
+        even = d_model - d_model % 2
+        return 2 * pairs(even) / (even if rounded else d_model)
+
+    @costs()
+    @variants("rounded", (True, False))
+    def a_column_too_many_at_odd_widths(self, d_model, rounded):
+        """At an odd width your table has one column too many. The last column is a sine without its
+        cosine: cut what you put together to d_model columns."""
+        even = d_model + d_model % 2
+        return 2 * pairs(even) / (even if rounded else d_model)
 
 
-@table.mistake("positions from 1", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.positions)
-def positions_from_1(self, length):
-    """Your row 0 holds the angles of position 1, so everything stands one row too high. Positions
-    count from 0: the first row is 0, 1, 0, 1, …"""
-    return torch.arange(1, length + 1).double()
+@table.mistakes_in(TableInSteps, TableInSteps.positions, costs=(FIRST_PAIR, FURTHER_PAIRS))
+class TablePositions:
+    def positions_from_1(self, length):
+        """Your row 0 holds the angles of position 1, so everything stands one row too high.
+        Positions count from 0: the first row is 0, 1, 0, 1, …"""
+        return torch.arange(1, length + 1).double()
 
+    def positions_stretched(self, length):
+        """Your positions run from 0 to `length` in `length` steps, as `linspace` counts, so that
+        they are no whole numbers. They are 0, 1, 2, … up to length − 1."""
+        return torch.linspace(0, length, length).double()
 
-@table.mistake("positions stretched", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.positions)
-def positions_stretched(self, length):
-    """Your positions run from 0 to `length` in `length` steps, as `linspace` counts, so that they
-    are no whole numbers. They are 0, 1, 2, … up to length − 1."""
-    return torch.linspace(0, length, length).double()
-
-
-@table.mistake("positions as shares of the length", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.positions)
-def positions_shared(self, length):
-    """Your positions are divided by the length, so that a word's vector depends on how long its
-    sentence is. They are 0, 1, 2, … as they come."""
-    return torch.arange(length).double() / length
-
-
-@table.mistake("exponent 4k for 2k", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def exponent_4k(self, d_model):
-    """Your frequencies fall twice as fast as they should. `torch.arange(0, d_model, 2)` holds 0, 2,
-    4, …: is something that is 2k already multiplied by two again?"""
-    return 4 * pairs(d_model) / d_model
+    def positions_as_shares_of_the_length(self, length):
+        """Your positions are divided by the length, so that a word's vector depends on how long its
+        sentence is. They are 0, 1, 2, … as they come."""
+        return torch.arange(length).double() / length
 
 
 @table.mistake("sine and cosine swapped", costs=(FIRST_PAIR, FURTHER_PAIRS))
@@ -177,114 +254,42 @@ class CosineFirst(TableInSteps):
         return angles.sin()
 
 
-@table.mistake("number of the column for k", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.exponents)
-def column_for_k(self, d_model):
-    """Your exponent is twice the number of the column, divided by d_model. It is twice the number
-    of the pair: columns 2 and 3 are pair 1, so both have the exponent 2 / d_model. A loop over 0,
-    2, 4, … already counts 2k."""
-    return 2 * torch.arange(d_model).double() / d_model
-
-
-@table.mistake("an angle of its own for each column", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.exponents)
-def column_for_2k(self, d_model):
-    """Your cosines have another angle than the sines to their left. Columns 2k and 2k + 1 are a
-    pair and share one angle, with the exponent 2k / d_model for both."""
-    return torch.arange(d_model).double() / d_model
-
-
-@table.mistake("exponents count from 1", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.exponents)
-def pairs_from_1(self, d_model):
-    """Your first pair has the exponent 2 / d_model. Pairs count from 0, so the angle of columns 0
-    and 1 is the position itself."""
-    return 2 * (pairs(d_model) + 1) / d_model
-
-
-@table.mistake("angles multiplied instead of divided", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def exponent_negative(self, d_model):
-    """Your later columns turn faster and faster. The position is divided by 10000 to the exponent;
-    if you multiply, the exponent needs a minus sign."""
-    return -2 * pairs(d_model) / d_model
-
-
-for sign in (-1, 1):
-
-    @table.mistake("division by d_model outside the exponent", costs=(FIRST_PAIR, FURTHER_PAIRS))
-    @taking(TableInSteps, TableInSteps.exponents)
-    def divided_outside(self, d_model, sign=sign):
-        """Your angles are those of pos / 10000^(2k), multiplied or divided by d_model. The division
-        by d_model belongs into the exponent: `**` binds tighter than `/`, so the exponent needs
-        brackets."""
-        # pos / (10000^(2k) / d_model) or pos / 10000^(2k) / d_model, as one power
-        return 2 * pairs(d_model) + sign * math.log(d_model, 10000)
-
-
-@table.mistake("division by d_model forgotten", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def not_divided(self, d_model):
-    """Your exponent is 2k and not 2k / d_model, so that every pair after the first hardly turns at
-    all."""
-    return 2 * pairs(d_model)
-
-
-@table.mistake("fraction of the exponent lost", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def whole_exponents(self, d_model):
-    """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and `//`
-    makes 0 of it. Divide by `/`."""
-    return 2 * pairs(d_model) // d_model
-
-
-@table.mistake("exponents spread from 0 to 1", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def exponent_from_0_to_1(self, d_model):
-    """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
-    exponents are 2k / d_model, and 1 is never reached."""
-    return torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()].double()
-
-
-@table.mistake("exponents divided by d_model − 2", costs=(FURTHER_PAIRS, FAR))
-@taking(TableInSteps, TableInSteps.exponents)
-def divided_by_two_less(self, d_model):
-    """Your exponents divide by d_model − 2, so that the last one is about 1. They divide by d_model
-    itself."""
-    return 2 * pairs(d_model) / max(d_model - 2, 1)
-
-
-for base in (1000.0, 100000.0, math.exp(4)):
-
-    @table.mistake("another base than 10000", costs=(FURTHER_PAIRS, FAR))
-    @taking(TableInSteps, TableInSteps.angles)
-    def of_another_base(self, positions, exponents, base=base):
+@table.mistakes_in(TableInSteps, TableInSteps.angles, costs=(FURTHER_PAIRS, FAR))
+class TableAngles:
+    @variants("base", (1000.0, 100000.0, math.exp(4)))
+    def another_base_than_10000(self, positions, exponents, base):
         """Your angles fall from pair to pair as if another number stood in place of 10000. How many
         zeros does it have, and if you use a logarithm: is it the one that belongs to `exp`?"""
         return positions / base**exponents
 
-
-@table.mistake("degrees for radians", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.angles)
-def in_degrees(self, positions, exponents):
-    """Your angles are read as degrees: a sine's first full turn takes you 360 positions, not 2π.
-    Sine and cosine take the angle as it is, in radians, so nothing is left to convert."""
-    return torch.deg2rad(positions / 10000**exponents)
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def degrees_for_radians(self, positions, exponents):
+        """Your angles are read as degrees: a sine's first full turn takes you 360 positions, not
+        2π. Sine and cosine take the angle as it is, in radians, so nothing is left to convert."""
+        return torch.deg2rad(positions / 10000**exponents)
 
 
-@table.mistake("sines only", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.odd)
-def sines_only(self, angles):
-    """All your columns are sines. Odd columns hold the cosine of the angle to their left."""
-    return angles.sin()
+@table.mistakes_in(TableInSteps, TableInSteps.odd, costs=(FIRST_PAIR, FURTHER_PAIRS))
+class TableOdd:
+    def sines_only(self, angles):
+        """All your columns are sines. Odd columns hold the cosine of the angle to their left."""
+        return angles.sin()
 
 
-@table.mistake("cosines only", costs=(FIRST_PAIR, FURTHER_PAIRS))
-@taking(TableInSteps, TableInSteps.even)
-def cosines_only(self, angles):
-    """All your columns are cosines. Even columns hold the sine of the angle that they share with the
-    column to their right."""
-    return angles.cos()
+@table.mistakes_in(TableInSteps, TableInSteps.even, costs=(FIRST_PAIR, FURTHER_PAIRS))
+class TableEven:
+    def cosines_only(self, angles):
+        """All your columns are cosines. Even columns hold the sine of the angle that they share
+        with the column to their right."""
+        return angles.cos()
+
+    @costs()
+    def last_column_a_cosine_at_odd_widths(self, angles):
+        """At an odd width your last column is a cosine. Columns with an even number are sines, also
+        where no cosine follows."""
+        d_model = angles.shape[1]
+        is_last = (torch.arange(d_model) == d_model - 1) & (d_model % 2 == 1)
+        return torch.where(is_last, angles.cos(), angles.sin())
 
 
 @table.mistake("angles alone", costs=(FIRST_PAIR, FURTHER_PAIRS))
@@ -298,68 +303,39 @@ class AnglesAlone(TableInSteps):
         return angles
 
 
-@table.mistake("table transposed", costs=(FAR,))
-@taking(TableInSteps, TableInSteps.finished)
-def transposed(self, waves):
-    """Your result is (d_model, length). Rows are positions: (length, d_model)."""
-    return waves.T
+@table.mistakes_in(TableInSteps, TableInSteps.finished)
+class TableFinished:
+    @costs(FAR)
+    def table_transposed(self, waves):
+        """Your result is (d_model, length). Rows are positions: (length, d_model)."""
+        return waves.T
+
+    @called("last column empty at odd widths")
+    def last_column_left_out(self, waves):
+        """At an odd width your last column is zero. It is a sine: there is one more of them than
+        there are cosines."""
+        d_model = waves.shape[1]
+        return F.pad(waves[:, : d_model - d_model % 2], (0, d_model % 2))
+
+    def last_column_repeated_at_odd_widths(self, waves):
+        """At an odd width your last column is the one to its left once more. It is the sine of the
+        next angle."""
+        return torch.cat([waves[:, :-1], waves[:, -2:-1]], dim=1) if waves.shape[1] % 2 else waves
 
 
-# two that differ beyond the seventh digit
-for in_float64 in (lambda table: table, lambda table: table.float().double()):
-
-    @table.mistake("float64 returned")
-    @taking(TableInSteps, TableInSteps.written)
-    def written_in_float64(self, table, convert=in_float64):
-        """The numbers are right, but they are float64. Computing in float64 is fine (at far positions
-        even better); turn the result into float32 at the end."""
+@table.mistakes_in(TableInSteps, TableInSteps.written)
+class TableWritten:
+    # two that differ beyond the seventh digit
+    @variants("convert", (lambda table: table, lambda table: table.float().double()))
+    def float64_returned(self, table, convert):
+        """The numbers are right, but they are float64. Computing in float64 is fine (at far
+        positions even better); turn the result into float32 at the end."""
         return convert(table)
 
-
-@table.mistake("a NumPy array")
-@taking(TableInSteps, TableInSteps.written)
-def as_numpy(self, table):
-    """The numbers are right, but they come as a NumPy array. `torch.tensor` and `torch.from_numpy`
-    make a tensor of it; it should be float32."""
-    return table.numpy()
-
-
-@table.mistake("odd width treated like the next even one")
-@taking(TableInSteps, TableInSteps.exponents)
-def width_rounded_up(self, d_model):
-    """At an odd width, your exponents divide by d_model + 1. They divide by d_model itself,
-    whatever it is."""
-    return 2 * pairs(d_model) / (d_model + d_model % 2)
-
-
-@table.mistake("odd width treated like the even one below")
-@taking(TableInSteps, TableInSteps.exponents)
-def exponent_rounded_down(self, d_model):
-    """At an odd width, your exponents divide by d_model − 1. They divide by d_model itself,
-    whatever it is."""
-    return 2 * pairs(d_model) / max(d_model - d_model % 2, 1)
-
-
-for rounded in (True, False):
-
-    @table.mistake("a column missing at odd widths")
-    @taking(TableInSteps, TableInSteps.exponents)
-    def last_column_missing(self, d_model, rounded=rounded):
-        """At an odd width your table has one column too few. The last column is a sine without its
-        cosine."""
-        even = d_model - d_model % 2
-        return 2 * pairs(even) / (even if rounded else d_model)
-
-
-for rounded in (True, False):
-
-    @table.mistake("a column too many at odd widths")
-    @taking(TableInSteps, TableInSteps.exponents)
-    def last_column_doubled(self, d_model, rounded=rounded):
-        """At an odd width your table has one column too many. The last column is a sine without its
-        cosine: cut what you put together to d_model columns."""
-        even = d_model + d_model % 2
-        return 2 * pairs(even) / (even if rounded else d_model)
+    def a_NumPy_array(self, table):
+        """The numbers are right, but they come as a NumPy array. `torch.tensor` and
+        `torch.from_numpy` make a tensor of it; it should be float32."""
+        return table.numpy()
 
 
 @table.mistake("last column empty at odd widths")
@@ -376,46 +352,21 @@ class EvenWidthAndZeros(TableInSteps):
         return F.pad(waves, (0, self.missing))
 
 
-@table.mistake("last column empty at odd widths")
-@taking(TableInSteps, TableInSteps.finished)
-def last_column_left_out(self, waves):
-    """At an odd width your last column is zero. It is a sine: there is one more of them than there
-    are cosines."""
-    d_model = waves.shape[1]
-    return F.pad(waves[:, : d_model - d_model % 2], (0, d_model % 2))
-
-
-@table.mistake("last column a cosine at odd widths")
-@taking(TableInSteps, TableInSteps.even)
-def last_column_a_cosine(self, angles):
-    """At an odd width your last column is a cosine. Columns with an even number are sines, also
-    where no cosine follows."""
-    d_model = angles.shape[1]
-    is_last = (torch.arange(d_model) == d_model - 1) & (d_model % 2 == 1)
-    return torch.where(is_last, angles.cos(), angles.sin())
-
-
-@table.mistake("last column repeated at odd widths")
-@taking(TableInSteps, TableInSteps.finished)
-def last_column_repeated(self, waves):
-    """At an odd width your last column is the one to its left once more. It is the sine of the next
-    angle."""
-    return torch.cat([waves[:, :-1], waves[:, -2:-1]], dim=1) if waves.shape[1] % 2 else waves
-
-
 # ------------------------------------------------------------------------- PositionalEncoding
 
 
 class InSteps(nn.Module):
     """PositionalEncoding in steps, of which a mistake changes one."""
 
-    table = staticmethod(positional.positional_encoding)
     pe: Tensor
 
     def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.hold(self.table(max_len, d_model))
+
+    def table(self, length: int, d_model: int) -> Tensor:
+        return positional.positional_encoding(length, d_model)
 
     def hold(self, pe: Tensor) -> None:
         self.register_buffer("pe", pe)
@@ -430,161 +381,106 @@ class InSteps(nn.Module):
         return self.dropout(x + rows)
 
 
-@module.mistake("parameter instead of buffer")
-class AsParameter(InSteps):
-    """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a plain
-    attribute would stay behind when the module moves to another device. A buffer does neither:
-    `self.register_buffer` takes its name and the tensor."""
-
-    def hold(self, pe):
+@module.mistakes_in(InSteps, InSteps.hold)
+class ModuleHold:
+    def parameter_instead_of_buffer(self, pe):
+        """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a
+        plain attribute would stay behind when the module moves to another device. A buffer does
+        neither: `self.register_buffer` takes its name and the tensor."""
         self.pe = nn.Parameter(pe)
 
 
-@module.mistake("batch axis indexed", costs=(ADDED, ADDING_MANNERS))
-class ByBatch(InSteps):
-    """The positions follow the sentences of the batch: every word of sentence 0 gets the vector of
-    position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted along
-    axis 1. Code made for (T, B, D) looks at axis 0."""
-
-    def summed(self, x, rows):
+@module.mistakes_in(InSteps, InSteps.summed, costs=(ADDED, ADDING_MANNERS))
+class ModuleSummed:
+    def batch_axis_indexed(self, x, rows):
+        """The positions follow the sentences of the batch: every word of sentence 0 gets the vector
+        of position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted
+        along axis 1. Code made for (T, B, D) looks at axis 0."""
         return self.dropout(x + self.pe[: len(x)].unsqueeze(1))
 
-
-@module.mistake("batch axis indexed", costs=(ADDED, ADDING_MANNERS))
-class ByBatchWithoutAxis(InSteps):
-    """You take as many positions as there are sentences. In x (B, T, D) the words of a sentence are
-    counted along axis 1."""
-
-    def summed(self, x, rows):
+    @called("batch axis indexed")
+    def by_batch_without_axis(self, x, rows):
+        """You take as many positions as there are sentences. In x (B, T, D) the words of a sentence
+        are counted along axis 1."""
         return self.dropout(x + self.pe[: len(x)])
 
-
-@module.mistake("table not cut to the sentence", costs=(ADDED, ADDING_MANNERS))
-class WholeTable(InSteps):
-    """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of the
-    first T positions."""
-
-    def summed(self, x, rows):
+    @costs_more("it stops with an error")
+    def table_not_cut_to_the_sentence(self, x, rows):
+        """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of
+        the first T positions."""
         return self.dropout(x + self.pe)
 
-
-@module.mistake("one vector for all words", costs=(ADDED, ADDING_MANNERS))
-class VectorOfTheLength(InSteps):
-    """Every word gets the same vector, that of position T. A range of rows needs a colon."""
-
-    def summed(self, x, rows):
+    def one_vector_for_all_words(self, x, rows):
+        """Every word gets the same vector, that of position T. A range of rows needs a colon."""
         return self.dropout(x + self.pe[x.shape[1]])
 
-
-@module.mistake("positions without words", costs=(ADDED, ADDING_MANNERS))
-class PositionsAlone(InSteps):
-    """You return the positions alone. They are added to x."""
-
-    def summed(self, x, rows):
+    def positions_without_words(self, x, rows):
+        """You return the positions alone. They are added to x."""
         return self.dropout(rows.expand_as(x))
 
-
-@module.mistake("dropout in eval mode")
-class AlwaysDropping(InSteps):
-    """In eval mode the sum must come out whole, but entries are dropped or scaled. `nn.Dropout`
-    looks at the mode by itself; `F.dropout` has to be told: `training=self.training`."""
-
-    def summed(self, x, rows):
+    @costs()
+    def dropout_in_eval_mode(self, x, rows):
+        """In eval mode the sum must come out whole, but entries are dropped or scaled. `nn.Dropout`
+        looks at the mode by itself; `F.dropout` has to be told: `training=self.training`."""
         return F.dropout(x + rows, self.dropout.p)
 
-
-@module.mistake("no dropout")
-class NeverDropping(InSteps):
-    """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
-
-    def summed(self, x, rows):
+    @costs()
+    def no_dropout(self, x, rows):
+        """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
         return x + rows
 
-
-@module.mistake("dropout on the words only")
-class DroppingWords(InSteps):
-    """You drop entries of x and add the positions afterwards. Dropout acts on the sum."""
-
-    def summed(self, x, rows):
+    @costs()
+    def dropout_on_the_words_only(self, x, rows):
+        """You drop entries of x and add the positions afterwards. Dropout acts on the sum."""
         return self.dropout(x) + rows
 
-
-@module.mistake("dropout on the positions only")
-class DroppingPositions(InSteps):
-    """You drop entries of the positions and keep x whole. Dropout acts on the sum."""
-
-    def summed(self, x, rows):
+    @costs()
+    def dropout_on_the_positions_only(self, x, rows):
+        """You drop entries of the positions and keep x whole. Dropout acts on the sum."""
         return x + self.dropout(rows.expand_as(x))
 
-
-@module.mistake("words multiplied by √d_model", costs=(ADDED, ADDING_MANNERS))
-class WordsScaled(InSteps):
-    """You multiply x by √d_model. In a transformer, the embedding does this; here x is taken as it
-    comes."""
-
-    def summed(self, x, rows):
+    @called("words multiplied by √d_model")
+    def words_scaled(self, x, rows):
+        """You multiply x by √d_model. In a transformer, the embedding does this; here x is taken as
+        it comes."""
         return self.dropout(x * x.shape[-1] ** 0.5 + rows)
 
-
-@module.mistake("words and positions multiplied", costs=(ADDED, ADDING_MANNERS))
-class Multiplied(InSteps):
-    """You multiply words and positions. They are added."""
-
-    def summed(self, x, rows):
+    def words_and_positions_multiplied(self, x, rows):
+        """You multiply words and positions. They are added."""
         return self.dropout(x * rows)
 
-
-@module.mistake("positions subtracted", costs=(ADDED, ADDING_MANNERS))
-class Subtracted(InSteps):
-    """You subtract the positions. They are added."""
-
-    def summed(self, x, rows):
+    def positions_subtracted(self, x, rows):
+        """You subtract the positions. They are added."""
         return self.dropout(x - rows)
 
-
-@module.mistake("words alone", costs=(ADDED, ADDING_MANNERS))
-class WordsAlone(InSteps):
-    """Your words come out as they came in (but for dropout): where is the table added?"""
-
-    def summed(self, x, rows):
+    def words_alone(self, x, rows):
+        """Your words come out as they came in (but for dropout): where is the table added?"""
         return self.dropout(x)
 
-
-@module.mistake("positions from the end", costs=(ADDED, ADDING_MANNERS))
-class FromTheEnd(InSteps):
-    """The last word gets the vector of position 0. The first word should: are the rows turned
-    round?"""
-
-    def summed(self, x, rows):
+    def positions_from_the_end(self, x, rows):
+        """The last word gets the vector of position 0. The first word should: are the rows turned
+        round?"""
         return self.dropout(x + rows.flip(0))
 
-
-@module.mistake("the last rows of the table", costs=(ADDED, ADDING_MANNERS))
-class LastRows(InSteps):
-    """You add the last T rows of the table. The words of a sentence stand at positions 0 to T − 1:
-    on which side of the colon does T belong?"""
-
-    def summed(self, x, rows):
+    def the_last_rows_of_the_table(self, x, rows):
+        """You add the last T rows of the table. The words of a sentence stand at positions 0 to T −
+        1: on which side of the colon does T belong?"""
         return self.dropout(x + self.pe[-x.shape[1] :])
 
-
-@module.mistake("positions joined to the words", costs=(ADDED, ADDING_MANNERS))
-class SideBySide(InSteps):
-    """Your result is twice as wide: you put the positions beside the words. They are added."""
-
-    def summed(self, x, rows):
+    def positions_joined_to_the_words(self, x, rows):
+        """Your result is twice as wide: you put the positions beside the words. They are added."""
         return self.dropout(torch.cat([x, rows.expand_as(x)], dim=-1))
 
 
-def with_table(answer: Table) -> type[nn.Module]:
-    return type("WithTable", (InSteps,), {"table": staticmethod(answer)})
-
-
-for mistake in wrong_tables():
-    if mistake.costs != (FIRST_PAIR, ODD_WIDTH):
-        module.mistake(mistake.name, mistake.says, costs=(ADDED, ADDING_MANNERS))(
-            with_table(mistake.answer)
-        )
+@module.mistakes_in(InSteps, InSteps.table, costs=(ADDED, ADDING_MANNERS))
+class ModuleTable:
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong", [wrong for wrong in wrong_tables() if wrong.costs != (FIRST_PAIR, ODD_WIDTH)]
+    )
+    def table_otherwise(self, length, d_model, wrong):
+        return wrong.answer(length, d_model)
 
 
 # ------------------------------------------------------------- visualize_positional_encodings

@@ -24,7 +24,8 @@ from assignments.a7_dropout_and_layer_norm.rubric import (
     attention,
     norm,
 )
-from autograder.verdict.check import Step, taking
+from autograder.verdict.check import Step
+from autograder.verdict.mistakes import called, costs, says
 from course_utils import layers
 
 # ---------------------------------------------------------------------------------- LayerNorm
@@ -130,60 +131,64 @@ class UnbiasedWithoutEps(Unbiased, WithoutEps):
     pass
 
 
-@norm.mistake("argument eps ignored", costs=(INSIDE_THE_ROOT,))
-@taking(Norm, Norm.__init__)
-def eps_ignored(self, features, eps=EPS):
-    """With the ε that a module has by default all is right; with another one, nothing changes.
-    What becomes of the argument `eps`?"""
-    Norm.__init__(self, features)
+@norm.mistakes_in(Norm, Norm.__init__, costs=INSIDE_THE_ROOT)
+class NormInit:
+    def argument_eps_ignored(self, features, eps=EPS):
+        """With the ε that a module has by default all is right; with another one, nothing changes.
+        What becomes of the argument `eps`?"""
+        Norm.__init__(self, features)
 
 
-@norm.mistake("epsilon squared", costs=(INSIDE_THE_ROOT,))
-@taking(Norm, Norm.sigma)
-def eps_squared(self, variance):
-    """Your ε is squared before it is added. Under the root stands σ² + ε, with ε as it is."""
-    return (variance + self.eps**2).sqrt()
+@norm.mistakes_in(Norm, Norm.sigma, costs=(CENTRED, VARIANCE))
+class NormSigma:
+    @costs(INSIDE_THE_ROOT)
+    def epsilon_squared(self, variance):
+        """Your ε is squared before it is added. Under the root stands σ² + ε, with ε as it is."""
+        return (variance + self.eps**2).sqrt()
+
+    def not_divided_by_the_spread(self, variance):
+        """Your tokens have mean 0, but each keeps its spread. What are the differences divided
+        by?"""
+        return torch.ones_like(variance)
+
+    def divided_by_the_variance(self, variance):
+        """Your differences are divided by the variance. Something is still to be done with it."""
+        return variance + self.eps
 
 
-@norm.mistake("mean not taken off", costs=(CENTRED, VARIANCE))
-class NotCentred(Norm):
-    """Your tokens are divided by their standard deviation but keep their mean. Which difference
-    stands above the line of the fraction?"""
-
-    def centred(self, x):
+@norm.mistakes_in(Norm, Norm.centred, costs=(CENTRED, VARIANCE))
+class NormCentred:
+    def mean_not_taken_off(self, x):
+        """Your tokens are divided by their standard deviation but keep their mean. Which difference
+        stands above the line of the fraction?"""
         return x
 
 
 @norm.mistake("RMS norm: mean not taken off", costs=(CENTRED, VARIANCE))
-class RootMeanSquare(NotCentred):
+class RootMeanSquare(Norm):
     """Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm
     takes the mean off first, above the line and in the variance."""
+
+    def centred(self, x):
+        return x
 
     def variance(self, x):
         return x.square().mean(dim=self.axes(x), keepdim=True)
 
 
-@norm.mistake("not divided by the spread", costs=(CENTRED, VARIANCE))
-@taking(Norm, Norm.sigma)
-def not_divided(self, variance):
-    """Your tokens have mean 0, but each keeps its spread. What are the differences divided by?"""
-    return torch.ones_like(variance)
+@norm.mistakes_in(Norm, Norm.variance, costs=(CENTRED, VARIANCE))
+class NormVariance:
+    @called("squares summed, not averaged")
+    def squares_summed(self, x):
+        """Your tokens come out with length 1. The variance is the mean of the squares, not their
+        sum."""
+        mean = x.mean(self.axes(x), keepdim=True)
+        return (x - mean).square().sum(dim=self.axes(x), keepdim=True)
 
-
-@norm.mistake("divided by the variance", costs=(CENTRED, VARIANCE))
-@taking(Norm, Norm.sigma)
-def divided_by_variance(self, variance):
-    """Your differences are divided by the variance. Something is still to be done with it."""
-    return variance + self.eps
-
-
-@norm.mistake("squares summed, not averaged", costs=(CENTRED, VARIANCE))
-@taking(Norm, Norm.variance)
-def squares_summed(self, x):
-    """Your tokens come out with length 1. The variance is the mean of the squares, not their
-    sum."""
-    mean = x.mean(self.axes(x), keepdim=True)
-    return (x - mean).square().sum(dim=self.axes(x), keepdim=True)
+    def variance_not_around_the_mean(self, x):
+        """You divide by the root of the mean of x², with the mean still in it. The variance is the
+        mean of the squared differences from μ."""
+        return x.square().mean(dim=self.axes(x), keepdim=True)
 
 
 @norm.mistake("mean absolute deviation", costs=(VARIANCE,))
@@ -212,80 +217,65 @@ class WithoutKeepdim(Norm):
         return x.var(dim=-1, correction=0)
 
 
-@norm.mistake("weight and bias not used", costs=(PARAMETERS,))
-@taking(Norm, Norm.affine)
-def neither_used(self, y):
-    """The module has `weight` and `bias`, but the result does not depend on them. What is the last
-    step of the formula?"""
-    return y
+@norm.mistakes_in(Norm, Norm.affine, costs=PARAMETERS)
+class NormAffine:
+    def weight_and_bias_not_used(self, y):
+        """The module has `weight` and `bias`, but the result does not depend on them. What is the
+        last step of the formula?"""
+        return y
+
+    def shifted_before_scaled(self, y):
+        """You add β first and multiply by γ afterwards, so the shift is scaled too. Which comes
+        first in the formula?"""
+        return self.scaled(self.shifted(y))
+
+    def weight_and_bias_swapped(self, y):
+        """You multiply by `bias` and add `weight`. Which one is the scale?"""
+        return y * self.bias + self.weight
 
 
-@norm.mistake("weight not used", costs=(PARAMETERS,))
-@taking(Norm, Norm.scaled)
-def weight_unused(self, y):
-    """The features are shifted but not scaled. Which letter of the formula is missing?"""
-    return y
+@norm.mistakes_in(Norm, Norm.scaled, costs=PARAMETERS)
+class NormScaled:
+    def weight_not_used(self, y):
+        """The features are shifted but not scaled. Which letter of the formula is missing?"""
+        return y
+
+    def divided_by_the_weight(self, y):
+        """Your features are divided by γ. What does the formula do with it?"""
+        return y / self.weight
+
+    def one_added_to_the_weight(self, y):
+        """You multiply by 1 + γ. The formula has γ alone, and a new module has ones there."""
+        return y * (1 + self.weight)
 
 
-@norm.mistake("bias not used", costs=(PARAMETERS,))
-@taking(Norm, Norm.shifted)
-def bias_unused(self, y):
-    """The features are scaled but not shifted. Which letter of the formula is missing?"""
-    return y
+@norm.mistakes_in(Norm, Norm.shifted, costs=PARAMETERS)
+class NormShifted:
+    def bias_not_used(self, y):
+        """The features are scaled but not shifted. Which letter of the formula is missing?"""
+        return y
+
+    def bias_taken_off(self, y):
+        """Your features are shifted to the wrong side: β is taken off. Which sign does it have in
+        the formula?"""
+        return y - self.bias
 
 
-@norm.mistake("shifted before scaled", costs=(PARAMETERS,))
-@taking(Norm, Norm.affine)
-def shifted_first(self, y):
-    """You add β first and multiply by γ afterwards, so the shift is scaled too. Which comes first
-    in the formula?"""
-    return self.scaled(self.shifted(y))
+@norm.mistakes_in(Norm, Norm.forward, costs=PARAMETERS)
+class NormForward:
+    def scaled_and_shifted_before_the_norm(self, x):
+        """You scale and shift x, and normalise what comes of it. γ and β come last: what they
+        learned would be divided out again."""
+        y = self.affine(x)
+        return self.centred(y) / self.sigma(self.variance(y))
 
-
-@norm.mistake("weight and bias swapped", costs=(PARAMETERS,))
-@taking(Norm, Norm.affine)
-def swapped(self, y):
-    """You multiply by `bias` and add `weight`. Which one is the scale?"""
-    return y * self.bias + self.weight
-
-
-@norm.mistake("bias taken off", costs=(PARAMETERS,))
-@taking(Norm, Norm.shifted)
-def bias_subtracted(self, y):
-    """Your features are shifted to the wrong side: β is taken off. Which sign does it have in the
-    formula?"""
-    return y - self.bias
-
-
-@norm.mistake("divided by the weight", costs=(PARAMETERS,))
-@taking(Norm, Norm.scaled)
-def divided_by_weight(self, y):
-    """Your features are divided by γ. What does the formula do with it?"""
-    return y / self.weight
-
-
-@norm.mistake("variance not around the mean", costs=(CENTRED, VARIANCE))
-@taking(Norm, Norm.variance)
-def variance_around_zero(self, x):
-    """You divide by the root of the mean of x², with the mean still in it. The variance is the mean
-    of the squared differences from μ."""
-    return x.square().mean(dim=self.axes(x), keepdim=True)
-
-
-@norm.mistake("scaled and shifted before the norm", costs=(PARAMETERS,))
-@taking(Norm, Norm.forward)
-def affine_first(self, x):
-    """You scale and shift x, and normalise what comes of it. γ and β come last: what they learned
-    would be divided out again."""
-    y = self.affine(x)
-    return self.centred(y) / self.sigma(self.variance(y))
-
-
-@norm.mistake("one added to the weight", costs=(PARAMETERS,))
-@taking(Norm, Norm.scaled)
-def one_more(self, y):
-    """You multiply by 1 + γ. The formula has γ alone, and a new module has ones there."""
-    return y * (1 + self.weight)
+    @called("batch norm: one mean for each feature")
+    @costs(CENTRED, VARIANCE)
+    @says(BATCH_NORM)
+    def on_a_table_of_tokens(self, x):
+        table = x.reshape(-1, x.shape[-1])
+        centred = table - table.mean(dim=0)
+        return self.affine(centred / self.sigma(table.var(dim=0, correction=0))).reshape(x.shape)
 
 
 def over_axes(
@@ -326,14 +316,6 @@ over_axes(
 )
 
 
-@norm.mistake("batch norm: one mean for each feature", BATCH_NORM, costs=(CENTRED, VARIANCE))
-@taking(Norm, Norm.forward)
-def on_a_table_of_tokens(self, x):
-    table = x.reshape(-1, x.shape[-1])
-    centred = table - table.mean(dim=0)
-    return self.affine(centred / self.sigma(table.var(dim=0, correction=0))).reshape(x.shape)
-
-
 over_axes(
     "one mean for everything",
     "All tokens share one mean and one variance. Each token has its own: which axis has to be "
@@ -350,11 +332,12 @@ over_axes(
 )
 
 
-@norm.mistake("right for three axes only", THREE_AXES, costs=(VARIANCE,))
-@taking(Norm, Norm.axes)
-def three_axes_only(self, x):
-    _, _, _ = x.shape
-    return -1
+@norm.mistakes_in(Norm, Norm.axes, costs=VARIANCE)
+class NormAxes:
+    @says(THREE_AXES)
+    def right_for_three_axes_only(self, x):
+        _, _, _ = x.shape
+        return -1
 
 
 over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=(VARIANCE,))
@@ -431,145 +414,129 @@ def norm_without_parameters(features, dropout_rate=0.1):
     return model
 
 
-@attention.mistake("argument dropout_rate not kept", costs=(DROPS, EVAL_MODE))
-@taking(Attention, Attention.__init__)
-def rate_not_kept(self, features, dropout_rate=0.1):
-    """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What becomes of
-    the argument?"""
-    Attention.__init__(self, features)
+@attention.mistakes_in(Attention, Attention.__init__, costs=(DROPS, EVAL_MODE))
+class AttentionInit:
+    @called("argument dropout_rate not kept")
+    def rate_not_kept(self, features, dropout_rate=0.1):
+        """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What
+        becomes of the argument?"""
+        Attention.__init__(self, features)
 
 
-@attention.mistake("not scaled", costs=(SCALED,))
-@taking(Attention, Attention.divisor)
-def unscaled(self, query, key, value):
-    """Your numbers match plain dot products, as in the printed class. Before the softmax each
-    score is divided by a root (lecture 3)."""
-    return 1.0
+@attention.mistakes_in(Attention, Attention.divisor, costs=SCALED)
+class AttentionDivisor:
+    def not_scaled(self, query, key, value):
+        """Your numbers match plain dot products, as in the printed class. Before the softmax each
+        score is divided by a root (lecture 3)."""
+        return 1.0
+
+    @called("divided by the root of the value's width")
+    def root_of_features(self, query, key, value):
+        """Your numbers match scores divided by √features. A score adds up as many products as query
+        and key have entries: which width is that?"""
+        return math.sqrt(value.shape[-1])
+
+    def divided_by_the_root_of_the_length(self, query, key, value):
+        """Your numbers match scores divided by √S, the number of keys. A score adds up as many
+        products as query and key have entries: which axis is that?"""
+        return math.sqrt(key.shape[1])
+
+    @called("divided by the root of the length")
+    def root_of_queries(self, query, key, value):
+        """Your numbers match scores divided by √T, the number of queries. A score adds up as many
+        products as query and key have entries: which axis is that?"""
+        return math.sqrt(query.shape[1])
+
+    @called("divided by d_k")
+    def divided_by_width(self, query, key, value):
+        """Your numbers match scores divided by d_k. It is its root: the standard deviation of a sum
+        of d_k products grows with √d_k."""
+        return key.shape[-1]
+
+    @called("multiplied by √d_k")
+    def multiplied(self, query, key, value):
+        """Your numbers match scores multiplied by √d_k. What is the factor there to undo?"""
+        return key.shape[-1] ** -0.5
 
 
-@attention.mistake("scaled after the softmax", costs=(SCALED,))
-@taking(Attention, Attention.weigh)
-def scaled_after_softmax(self, query, key, value):
-    """You divide the weights, after the softmax. The norm takes out nearly any factor of a row, so
-    this does next to nothing. What is to be kept from getting large, and before which step?"""
-    return self.share(query @ key.mT) / self.divisor(query, key, value)
+@attention.mistakes_in(Attention, Attention.weigh, costs=SCALED)
+class AttentionWeigh:
+    def scaled_after_the_softmax(self, query, key, value):
+        """You divide the weights, after the softmax. The norm takes out nearly any factor of a row,
+        so this does next to nothing. What is to be kept from getting large, and before which
+        step?"""
+        return self.share(query @ key.mT) / self.divisor(query, key, value)
 
 
-@attention.mistake("divided by the root of the value's width", costs=(SCALED,))
-@taking(Attention, Attention.divisor)
-def root_of_features(self, query, key, value):
-    """Your numbers match scores divided by √features. A score adds up as many products as query
-    and key have entries: which width is that?"""
-    return math.sqrt(value.shape[-1])
+@attention.mistakes_in(Attention, Attention.share, costs=COLLECTS)
+class AttentionShare:
+    def softmax_over_the_queries(self, scores):
+        """Your weights match a softmax over the queries. Each query shares out its attention over
+        the keys: which axis of (B, T, S) is that?"""
+        return scores.softmax(dim=1)
+
+    def softmax_over_the_batch(self, scores):
+        """Your weights match a softmax over the batch, so sentences compete with each other. Each
+        query shares out its attention over the keys: which axis of (B, T, S) is that?"""
+        return scores.softmax(dim=0)
+
+    def no_softmax(self, scores):
+        """You weigh the values with the scores themselves. What makes weights of a row of
+        scores?"""
+        return scores
+
+    def softmax_taken_twice(self, scores):
+        """Your weights have passed a softmax twice, so they are nearly even. After the first one
+        they are weights already: which of the two can go?"""
+        return scores.softmax(dim=-1).softmax(dim=-1)
+
+    def later_words_hidden(self, scores):
+        """Your queries do not see later keys. There is no mask in this class: each query shares out
+        its attention over all of them."""
+        seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
+        return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
 
 
-@attention.mistake("divided by the root of the length", costs=(SCALED,))
-@taking(Attention, Attention.divisor)
-def root_of_keys(self, query, key, value):
-    """Your numbers match scores divided by √S, the number of keys. A score adds up as many
-    products as query and key have entries: which axis is that?"""
-    return math.sqrt(key.shape[1])
+@attention.mistakes_in(Attention, Attention.norm, costs=COLLECTS)
+class AttentionNorm:
+    def weight_and_bias_of_the_norm_not_used(self, collected):
+        """Your output is normalised, but it does not depend on the `weight` and the `bias` of
+        `layer_norm`. Which norm does `forward` use?"""
+        return F.layer_norm(collected, collected.shape[-1:])
 
-
-@attention.mistake("divided by the root of the length", costs=(SCALED,))
-@taking(Attention, Attention.divisor)
-def root_of_queries(self, query, key, value):
-    """Your numbers match scores divided by √T, the number of queries. A score adds up as many
-    products as query and key have entries: which axis is that?"""
-    return math.sqrt(query.shape[1])
-
-
-@attention.mistake("divided by d_k", costs=(SCALED,))
-@taking(Attention, Attention.divisor)
-def divided_by_width(self, query, key, value):
-    """Your numbers match scores divided by d_k. It is its root: the standard deviation of a sum
-    of d_k products grows with √d_k."""
-    return key.shape[-1]
-
-
-@attention.mistake("multiplied by √d_k", costs=(SCALED,))
-@taking(Attention, Attention.divisor)
-def multiplied(self, query, key, value):
-    """Your numbers match scores multiplied by √d_k. What is the factor there to undo?"""
-    return key.shape[-1] ** -0.5
-
-
-@attention.mistake("softmax over the queries", costs=(COLLECTS,))
-@taking(Attention, Attention.share)
-def over_queries(self, scores):
-    """Your weights match a softmax over the queries. Each query shares out its attention over the
-    keys: which axis of (B, T, S) is that?"""
-    return scores.softmax(dim=1)
-
-
-@attention.mistake("softmax over the batch", costs=(COLLECTS,))
-@taking(Attention, Attention.share)
-def over_batch(self, scores):
-    """Your weights match a softmax over the batch, so sentences compete with each other. Each
-    query shares out its attention over the keys: which axis of (B, T, S) is that?"""
-    return scores.softmax(dim=0)
-
-
-@attention.mistake("no softmax", costs=(COLLECTS,))
-@taking(Attention, Attention.share)
-def without_softmax(self, scores):
-    """You weigh the values with the scores themselves. What makes weights of a row of scores?"""
-    return scores
-
-
-@attention.mistake("softmax taken twice", costs=(COLLECTS,))
-@taking(Attention, Attention.share)
-def softmax_twice(self, scores):
-    """Your weights have passed a softmax twice, so they are nearly even. After the first one they
-    are weights already: which of the two can go?"""
-    return scores.softmax(dim=-1).softmax(dim=-1)
-
-
-@attention.mistake("later words hidden", costs=(COLLECTS,))
-@taking(Attention, Attention.share)
-def causal(self, scores):
-    """Your queries do not see later keys. There is no mask in this class: each query shares out its
-    attention over all of them."""
-    seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
-    return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
-
-
-@attention.mistake("norm missing", costs=(COLLECTS,))
-class WithoutNorm(Attention):
-    """The module has a `layer_norm`, but the output is what was collected, before any norm. What
-    is the last step of the formula?"""
-
-    def norm(self, collected):
+    def norm_missing(self, collected):
+        """The module has a `layer_norm`, but the output is what was collected, before any norm.
+        What is the last step of the formula?"""
         return collected
 
 
-@attention.mistake("weight and bias of the norm not used", costs=(COLLECTS,))
-@taking(Attention, Attention.norm)
-def norm_of_its_own(self, collected):
-    """Your output is normalised, but it does not depend on the `weight` and the `bias` of
-    `layer_norm`. Which norm does `forward` use?"""
-    return F.layer_norm(collected, collected.shape[-1:])
-
-
 @attention.mistake("norm before the product", costs=(COLLECTS,))
-class NormBefore(WithoutNorm):
+class NormBefore(Attention):
     """You normalise the values and then average them. An average of normalised rows is not
     normalised itself. Which step comes last?"""
 
     def collect(self, weights, value):
         return weights @ self.layer_norm(value)
 
-
-@attention.mistake("norm before and after the product", costs=(COLLECTS,))
-@taking(Attention, Attention.collect)
-def norm_twice(self, weights, value):
-    """You normalise the values and the output. The formula has one norm: which one stays?"""
-    return weights @ self.layer_norm(value)
+    def norm(self, collected):
+        return collected
 
 
-@attention.mistake("no dropout", costs=(DROPS,))
+@attention.mistakes_in(Attention, Attention.collect, costs=COLLECTS)
+class AttentionCollect:
+    def norm_before_and_after_the_product(self, weights, value):
+        """You normalise the values and the output. The formula has one norm: which one stays?"""
+        return weights @ self.layer_norm(value)
+
+    @costs(DROPS)
+    def dropout_also_on_what_was_collected(self, weights, value):
+        """You drop weights, and numbers of what was collected as well. The formula has one dropout,
+        on the weights."""
+        return self.dropout(weights @ value)
+
+
 class WithoutDropout(Attention):
-    """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+    """Where dropout acts in another place than it should."""
 
     def drop(self, weights):
         return weights
@@ -611,77 +578,66 @@ class DropoutAfterNorm(WithoutDropout):
         return self.dropout(self.layer_norm(collected))
 
 
-@attention.mistake("dropout also on what was collected", costs=(DROPS,))
-@taking(Attention, Attention.collect)
-def dropout_also_on_collected(self, weights, value):
-    """You drop weights, and numbers of what was collected as well. The formula has one dropout, on
-    the weights."""
-    return self.dropout(weights @ value)
+@attention.mistakes_in(Attention, Attention.drop, costs=DROPS)
+class AttentionDrop:
+    def rows_made_to_sum_to_one_after_the_dropout(self, weights):
+        """After the dropout you make each row sum to one again. What is dropped may be missing:
+        kept weights are divided by 1 − p and by nothing else, so that rows sum to one on
+        average."""
+        kept = self.dropout(weights)
+        return kept / kept.sum(dim=-1, keepdim=True)
+
+    @called("rows made to sum to one after the dropout")
+    def renormalised_with_care(self, weights):
+        """After the dropout you make each row sum to one again. What is dropped may be missing:
+        kept weights are divided by 1 − p and by nothing else, so that rows sum to one on
+        average."""
+        kept = self.dropout(weights)
+        return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+
+    @costs(EVAL_MODE)
+    def dropout_in_eval_mode(self, weights):
+        """In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself;
+        `F.dropout` does not, it has to be told."""
+        return F.dropout(weights, self.dropout.p)
+
+    @costs(DROPS, EVAL_MODE)
+    def train_and_eval_mode_mixed_up(self, weights):
+        """You drop in eval mode, and in train mode you do not. In which mode should a word now and
+        then be missing?"""
+        return F.dropout(weights, self.dropout.p, not self.training)
+
+    def no_dropout(self, weights):
+        """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+        return weights
 
 
-@attention.mistake("rows made to sum to one after the dropout", costs=(DROPS,))
-@taking(Attention, Attention.drop)
-def renormalised(self, weights):
-    """After the dropout you make each row sum to one again. What is dropped may be missing: kept
-    weights are divided by 1 − p and by nothing else, so that rows sum to one on average."""
-    kept = self.dropout(weights)
-    return kept / kept.sum(dim=-1, keepdim=True)
+@attention.mistakes_in(Attention, Attention.forward, costs=COLLECTS)
+class AttentionForward:
+    def weights_returned_beside_the_output(self, query, key, value):
+        """You return a pair. This module returns the output alone."""
+        return Attention.forward(self, query, key, value), self.weigh(query, key, value)
 
+    @called("weights returned beside the output")
+    def output_and_dropped_weights(self, query, key, value):
+        """You return a pair. This module returns the output alone."""
+        weights = self.drop(self.weigh(query, key, value))
+        return self.finish(self.collect(weights, value), query, value), weights
 
-@attention.mistake("rows made to sum to one after the dropout", costs=(DROPS,))
-@taking(Attention, Attention.drop)
-def renormalised_with_care(self, weights):
-    """After the dropout you make each row sum to one again. What is dropped may be missing: kept
-    weights are divided by 1 − p and by nothing else, so that rows sum to one on average."""
-    kept = self.dropout(weights)
-    return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
+    def key_used_as_value(self, query, key, value):
+        """You collect keys: what the weights multiply is the key. The value brings its own content,
+        with a width of its own."""
+        return Attention.forward(self, query, key, key)
 
+    def query_used_as_value(self, query, key, value):
+        """You collect queries: what the weights multiply is the query. What the weights weigh is
+        the value."""
+        return Attention.forward(self, query, key, query)
 
-@attention.mistake("dropout in eval mode", costs=(EVAL_MODE,))
-@taking(Attention, Attention.drop)
-def dropout_awake(self, weights):
-    """In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself;
-    `F.dropout` does not, it has to be told."""
-    return F.dropout(weights, self.dropout.p)
-
-
-@attention.mistake("train and eval mode mixed up", costs=(DROPS, EVAL_MODE))
-@taking(Attention, Attention.drop)
-def dropout_upside_down(self, weights):
-    """You drop in eval mode, and in train mode you do not. In which mode should a word now and
-    then be missing?"""
-    return F.dropout(weights, self.dropout.p, not self.training)
-
-
-@attention.mistake("weights returned beside the output", costs=(COLLECTS,))
-@taking(Attention, Attention.forward)
-def output_and_weights(self, query, key, value):
-    """You return a pair. This module returns the output alone."""
-    return Attention.forward(self, query, key, value), self.weigh(query, key, value)
-
-
-@attention.mistake("weights returned beside the output", costs=(COLLECTS,))
-@taking(Attention, Attention.forward)
-def output_and_dropped_weights(self, query, key, value):
-    """You return a pair. This module returns the output alone."""
-    weights = self.drop(self.weigh(query, key, value))
-    return self.finish(self.collect(weights, value), query, value), weights
-
-
-@attention.mistake("key used as value", costs=(COLLECTS,))
-@taking(Attention, Attention.forward)
-def key_for_value(self, query, key, value):
-    """You collect keys: what the weights multiply is the key. The value brings its own content,
-    with a width of its own."""
-    return Attention.forward(self, query, key, key)
-
-
-@attention.mistake("query used as value", costs=(COLLECTS,))
-@taking(Attention, Attention.forward)
-def query_for_value(self, query, key, value):
-    """You collect queries: what the weights multiply is the query. What the weights weigh is the
-    value."""
-    return Attention.forward(self, query, key, query)
+    def query_and_key_swapped(self, query, key, value):
+        """You score keys against queries, (B, S, T), so it only runs where T = S, and is wrong
+        there. Rows of the scores belong to the queries: (B, T, S)."""
+        return Attention.forward(self, key, query, value)
 
 
 def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
@@ -695,15 +651,8 @@ def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
     return build
 
 
-attention.inherit(attention, with_library_norm, key_for_value, query_for_value, costs=(COLLECTS,))
-
-
-@attention.mistake("query and key swapped", costs=(COLLECTS,))
-@taking(Attention, Attention.forward)
-def swapped_query_and_key(self, query, key, value):
-    """You score keys against queries, (B, S, T), so it only runs where T = S, and is wrong there.
-    Rows of the scores belong to the queries: (B, T, S)."""
-    return Attention.forward(self, key, query, value)
+for mistake in attention.named("key used as value", "query used as value"):
+    attention.mistake(mistake.name, mistake.says, COLLECTS)(with_library_norm(mistake.answer))
 
 
 RESIDUAL = (
@@ -712,19 +661,16 @@ RESIDUAL = (
 )
 
 
-@attention.mistake("residual added", RESIDUAL.format("query"), costs=(COLLECTS,))
-@taking(Attention, Attention.finish)
-def residual(self, collected, query, value):
-    return self.norm(query + collected)
+@attention.mistakes_in(Attention, Attention.finish, costs=COLLECTS)
+class AttentionFinish:
+    @says(RESIDUAL.format("query"))
+    def residual_added(self, collected, query, value):
+        return self.norm(query + collected)
 
+    @says(RESIDUAL.format("query"))
+    def residual_added_behind_the_norm(self, collected, query, value):
+        return query + self.norm(collected)
 
-@attention.mistake("residual added behind the norm", RESIDUAL.format("query"), costs=(COLLECTS,))
-@taking(Attention, Attention.finish)
-def residual_behind(self, collected, query, value):
-    return query + self.norm(collected)
-
-
-@attention.mistake("value added as a residual", RESIDUAL.format("value"), costs=(COLLECTS,))
-@taking(Attention, Attention.finish)
-def residual_of_values(self, collected, query, value):
-    return self.norm(value + collected)
+    @says(RESIDUAL.format("value"))
+    def value_added_as_a_residual(self, collected, query, value):
+        return self.norm(value + collected)

@@ -1,21 +1,21 @@
 """What a check is made of: an assignment's parts, their steps and cases, and mistakes with a name.
 
-A part reads from top to bottom: what is asked, the steps that earn points, and right below it the
-wrong answers that people give, each with the sentence that its author reads:
+A part reads from top to bottom: what is asked, and the steps that earn points. Wrong answers that
+people give, each with the sentence that its author reads, stand in a file of their own:
 
     weights = Part("attention_weights(x (T, D)) -> (T, T)", attention.attention_weights, READS)
-    weights.step("each row sums to one", 1, sentence(T=5, D=3), sentence(T=3, D=7), judge=rows_rank)
+    ROWS = weights.step("each row sums to one", 1, sentence(T=5, D=3), judge=rows_rank)
     weights.manners(1, sentence(T=7, D=4))
 
-    @weights.mistake("softmax over the columns")
-    def over_columns(x):
-        \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
-        return (x @ x.T).softmax(dim=0)
+    @weights.mistakes_in(Weighing, Weighing.share, costs=ROWS)
+    class WeightsShare:
+        def softmax_over_the_columns(self, scores):
+            \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
+            return scores.softmax(dim=0)
 """
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -23,9 +23,11 @@ from typing import Any, TypeVar
 import torch
 
 from autograder.verdict.compare import values_agree
+from autograder.verdict.mistakes import Mistake, mistakes_of, plain
 
 Judge = Callable[[Any, Any], str | None]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
+Group = TypeVar("Group", bound=type)
 
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
 
@@ -138,82 +140,6 @@ class Step:
     strict: bool = False
 
 
-class Steps:
-    """A function cut into its steps, so that a mistake can take one of them in another way.
-
-    A subclass defines ``answer``, which takes the function's arguments and calls the steps, and a
-    method for each step. Beside the right one, every mistake is a subclass that overrides a step;
-    two that override different ones can be made at once.
-    """
-
-    def answer(self, *arguments: Any) -> Any:
-        raise NotImplementedError
-
-    @classmethod
-    def function(cls) -> Callable[..., Any]:
-        """The function itself; its name and sentence are those of the class."""
-
-        def call(*arguments: Any, **keywords: Any) -> Any:
-            return cls().answer(*arguments, **keywords)
-
-        call.__name__, call.__doc__ = cls.__name__, vars(cls).get("__doc__")
-        return call
-
-
-def taking(base: type, step: Callable[..., Any]) -> Callable[[Callable[..., Any]], type]:
-    """Make a wrong answer of a function: it takes this step as the function does, others rightly.
-
-    Args:
-        base: the right answer in steps: a module, or a `Steps`.
-        step: the method of ``base`` whose place the decorated function takes.
-    """
-
-    def make(function: Callable[..., Any]) -> type:
-        changed = {step.__name__: function, "__doc__": function.__doc__}
-        return type(function.__name__, (base,), changed)
-
-    return make
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """A wrong answer that people give, and what to tell them.
-
-    Attributes:
-        name: the mistake in a few words, for the class report.
-        answer: an implementation that makes the mistake.
-        says: what the student reads: what happened, and what to do.
-        in_steps: the class in which the mistake overrides a step, if it was made so.
-        costs: the steps that are about it. Others are earned by results that are right but for
-            this mistake; without any, every step that it spoils is lost.
-    """
-
-    name: str
-    answer: Callable[..., Any]
-    says: str
-    in_steps: type | None = None
-    costs: tuple[Step, ...] = ()
-
-    def together_with(self, other: Mistake) -> Callable[..., Any] | None:
-        """An implementation that makes both mistakes; None where they touch the same step."""
-        if self.in_steps is None or other.in_steps is None:
-            return None
-        common = next(kind for kind in self.in_steps.__mro__ if issubclass(other.in_steps, kind))
-        changed, changed_too = _changed(self.in_steps, common), _changed(other.in_steps, common)
-        if not changed or not changed_too or changed & changed_too:
-            return None
-        both = type("Both", (self.in_steps, other.in_steps), {})
-        return both.function() if issubclass(both, Steps) else both
-
-
-def _changed(kind: type, base: type) -> set[str]:
-    """Names of the methods that a class and its parents below ``base`` define anew."""
-    found: set[str] = set()
-    for parent in kind.__mro__[: kind.__mro__.index(base)]:
-        found |= {name for name, value in vars(parent).items() if callable(value)}
-    return found
-
-
 class Part:
     """One graded definition of an assignment.
 
@@ -286,12 +212,16 @@ class Part:
         return self.step(also + asks, points, *cases, judge=judge, strict=True)
 
     def mistake(
-        self, name: str, says: str = "", costs: tuple[Step, ...] = ()
+        self,
+        name: str,
+        says: str = "",
+        costs: Step | tuple[Step, ...] = (),
+        costs_more: str = "",
     ) -> Callable[[Answer], Answer]:
-        """Give a wrong answer a name; its docstring is what the student reads, if not ``says``.
+        """Give a whole wrong answer a name; its docstring is what the student reads, or ``says``.
 
-        The decorated function or class stays as it is, so it can be given to several parts.
-        ``costs`` are steps of this part, see `Mistake`.
+        Wrong ways to take a single step stand together, see `mistakes_in`. The decorated function
+        or class stays as it is. ``costs`` and ``costs_more`` are those of a `Mistake`.
 
         Raises:
             ValueError: it has no docstring of its own, and there is no ``says``.
@@ -299,42 +229,57 @@ class Part:
 
         def remember(answer: Answer) -> Answer:
             own = vars(answer).get("__doc__") if isinstance(answer, type) else answer.__doc__
-            sentence = says or " ".join(inspect.cleandoc(own or "").split())
+            sentence = says or plain(own)
             if not sentence:
                 raise ValueError(
                     f"the mistake '{name}' of {self.name} has nothing to say: give "
                     f"{answer.__name__} a docstring, which its author will read, or `says`"
                 )
-            if isinstance(answer, type):
-                made = answer.function() if issubclass(answer, Steps) else answer
-                self.mistakes.append(Mistake(name, made, sentence, answer, costs))
-            else:
-                self.mistakes.append(Mistake(name, answer, sentence, costs=costs))
+            self.mistakes.append(Mistake.made_by(answer, name, sentence, costs, costs_more))
             return answer
 
         return remember
 
-    def inherit(
-        self,
-        other: Part,
-        wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
-        *answers: Callable[..., Any],
-        costs: tuple[Step, ...] = (),
-    ) -> None:
-        """Take over mistakes of another part, with their names and sentences.
+    def mistakes_in(
+        self, base: type, step: Callable[..., Any], costs: Step | tuple[Step, ...] = ()
+    ) -> Callable[[Group], Group]:
+        """Give names to wrong ways to take one step: each function of the class is one of them.
 
         Args:
-            other: the part that has these mistakes.
-            wrap: makes of one of its wrong answers one of this part.
-            answers: those answers, in the order in which they are to be tried.
+            base: the right answer in steps: a `Steps`, or a module.
+            step: the method of ``base`` whose place the functions take; it may be inherited.
             costs: steps of this part, see `Mistake`.
+
+        Raises:
+            ValueError: as in `mistakes_of`; or a function's name says the same as an earlier
+                mistake with another sentence, and @called does not say that this is meant.
         """
-        named = {mistake.in_steps or mistake.answer: mistake for mistake in other.mistakes}
-        for answer in answers:
-            wrong = named[answer]
-            self.mistakes.append(
-                replace(wrong, answer=wrap(wrong.answer), in_steps=None, costs=costs)
-            )
+
+        def remember(group: Group) -> Group:
+            for function, made in mistakes_of(group, base, step, costs):
+                meant = "called" in vars(function)
+                for new in made:
+                    says = {old.says for old in self.mistakes if old.name == new.name}
+                    if says - {new.says} and not meant:
+                        raise ValueError(
+                            f"{self.name} has a mistake '{new.name}' that says something else: "
+                            f"give {function.__qualname__} another name, or this one with @called"
+                        )
+                self.mistakes += made
+            return group
+
+        return remember
+
+    def named(self, *names: str) -> list[Mistake]:
+        """The mistakes of these names, in the order of the names, so that other parts can share them.
+
+        Raises:
+            KeyError: there is no mistake of such a name.
+        """
+        for name in names:
+            if all(mistake.name != name for mistake in self.mistakes):
+                raise KeyError(f"{self.name} has no mistake '{name}'")
+        return [mistake for name in names for mistake in self.mistakes if mistake.name == name]
 
 
 @dataclass(frozen=True)
