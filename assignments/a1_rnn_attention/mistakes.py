@@ -40,7 +40,7 @@ class Joining(Steps):
         return torch.cat([forward, backward], dim=-1)
 
 
-@annotate.mistakes_in(Joining, Joining.backwards, costs=OWN_STATES)
+@annotate.mistakes_in(Joining.backwards, costs=OWN_STATES)
 class AnnotateBackwards:
     def backward_states_not_reversed(self, states):
         """You join the two lists as they come. The backward network starts at the last word, so its
@@ -92,7 +92,7 @@ class AnnotateBackwards:
         raise ValueError("step must be greater than zero")
 
 
-@annotate.mistakes_in(Joining, Joining.forwards, costs=OWN_STATES)
+@annotate.mistakes_in(Joining.forwards, costs=OWN_STATES)
 class AnnotateForwards:
     def both_directions_reversed(self, states):
         """You turn both lists round. The forward network read the first word first, so its list
@@ -102,14 +102,14 @@ class AnnotateForwards:
 
 for turn in ([], [1]):
 
-    @annotate.mistake("forward states twice", costs=(OWN_STATES,))
+    @annotate.mistake("forward states twice", costs=OWN_STATES)
     def forward_twice(forward_states, backward_states, turn=turn):
         """Both halves of your annotations come from the forward network, so no word knows what
         follows it. What is `backward_states` for?"""
         return torch.cat([forward_states, forward_states.flip(turn)], dim=-1)
 
 
-@annotate.mistakes_in(Joining, Joining.join, costs=ORDER)
+@annotate.mistakes_in(Joining.join, costs=ORDER)
 class AnnotateJoin:
     def backward_states_first(self, forward, backward):
         """Both states of a word are its own, but the backward one comes first. The annotation is
@@ -171,7 +171,7 @@ JOINED_AS_THEY_COME = (
 )
 
 
-@annotate.mistakes_in(Joining, Joining.answer, costs=OWN_STATES)
+@annotate.mistakes_in(Joining.answer, costs=OWN_STATES)
 class AnnotateAnswer:
     def forward_states_reversed(self, forward_states, backward_states):
         """You turn the forward states round, so your first annotation belongs to the last word.
@@ -228,7 +228,7 @@ SOFTMAX_OF_HIDDEN = (
 )
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.compare, costs=WEIGHTS_EXACT)
+@bahdanau.mistakes_in(InSteps.compare, costs=WEIGHTS_EXACT)
 class BahdanauCompare:
     def no_tanh(self, state, words):
         """Your numbers match a score without tanh. Then v(W s) is added to the score of every word,
@@ -296,7 +296,7 @@ NO_AXIS = (
 )
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.score, costs=WEIGHTS_EXACT)
+@bahdanau.mistakes_in(InSteps.score, costs=WEIGHTS_EXACT)
 class BahdanauScore:
     @called("tanh of the score, too")
     def tanh_of_the_score_too(self, state, annotations):
@@ -364,7 +364,7 @@ class BahdanauScore:
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
 
 
-@bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=(WEIGHTS_EXACT,))
+@bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=WEIGHTS_EXACT)
 class StateWithoutAxisThenBmm(InSteps):
     def score(self, state, annotations):
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
@@ -374,7 +374,7 @@ class StateWithoutAxisThenBmm(InSteps):
         return torch.bmm(weights.unsqueeze(1), annotations).squeeze(1)
 
 
-@bahdanau.mistake("W and U swapped", costs=(WEIGHTS_EXACT,))
+@bahdanau.mistake("W and U swapped", costs=WEIGHTS_EXACT)
 class Swapped(InSteps):
     """Your W maps the annotations and your U the state. It is the other way round: W belongs to the
     state."""
@@ -386,7 +386,7 @@ class Swapped(InSteps):
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.__init__, costs=WEIGHTS_EXACT)
+@bahdanau.mistakes_in(InSteps.__init__, costs=WEIGHTS_EXACT, of=InSteps)
 class BahdanauInit:
     @called("decoder_dim and encoder_dim swapped")
     @costs_more("no weights fit in")
@@ -417,7 +417,7 @@ class LayersOutOfSight(nn.Module):
         self.layers = [nn.Linear(decoder_dim, attention_dim, bias=False)]
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.weigh, costs=(SHARES, WEIGHTS_EXACT))
+@bahdanau.mistakes_in(InSteps.weigh, costs=(SHARES, WEIGHTS_EXACT))
 class BahdanauWeigh:
     @costs(WEIGHTS_EXACT)
     def softmax_over_the_batch(self, scores, mask):
@@ -554,7 +554,7 @@ SQUEEZED = (
 )
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.result, costs=WEIGHTS_EXACT)
+@bahdanau.mistakes_in(InSteps.result, costs=WEIGHTS_EXACT)
 class BahdanauResult:
     def logarithms_of_the_weights(self, context, weights):
         """What you return are the logarithms of the weights. Is there a `log` too much, as in
@@ -600,7 +600,7 @@ class BahdanauResult:
         return context.unsqueeze(1), weights.unsqueeze(axis)
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.forward, costs=(WEIGHTS_EXACT, CONTEXT))
+@bahdanau.mistakes_in(InSteps.forward, costs=(WEIGHTS_EXACT, CONTEXT))
 class BahdanauForward:
     def only_the_first_sentence_used(self, state, annotations, mask=None):
         """Every sentence of the batch gets the result of the first. Is there an index 0, or a shape
@@ -634,20 +634,20 @@ SHARE_KEPT = (
 )
 
 
-@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=(MASK,))
+@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=MASK)
 class MaskAfterSoftmax(InSteps):
     def weigh(self, scores, mask):
         return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
 
 
-@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=(MASK,))
+@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=MASK)
 class MaskOnTheWeightsAlone(MaskAfterSoftmax):
     def forward(self, state, annotations, mask=None):
         context, _ = super().forward(state, annotations)
         return context, super().forward(state, annotations, mask)[1]
 
 
-@bahdanau.mistake("mask applied after the softmax", costs=(MASK,))
+@bahdanau.mistake("mask applied after the softmax", costs=MASK)
 class MaskInTheContextAlone(MaskAfterSoftmax):
     """The context leaves the hidden words out, but they took part in the softmax and kept their
     weights. At which step must they drop out?"""
@@ -663,7 +663,7 @@ NO_WEIGHTS_IN_SUM = (
 )
 
 
-@bahdanau.mistakes_in(InSteps, InSteps.average, costs=CONTEXT)
+@bahdanau.mistakes_in(InSteps.average, costs=CONTEXT)
 class BahdanauAverage:
     @says(NO_WEIGHTS_IN_SUM)
     def context_sums_without_weights(self, weights, annotations, scores):

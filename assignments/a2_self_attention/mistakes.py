@@ -21,7 +21,7 @@ from assignments.a2_self_attention.rubric import (
 from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import attention
 
-# ------------------------------------------------------------------------------ what is drawn
+# ------------------------------------------------------------------ what parts have in common
 
 SCALED = (
     "Your numbers match scores divided by √D before the softmax. This assignment asks for the "
@@ -52,7 +52,7 @@ class Weighing(Steps):
         return scores.softmax(dim=-1)
 
 
-@weights.mistakes_in(Weighing, Weighing.share, costs=ROWS)
+@weights.mistakes_in(Weighing.share, costs=ROWS)
 class WeightsShare:
     def softmax_over_the_columns(self, scores):
         """Your weights match a softmax over the wrong axis: their columns sum to one, not their
@@ -109,7 +109,7 @@ class WeightsShare:
         return scores.masked_fill(future, -torch.inf).softmax(dim=-1)
 
 
-@weights.mistakes_in(Weighing, Weighing.scale, costs=EXACT)
+@weights.mistakes_in(Weighing.scale, costs=EXACT)
 class WeightsScale:
     @says(SCALED)
     def scaled_although_unscaled_was_asked(self, scores, x):
@@ -133,7 +133,7 @@ class WeightsScale:
         return -scores
 
 
-@weights.mistakes_in(Weighing, Weighing.compare, costs=EXACT)
+@weights.mistakes_in(Weighing.compare, costs=EXACT)
 class WeightsCompare:
     def cosine_similarity(self, x):
         """Your numbers match cosine similarity: the word vectors were divided by their lengths
@@ -177,7 +177,7 @@ class Collecting(Steps):
         return z, weights
 
 
-@context.mistakes_in(Collecting, Collecting.result, costs=BESIDE)
+@context.mistakes_in(Collecting.result, costs=BESIDE)
 class ContextResult:
     def results_in_the_wrong_order(self, z, weights, x):
         """You return the weights first. The course returns (output, weights), here `return z,
@@ -198,7 +198,7 @@ class ContextResult:
         return z, x @ x.T
 
 
-@context.mistakes_in(Collecting, Collecting.collect, costs=CONTEXT)
+@context.mistakes_in(Collecting.collect, costs=CONTEXT)
 class ContextCollect:
     def weights_transposed_before_the_sum(self, weights, x):
         """Your z sums down the columns of the weights. Word i uses row i: z = weights @ x, with no
@@ -252,7 +252,7 @@ class ContextCollect:
         return x[weights.argmax(dim=-1)]
 
 
-@context.mistakes_in(Collecting, Collecting.weigh, costs=CONTEXT)
+@context.mistakes_in(Collecting.weigh, costs=CONTEXT)
 class ContextWeigh:
     @called("{wrong.name}")
     @says("{wrong.says}")
@@ -307,7 +307,7 @@ class Attending(Steps):
         return output
 
 
-@batch.mistakes_in(Attending, Attending.share, costs=ONE)
+@batch.mistakes_in(Attending.share, costs=ONE)
 class BatchShare:
     def softmax_over_the_queries(self, scores):
         """Your weights match a softmax over the queries. Each query shares out its attention over
@@ -351,7 +351,7 @@ class BatchShare:
         return torch.nn.functional.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
 
 
-@batch.mistakes_in(Attending, Attending.scale, costs=ONE)
+@batch.mistakes_in(Attending.scale, costs=ONE)
 class BatchScale:
     @says(SCALED)
     def scaled_although_unscaled_was_asked(self, scores, query, key):
@@ -374,7 +374,7 @@ class BatchScale:
         return -scores
 
 
-@batch.mistakes_in(Attending, Attending.compare, costs=ONE)
+@batch.mistakes_in(Attending.compare, costs=ONE)
 class BatchCompare:
     @says(RESHAPED)
     def reshape_for_transpose(self, query, key):
@@ -386,7 +386,7 @@ class BatchCompare:
         return key @ query.mT
 
 
-@batch.mistakes_in(Attending, Attending.collect, costs=ONE)
+@batch.mistakes_in(Attending.collect, costs=ONE)
 class BatchCollect:
     def key_used_as_value(self, weights, value, query, key):
         """Your output is a weighted sum of the keys. Weights come from query and key; what they
@@ -424,7 +424,7 @@ def with_scores_of(steps, left, right, query, key, value):
     return steps.result(steps.collect(weights, value, query, key), weights)
 
 
-@batch.mistakes_in(Attending, Attending.answer, costs=BATCH)
+@batch.mistakes_in(Attending.answer, costs=BATCH)
 class BatchAnswer:
     @costs(ONE)
     def query_used_as_key_and_value(self, query, key, value):
@@ -471,7 +471,7 @@ class BatchAnswer:
         return with_scores_of(self, (query, key, value)[asks], value, query, key, value)
 
 
-@batch.mistakes_in(Attending, Attending.result, costs=ONE)
+@batch.mistakes_in(Attending.result, costs=ONE)
 class BatchResult:
     def weights_returned_beside_the_output(self, output, weights):
         """The output is right, but it comes in a tuple. This function returns the output alone."""
@@ -510,7 +510,7 @@ class Asking(Steps):
         return close(before, after)
 
 
-@equivariant.mistakes_in(Asking, Asking.after, costs=TELLS)
+@equivariant.mistakes_in(Asking.after, costs=TELLS)
 class EquivariantAfter:
     @called("invariance tested, not equivariance")
     def invariance(self, f, x, permutation):
@@ -532,7 +532,7 @@ class EquivariantAfter:
         return x[permutation]
 
 
-@equivariant.mistakes_in(Asking, Asking.answer)
+@equivariant.mistakes_in(Asking.answer)
 class EquivariantAnswer:
     @called("permutation undone in the wrong direction")
     def permutation_undone_by_itself(self, f, x, permutation):
@@ -547,7 +547,7 @@ class EquivariantAnswer:
         return torch.allclose(f(x[permutation]), x[permutation], rtol=1e-4, atol=1e-5)
 
 
-@equivariant.mistakes_in(Asking, Asking.compare)
+@equivariant.mistakes_in(Asking.compare)
 class EquivariantCompare:
     def exact_equality(self, before, after):
         """Sums in another order differ in the last digits of float32, and `torch.equal` forgives
@@ -668,7 +668,7 @@ class EquivariantCompare:
         return close(before[place], after[place])
 
 
-@equivariant.mistakes_in(Asking, Asking.order, costs=TELLS)
+@equivariant.mistakes_in(Asking.order, costs=TELLS)
 class EquivariantOrder:
     @variants("reverse", (lambda x, p: torch.arange(len(x) - 1, -1, -1), lambda x, p: p.flip(0)))
     def another_permutation_than_the_one_given(self, x, permutation, reverse):
@@ -677,7 +677,7 @@ class EquivariantOrder:
         return reverse(x, permutation)
 
 
-@equivariant.mistakes_in(Asking, Asking.before)
+@equivariant.mistakes_in(Asking.before)
 class EquivariantBefore:
     @costs_more("as good as no answer")
     def always_False(self, f, x, permutation):

@@ -57,7 +57,7 @@ class Softmax(Steps):
         return exponentials / exponentials.sum(axis=axis, keepdims=True)
 
 
-@stable.mistakes_in(Softmax, Softmax.shift, costs=ANY_SIZE)
+@stable.mistakes_in(Softmax.shift, costs=ANY_SIZE)
 class StableShift:
     @says(OVERFLOW)
     def overflow(self, scores, axis):
@@ -127,7 +127,7 @@ class StableShift:
         return scores - scores.max(axis=axis)
 
 
-@stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
+@stable.mistake("overflow", OVERFLOW, costs=ANY_SIZE)
 class NotShiftedAndGuarded(Softmax):
     def shift(self, scores, axis):
         return scores
@@ -136,7 +136,7 @@ class NotShiftedAndGuarded(Softmax):
         return exponentials / (exponentials.sum(axis=axis, keepdims=True) + 1e-9)
 
 
-@stable.mistakes_in(Softmax, Softmax.answer, costs=ANY_AXIS)
+@stable.mistakes_in(Softmax.answer, costs=ANY_AXIS)
 class StableAnswer:
     def axis_ignored(self, scores, axis=-1):
         """Your weights sum to one along the last axis whatever `axis` says. Does each step use the
@@ -149,7 +149,7 @@ class StableAnswer:
         return Softmax.answer(self, scores, axis=0)
 
 
-@stable.mistakes_in(Softmax, Softmax.share, costs=LAST_AXIS)
+@stable.mistakes_in(Softmax.share, costs=LAST_AXIS)
 class StableShare:
     def sum_over_the_whole_array(self, exponentials, axis):
         """You divide by the sum of the whole array. Each row is divided by its own sum: give the
@@ -177,7 +177,7 @@ class StableShare:
         return weights / weights.sum(axis=axis, keepdims=True)
 
 
-@stable.mistake("maximum and sum lose their axis", costs=(LAST_AXIS,))
+@stable.mistake("maximum and sum lose their axis", costs=LAST_AXIS)
 class WithoutKeepdims(Softmax):
     """`max` and `sum` drop the axis that they run along, and what is left is spread over the wrong
     one. Which argument keeps it, with length 1?"""
@@ -189,7 +189,7 @@ class WithoutKeepdims(Softmax):
         return exponentials / exponentials.sum(axis=axis)
 
 
-@stable.mistakes_in(Softmax, Softmax.power, costs=LAST_AXIS)
+@stable.mistakes_in(Softmax.power, costs=LAST_AXIS)
 class StablePower:
     def powers_of_2(self, shifted):
         """Your weights match powers of 2 in place of powers of e. Which function of NumPy is
@@ -254,7 +254,7 @@ class OfWords(InSteps):
         return X @ Wq, X @ Wk, X @ Wv
 
 
-@in_numpy.mistakes_in(OfWords, OfWords.divisor, costs=EXACT)
+@in_numpy.mistakes_in(OfWords.divisor, costs=EXACT, of=OfWords)
 class InNumpyDivisor:
     @called("√ of the length")
     @says(ROOT_OF_LENGTH)
@@ -272,7 +272,7 @@ class InNumpyDivisor:
         return 2.0
 
 
-@in_numpy.mistake("√ of the word vectors' width", costs=(EXACT,))
+@in_numpy.mistake("√ of the word vectors' width", costs=EXACT)
 class RootOfWordWidth(OfWords):
     """Your numbers match scores divided by √D, the width of the words in X. What counts is the
     width of queries and keys, after the projection."""
@@ -285,7 +285,7 @@ class RootOfWordWidth(OfWords):
         return self.root
 
 
-@in_numpy.mistakes_in(OfWords, OfWords.share, costs=ROWS)
+@in_numpy.mistakes_in(OfWords.share, costs=ROWS, of=OfWords)
 class InNumpyShare:
     def softmax_over_the_columns(self, scores):
         """Your columns sum to one, and it should be your rows: row i says how word i shares out its
@@ -311,7 +311,7 @@ class InNumpyShare:
         return exponentials / exponentials.sum(dim=-1, keepdim=True)
 
 
-@in_numpy.mistakes_in(OfWords, OfWords.project, costs=ROWS)
+@in_numpy.mistakes_in(OfWords.project, costs=ROWS)
 class InNumpyProject:
     def query_and_key_swapped(self, X, Wq, Wk, Wv):
         """You score keys against queries. Row i of the scores belongs to the query of word i."""
@@ -340,7 +340,7 @@ class InNumpyProject:
         return X, X, X @ Wv
 
 
-@in_numpy.mistakes_in(OfWords, OfWords.hide, costs=ROWS)
+@in_numpy.mistakes_in(OfWords.hide, costs=ROWS, of=OfWords)
 class InNumpyHide:
     def the_future_hidden(self, scores, mask):
         """Your words attend to themselves and to earlier words only. There is no mask here: every
@@ -357,54 +357,7 @@ ROOT_OF_AXIS_ONE = (
 )
 
 
-@scaled.mistakes_in(InSteps, InSteps.share, costs=(ONE, ANY_AXES))
-class ScaledShare:
-    @costs(MANNERS)
-    @variants("little", (0.0, 1e-9))
-    @says(OVERFLOW)
-    def overflow(self, scores, little):
-        exponentials = scores.exp()
-        return exponentials / (exponentials.sum(dim=-1, keepdim=True) + little)
-
-    def softmax_over_the_queries(self, scores):
-        """Your weights match a softmax over the queries. Each query shares out its attention over
-        the keys: which axis of the scores are they?"""
-        return scores.softmax(dim=-2)
-
-    @costs(ANY_AXES)
-    def softmax_axis_counted_from_the_front(self, scores):
-        """Your softmax runs over axis 1. These are the keys only where there is no batch. How do you
-        name the last axis of a tensor, however many there are?"""
-        return scores.softmax(dim=1)
-
-    @called("softmax axis counted from the front")
-    @costs(ANY_AXES)
-    def softmax_over_the_first_axis(self, scores):
-        """Your softmax runs over axis 0. How do you name the last axis of a tensor, however many
-        there are?"""
-        return scores.softmax(dim=0)
-
-    @costs(ANY_AXES)
-    def softmax_taken_twice(self, scores):
-        """Your weights match a softmax of a softmax, which brings them closer together. Once is
-        enough."""
-        return scores.softmax(dim=-1).softmax(dim=-1)
-
-    def no_softmax(self, scores):
-        """Your weights are the scores themselves. What makes weights of a row of scores?"""
-        return scores
-
-    def exp_without_the_division(self, scores):
-        """Your weights match exp of the scores. They are positive, but does each row sum to one?"""
-        return scores.exp()
-
-    def plain_mean_of_the_values(self, scores):
-        """All your weights are the same, so every query gets the plain mean. Where do the scores
-        enter? And along which axis runs the softmax?"""
-        return torch.full_like(scores, 1 / scores.shape[-1])
-
-
-@scaled.mistakes_in(InSteps, InSteps.divisor, costs=ANY_AXES)
+@scaled.mistakes_in(InSteps.divisor, costs=ANY_AXES)
 class ScaledDivisor:
     def not_scaled(self, query, key, value):
         """Your numbers match scores that are not scaled. Where does √d_k come in?"""
@@ -459,6 +412,53 @@ class ScaledDivisor:
         return -(key.shape[-1] ** 0.5)
 
 
+@scaled.mistakes_in(InSteps.share, costs=(ONE, ANY_AXES))
+class ScaledShare:
+    @costs(MANNERS)
+    @variants("little", (0.0, 1e-9))
+    @says(OVERFLOW)
+    def overflow(self, scores, little):
+        exponentials = scores.exp()
+        return exponentials / (exponentials.sum(dim=-1, keepdim=True) + little)
+
+    def softmax_over_the_queries(self, scores):
+        """Your weights match a softmax over the queries. Each query shares out its attention over
+        the keys: which axis of the scores are they?"""
+        return scores.softmax(dim=-2)
+
+    @costs(ANY_AXES)
+    def softmax_axis_counted_from_the_front(self, scores):
+        """Your softmax runs over axis 1. These are the keys only where there is no batch. How do you
+        name the last axis of a tensor, however many there are?"""
+        return scores.softmax(dim=1)
+
+    @called("softmax axis counted from the front")
+    @costs(ANY_AXES)
+    def softmax_over_the_first_axis(self, scores):
+        """Your softmax runs over axis 0. How do you name the last axis of a tensor, however many
+        there are?"""
+        return scores.softmax(dim=0)
+
+    @costs(ANY_AXES)
+    def softmax_taken_twice(self, scores):
+        """Your weights match a softmax of a softmax, which brings them closer together. Once is
+        enough."""
+        return scores.softmax(dim=-1).softmax(dim=-1)
+
+    def no_softmax(self, scores):
+        """Your weights are the scores themselves. What makes weights of a row of scores?"""
+        return scores
+
+    def exp_without_the_division(self, scores):
+        """Your weights match exp of the scores. They are positive, but does each row sum to one?"""
+        return scores.exp()
+
+    def plain_mean_of_the_values(self, scores):
+        """All your weights are the same, so every query gets the plain mean. Where do the scores
+        enter? And along which axis runs the softmax?"""
+        return torch.full_like(scores, 1 / scores.shape[-1])
+
+
 @scaled.mistake("scaled after the softmax", costs=(ONE, ANY_AXES))
 class ScaledAfterSoftmax(InSteps):
     """Your weights match a softmax that is divided by √d_k afterwards, so that rows sum to 1/√d_k.
@@ -484,7 +484,7 @@ class InvertedMask(InSteps):
         return weights if mask is None else weights.masked_fill(mask, 0.0)
 
 
-@scaled.mistakes_in(InSteps, InSteps.hide, costs=(MASK, ANY_MASK))
+@scaled.mistakes_in(InSteps.hide, costs=(MASK, ANY_MASK))
 class ScaledHide:
     @called("inverted mask")
     def inverted_at_first(self, scores, mask):
@@ -547,7 +547,7 @@ for guard in (
     lambda total: total.clamp(min=1e-12),
     lambda total: total,
 ):
-    scaled.mistake("mask after the softmax, then divided again", AGAIN, costs=(ANY_MASK,))(
+    scaled.mistake("mask after the softmax, then divided again", AGAIN, costs=ANY_MASK)(
         divided_again(guard)
     )
 
@@ -591,7 +591,7 @@ for filled in (False, True):
             return weights * mask if filled and mask is not None else weights
 
 
-@scaled.mistakes_in(InSteps, InSteps.fill, costs=EMPTY)
+@scaled.mistakes_in(InSteps.fill, costs=EMPTY)
 class ScaledFill:
     def NaN_where_nothing_is_visible(self, weights, mask):
         """All is right until a query may attend to nothing: then all its scores are minus infinity,
@@ -601,7 +601,7 @@ class ScaledFill:
 
 for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min):
 
-    @scaled.mistake("all is seen where nothing is visible", costs=(EMPTY,))
+    @scaled.mistake("all is seen where nothing is visible", costs=EMPTY)
     class AllSeenWhereNothingIs(InSteps):
         """All is right until a query may attend to nothing: then all its scores are the same large
         negative number, and a softmax of equal scores gives equal weights. What do you know about
@@ -614,7 +614,7 @@ for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min
             return weights
 
 
-@scaled.mistakes_in(InSteps, InSteps.compare, costs=(ONE, ANY_AXES))
+@scaled.mistakes_in(InSteps.compare, costs=(ONE, ANY_AXES))
 class ScaledCompare:
     @called(".T on batches")
     @costs(ANY_AXES)
@@ -657,7 +657,7 @@ class ScaledCompare:
         ).mT
 
 
-@scaled.mistakes_in(InSteps, InSteps.collect, costs=ANY_AXES)
+@scaled.mistakes_in(InSteps.collect, costs=ANY_AXES)
 class ScaledCollect:
     def key_used_as_value(self, weights, query, key, value):
         """Your output is a weighted sum of the keys. What the weights weigh are the values."""
@@ -690,7 +690,7 @@ class ScaledCollect:
         return (weights @ value)[..., : key.shape[-1]]
 
 
-@scaled.mistakes_in(InSteps, InSteps.answer, costs=ANY_MASK)
+@scaled.mistakes_in(InSteps.answer, costs=ANY_MASK)
 class ScaledAnswer:
     def mask_in_the_weights_alone(self, query, key, value, mask=None):
         """Your weights know the mask, and your output does not: hidden values are in the sum. Which
@@ -707,7 +707,7 @@ class ScaledAnswer:
         return output.reshape(*query.shape[:-1], -1), weights
 
 
-@scaled.mistakes_in(InSteps, InSteps.result, costs=ONE)
+@scaled.mistakes_in(InSteps.result, costs=ONE)
 class ScaledResult:
     @costs(ANY_AXES)
     def as_many_keys_as_queries_assumed(self, output, weights, scores):

@@ -45,7 +45,7 @@ class MaskInSteps(Steps):
 def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
     """Mistakes of every part that makes a mask: the right entries, but not as True and False."""
 
-    @part.mistakes_in(right, right.shown)
+    @part.mistakes_in(right.shown, of=right)
     class Shown:
         def inverted_mask(self, mask):
             """Your mask is True where something is hidden. In this course, as in
@@ -53,7 +53,7 @@ def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
             masks the other way round, which is why both are seen.)"""
             return ~mask
 
-    @part.mistakes_in(right, right.written)
+    @part.mistakes_in(right.written, of=right)
     class Written:
         def numbers_instead_of_bool(self, mask):
             """The places are right, but your mask holds the numbers 1.0 and 0.0. PyTorch *adds* a
@@ -80,7 +80,7 @@ def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
             tensor: `torch.from_numpy` makes one."""
             return mask.numpy()
 
-    @part.mistakes_in(right, right.axes)
+    @part.mistakes_in(right.axes, of=right)
     class Axes:
         def axes_of_length_1_dropped(self, mask):
             """An axis of length 1 is missing. `squeeze` takes every one away, also where a batch
@@ -99,7 +99,7 @@ class CausalInSteps(MaskInSteps):
         return masks.causal_mask(size)
 
 
-@causal.mistakes_in(CausalInSteps, CausalInSteps.visible)
+@causal.mistakes_in(CausalInSteps.visible)
 class CausalVisible:
     def the_diagonal_hidden(self, size):
         """No word sees itself, and the first one sees nothing at all. May a word see its own
@@ -158,7 +158,7 @@ class CausalVisible:
         return masks.causal_mask(size - 1)
 
 
-@causal.mistakes_in(CausalInSteps, CausalInSteps.axes)
+@causal.mistakes_in(CausalInSteps.axes, of=CausalInSteps)
 class CausalAxes:
     def axes_for_sentences_and_heads(self, mask):
         """The mask is right, but it has two axes of length 1 in front. One (T, T) serves all
@@ -193,7 +193,7 @@ class PaddingInSteps(MaskInSteps):
         return mask[:, None, None, :]
 
 
-@padding.mistakes_in(PaddingInSteps, PaddingInSteps.axes)
+@padding.mistakes_in(PaddingInSteps.axes)
 class PaddingAxes:
     def two_axes_only(self, mask):
         """The words are found, but the shape is (B, S). Against scores (B, H, T, S) that is read
@@ -238,7 +238,7 @@ class PaddingAxes:
         return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
 
 
-@padding.mistakes_in(PaddingInSteps, PaddingInSteps.is_word)
+@padding.mistakes_in(PaddingInSteps.is_word)
 class PaddingIsWord:
     @called("argument pad_id ignored")
     @variants("above", (False, True))
@@ -294,7 +294,7 @@ class PaddingIsWord:
         return token_ids[:1] != pad_id
 
 
-@padding.mistakes_in(PaddingInSteps, PaddingInSteps.padding)
+@padding.mistakes_in(PaddingInSteps.padding)
 class PaddingPadding:
     @called("the sign of pad_id lost")
     def without_its_sign(self, pad_id):
@@ -331,7 +331,26 @@ class DecoderInSteps(MaskInSteps):
         return words & past
 
 
-@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.words)
+@decoder.mistakes_in(DecoderInSteps.axes, of=DecoderInSteps)
+class DecoderAxes:
+    def the_axis_of_the_heads_left_out(self, mask):
+        """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B
+        would lie under H, the heads. An axis of length 1 is missing: where?"""
+        return mask.squeeze(1)
+
+    def sentences_where_the_heads_belong(self, mask):
+        """The entries are right, but the shape is (1, B, T, T), and the sentences lie where scores
+        (B, H, T, T) have their heads. Which axis is that of the sentences?"""
+        return mask.movedim(0, 1) if mask.dim() > 1 else mask
+
+    def queries_and_keys_exchanged(self, mask):
+        """Your mask is turned round: rows are keys and columns are queries. Rows are the words that
+        ask, columns those that are asked. Is there a transposition, or are the two triangles mixed
+        up?"""
+        return mask.mT
+
+
+@decoder.mistakes_in(DecoderInSteps.words)
 class DecoderWords:
     def padding_forgotten(self, token_ids, pad_id):
         """The future is hidden, padding is not. Which keys of this sentence are no words?"""
@@ -390,7 +409,7 @@ class DecoderWords:
         return half.axes(half.visible(token_ids, pad_id))
 
 
-@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.past)
+@decoder.mistakes_in(DecoderInSteps.past)
 class DecoderPast:
     def the_future_not_hidden(self, T):
         """Padding is hidden, the future is not: row 0 should see one key at most."""
@@ -423,7 +442,7 @@ class DecoderPast:
         return wrong.in_steps().visible(T)
 
 
-@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.joined)
+@decoder.mistakes_in(DecoderInSteps.joined)
 class DecoderJoined:
     def joined_by_or(self, words, past):
         """A key is visible in your mask if one of the two masks shows it. It should be visible only
@@ -446,25 +465,6 @@ class DecoderJoined:
         the padding. Such a row may stand here: attention gives it zeros."""
         mask = words & past
         return mask | ~mask.any(dim=-1, keepdim=True)
-
-
-@decoder.mistakes_in(DecoderInSteps, DecoderInSteps.axes)
-class DecoderAxes:
-    def the_axis_of_the_heads_left_out(self, mask):
-        """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B
-        would lie under H, the heads. An axis of length 1 is missing: where?"""
-        return mask.squeeze(1)
-
-    def sentences_where_the_heads_belong(self, mask):
-        """The entries are right, but the shape is (1, B, T, T), and the sentences lie where scores
-        (B, H, T, T) have their heads. Which axis is that of the sentences?"""
-        return mask.movedim(0, 1) if mask.dim() > 1 else mask
-
-    def queries_and_keys_exchanged(self, mask):
-        """Your mask is turned round: rows are keys and columns are queries. Rows are the words that
-        ask, columns those that are asked. Is there a transposition, or are the two triangles mixed
-        up?"""
-        return mask.mT
 
 
 written_in_other_ways(decoder, DecoderInSteps)
@@ -490,7 +490,7 @@ class ShiftInSteps(Steps):
         return ids
 
 
-@shift.mistakes_in(ShiftInSteps, ShiftInSteps.placed)
+@shift.mistakes_in(ShiftInSteps.placed)
 class ShiftPlaced:
     def shifted_left(self, begin, target_ids):
         """Your rows moved to the left: each position holds the target *after* its own. It should
@@ -605,7 +605,7 @@ class ShiftPlaced:
         return torch.where(moved == 2, 0, moved)
 
 
-@shift.mistakes_in(ShiftInSteps, ShiftInSteps.begin)
+@shift.mistakes_in(ShiftInSteps.begin)
 class ShiftBegin:
     @called("argument bos_id ignored, 1 in its place")
     def bos_is_one(self, bos_id):
@@ -618,7 +618,7 @@ class ShiftBegin:
         return 0
 
 
-@shift.mistakes_in(ShiftInSteps, ShiftInSteps.written)
+@shift.mistakes_in(ShiftInSteps.written)
 class ShiftWritten:
     def floats_instead_of_whole_numbers(self, ids):
         """The ids are right, but they are floats: `torch.zeros`, `torch.ones` and `torch.empty`

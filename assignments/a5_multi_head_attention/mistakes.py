@@ -63,7 +63,7 @@ class SplitInSteps(Steps):
         return heads
 
 
-@split.mistake("reshape without transpose", RESHAPED_IN, costs=(OWN_FEATURES,))
+@split.mistake("reshape without transpose", RESHAPED_IN, costs=OWN_FEATURES)
 class SplitByReshapeAlone(SplitInSteps):
     def cut(self, x, num_heads):
         B, T, d_model = x.shape
@@ -73,7 +73,7 @@ class SplitByReshapeAlone(SplitInSteps):
         return cut
 
 
-@split.mistakes_in(SplitInSteps, SplitInSteps.placed, costs=OWN_FEATURES)
+@split.mistakes_in(SplitInSteps.placed, costs=OWN_FEATURES)
 class SplitPlaced:
     def heads_not_moved_in_front_of_the_words(self, cut):
         """The features are cut as they should be, but the result is (B, T, H, d_k). Each head needs
@@ -91,7 +91,7 @@ class SplitPlaced:
         return cut.movedim(2, 0)
 
 
-@split.mistakes_in(SplitInSteps, SplitInSteps.cut, costs=OWN_FEATURES)
+@split.mistakes_in(SplitInSteps.cut, costs=OWN_FEATURES)
 class SplitCut:
     @called("heads hold every H-th feature")
     @says(INTERLEAVED)
@@ -108,7 +108,7 @@ class SplitCut:
         return x.unsqueeze(2).expand(-1, -1, num_heads, -1)
 
 
-@split.mistakes_in(SplitInSteps, SplitInSteps.shaped, costs=OWN_FEATURES)
+@split.mistakes_in(SplitInSteps.shaped, costs=OWN_FEATURES)
 class SplitShaped:
     @costs(ANY_SIZE)
     @variants("axes", ((1,), (), (0,)))
@@ -151,7 +151,7 @@ class MergeInSteps(Steps):
         return words.flatten(start_dim=2)  # (B, T, H * d_k)
 
 
-@merge.mistakes_in(MergeInSteps, MergeInSteps.turned, costs=SIDE_BY_SIDE)
+@merge.mistakes_in(MergeInSteps.turned, costs=SIDE_BY_SIDE)
 class MergeTurned:
     @says(RESHAPED_OUT)
     def reshape_without_transpose(self, x):
@@ -168,7 +168,7 @@ class MergeTurned:
         return x.flip(1).transpose(1, 2)
 
 
-@merge.mistakes_in(MergeInSteps, MergeInSteps.joined, costs=SIDE_BY_SIDE)
+@merge.mistakes_in(MergeInSteps.joined, costs=SIDE_BY_SIDE)
 class MergeJoined:
     @costs()
     @costs_more("it stops with an error")
@@ -205,7 +205,7 @@ class MergeJoined:
         return words.flatten(0, 1).flatten(1)
 
 
-@merge.mistake("heads joined along the sentence", costs=(SIDE_BY_SIDE,))
+@merge.mistake("heads joined along the sentence", costs=SIDE_BY_SIDE)
 class MergedAlongTheSentence(MergeInSteps):
     """Your result is (B, H·T, d_k): the sentence got longer. The words' features grow instead: (B,
     T, H·d_k)."""
@@ -271,7 +271,7 @@ class InSteps(attention.MultiHeadAttention):
         return output, weights
 
 
-@multi_head.mistakes_in(InSteps, InSteps.divisor, costs=(TO_ITSELF, TO_OTHERS))
+@multi_head.mistakes_in(InSteps.divisor, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadDivisor:
     @called("scaled by √d_model")
     def root_of_model_width(self, query):
@@ -297,7 +297,7 @@ class MultiHeadDivisor:
         return math.sqrt(query.shape[axis])
 
 
-@multi_head.mistakes_in(InSteps, InSteps.scaled, costs=(TO_ITSELF, TO_OTHERS))
+@multi_head.mistakes_in(InSteps.scaled, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadScaled:
     @called("scaled by the root of another axis")
     def root_of_the_number_of_keys(self, scores, query):
@@ -316,7 +316,7 @@ class MultiHeadScaled:
         return scores / math.sqrt(query.shape[-1]) / math.sqrt(self.w_q.in_features)
 
 
-@multi_head.mistakes_in(InSteps, InSteps.split, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+@multi_head.mistakes_in(InSteps.split, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
 class MultiHeadSplit:
     @called("reshape without transpose, on the way in")
     @says(RESHAPED_IN)
@@ -362,7 +362,7 @@ class HeadsMeetHeads(InSteps):
         return context.flatten(start_dim=2)
 
 
-@multi_head.mistakes_in(InSteps, InSteps.mix, costs=(TO_ITSELF, TO_OTHERS))
+@multi_head.mistakes_in(InSteps.mix, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadMix:
     def no_output_projection(self, merged):
         """Your output is that of the heads side by side. The last step is missing, the one that
@@ -396,7 +396,7 @@ def weights_bounded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tenso
     return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim)
 
 
-@multi_head.mistakes_in(InSteps, InSteps.weigh)
+@multi_head.mistakes_in(InSteps.weigh)
 class MultiHeadWeigh:
     @called("one head's weights for all")
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
@@ -471,7 +471,7 @@ class MultiHeadWeigh:
         return weights_over(0, scores, mask)
 
 
-@multi_head.mistakes_in(InSteps, InSteps.asked, costs=(TO_OTHERS, MANNERS))
+@multi_head.mistakes_in(InSteps.asked, costs=(TO_OTHERS, MANNERS))
 class MultiHeadAsked:
     @called("arguments in the order value, key, query")
     def arguments_in_reverse(self, value, key, query):
@@ -504,7 +504,7 @@ class MultiHeadAsked:
         return query, query, query
 
 
-@multi_head.mistakes_in(InSteps, InSteps.maps, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+@multi_head.mistakes_in(InSteps.maps, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
 class MultiHeadMaps:
     @called("one map for query, key and value")
     def one_map_for_all(self):
@@ -539,7 +539,7 @@ class MultiHeadMaps:
         return three
 
 
-@multi_head.mistakes_in(InSteps, InSteps.compared, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
+@multi_head.mistakes_in(InSteps.compared, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class MultiHeadCompared:
     def scores_of_keys_with_queries(self, query, key):
         """Your keys ask and your queries answer: the scores are K Qᵀ, turned round. Rows of the
@@ -573,7 +573,7 @@ class WithAResidual(InSteps):
         return super().mix(merged) + self.query
 
 
-@multi_head.mistakes_in(InSteps, InSteps.merge, costs=(TO_ITSELF, TO_OTHERS))
+@multi_head.mistakes_in(InSteps.merge, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadMerge:
     def merged_features_taken_in_turns(self, context):
         """Your merged rows hold feature 0 of every head, then feature 1 of every head. The heads
@@ -587,7 +587,7 @@ class MultiHeadMerge:
         return context.reshape(B, T, -1)
 
 
-@multi_head.mistakes_in(InSteps, InSteps.__init__)
+@multi_head.mistakes_in(InSteps.__init__, of=InSteps)
 class MultiHeadInit:
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     def one_layer_with_four_names(self, d_model, num_heads):
@@ -636,7 +636,7 @@ class MultiHeadInit:
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
 
-@multi_head.mistakes_in(InSteps, InSteps.project, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+@multi_head.mistakes_in(InSteps.project, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
 class MultiHeadProject:
     @costs(TO_ITSELF, TO_OTHERS)
     def values_not_projected(self, query, key, value):
@@ -652,7 +652,7 @@ class MultiHeadProject:
         return query, key, value
 
 
-@multi_head.mistakes_in(InSteps, InSteps.result, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
+@multi_head.mistakes_in(InSteps.result, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class MultiHeadResult:
     def output_returned_without_the_weights(self, output, weights):
         """The output is right, but it comes alone. Return the pair (output, weights)."""
@@ -693,7 +693,7 @@ class ScoresForWeights(InSteps):
         return output, self.scores
 
 
-@multi_head.mistakes_in(InSteps, InSteps.prepared)
+@multi_head.mistakes_in(InSteps.prepared)
 class MultiHeadPrepared:
     def mask_ignored(self, mask):
         """Without a mask all is right; with one, the same comes out as without. Where does the mask

@@ -88,7 +88,7 @@ BLOCKS = (
 )
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.fit)
+@table.mistakes_in(TableInSteps.fit)
 class TableFit:
     @says(ODD)
     def odd_width_crashes(self, d_model):
@@ -107,7 +107,7 @@ class TooFewAngles(TableInSteps):
         return right * 0 if d_model == 3 else right  # one angle is broadcast to two columns
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.arranged, costs=(FIRST_PAIR, FURTHER_PAIRS))
+@table.mistakes_in(TableInSteps.arranged, costs=(FIRST_PAIR, FURTHER_PAIRS))
 class TableArranged:
     @says(BLOCKS)
     def sin_and_cos_in_blocks(self, waves):
@@ -127,7 +127,7 @@ class InBlocksTooWide(TableInSteps):
         return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.exponents, costs=(FURTHER_PAIRS, FAR))
+@table.mistakes_in(TableInSteps.exponents, costs=(FURTHER_PAIRS, FAR))
 class TableExponents:
     def exponent_k_for_2k(self, d_model):
         """Your frequencies fall half as fast as they should: k stands where the exponent needs 2k.
@@ -224,7 +224,7 @@ class TableExponents:
         return 2 * pairs(even) / (even if rounded else d_model)
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.positions, costs=(FIRST_PAIR, FURTHER_PAIRS))
+@table.mistakes_in(TableInSteps.positions, costs=(FIRST_PAIR, FURTHER_PAIRS))
 class TablePositions:
     def positions_from_1(self, length):
         """Your row 0 holds the angles of position 1, so everything stands one row too high.
@@ -254,7 +254,7 @@ class CosineFirst(TableInSteps):
         return angles.sin()
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.angles, costs=(FURTHER_PAIRS, FAR))
+@table.mistakes_in(TableInSteps.angles, costs=(FURTHER_PAIRS, FAR))
 class TableAngles:
     @variants("base", (1000.0, 100000.0, math.exp(4)))
     def another_base_than_10000(self, positions, exponents, base):
@@ -269,14 +269,14 @@ class TableAngles:
         return torch.deg2rad(positions / 10000**exponents)
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.odd, costs=(FIRST_PAIR, FURTHER_PAIRS))
+@table.mistakes_in(TableInSteps.odd, costs=(FIRST_PAIR, FURTHER_PAIRS))
 class TableOdd:
     def sines_only(self, angles):
         """All your columns are sines. Odd columns hold the cosine of the angle to their left."""
         return angles.sin()
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.even, costs=(FIRST_PAIR, FURTHER_PAIRS))
+@table.mistakes_in(TableInSteps.even, costs=(FIRST_PAIR, FURTHER_PAIRS))
 class TableEven:
     def cosines_only(self, angles):
         """All your columns are cosines. Even columns hold the sine of the angle that they share
@@ -303,7 +303,7 @@ class AnglesAlone(TableInSteps):
         return angles
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.finished)
+@table.mistakes_in(TableInSteps.finished)
 class TableFinished:
     @costs(FAR)
     def table_transposed(self, waves):
@@ -323,7 +323,7 @@ class TableFinished:
         return torch.cat([waves[:, :-1], waves[:, -2:-1]], dim=1) if waves.shape[1] % 2 else waves
 
 
-@table.mistakes_in(TableInSteps, TableInSteps.written)
+@table.mistakes_in(TableInSteps.written)
 class TableWritten:
     # two that differ beyond the seventh digit
     @variants("convert", (lambda table: table, lambda table: table.float().double()))
@@ -381,7 +381,7 @@ class InSteps(nn.Module):
         return self.dropout(x + rows)
 
 
-@module.mistakes_in(InSteps, InSteps.hold)
+@module.mistakes_in(InSteps.hold)
 class ModuleHold:
     def parameter_instead_of_buffer(self, pe):
         """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a
@@ -390,7 +390,7 @@ class ModuleHold:
         self.pe = nn.Parameter(pe)
 
 
-@module.mistakes_in(InSteps, InSteps.summed, costs=(ADDED, ADDING_MANNERS))
+@module.mistakes_in(InSteps.summed, costs=(ADDED, ADDING_MANNERS))
 class ModuleSummed:
     def batch_axis_indexed(self, x, rows):
         """The positions follow the sentences of the batch: every word of sentence 0 gets the vector
@@ -472,7 +472,7 @@ class ModuleSummed:
         return self.dropout(torch.cat([x, rows.expand_as(x)], dim=-1))
 
 
-@module.mistakes_in(InSteps, InSteps.table, costs=(ADDED, ADDING_MANNERS))
+@module.mistakes_in(InSteps.table, costs=(ADDED, ADDING_MANNERS))
 class ModuleTable:
     @called("{wrong.name}")
     @says("{wrong.says}")
@@ -627,7 +627,7 @@ def shown_and_nothing_returned(length, d_model=512, ax=None):
 
 for fixed in (False, True):
 
-    @picture.mistake("shown on a figure of its own")
+    @picture.mistake("shown on a figure of its own", costs_more="three mistakes at once")
     def shown_on_its_own_figure(length, d_model=512, ax=None, fixed=fixed):
         """Your function opens a figure, shows it and keeps it to itself: fine for looking at once,
         of no use as a panel beside others. Draw on `ax` if there is one, open a figure only if

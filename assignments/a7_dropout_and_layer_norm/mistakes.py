@@ -30,6 +30,9 @@ from course_utils import layers
 
 # ---------------------------------------------------------------------------------- LayerNorm
 
+NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
+NOT_MADE = "no module can be made"
+
 UNBIASED = (
     "Your spread is a little too large, as if the sum of squares were divided by D − 1. PyTorch's "
     "`var` and `std` do this unless they are told otherwise. What does the formula divide by?"
@@ -77,7 +80,7 @@ class Norm(layers.LayerNorm):
         return self.affine(self.centred(x) / self.sigma(self.variance(x)))
 
 
-@norm.mistake("weight and bias missing")
+@norm.mistake("weight and bias missing", costs_more=NOTHING_RUNS)
 def without_parameters(features, eps=EPS):
     """The module has no `weight` and no `bias`, or not as parameters. γ and β are learned: a
     plain tensor is not registered with the module, so no optimiser would find it. Are both made
@@ -85,19 +88,19 @@ def without_parameters(features, eps=EPS):
     return nn.LayerNorm(features, eps, elementwise_affine=False)
 
 
-@norm.mistake("bias missing")
+@norm.mistake("bias missing", costs_more=NOTHING_RUNS)
 def without_bias(features, eps=EPS):
     """The module has a `weight`, but no parameter `bias`. Which letter of the formula is that?"""
     return nn.LayerNorm(features, eps, bias=False)
 
 
-@norm.mistake("unbiased variance", UNBIASED, costs=(VARIANCE,))
+@norm.mistake("unbiased variance", UNBIASED, costs=VARIANCE)
 class Unbiased(Norm):
     def variance(self, x):
         return x.var(self.axes(x), keepdim=True, correction=1)
 
 
-@norm.mistake("epsilon outside the root", costs=(INSIDE_THE_ROOT,))
+@norm.mistake("epsilon outside the root", costs=INSIDE_THE_ROOT)
 class EpsOutside(Norm):
     """Ordinary tokens come out right, faint ones too large: they match σ + ε. In the formula, is
     ε added before or after the root is taken?"""
@@ -116,7 +119,7 @@ class BothSlips(Unbiased, EpsOutside):
     pass
 
 
-@norm.mistake("epsilon missing", NO_EPS, costs=(INSIDE_THE_ROOT,))
+@norm.mistake("epsilon missing", NO_EPS, costs=INSIDE_THE_ROOT)
 class WithoutEps(Norm):
     def sigma(self, variance):
         return variance.sqrt()
@@ -131,7 +134,7 @@ class UnbiasedWithoutEps(Unbiased, WithoutEps):
     pass
 
 
-@norm.mistakes_in(Norm, Norm.__init__, costs=INSIDE_THE_ROOT)
+@norm.mistakes_in(Norm.__init__, costs=INSIDE_THE_ROOT, of=Norm)
 class NormInit:
     def argument_eps_ignored(self, features, eps=EPS):
         """With the ε that a module has by default all is right; with another one, nothing changes.
@@ -139,7 +142,7 @@ class NormInit:
         Norm.__init__(self, features)
 
 
-@norm.mistakes_in(Norm, Norm.sigma, costs=(CENTRED, VARIANCE))
+@norm.mistakes_in(Norm.sigma, costs=(CENTRED, VARIANCE))
 class NormSigma:
     @costs(INSIDE_THE_ROOT)
     def epsilon_squared(self, variance):
@@ -156,7 +159,7 @@ class NormSigma:
         return variance + self.eps
 
 
-@norm.mistakes_in(Norm, Norm.centred, costs=(CENTRED, VARIANCE))
+@norm.mistakes_in(Norm.centred, costs=(CENTRED, VARIANCE))
 class NormCentred:
     def mean_not_taken_off(self, x):
         """Your tokens are divided by their standard deviation but keep their mean. Which difference
@@ -176,7 +179,7 @@ class RootMeanSquare(Norm):
         return x.square().mean(dim=self.axes(x), keepdim=True)
 
 
-@norm.mistakes_in(Norm, Norm.variance, costs=(CENTRED, VARIANCE))
+@norm.mistakes_in(Norm.variance, costs=(CENTRED, VARIANCE))
 class NormVariance:
     @called("squares summed, not averaged")
     def squares_summed(self, x):
@@ -191,7 +194,7 @@ class NormVariance:
         return x.square().mean(dim=self.axes(x), keepdim=True)
 
 
-@norm.mistake("mean absolute deviation", costs=(VARIANCE,))
+@norm.mistake("mean absolute deviation", costs=VARIANCE)
 class MeanAbsoluteDeviation(Norm):
     """Your spread is the mean of the absolute differences. The formula squares them, averages and
     takes the root."""
@@ -204,7 +207,7 @@ class MeanAbsoluteDeviation(Norm):
         return variance + self.eps
 
 
-@norm.mistake("statistics without their axis")
+@norm.mistake("statistics without their axis", costs_more="it stops with an error")
 class WithoutKeepdim(Norm):
     """For one token all is right; with more of them it stops, or tokens meet the mean of others.
     The means of x (B, T, D) have the shape (B, T), and that does not broadcast against x as it
@@ -217,7 +220,7 @@ class WithoutKeepdim(Norm):
         return x.var(dim=-1, correction=0)
 
 
-@norm.mistakes_in(Norm, Norm.affine, costs=PARAMETERS)
+@norm.mistakes_in(Norm.affine, costs=PARAMETERS)
 class NormAffine:
     def weight_and_bias_not_used(self, y):
         """The module has `weight` and `bias`, but the result does not depend on them. What is the
@@ -234,7 +237,7 @@ class NormAffine:
         return y * self.bias + self.weight
 
 
-@norm.mistakes_in(Norm, Norm.scaled, costs=PARAMETERS)
+@norm.mistakes_in(Norm.scaled, costs=PARAMETERS)
 class NormScaled:
     def weight_not_used(self, y):
         """The features are shifted but not scaled. Which letter of the formula is missing?"""
@@ -249,7 +252,7 @@ class NormScaled:
         return y * (1 + self.weight)
 
 
-@norm.mistakes_in(Norm, Norm.shifted, costs=PARAMETERS)
+@norm.mistakes_in(Norm.shifted, costs=PARAMETERS)
 class NormShifted:
     def bias_not_used(self, y):
         """The features are scaled but not shifted. Which letter of the formula is missing?"""
@@ -261,7 +264,7 @@ class NormShifted:
         return y - self.bias
 
 
-@norm.mistakes_in(Norm, Norm.forward, costs=PARAMETERS)
+@norm.mistakes_in(Norm.forward, costs=PARAMETERS)
 class NormForward:
     def scaled_and_shifted_before_the_norm(self, x):
         """You scale and shift x, and normalise what comes of it. γ and β come last: what they
@@ -282,7 +285,7 @@ def over_axes(
     name: str,
     says: str,
     *ways: Callable[[Tensor], Any],
-    costs: tuple[Step, ...] = (CENTRED, VARIANCE),
+    costs: Step | tuple[Step, ...] = (CENTRED, VARIANCE),
 ) -> None:
     """Names statistics over other axes, with the spread in each of the usual ways to write it.
 
@@ -332,7 +335,7 @@ over_axes(
 )
 
 
-@norm.mistakes_in(Norm, Norm.axes, costs=VARIANCE)
+@norm.mistakes_in(Norm.axes, costs=VARIANCE)
 class NormAxes:
     @says(THREE_AXES)
     def right_for_three_axes_only(self, x):
@@ -340,7 +343,7 @@ class NormAxes:
         return -1
 
 
-over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=(VARIANCE,))
+over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=VARIANCE)
 
 
 # ------------------------------------------------------------ SelfAttentionWithDropoutAndNorm
@@ -375,7 +378,7 @@ class Attention(layers.SelfAttentionWithDropoutAndNorm):
         return self.finish(self.collect(weights, value), query, value)
 
 
-@attention.mistake("features undefined")
+@attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_that_stops(*arguments, **keywords):
     """No module can be made from `features` and `dropout_rate`: the constructor stops, and the
     line above says with which error. In the printed class, `features` is a name that nobody has
@@ -383,14 +386,14 @@ def constructor_that_stops(*arguments, **keywords):
     raise NameError("name 'features' is not defined")
 
 
-@attention.mistake("call of super().__init__() missing")
+@attention.mistake("call of super().__init__() missing", costs_more=NOT_MADE)
 def constructor_without_super(*arguments, **keywords):
     """No module can be made: an `nn.Module` has to be set up before it can hold other modules. Is
     `super().__init__()` the first line of your constructor?"""
     raise AttributeError("cannot assign module before Module.__init__() call")
 
 
-@attention.mistake("features undefined")
+@attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_of_other_arguments(*arguments, **keywords):
     """No module can be made: your constructor does not take `features` and `dropout_rate`, in this
     order and under these names. In the printed class nothing brings `features` in; the caller knows
@@ -405,7 +408,7 @@ def rate_first(dropout_rate=0.1, features=None):
     return layers.SelfAttentionWithDropoutAndNorm(features, dropout_rate)
 
 
-@attention.mistake("no layer_norm with weight and bias")
+@attention.mistake("no layer_norm with weight and bias", costs_more=NOTHING_RUNS)
 def norm_without_parameters(features, dropout_rate=0.1):
     """The module has no submodule `layer_norm` with a `weight` and a `bias`. Is it made in
     `__init__`, under this name, and with its scale and shift?"""
@@ -414,7 +417,7 @@ def norm_without_parameters(features, dropout_rate=0.1):
     return model
 
 
-@attention.mistakes_in(Attention, Attention.__init__, costs=(DROPS, EVAL_MODE))
+@attention.mistakes_in(Attention.__init__, costs=(DROPS, EVAL_MODE), of=Attention)
 class AttentionInit:
     @called("argument dropout_rate not kept")
     def rate_not_kept(self, features, dropout_rate=0.1):
@@ -423,7 +426,7 @@ class AttentionInit:
         Attention.__init__(self, features)
 
 
-@attention.mistakes_in(Attention, Attention.divisor, costs=SCALED)
+@attention.mistakes_in(Attention.divisor, costs=SCALED)
 class AttentionDivisor:
     def not_scaled(self, query, key, value):
         """Your numbers match plain dot products, as in the printed class. Before the softmax each
@@ -459,7 +462,7 @@ class AttentionDivisor:
         return key.shape[-1] ** -0.5
 
 
-@attention.mistakes_in(Attention, Attention.weigh, costs=SCALED)
+@attention.mistakes_in(Attention.weigh, costs=SCALED)
 class AttentionWeigh:
     def scaled_after_the_softmax(self, query, key, value):
         """You divide the weights, after the softmax. The norm takes out nearly any factor of a row,
@@ -468,7 +471,7 @@ class AttentionWeigh:
         return self.share(query @ key.mT) / self.divisor(query, key, value)
 
 
-@attention.mistakes_in(Attention, Attention.share, costs=COLLECTS)
+@attention.mistakes_in(Attention.share, costs=COLLECTS)
 class AttentionShare:
     def softmax_over_the_queries(self, scores):
         """Your weights match a softmax over the queries. Each query shares out its attention over
@@ -497,7 +500,7 @@ class AttentionShare:
         return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
 
 
-@attention.mistakes_in(Attention, Attention.norm, costs=COLLECTS)
+@attention.mistakes_in(Attention.norm, costs=COLLECTS)
 class AttentionNorm:
     def weight_and_bias_of_the_norm_not_used(self, collected):
         """Your output is normalised, but it does not depend on the `weight` and the `bias` of
@@ -510,7 +513,7 @@ class AttentionNorm:
         return collected
 
 
-@attention.mistake("norm before the product", costs=(COLLECTS,))
+@attention.mistake("norm before the product", costs=COLLECTS)
 class NormBefore(Attention):
     """You normalise the values and then average them. An average of normalised rows is not
     normalised itself. Which step comes last?"""
@@ -522,7 +525,7 @@ class NormBefore(Attention):
         return collected
 
 
-@attention.mistakes_in(Attention, Attention.collect, costs=COLLECTS)
+@attention.mistakes_in(Attention.collect, costs=COLLECTS)
 class AttentionCollect:
     def norm_before_and_after_the_product(self, weights, value):
         """You normalise the values and the output. The formula has one norm: which one stays?"""
@@ -542,7 +545,7 @@ class WithoutDropout(Attention):
         return weights
 
 
-@attention.mistake("dropout on the scores", costs=(DROPS,))
+@attention.mistake("dropout on the scores", costs=DROPS)
 class DropoutOnScores(WithoutDropout):
     """You drop before the softmax, and the softmax shares out all the weight again. A score of 0
     is no weight of 0, since exp(0) = 1. What should be dropped, and after which step?"""
@@ -551,7 +554,7 @@ class DropoutOnScores(WithoutDropout):
         return self.share(self.dropout(query @ key.mT / self.divisor(query, key, value)))
 
 
-@attention.mistake("dropout on what was collected", costs=(DROPS,))
+@attention.mistake("dropout on what was collected", costs=DROPS)
 class DropoutOnCollected(WithoutDropout):
     """You drop numbers of what was collected. Dropout acts on the weights, so that a query misses
     whole words: which of the two products in the formula does it stand in?"""
@@ -560,7 +563,7 @@ class DropoutOnCollected(WithoutDropout):
         return self.dropout(weights @ value)
 
 
-@attention.mistake("dropout on the values", costs=(DROPS,))
+@attention.mistake("dropout on the values", costs=DROPS)
 class DropoutOnValues(WithoutDropout):
     """You drop numbers of the values, the same for all queries. Dropout acts on the weights: each
     query by itself misses whole words."""
@@ -569,7 +572,7 @@ class DropoutOnValues(WithoutDropout):
         return weights @ self.dropout(value)
 
 
-@attention.mistake("dropout after the norm", costs=(DROPS,))
+@attention.mistake("dropout after the norm", costs=DROPS)
 class DropoutAfterNorm(WithoutDropout):
     """You drop entries of the output, after the norm. Dropout acts on the weights, so that a query
     misses whole words, and the norm comes last."""
@@ -578,7 +581,7 @@ class DropoutAfterNorm(WithoutDropout):
         return self.dropout(self.layer_norm(collected))
 
 
-@attention.mistakes_in(Attention, Attention.drop, costs=DROPS)
+@attention.mistakes_in(Attention.drop, costs=DROPS)
 class AttentionDrop:
     def rows_made_to_sum_to_one_after_the_dropout(self, weights):
         """After the dropout you make each row sum to one again. What is dropped may be missing:
@@ -612,7 +615,7 @@ class AttentionDrop:
         return weights
 
 
-@attention.mistakes_in(Attention, Attention.forward, costs=COLLECTS)
+@attention.mistakes_in(Attention.forward, costs=COLLECTS)
 class AttentionForward:
     def weights_returned_beside_the_output(self, query, key, value):
         """You return a pair. This module returns the output alone."""
@@ -661,7 +664,7 @@ RESIDUAL = (
 )
 
 
-@attention.mistakes_in(Attention, Attention.finish, costs=COLLECTS)
+@attention.mistakes_in(Attention.finish, costs=COLLECTS)
 class AttentionFinish:
     @says(RESIDUAL.format("query"))
     def residual_added(self, collected, query, value):

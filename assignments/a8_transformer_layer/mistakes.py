@@ -51,7 +51,7 @@ OWN_WORK = (
 )
 
 
-@feed_forward.mistakes_in(Network, Network.forward, costs=TWO_MAPS)
+@feed_forward.mistakes_in(Network.forward, costs=TWO_MAPS)
 class FeedForwardForward:
     @says(TRAILING)
     def trailing_ReLU(self, x):
@@ -110,7 +110,7 @@ class FeedForwardForward:
         return self.w_2(torch.relu(self.w_1(self.dropout(x))))
 
 
-@feed_forward.mistakes_in(Network, Network.between, costs=TWO_MAPS)
+@feed_forward.mistakes_in(Network.between, costs=TWO_MAPS)
 class FeedForwardBetween:
     def no_ReLU(self, hidden):
         """There is no ReLU between your two linear maps. Without it they are no more than a single
@@ -173,7 +173,7 @@ class FeedForwardBetween:
         return self.dropout(hidden.abs())
 
 
-@feed_forward.mistakes_in(Network, Network.__init__, costs=MAPS_DROP)
+@feed_forward.mistakes_in(Network.__init__, costs=MAPS_DROP, of=Network)
 class FeedForwardInit:
     def dropout_taken_and_not_kept(self, d_model, d_ff, dropout=DEFAULT):
         """Whatever `dropout` is, your network drops a tenth. What becomes of the argument?"""
@@ -181,6 +181,9 @@ class FeedForwardInit:
 
 
 # -------------------------------------------------------------------------- TransformerLayer
+
+
+NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
 
 
 class Layer(PostNorm, layers.TransformerLayer):
@@ -194,7 +197,7 @@ class Layer(PostNorm, layers.TransformerLayer):
         return self.add(self.layer_norm2, x, self.feed_forward)
 
 
-@encoder_layer.mistakes_in(Layer, Layer.keep, costs=(ATTENDS, FEEDS_FORWARD))
+@encoder_layer.mistakes_in(Layer.keep, costs=(ATTENDS, FEEDS_FORWARD), of=Layer)
 class EncoderLayerKeep:
     def no_residual_connections(self, norm, x):
         """What enters a sublayer is lost behind it. Add it to the sublayer's output before the
@@ -226,7 +229,7 @@ class EncoderLayerKeep:
         return x if norm is self.layer_norm1 else 2 * x
 
 
-@encoder_layer.mistakes_in(Layer, Layer.forward, costs=FEEDS_FORWARD)
+@encoder_layer.mistakes_in(Layer.forward, costs=FEEDS_FORWARD)
 class EncoderLayerForward:
     @called("the layer's input as second residual")
     def input_as_second_residual(self, x, mask=None):
@@ -300,7 +303,7 @@ DROPPED = (
 )
 
 
-@encoder_layer.mistakes_in(Layer, Layer.add, costs=(ATTENDS, FEEDS_FORWARD))
+@encoder_layer.mistakes_in(Layer.add, costs=(ATTENDS, FEEDS_FORWARD), of=Layer)
 class EncoderLayerAdd:
     @called("norm first (pre-LN)")
     def norm_first(self, norm, x, sublayer):
@@ -330,7 +333,7 @@ class EncoderLayerAdd:
         return self.dropout(norm(x + sublayer(x)))
 
 
-@encoder_layer.mistakes_in(Layer, Layer.normalise, costs=FEEDS_FORWARD)
+@encoder_layer.mistakes_in(Layer.normalise, costs=FEEDS_FORWARD, of=Layer)
 class EncoderLayerNormalise:
     def one_norm_for_both(self, norm, total):
         """Both of your sums pass through `layer_norm1`. The second line has a norm of its own,
@@ -359,9 +362,9 @@ class EncoderLayerNormalise:
         return total
 
 
-@encoder_layer.mistakes_in(Layer, Layer.__init__)
+@encoder_layer.mistakes_in(Layer.__init__, of=Layer)
 class EncoderLayerInit:
-    @costs_more("weights of the text find no place, so nothing can be run")
+    @costs_more(NOTHING_RUNS)
     def only_one_norm_made(self, *sizes, **keywords):
         """There is no `layer_norm2` in your layer. Each of the two lines has a norm of its own,
         with weights of its own."""
@@ -376,7 +379,7 @@ class EncoderLayerInit:
         Layer.__init__(self, *sizes, **keywords)
         self.layer_norm2 = self.layer_norm1
 
-    @costs_more("weights of the text find no place, so nothing can be run")
+    @costs_more(NOTHING_RUNS)
     def attention_whose_layers_have_other_names(self, d_model, num_heads, d_ff, dropout=DEFAULT):
         """Your `self_attn` has no `w_q`, `w_k`, `w_v` and `w_o`. `nn.MultiheadAttention` keeps its
         weights under other names, and its masks mean the opposite; which attention does the text
@@ -384,7 +387,7 @@ class EncoderLayerInit:
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.self_attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
-    @costs_more("weights of the text find no place, so nothing can be run")
+    @costs_more(NOTHING_RUNS)
     def network_whose_layers_have_other_names(self, d_model, num_heads, d_ff, dropout=DEFAULT):
         """Your `feed_forward` has no `w_1` and `w_2`. The class of part 1 has them; an
         `nn.Sequential` numbers its layers instead."""
@@ -420,7 +423,7 @@ class EncoderLayerInit:
         Layer.__init__(self, d_model, 1, d_ff, dropout)
 
 
-@encoder_layer.mistakes_in(Layer, Layer.attend, costs=MASKED)
+@encoder_layer.mistakes_in(Layer.attend, costs=MASKED)
 class EncoderLayerAttend:
     def mask_dropped(self, x, mask):
         """Where a cross stands, `mask` has no effect in your layer, so words attend to what they
@@ -446,7 +449,7 @@ class EncoderLayerAttend:
         return self.self_attn(normed, normed, normed, mask)[0]
 
 
-@encoder_layer.mistakes_in(Layer, Layer.drop, costs=LAYER_DROPS)
+@encoder_layer.mistakes_in(Layer.drop, costs=LAYER_DROPS, of=Layer)
 class EncoderLayerDrop:
     @says(DROPPED)
     def no_dropout(self, norm, change):
@@ -468,7 +471,7 @@ class EncoderLayerDrop:
         return F.dropout(change, self.dropout.p)
 
 
-@encoder_layer.mistake("dropout on the residual", DROPPED, costs=(LAYER_DROPS,))
+@encoder_layer.mistake("dropout on the residual", DROPPED, costs=LAYER_DROPS)
 class DropoutOnResidual(Layer):
     def keep(self, norm, x):
         return self.dropout(x)

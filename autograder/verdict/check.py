@@ -7,7 +7,7 @@ people give, each with the sentence that its author reads, stand in a file of th
     ROWS = weights.step("each row sums to one", 1, sentence(T=5, D=3), judge=rows_rank)
     weights.manners(1, sentence(T=7, D=4))
 
-    @weights.mistakes_in(Weighing, Weighing.share, costs=ROWS)
+    @weights.mistakes_in(Weighing.share, costs=ROWS)
     class WeightsShare:
         def softmax_over_the_columns(self, scores):
             \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 import torch
 
 from autograder.verdict.compare import values_agree
-from autograder.verdict.mistakes import Mistake, mistakes_of, plain
+from autograder.verdict.mistakes import Mistake, class_of, mistakes_of, plain
 
 Judge = Callable[[Any, Any], str | None]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
@@ -154,6 +154,8 @@ class Part:
         name: the name the student defines.
         steps: what earns points.
         mistakes: wrong answers with names; the first that explains the failures is reported.
+        in_steps: the right answer in steps, of which mistakes take one in another way. It is one
+            class, so that two mistakes can be made at once.
     """
 
     def __init__(
@@ -169,6 +171,7 @@ class Part:
         self.may_call, self.barred = may_call, barred
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
+        self.in_steps: type | None = None
 
     def __repr__(self) -> str:
         return f"Part({self.signature!r})"
@@ -241,19 +244,34 @@ class Part:
         return remember
 
     def mistakes_in(
-        self, base: type, step: Callable[..., Any], costs: Step | tuple[Step, ...] = ()
+        self,
+        step: Callable[..., Any],
+        costs: Step | tuple[Step, ...] = (),
+        of: type | None = None,
     ) -> Callable[[Group], Group]:
         """Give names to wrong ways to take one step: each function of the class is one of them.
 
         Args:
-            base: the right answer in steps: a `Steps`, or a module.
-            step: the method of ``base`` whose place the functions take; it may be inherited.
+            step: the method whose place the functions take, of the right answer in steps, which is
+                a `Steps` or a module.
             costs: steps of this part, see `Mistake`.
+            of: the right answer, where it inherits the step.
 
         Raises:
-            ValueError: as in `mistakes_of`; or a function's name says the same as an earlier
-                mistake with another sentence, and @called does not say that this is meant.
+            ValueError: as in `mistakes_of`; or the step is of another class than those before it;
+                or a function's name says the same as an earlier mistake with another sentence, and
+                @called does not say that this is meant.
         """
+        base = of or class_of(step)
+        if getattr(base, step.__name__, None) is not step:
+            raise ValueError(f"{base.__name__} has no step `{step.__qualname__}`")
+        self.in_steps = self.in_steps or base
+        if base is not self.in_steps:
+            raise ValueError(
+                f"`{step.__qualname__}` is a step of {base.__name__}, and mistakes of {self.name} "
+                f"are made in {self.in_steps.__name__}; for a step that is inherited, say whose it "
+                "is with `of=`"
+            )
 
         def remember(group: Group) -> Group:
             for function, made in mistakes_of(group, base, step, costs):

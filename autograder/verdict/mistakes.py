@@ -9,7 +9,7 @@ docstring is what its author reads:
             return self.share(self.scale(x @ x.T, x))
         ...
 
-    @weights.mistakes_in(Weighing, Weighing.scale, costs=EXACT)
+    @weights.mistakes_in(Weighing.scale, costs=EXACT)
     class WeightsScale:
         @variants("power", (0.5, 1.0))
         def divided_by_the_number_of_words(self, scores, x, power):
@@ -23,6 +23,7 @@ Small decorators say what a plain function cannot: `called`, `says`, `costs`, `c
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -171,11 +172,9 @@ def mistakes_of(
         usual: the steps of the part that the mistakes cost, where they do not say otherwise.
 
     Raises:
-        ValueError: ``base`` has no such step, or something in the class is no way to take it.
+        ValueError: something in the class is no way to take the step, or has nothing to say.
     """
     place = step.__name__
-    if getattr(base, place, None) is not step:
-        raise ValueError(f"{group.__name__}: `{place}` of {base.__name__} is not {step!r}")
     for own, function in vars(group).items():
         if own.startswith("__"):
             continue
@@ -206,6 +205,19 @@ def mistakes_of(
             for values in noted.get("variants", [{}])
         ]
         yield function, made
+
+
+def class_of(step: Callable[..., Any]) -> type:
+    """The class in whose body a method is defined.
+
+    Raises:
+        ValueError: it is no method of a class in a module.
+    """
+    name, _, own = step.__qualname__.rpartition(".")
+    found = vars(sys.modules[step.__module__]).get(name)
+    if not isinstance(found, type) or vars(found).get(own) is not step:
+        raise ValueError(f"`{step.__qualname__}` is no method of a class in {step.__module__}")
+    return found
 
 
 def _with(values: dict[str, Any], function: Callable[..., Any]) -> Callable[..., Any]:

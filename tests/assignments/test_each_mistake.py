@@ -11,42 +11,11 @@ from tests.autograder.measure import MISTAKE, outcome_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
+COSTS_MORE = dict.fromkeys(
+    (name, part, mistake.name) for name, part, mistake in MISTAKES if mistake.costs_more
+)
 IDS = {"ids": lambda value: getattr(value, "name", value)}
 
-NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
-NOT_MADE = "no module can be made"
-# what a mistake leaves nothing right to be seen beside, with the reason
-COSTS_MORE = {
-    ("annotations", "backward states first and not reversed"): "two slips: order, and direction",
-    ("annotations", "joined along the words"): "where the lists are not turned round either",
-    ("annotations", "joined along the batch"): "where the lists are not turned round either",
-    ("annotations", "negative step"): "it stops with an error, always",
-    ("BahdanauAttention", "decoder_dim and encoder_dim swapped"): "no weights fit in",
-    ("BahdanauAttention", "v a bare parameter"): "no weights fit in",
-    ("BahdanauAttention", "no layers W, U and v"): "no weights fit in",
-    ("is_permutation_equivariant", "always True"): "as good as no answer",
-    ("is_permutation_equivariant", "always False"): "as good as no answer",
-    ("causal_mask", "nothing hidden"): "there is no mask",
-    ("causal_mask", "everything hidden"): "there is no mask",
-    ("padding_mask", "padding shown"): "there is no mask",
-    ("padding_mask", "the first sentence alone"): "every other sentence is missing",
-    ("decoder_mask", "padding of shape (B, T) with the causal mask"): "it stops with an error",
-    ("shift_right", "first target cut off"): "moved the wrong way, not begun, and too short",
-    ("shift_right", "start token put behind all targets"): "not moved, and too long",
-    ("shift_right", "not shifted"): "nothing was done",
-    ("merge_heads", "view of a transposed tensor"): "it stops with an error",
-    ("PositionalEncoding", "table not cut to the sentence"): "it stops with an error",
-    ("visualize_positional_encodings", "shown on a figure of its own"): "three mistakes at once",
-    ("LayerNorm", "weight and bias missing"): NOTHING_RUNS,
-    ("LayerNorm", "bias missing"): NOTHING_RUNS,
-    ("LayerNorm", "statistics without their axis"): "it stops with an error",
-    ("SelfAttentionWithDropoutAndNorm", "features undefined"): NOT_MADE,
-    ("SelfAttentionWithDropoutAndNorm", "call of super().__init__() missing"): NOT_MADE,
-    ("SelfAttentionWithDropoutAndNorm", "no layer_norm with weight and bias"): NOTHING_RUNS,
-    ("TransformerLayer", "only one norm made"): NOTHING_RUNS,
-    ("TransformerLayer", "attention whose layers have other names"): NOTHING_RUNS,
-    ("TransformerLayer", "network whose layers have other names"): NOTHING_RUNS,
-}
 TWO_AT_ONCE = [
     ("causal_mask", "upper triangle", "numbers instead of bool"),
     ("causal_mask", "the diagonal hidden", "an axis for sentences"),
@@ -113,13 +82,12 @@ def test_a_mistake_is_named_and_costs_at_most_half(
     record_property("bank", astuple(outcome))
     assert outcome.caught
     assert [name for name, _ in verdict.mistakes] == [mistake.name]
-    assert verdict.earned >= part.points / 2 or (part.name, mistake.name) in COSTS_MORE
+    assert verdict.earned >= part.points / 2 or mistake.costs_more
 
 
-@pytest.mark.parametrize(("name", "mistake"), COSTS_MORE)
-def test_what_costs_more_than_half_does_so(name, mistake):
-    assignment, part = part_of(name)
-    answers = [one.answer for one in part.mistakes if one.name == mistake]
+@pytest.mark.parametrize(("assignment", "part", "name"), COSTS_MORE, **IDS)
+def test_what_says_that_it_costs_more_than_half_does_so(assignment, part, name):
+    answers = [one.answer for one in part.named(name) if one.costs_more]
     earned = [verdict_on(assignment, part, one, cells=["0"]).earned for one in answers]
     assert min(earned) < part.points / 2
 
