@@ -10,8 +10,9 @@ from typing import Any
 from torch import Tensor
 
 from autograder.probe.drawing import Picture
-from autograder.verdict.check import Build, Case, Drawing, Mistake, Part
+from autograder.verdict.check import Build, Case, Drawing, Part
 from autograder.verdict.compare import dropped, kind_of, two_results_differ, values_agree
+from autograder.verdict.mistakes import Mistake
 from course_utils import positional
 
 LECTURE = "../../lectures/06_positional_encoding.ipynb"
