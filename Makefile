@@ -55,8 +55,8 @@ handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
 	@$(BIN)/python tools/website.py --repository "$(REPOSITORY)"
 
-accuracy: setup  ## try every answer of the banks, and write docs/accuracy.md
-	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy
+accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
+	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)
 
 lock: setup  ## resolve requirements.lock and sandbox.lock again from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock

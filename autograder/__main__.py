@@ -1,5 +1,6 @@
-"""Command line: grade a class, or check one notebook of your own.
+"""Command line: build assignments, grade a class, or check one notebook of your own.
 
+python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 """
@@ -18,7 +19,7 @@ from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.kernels import limits, sandbox
 from autograder.kernels.sandbox import SandboxError
-from autograder.verdict.content import allowed_modules
+from autograder.verdict.content import allowed_modules, course
 
 ENGINES = ("local", "dask")
 
@@ -84,6 +85,9 @@ def main(arguments: list[str] | None = None) -> int:
             metavar="N",
             help=f"{help_text} (default {default})",
         )
+    build = commands.add_parser("build", help="write what students get, from what authors write")
+    build.add_argument("assignments", nargs="*", type=without_slash, help="their ids; all if none")
+    build.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     check = commands.add_parser("check", help="grade your own notebook; it is not changed")
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
@@ -91,7 +95,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
         parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")
-    return run_grade(options) if options.command == "grade" else run_check(options)
+    runs = {"build": run_build, "grade": run_grade, "check": run_check}
+    return runs[options.command](options)
 
 
 def positive(text: str) -> int:
@@ -104,6 +109,20 @@ def positive(text: str) -> int:
 def without_slash(text: str) -> str:
     """An assignment's id, also where a shell has completed it as a folder."""
     return text.rstrip("/")
+
+
+def run_build(options: argparse.Namespace) -> int:
+    """Exit status 0: all is written; 2: something cannot be built, and the message says what."""
+    from autograder.release.assignment import build_assignments
+    from autograder.release.tags import BuildError
+
+    try:
+        for name in build_assignments(options.course, course().folders[0], options.assignments):
+            print(f"assignment  {name}")
+    except (BuildError, LookupError) as error:
+        print(f"build stopped: {error}", file=sys.stderr)
+        return 2
+    return 0
 
 
 def run_grade(options: argparse.Namespace) -> int:

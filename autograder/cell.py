@@ -10,8 +10,9 @@ from IPython.display import display
 
 from autograder.probe.probe import answer
 from autograder.verdict.content import load
-from autograder.verdict.decide import PartVerdict, decide
+from autograder.verdict.decide import decide
 from autograder.verdict.report import as_bundle
+from autograder.verdict.verdicts import PartVerdict
 
 _decided: dict[tuple[str, str], PartVerdict] = {}
 

@@ -12,148 +12,38 @@ docs/authors.md shows how to add a lecture, an assignment, and parts of one.
 
 from __future__ import annotations
 
-import re
-import shutil
 import sys
-import tempfile
-from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-import jupytext
 import nbformat
-from cell_tags import BuildError, add_nbgrader_metadata, checks_of
 from minutes import is_folded
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import NotebookNode
-from traitlets.config import PyFileConfigLoader
+
+from autograder.release.assignment import assignments_in, build_solution, release
+from autograder.release.source import (
+    KERNEL,
+    Source,
+    clean_metadata,
+    give_ids,
+    sources_in,
+    write_notebook,
+)
+from autograder.release.tags import BuildError, checks_of
 
 ROOT = Path(__file__).resolve().parent.parent
-ASSIGNMENT_TEXT = "notebook.py"
-KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
 LECTURE_SECONDS_PER_CELL = 180
 SLOW_SECONDS = 5
 
 
-@dataclass(frozen=True)
-class Source:
-    """One py:percent file and the notebook read from it, before any metadata is added."""
-
-    path: Path
-    notebook: NotebookNode
-
-    @property
-    def name(self) -> str:
-        return name_of(self.path)
-
-    @property
-    def file(self) -> str:
-        return file_of(self.path)
-
-    @property
-    def course(self) -> dict:
-        return self.notebook.metadata.get("course", {})
-
-    @property
-    def title(self) -> str:
-        for cell in self.notebook.cells:
-            heading = re.search(r"^# (.+)$", cell.source, re.MULTILINE)
-            if cell.cell_type == "markdown" and heading:
-                return heading.group(1).strip()
-        raise BuildError(f"{self.file}: no title. Begin the first markdown cell with '# …'.")
-
-
-def name_of(path: Path) -> str:
-    """What a source is called: an assignment after its folder, a lecture after its file."""
-    return path.parent.name if path.name == ASSIGNMENT_TEXT else path.stem
-
-
-def file_of(path: Path) -> str:
-    """A source's file, as messages name it."""
-    return f"{path.parent.name}/{path.name}" if path.name == ASSIGNMENT_TEXT else path.name
-
-
-def read_source(path: Path) -> Source:
-    """Read one source and check what every notebook needs."""
-    source = Source(path, jupytext.read(path, fmt="py:percent"))
-    for field in ("summary", "minutes"):
-        if field not in source.course:
-            raise BuildError(
-                f"{file_of(path)}: the header has no 'course: {field}:' entry, which the course map "
-                "shows. Add it under 'jupyter:' in the first lines of the file."
-            )
-    for field in ("minutes", "deeper"):
-        if not isinstance(source.course.get(field, 0), int):
-            raise BuildError(
-                f"{file_of(path)}: 'course: {field}:' in the header is '{source.course[field]}'. The "
-                "course map adds up minutes: give a whole number."
-            )
-    return source
-
-
-def in_order(paths: Iterable[Path]) -> list[Path]:
-    """By the number that a name begins with: a10 after a9, 10 after 09."""
-    return sorted(paths, key=lambda path: (len(name_of(path).partition("_")[0]), name_of(path)))
-
-
-def sources_in(files: str, form: str, example: str) -> list[Source]:
-    """The sources that a pattern finds, in the order of the course, which their names tell."""
-    paths = in_order(ROOT.glob(files))
-    for path in paths:
-        if not re.fullmatch(form, name_of(path)):
-            raise BuildError(
-                f"{path.relative_to(ROOT)}: the name does not tell its place in the course. Give it "
-                f"one such as {example}."
-            )
-    return [read_source(path) for path in paths]
-
-
 def lecture_sources() -> list[Source]:
-    return sources_in("sources/lectures/*.py", r"[0-9]{2,}_\w+", "10_long_sentences.py")
+    return sources_in(ROOT, "sources/lectures/*.py", r"[0-9]{2,}_\w+", "10_long_sentences.py")
 
 
 def exercise_sources() -> list[Source]:
-    return sources_in(f"assignments/*/{ASSIGNMENT_TEXT}", r"a[1-9][0-9]*_\w+", "a10_long_sentences")
-
-
-def slug(text: str) -> str:
-    """A heading as a cell id can hold it: lower case, words joined by hyphens."""
-    words = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
-    return words[:40].strip("-") or "section"
-
-
-def give_ids(notebook: NotebookNode, name: str) -> None:
-    """Give each cell a stable id: its grade_id, else the heading it stands under and a count."""
-    section, seen, taken = "start", {}, set()
-    for cell in notebook.cells:
-        heading = re.match(r"^#+ (.+)$", cell.source, re.MULTILINE)
-        if cell.cell_type == "markdown" and heading:
-            section = slug(heading.group(1))
-        if "nbgrader" in cell.metadata:
-            cell.id = cell.metadata.nbgrader.grade_id
-        elif "id" in cell.metadata:
-            cell.id = cell.metadata.pop("id")
-        else:
-            seen[section] = seen.get(section, 0) + 1
-            cell.id = f"{section}-{seen[section]}"
-        if cell.id in taken:
-            raise BuildError(
-                f"{name}: two cells have the id '{cell.id}'. Give one of the headings, or one of "
-                'the cells (id="…"), another name.'
-            )
-        taken.add(cell.id)
-
-
-def clean_metadata(notebook: NotebookNode, course: dict) -> None:
-    """Keep what a reader's Jupyter needs; drop what would differ between two builds."""
-    notebook.metadata = NotebookNode(
-        course=NotebookNode(course),
-        kernelspec=NotebookNode(KERNEL),
-        language_info={"name": "python"},
-    )
-    notebook.nbformat, notebook.nbformat_minor = 4, 5
+    return assignments_in(ROOT / "assignments")
 
 
 def build_lecture(source: Source, execute: bool = True) -> NotebookNode:
@@ -207,40 +97,6 @@ def report_slow(cell: NotebookNode) -> None:
     took, said = (end - start).total_seconds(), cell.metadata.get("seconds", 0)
     if max(took, said) >= SLOW_SECONDS:
         print(f"            {cell.id} took {took:.0f} s, and says seconds={said}", flush=True)
-
-
-def build_solution(source: Source) -> NotebookNode:
-    """nbgrader's source version of an assignment: answers and hidden checks in it, no outputs."""
-    notebook = nbformat.from_dict(source.notebook)
-    add_nbgrader_metadata(notebook, source.file, checks_of(source.name))
-    give_ids(notebook, source.file)
-    clean_metadata(notebook, source.course)
-    return notebook
-
-
-def release(assignment: str, solutions: Path, exercises: Path) -> None:
-    """Run nbgrader's own release step: solutions/<id>/ in, exercises/<id>/ out."""
-    # here, since a lecture does without nbgrader, which takes a while to import
-    from nbgrader.converters import GenerateAssignment
-    from nbgrader.coursedir import CourseDirectory
-    from nbgrader.utils import capture_log
-
-    from autograder.batch.course import use_own_programs
-
-    use_own_programs()
-    with tempfile.TemporaryDirectory() as folder:
-        shutil.copytree(solutions / assignment, Path(folder, "solutions", assignment))
-        config = PyFileConfigLoader("nbgrader_config.py", path=str(ROOT)).load_config()
-        config.CourseDirectory.root = folder
-        config.CourseDirectory.assignment_id = assignment
-        config.GenerateAssignment.permissions = 644
-        coursedir = CourseDirectory(config=config)
-        converter = GenerateAssignment(coursedir=coursedir, config=config)
-        result = capture_log(converter)
-        if not result["success"]:
-            raise BuildError(f"nbgrader could not release {assignment}:\n{result['log']}")
-        shutil.rmtree(exercises / assignment, ignore_errors=True)
-        shutil.copytree(Path(folder, "exercises", assignment), exercises / assignment)
 
 
 def points_of(source: Source) -> float:
@@ -308,12 +164,6 @@ def readme_with_tables(readme: str, lectures: list[Source], exercises: list[Sour
     return f"{head}{begin}\n{tables}\n{end}{rest.split(end, 1)[1]}"
 
 
-def write_notebook(notebook: NotebookNode, path: Path) -> None:
-    nbformat.validate(notebook)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
-
-
 def build(names: list[str]) -> None:
     """Build the named notebooks, or all; always the course map and README's tables."""
     lectures, exercises = lecture_sources(), exercise_sources()
@@ -334,7 +184,7 @@ def build(names: list[str]) -> None:
             print(f"assignment  {source.name}", flush=True)
             path = ROOT / "solutions" / source.name / f"{source.name}.ipynb"
             write_notebook(build_solution(source), path)
-            release(source.name, ROOT / "solutions", ROOT / "exercises")
+            release(source.name, ROOT, ROOT / "solutions", ROOT / "exercises")
     (ROOT / "course_map.md").write_text(course_map(lectures, exercises), encoding="utf-8")
     readme = ROOT / "README.md"
     text = readme.read_text(encoding="utf-8")

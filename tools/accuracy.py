@@ -1,12 +1,17 @@
 """Write docs/accuracy.md: how the checks fare against answers that are known to be right or wrong.
 
-python -m tools.accuracy           all assignments
-python -m tools.accuracy --print   only say it
+python -m tools.accuracy                     all assignments
+python -m tools.accuracy a2_self_attention   this one; the rows of the others stay as they are
+python -m tools.accuracy --print             only say it
+
+Other guides quote these numbers, and get them here, too.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
+import re
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
@@ -17,6 +22,9 @@ from tests.autograder.measure import HEAD, MOST_PAIRS, Outcome, Tally, measured
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"
+QUOTING = ROOT / "docs" / "grading.md"
+COLUMNS = HEAD[2:]
+Rows = dict[tuple[str, str], list[int]]  # by (assignment, part), the numbers of a row
 
 TEXT = """\
 # How accurate the grader is
@@ -45,23 +53,60 @@ what is caught holds best, names hold least.
 """
 
 
-def page(outcomes: list[Outcome]) -> str:
+def rows_of(outcomes: list[Outcome]) -> Rows:
+    """The numbers of each part that was measured."""
+    return {
+        (name, part): list(map(int, numbers)) for name, part, *numbers in Tally(outcomes).rows()
+    }
+
+
+def rows_in(text: str) -> Rows:
+    """The rows of a page that was written earlier."""
+    found = {}
+    for line in text.splitlines():
+        cells = [cell.strip(" `") for cell in line.strip("|").split("|")]
+        if len(cells) == len(HEAD) and re.fullmatch(r"a\d+_\w+", cells[0]):
+            found[cells[0], cells[1]] = list(map(int, cells[2:]))
+    return found
+
+
+def together(rows: Rows) -> dict[str, int]:
+    """The sum of each column."""
+    return dict(zip(COLUMNS, map(sum, zip(*rows.values(), strict=True)), strict=True))
+
+
+def share_told(total: dict[str, int]) -> str:
+    """How many of a hundred wrong answers were named or explained."""
+    return f"{100 * (total['named'] + total['explained']) / max(total['wrong'], 1):.1f}"
+
+
+def page(rows: Rows) -> str:
     """The page, as Markdown."""
-    tally = Tally(outcomes)
-    total = dict(zip(HEAD[2:], map(int, tally.total()), strict=True))
-    wrong, pairs = max(total["wrong"], 1), max(total["pairs"], 1)
-    told = total["named"] + total["explained"]
+    total = together(rows)
     summary = (
         f"Together: of {total['right']} right answers {total['false alarms']} lost a point; of "
-        f"{total['wrong']} wrong ones {total['caught']} lost some, and {told} "
-        f"({100 * told / wrong:.1f} %)\nwere named or explained. Of {total['pairs']} pairs, at least "
-        f"one mistake was named in {total['one named']} ({100 * total['one named'] / pairs:.0f} %)."
+        f"{total['wrong']} wrong ones {total['caught']} lost some, and "
+        f"{total['named'] + total['explained']} ({share_told(total)} %)\nwere named or explained. "
+        f"Of {total['pairs']} pairs, at least one mistake was named in {total['one named']} "
+        f"({100 * total['one named'] / max(total['pairs'], 1):.0f} %)."
     )
-    lines = ["| " + " | ".join(HEAD) + " |", "|---|---|" + "--:|" * (len(HEAD) - 2)]
-    for assignment, part, *numbers in tally.rows():
-        lines.append(f"| {assignment} | `{part}` | " + " | ".join(numbers) + " |")
-    lines.append("| together | | " + " | ".join(tally.total()) + " |")
+    lines = ["| " + " | ".join(HEAD) + " |", "|---|---|" + "--:|" * len(COLUMNS)]
+    for (assignment, part), numbers in rows.items():
+        lines.append(f"| {assignment} | `{part}` | " + " | ".join(map(str, numbers)) + " |")
+    lines.append("| together | | " + " | ".join(map(str, total.values())) + " |")
     return TEXT.format(summary=summary, table="\n".join(lines), pairs=MOST_PAIRS)
+
+
+def quoted(text: str, rows: Rows) -> str:
+    """A guide that quotes the page, with the numbers of today."""
+    total = together(rows)
+    for number, before in (
+        (total["right"], r"right ones, of which none"),
+        (total["wrong"], r"wrong ones, of which all"),
+        (share_told(total), r"%\s+of\s+the\s+wrong\s+ones"),
+    ):
+        text = re.sub(rf"[\d.]+(?=\s+{before})", str(number), text)
+    return text
 
 
 def measured_part(which: tuple[str, str]) -> list[Outcome]:
@@ -72,17 +117,30 @@ def measured_part(which: tuple[str, str]) -> list[Outcome]:
     return outcomes
 
 
-def main(arguments: list[str]) -> None:
-    parts = [(name, part.name) for name in known() for part in load(name).parts]
+def measured_rows(names: list[str]) -> Rows:
+    """The rows of all parts of some assignments, measured side by side."""
+    parts = [(name, part.name) for name in names for part in load(name).parts]
     # not forked: PyTorch's threads do not live in a fork
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
-        text = page([item for found in pool.map(measured_part, parts) for item in found])
-    if "--print" in arguments:
-        print(text)
-    else:
-        PAGE.write_text(text, encoding="utf-8")
-        print(f"written: {PAGE.relative_to(ROOT)}")
+        return rows_of([item for found in pool.map(measured_part, parts) for item in found])
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m tools.accuracy")
+    parser.add_argument("assignment", nargs="*", choices=[[], *known()], help="measure only these")
+    parser.add_argument("--print", action="store_true", help="write nothing")
+    options = parser.parse_args(arguments)
+    before = rows_in(PAGE.read_text(encoding="utf-8")) if options.assignment else {}
+    found = {**before, **measured_rows(options.assignment or known())}
+    in_order = [(name, part.name) for name in known() for part in load(name).parts]
+    rows = {key: found[key] for key in in_order if key in found}
+    if options.print:
+        print(page(rows))
+        return
+    PAGE.write_text(page(rows), encoding="utf-8")
+    QUOTING.write_text(quoted(QUOTING.read_text(encoding="utf-8"), rows), encoding="utf-8")
+    print(f"written: {PAGE.relative_to(ROOT)}, and its numbers in {QUOTING.relative_to(ROOT)}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

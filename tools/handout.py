@@ -108,6 +108,10 @@ def leave_out_the_grader(target: Path) -> None:
     guide = target / "docs/students.md"
     section = re.compile(r"^## No instructor\?.*?(?=^## )", re.MULTILINE | re.DOTALL)
     guide.write_text(section.sub("", guide.read_text(encoding="utf-8")), encoding="utf-8")
+    config = target / "nbgrader_config.py"
+    lines = r"^from autograder.*\n|^# Notebooks are run.*\nuse_engine.*\n\n"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(re.sub(lines, "", text, flags=re.MULTILINE), encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
     provisioners = r"^\[project\.entry-points.*?(?=^\[)"

@@ -10,6 +10,7 @@ from torch import Tensor
 from autograder.probe.wire import Function
 from autograder.verdict.check import Case, Part, Randn
 from autograder.verdict.compare import first_agrees, kind_of, rows_rank, values_agree
+from autograder.verdict.problem import Said
 from course_utils import attention
 
 LECTURE = "../../lectures/02_basic_self_attention.ipynb"
@@ -60,7 +61,7 @@ def reordering(
     return Case(f"f = {label}", draw)
 
 
-def answer_is_right(expected: bool, got: Any) -> str | None:
+def answer_is_right(expected: bool, got: Any) -> Said:
     """Say what a wrong True and a wrong False have overlooked."""
     if values_agree(expected, got) is None:
         return None

@@ -23,6 +23,7 @@ from torch import Tensor
 from assignments.common.weights import Weights
 from autograder.verdict.check import Case, Part, Randn
 from autograder.verdict.compare import hidden_are_zero, kind_of, values_agree
+from autograder.verdict.problem import Said
 from course_utils import attention
 
 LECTURE = "../../lectures/03_scaled_dot_product_attention.ipynb"
@@ -224,7 +225,7 @@ def loud_hidden_keys() -> Case:
 WEIGHTS = Weights(**{"...": "sentence", "T": "query", "S": "key"})
 
 
-def ranks(expected: tuple, got: Any) -> str | None:
+def ranks(expected: tuple, got: Any) -> Said:
     """Like `Weights.rank`, down to the smallest weights; the output must have the right shape."""
     problem = WEIGHTS.rank(expected, got, apart=0.0)
     if problem is None and getattr(got[0], "shape", None) != expected[0].shape:
@@ -232,7 +233,7 @@ def ranks(expected: tuple, got: Any) -> str | None:
     return problem
 
 
-def bears_any_size(expected: np.ndarray, got: Any) -> str | None:
+def bears_any_size(expected: np.ndarray, got: Any) -> Said:
     """Compare, and say what a softmax that was not made for these scores did with them."""
     problem = values_agree(expected, got)
     if problem is None or not isinstance(got, np.ndarray) or got.shape != expected.shape:

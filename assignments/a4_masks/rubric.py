@@ -11,6 +11,7 @@ from torch import Tensor
 
 from autograder.verdict.check import Case, Judge, Part, Randn
 from autograder.verdict.compare import kind_of, numbers, values_agree
+from autograder.verdict.problem import Said
 from course_utils import masks
 
 LECTURE = "../../lectures/04_masked_attention.ipynb"
@@ -90,7 +91,7 @@ UNTOUCHED = (
 HIDES = 1000.0  # a number this far below zero, added to a score, leaves it no weight
 
 
-def entry_agrees(expected: Tensor, got: Tensor, asked: Tensor | None = None) -> str | None:
+def entry_agrees(expected: Tensor, got: Tensor, asked: Tensor | None = None) -> Said:
     """The first entry that is wrong, of two bool tensors of one shape, where it is ``asked``."""
     wrong = expected != got if asked is None else (expected != got) & asked
     if not wrong.any():
@@ -161,7 +162,7 @@ def _is_inverted(expected: Tensor, shown: Tensor) -> bool:
     return both and shown.shape == expected.shape and bool((shown == ~expected).all())
 
 
-def shows_the_right_places(expected: Tensor, got: Any) -> str | None:
+def shows_the_right_places(expected: Tensor, got: Any) -> Said:
     """Compare what is visible, in whatever way it is written."""
     shown = visible(expected, got)
     if isinstance(shown, str):
@@ -169,7 +170,7 @@ def shows_the_right_places(expected: Tensor, got: Any) -> str | None:
     return None if _is_inverted(expected, shown) else entry_agrees(expected, shown)
 
 
-def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> str | None:
+def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> Said:
     one_of_two = expected.shape[-1] > 1 and expected.any() and not expected.all()
     if one_of_two and bool(got.bool().all()):
         return "your mask is True everywhere, so it hides nothing"
@@ -178,14 +179,14 @@ def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> str | None:
     return None
 
 
-def has_the_shape(expected: Tensor, got: Any) -> str | None:
+def has_the_shape(expected: Tensor, got: Any) -> Said:
     """A tensor of the right shape with something in it."""
     if not isinstance(got, Tensor | np.ndarray) or tuple(got.shape) != tuple(expected.shape):
         return values_agree(expected, got)
     return _shows_or_hides_nothing(expected, torch.as_tensor(got))
 
 
-def is_written_as_bool(expected: Tensor, got: Any) -> str | None:
+def is_written_as_bool(expected: Tensor, got: Any) -> Said:
     """True and False, and True means "may attend"."""
     if not isinstance(got, Tensor):
         return f"expected a torch tensor, got {kind_of(got)}"
@@ -197,7 +198,7 @@ def is_written_as_bool(expected: Tensor, got: Any) -> str | None:
     return _shows_or_hides_nothing(expected, got)
 
 
-def is_a_mask(expected: Tensor, got: Any) -> str | None:
+def is_a_mask(expected: Tensor, got: Any) -> Said:
     """The right shape and dtype, and True means "may attend"; the places are another step's."""
     return has_the_shape(expected, got) or is_written_as_bool(expected, got)
 
@@ -205,7 +206,7 @@ def is_a_mask(expected: Tensor, got: Any) -> str | None:
 # -------------------------------------------------------------------------------- causal_mask
 
 
-def is_a_triangle(expected: Tensor, got: Any) -> str | None:
+def is_a_triangle(expected: Tensor, got: Any) -> Said:
     """Compare what is visible, also in a triangle that is one row and column too large or small."""
     if isinstance(got, Tensor) and got.dim() == 2 and got.shape[0] == got.shape[1]:
         size = min(len(expected), len(got))
@@ -255,7 +256,7 @@ PADDING_FORM = padding.step(
 def _in_one_half(asked: Callable[[Tensor], Tensor]) -> Judge:
     """A judge of some entries of a decoder mask; ``asked`` tells them from the right mask."""
 
-    def judge(expected: Tensor, got: Any) -> str | None:
+    def judge(expected: Tensor, got: Any) -> Said:
         shown = visible(expected, got)
         if isinstance(shown, str):
             return shown
@@ -303,7 +304,7 @@ DECODER_FORM = decoder.step(
 # -------------------------------------------------------------------------------- shift_right
 
 
-def moves_to_the_right(expected: Tensor, got: Any) -> str | None:
+def moves_to_the_right(expected: Tensor, got: Any) -> Said:
     """Compare the ids; how many of them stand in a row is another step's matter.
 
     A row that is one too long is read from the left, one that is one too short lacks bos_id.
@@ -317,7 +318,7 @@ def moves_to_the_right(expected: Tensor, got: Any) -> str | None:
     return values_agree(expected, got)
 
 
-def has_the_form_of_ids(expected: Tensor, got: Any) -> str | None:
+def has_the_form_of_ids(expected: Tensor, got: Any) -> Said:
     """A row for each row of targets, as long as they are, and something done to them."""
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)

@@ -10,9 +10,10 @@ from typing import Any
 from torch import Tensor
 
 from autograder.probe.drawing import Picture
-from autograder.verdict.check import Build, Case, Drawing, Part
+from autograder.verdict.check import Build, Case, Drawing, Judge, Part
 from autograder.verdict.compare import dropped, kind_of, two_results_differ, values_agree
 from autograder.verdict.mistakes import Mistake
+from autograder.verdict.problem import Said
 from course_utils import positional
 
 LECTURE = "../../lectures/06_positional_encoding.ipynb"
@@ -73,7 +74,7 @@ def silent(case: Case, *raises: str) -> Case:
 # ------------------------------------------------------------------------------ what decides
 
 
-def near(expected: Tensor, got: Any) -> str | None:
+def near(expected: Tensor, got: Any) -> Said:
     """Like `values_agree`, but at far positions an angle computed in float32 will do."""
     problem = values_agree(expected, got)
     if problem and isinstance(got, Tensor) and got.shape == expected.shape:
@@ -81,19 +82,19 @@ def near(expected: Tensor, got: Any) -> str | None:
     return problem
 
 
-def first_pair(expected: Tensor, got: Any) -> str | None:
+def first_pair(expected: Tensor, got: Any) -> Said:
     """Columns 0 and 1, of a table of the right shape."""
     if isinstance(got, Tensor) and got.shape == expected.shape:
         expected, got = expected[:, :2], got[:, :2]
     return values_agree(expected, got)
 
 
-def in_single_precision(expected: Tensor, got: Any) -> str | None:
+def in_single_precision(expected: Tensor, got: Any) -> Said:
     """The table has the precision of float32, also where it is added to a float64 tensor."""
     return values_agree(expected.float(), got.float() if isinstance(got, Tensor) else got)
 
 
-def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> str | None:
+def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> Said:
     """What a new module holds, or its buffer `pe` (max_len, D)."""
     if isinstance(expected, dict):
         return _holdings(got)
@@ -135,7 +136,7 @@ def _lacking(table: Tensor, got: Any) -> str | None:
     )  # fmt: skip
 
 
-def drops_from_the_sum(expected: Tensor | list, got: Any) -> str | None:
+def drops_from_the_sum(expected: Tensor | list, got: Any) -> Said:
     """One result that is not left to chance, or two in train mode with dropout 0.1."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
@@ -181,7 +182,7 @@ def in_words(table: Tensor) -> str:
     return f"{rows} {'row' if rows == 1 else 'rows'} and {columns} columns of cells"
 
 
-def shows_the_table(expected: tuple, got: Any) -> str | None:
+def shows_the_table(expected: tuple, got: Any) -> Said:
     """Every number of the table at its dimension (x) and position (y)."""
     wanted, picture = Picture(*expected).values, as_picture(got)
     if picture is None:
@@ -223,10 +224,10 @@ def shows_the_table(expected: tuple, got: Any) -> str | None:
     return None
 
 
-def _of_encodings(judge: Callable[[Picture], str | None]) -> Callable[[tuple, Any], str | None]:
+def _of_encodings(judge: Callable[[Picture], str | None]) -> Judge:
     """First asks for encodings; in which order they stand, and how many, is another step's matter."""
 
-    def judge_a_picture(expected: tuple, got: Any) -> str | None:
+    def judge_a_picture(expected: tuple, got: Any) -> Said:
         wanted, picture = Picture(*expected).values, as_picture(got)
         if picture is None:
             return NO_CELLS

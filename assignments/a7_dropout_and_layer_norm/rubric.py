@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from autograder.verdict.check import Build, Case, Judge, Part, Randn
 from autograder.verdict.compare import kind_of, numbers, values_agree
+from autograder.verdict.problem import Said
 from course_utils import layers
 
 LECTURE = "../../lectures/07_layer_normalization.ipynb"
@@ -146,7 +147,7 @@ def seen_through(
 # ------------------------------------------------------------------------------------- judges
 
 
-def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> str | None:
+def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Said:
     """Accept rows that are the expected ones times a factor near 1, once γ and β are undone.
 
     So that one slip in the variance or in ε does not cost the points for everything else.
@@ -173,7 +174,7 @@ def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> str 
     )
 
 
-def scaled_and_shifted(expected: Any, got: Any) -> str | None:
+def scaled_and_shifted(expected: Any, got: Any) -> Said:
     """Judges γ and β at work, and what a new module holds."""
     if not isinstance(expected, dict):
         return rows_in_proportion(expected, got, affine=True)
@@ -189,7 +190,7 @@ def scaled_and_shifted(expected: Any, got: Any) -> str | None:
     return None
 
 
-def within_five_percent(expected: Tensor, got: Any) -> str | None:
+def within_five_percent(expected: Tensor, got: Any) -> Said:
     """Judges where ε stands, which matters far more; with many features, no variance does."""
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
@@ -198,7 +199,7 @@ def within_five_percent(expected: Tensor, got: Any) -> str | None:
     return values_agree(expected, got) or "the result holds NaN or infinity"
 
 
-def submodules_are_there(expected: dict, got: Any) -> str | None:
+def submodules_are_there(expected: dict, got: Any) -> Said:
     names = got.get("modules") if isinstance(got, dict) else None
     if not isinstance(names, list):
         return f"expected a module, got {kind_of(got)}"
@@ -209,13 +210,13 @@ def submodules_are_there(expected: dict, got: Any) -> str | None:
     return None
 
 
-def in_train_mode(judge: Callable[[Tensor, list[Tensor]], str | None]) -> Judge:
+def in_train_mode(judge: Callable[[Tensor, list[Tensor]], Said]) -> Judge:
     """Gives the two outputs of `seen_through` to ``judge``, with the one of eval mode before them.
 
     All other results are compared by value, and new modules by their submodules.
     """
 
-    def judge_each(expected: Any, got: Any) -> str | None:
+    def judge_each(expected: Any, got: Any) -> Said:
         if isinstance(expected, dict):
             return submodules_are_there(expected, got)
         if not isinstance(expected, list):
@@ -246,7 +247,7 @@ def drops_weights(p: float) -> Judge:
     About a share of p is 0, within six standard deviations.
     """
 
-    def judge(expected: Tensor, got: list[Tensor]) -> str | None:
+    def judge(expected: Tensor, got: list[Tensor]) -> Said:
         for found in got:
             problem = _dropped_once(p, expected, found)
             if problem:
@@ -258,7 +259,7 @@ def drops_weights(p: float) -> Judge:
     return in_train_mode(judge)
 
 
-def _dropped_once(p: float, expected: Tensor, got: Tensor) -> str | None:
+def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
     if not torch.isfinite(got).all():
         return "the result holds NaN or infinity: what about a row that has lost all its weights?"
     whole, _ = read_back(expected)
@@ -298,7 +299,7 @@ def _dropped_once(p: float, expected: Tensor, got: Tensor) -> str | None:
 
 
 @in_train_mode
-def weights_compare(expected: Tensor, got: list[Tensor]) -> str | None:
+def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     """Judges in train mode only how the weights of a row compare.
 
     What is wrong with the dropout is another step's matter: of the rows that kept three weights or

@@ -24,6 +24,7 @@ from assignments.common.layers import (
 )
 from autograder.verdict.check import Build, Case, Part, Randn
 from autograder.verdict.compare import dropped, numbers, two_results_differ, values_agree
+from autograder.verdict.problem import Said
 from course_utils import layers
 
 LECTURE = "../../lectures/07_layer_normalization.ipynb"
@@ -130,7 +131,7 @@ def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = ()) -> Case:
 # ------------------------------------------------------------------------------ what decides
 
 
-def word_by_word(expected: Tensor, got: Any) -> str | None:
+def word_by_word(expected: Tensor, got: Any) -> Said:
     """Compare; where equal words of two sentences get different results, say that they do."""
     problem = values_agree(expected, got)
     if problem and isinstance(got, Tensor) and got.shape == expected.shape and len(got) > 1:
@@ -146,7 +147,7 @@ def word_by_word(expected: Tensor, got: Any) -> str | None:
     return problem
 
 
-def the_mask_acts(expected: Tensor, got: Any) -> str | None:
+def the_mask_acts(expected: Tensor, got: Any) -> Said:
     """Accept what depends on the last word where it should, and only there.
 
     The sentences come in pairs that differ in their last word alone. So a wrong order of norms,
@@ -172,11 +173,11 @@ def the_mask_acts(expected: Tensor, got: Any) -> str | None:
     )
 
 
-def network_drops(expected: Any, got: Any) -> str | None:
+def network_drops(expected: Any, got: Any) -> Said:
     """Compare; two results of `bare_dropout` are to be the input, dropped by chance."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
-    problem = two_results_differ(expected, got)
+    problem: Said = two_results_differ(expected, got)
     for value in [] if problem else got:
         problem = problem or dropped(DEFAULT)(expected[0], value) or drops_together(value == 0)
     return problem

@@ -20,6 +20,7 @@ from autograder.probe.scripted import state_of
 from autograder.probe.wire import Instance
 from autograder.verdict.check import Build, Case, Judge, Part, Randn
 from autograder.verdict.compare import dropped, kind_of, strict_differences, values_agree
+from autograder.verdict.problem import Said
 from course_utils import layers, transformer
 
 LECTURE = "../../lectures/08_transformer.ipynb"
@@ -203,7 +204,7 @@ def at_real_positions(lengths: Callable[[int, int], list[int]]) -> Judge:
     It compares as float32: whether sinusoids were rounded to it before they met float64 is free.
     """
 
-    def judge(expected: Tensor, got: Any) -> str | None:
+    def judge(expected: Tensor, got: Any) -> Said:
         if not isinstance(got, Tensor) or got.shape != expected.shape:
             return values_agree(expected, got)
         for b, real in enumerate(lengths(*expected.shape[:2])):
@@ -218,7 +219,7 @@ def at_real_positions(lengths: Callable[[int, int], list[int]]) -> Judge:
 REAL_SOURCE, REAL_TARGET = at_real_positions(source_lengths), at_real_positions(target_lengths)
 
 
-def kept_or_right(expected: Tensor | int, got: Any) -> str | None:
+def kept_or_right(expected: Tensor | int, got: Any) -> Said:
     """Like `REAL_TARGET`; a whole number is what an attribute should hold."""
     if not isinstance(expected, int):
         return REAL_TARGET(expected, got)
@@ -232,12 +233,12 @@ LONG = 126  # long enough to count what is dropped
 DEFAULT_DROPS = dropped(0.1)
 
 
-def model_drops(expected: Tensor, got: Any) -> str | None:
+def model_drops(expected: Tensor, got: Any) -> Said:
     """Like `REAL_TARGET`; a sentence of `LONG` words was left to chance, dropout=0.1."""
     return (DEFAULT_DROPS if expected.shape[1] == LONG else REAL_TARGET)(expected, got)
 
 
-def ids_agree(expected: Tensor, got: Any) -> str | None:
+def ids_agree(expected: Tensor, got: Any) -> Said:
     """Compare ids, which are whole numbers also in their dtype; modes are another step's matter."""
     return values_agree(expected, got) or strict_differences(expected, got)
 

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 
 from autograder.verdict.check import Build, Case, Randn
 from autograder.verdict.compare import kind_of, two_results_differ, values_agree
+from autograder.verdict.problem import Said
 
 EVERYTHING = 1 - 1e-9  # a dropout that lets nothing through, also where it divides by 1 - p
 DEFAULT = 0.1  # the dropout where none is given
@@ -101,11 +102,11 @@ def drops_together(gone: Tensor) -> str | None:
     return None
 
 
-def layer_drops(expected: Any, got: Any) -> str | None:
+def layer_drops(expected: Any, got: Any) -> Said:
     """Compare; in two results of a layer `left_to_chance`, look at what was dropped."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
-    problem = two_results_differ(expected, got)
+    problem: Said = two_results_differ(expected, got)
     for value in [] if problem else got:
         if not isinstance(value, Tensor):
             return f"expected {kind_of(expected[0])}, got {kind_of(value)}"

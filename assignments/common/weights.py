@@ -14,6 +14,7 @@ from torch import Tensor
 
 from autograder.verdict.check import Judge
 from autograder.verdict.compare import hidden_are_zero, kind_of, numbers, values_agree
+from autograder.verdict.problem import Said
 
 NEARLY_HIDDEN = 1e-3  # a hidden weight below this comes from a score that is not low enough
 
@@ -33,7 +34,7 @@ class Weights:
         self.output, self.shape = output, f"({', '.join(axes)})"
         *self.rows, self.key = axes.values()
 
-    def missing(self, expected: tuple, got: Any) -> str | None:
+    def missing(self, expected: tuple, got: Any) -> Said:
         """Whether there are weights of this shape, beside something else."""
         if not isinstance(got, tuple | list) or len(got) != 2:
             return f"expected the pair ({self.output}, weights), got {kind_of(got)}"
@@ -45,7 +46,7 @@ class Weights:
             )
         return None
 
-    def rank(self, expected: tuple, got: Any, apart: float = 0.01) -> str | None:
+    def rank(self, expected: tuple, got: Any, apart: float = 0.01) -> Said:
         """Accept weights that sum to one and put the visible keys into the right order.
 
         What is exactly 0 in ``expected`` must be exactly 0, and nothing else may be. Only weights
@@ -63,7 +64,7 @@ class Weights:
             or self._out_of_order(wanted, found, apart)
         )
 
-    def agree(self, expected: tuple, got: Any) -> str | None:
+    def agree(self, expected: tuple, got: Any) -> Said:
         """Like `hidden_are_zero`; says what went wrong where nothing may be attended to."""
         problem = self.missing(expected, got)
         if problem:
@@ -78,7 +79,7 @@ class Weights:
             nothing: what that output is, in words.
         """
 
-        def judge(expected: tuple, got: Any) -> str | None:
+        def judge(expected: tuple, got: Any) -> Said:
             problem = self.rank(expected, got)
             if problem:
                 return problem

@@ -17,9 +17,9 @@ from autograder.batch.row import Row
 from autograder.batch.term import Standing, standings, title_of
 from autograder.files import printable, write_whole
 from autograder.pages import render
-from autograder.verdict.obstacles import MISSING, UNANSWERED
+from autograder.verdict.obstacles import Obstacle
 
-KINDS = MISTAKE, EXPLAINED, OBSTACLE, NAMELESS = "by name", "explained", "obstacle", "no name"
+KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 FORMULA = ("=", "+", "-", "@")  # how a cell begins that a spreadsheet works out
@@ -30,7 +30,7 @@ class Trouble:
     """Something that went wrong in a part, and who of the class had it.
 
     Attributes:
-        kind: `MISTAKE`, `EXPLAINED`, `OBSTACLE`, or `NAMELESS`, which goes by the step it missed.
+        kind: `MISTAKE`, `RELATION`, `OBSTACLE`, or `NAMELESS`, which goes by the step it missed.
         name: in a few words.
         students: how many.
         codes: some of their answers, each once.
@@ -136,7 +136,7 @@ def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
     codes: dict[tuple[str, str], list[str]] = {}
     for finding in findings:
         for trouble in _named(finding):
-            answered = finding.obstacle not in (UNANSWERED, MISSING)
+            answered = finding.obstacle not in (Obstacle.UNANSWERED, Obstacle.MISSING)
             codes.setdefault(trouble, []).append(finding.code if answered else "")
     says = {name: told for finding in findings for name, told in finding.mistakes}
     order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
@@ -150,8 +150,8 @@ def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
 def _named(finding: Finding) -> list[tuple[str, str]]:
     """Kind and name of all that went wrong; at least one."""
     found = [(MISTAKE, name) for name in dict.fromkeys(name for name, _ in finding.mistakes)]
-    found += [(EXPLAINED, name) for name in dict.fromkeys(finding.explained)]
-    found += [(OBSTACLE, finding.obstacle)] if finding.obstacle else []
+    found += [(RELATION, name) for name in dict.fromkeys(finding.relations)]
+    found += [(OBSTACLE, finding.obstacle.words)] if finding.obstacle else []
     return found or [(NAMELESS, finding.missed)]
 
 

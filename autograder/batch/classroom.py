@@ -107,7 +107,7 @@ def grade_class(
                     try:
                         yield student, _job(folder, whole)
                     except Unreadable as problem:
-                        yield student, Result(str(problem))
+                        yield student, problem.result
                     except Exception as error:  # noqa: BLE001 (one student's folder stops nobody)
                         reason = (
                             f"what was handed in cannot be read: {type(error).__name__}: {error}"

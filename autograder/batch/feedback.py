@@ -30,6 +30,7 @@ from autograder.notebook.feedback import (
     page_that_could_not_be_run,
     plan_of,
 )
+from autograder.notebook.work import Result
 
 
 class Marks(NbGraderPreprocessor):
@@ -97,10 +98,10 @@ def _plan_at(source: Path, _written: int) -> Plan:
     return plan_of(nbformat.read(source, as_version=4))
 
 
-def page_of_unreadable(course: CourseDirectory, assignment: str, reason: str) -> str:
+def page_of_unreadable(course: CourseDirectory, assignment: str, result: Result) -> str:
     """The page of a submission from which no points could come, see `Unreadable`."""
     plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
-    return page_that_could_not_be_run(plan, reason)
+    return page_that_could_not_be_run(plan, result.told or result.broken, result.no_json)
 
 
 class FeedbackOfOne(GenerateFeedback):

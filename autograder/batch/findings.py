@@ -12,6 +12,7 @@ from typing import Any
 
 from autograder.files import printable
 from autograder.notebook.work import Result
+from autograder.verdict.obstacles import Obstacle
 
 MOST_LINES, LONGEST_LINE = 60, 120  # of code that is shown
 
@@ -22,17 +23,17 @@ class Finding:
 
     Attributes:
         part: its name.
-        mistakes: (name, sentence) of the mistakes that explain it.
-        explained: names of how the result differs, where no mistake explains it.
-        obstacle: what kept the part from being decided, see `PartVerdict`.
+        mistakes: (name, sentence) of the mistakes that were made.
+        relations: names of how the result differs, where no mistake has a name.
+        obstacle: what kept the part from being decided.
         missed: what the first step asks that earned less than its points.
         code: the student's own, without what could tell who wrote it.
     """
 
     part: str
     mistakes: tuple[tuple[str, str], ...] = ()
-    explained: tuple[str, ...] = ()
-    obstacle: str = ""
+    relations: tuple[str, ...] = ()
+    obstacle: Obstacle = Obstacle.NONE
     missed: str = ""
     code: str = ""
 
@@ -44,21 +45,15 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
         result: of the student's submission.
         student: the id, which is taken out of the code.
     """
-    lost = {
-        part: verdict
-        for part, verdict in result.verdicts.items()
-        if verdict["earned"] < verdict["points"]
-    }
+    lost = {part: verdict for part, verdict in result.verdicts.items() if not verdict.right}
     cells = _code_cells(result.notebook) if lost else []
     for part, verdict in lost.items():
         yield Finding(
             part,
-            tuple((name, says) for name, says in verdict["mistakes"]),
-            tuple(name for name, *_ in verdict.get("relations", ())),
-            verdict.get("obstacle", ""),
-            next(
-                (step["asks"] for step in verdict["steps"] if step["earned"] < step["points"]), ""
-            ),
+            verdict.mistakes,
+            tuple(name for name, _ in verdict.relations),
+            verdict.obstacle,
+            next((step.asks for step in verdict.steps if step.earned < step.points), ""),
             anonymous(_answer_to(part, cells), student),
         )
 

@@ -67,10 +67,10 @@ class Recorder:
         self._cells = [*released.grade_cells, *released.solution_cells]
         self.journal = kept / "journal.jsonl"
         self.recorded: dict[str, tuple[str, str]] = {}
-        self.explained: dict[str, str] = {}
+        self.pages: dict[str, str] = {}
         for entry in self._read_journal():
             if "page" in entry:
-                self.explained[entry["student"]] = entry["page"]
+                self.pages[entry["student"]] = entry["page"]
             elif "work" in entry:
                 self.recorded[entry["student"]] = entry["key"], entry["work"]
 
@@ -101,12 +101,12 @@ class Recorder:
             there = self._has(student, key)
             submission = self._submission(student)
             if result.broken:
-                self._give_nothing(submission, result.broken)
+                self._give_nothing(submission, result)
                 key = ""
             elif self.settings.again or not there:
                 self._write(student, result)
                 self._write_scores(submission, result)
-                self.explained.pop(student, None)
+                self.pages.pop(student, None)
             self._assign_penalty(submission)
             self.rows[student] = self._row(submission, key, result)
         return key
@@ -142,7 +142,7 @@ class Recorder:
         return [
             student
             for student, row in self.rows.items()
-            if not row.failed and self._page(row) != self.explained.get(student, "")
+            if not row.failed and self._page(row) != self.pages.get(student, "")
         ]
 
     def _page(self, row: Row) -> str | None:
@@ -158,7 +158,7 @@ class Recorder:
         row = self.rows[student]
         page = self._page(row) if written else None
         if page:
-            self.explained[student] = page
+            self.pages[student] = page
             self._append({"student": student, "page": page})
         else:
             reason = "no feedback page could be written; `nbgrader generate_feedback` says why"
@@ -211,7 +211,7 @@ class Recorder:
             elif changed:
                 grade.needs_manual_grade = True
 
-    def _give_nothing(self, submission: Any, reason: str) -> None:
+    def _give_nothing(self, submission: Any, result: Result) -> None:
         """No points for a submission that cannot be run, and a page that says why."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
@@ -220,7 +220,7 @@ class Recorder:
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, reason))
+        write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result))
         for notebook in submission.notebooks:
             self._give(student, notebook, {})
             for grade in notebook.grades:
@@ -314,7 +314,7 @@ class Recorder:
             parts={part: check.score for part, check in checks.items()},
             reasons=tuple(reasons),
             findings=tuple(findings_in(result, submission.student.id)),
-            signatures={part: verdict["signature"] for part, verdict in result.verdicts.items()},
+            signatures={part: verdict.signature for part, verdict in result.verdicts.items()},
             seconds=sum(result.seconds.values()),
             needs_person=bool(unseen),
         )

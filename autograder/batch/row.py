@@ -111,8 +111,8 @@ def reasons_for(result: Result) -> Iterator[str]:
         if names:
             yield f"locked cells were {what} and have been put right: {', '.join(names)}"
     for part, verdict in result.verdicts.items():
-        if verdict["earned"] == verdict["points"]:
+        if verdict.right:
             continue
-        named = [name for name, _ in verdict["mistakes"]]
-        problems = [step["problem"] for step in verdict["steps"] if step["problem"]]
-        yield f"{part}: {'; '.join(named or problems[:1] or [verdict['remark']])}"
+        named = [name for name, _ in verdict.mistakes]
+        problems = [step.problem for step in verdict.steps if step.problem]
+        yield f"{part}: {'; '.join(named or problems[:1] or [verdict.remark])}"

@@ -21,7 +21,7 @@ from autograder.kernels.forks import ZygoteError
 from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped
 from autograder.notebook.outputs import SHOWN, Outputs, is_count
 from autograder.probe.probe import ANSWERS_MIME, TARGET
-from autograder.verdict.decide import PartVerdict
+from autograder.verdict.verdicts import PartVerdict
 
 
 class Execute(NbGraderExecute):

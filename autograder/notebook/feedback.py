@@ -25,9 +25,9 @@ from autograder.notebook.intake import grade_id_of
 from autograder.notebook.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
 from autograder.notebook.work import CHECK
 from autograder.pages import render
-from autograder.verdict.decide import PartVerdict, StepVerdict
-from autograder.verdict.obstacles import STOPPED, UNANSWERED
+from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.report import VERDICT_MIME, pictured_step
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 TEST = "test_"
 TITLE, HEADING = re.compile(r"^# +(.+)$", re.MULTILINE), re.compile(r"^## +(.+)$", re.MULTILINE)
@@ -126,7 +126,7 @@ class Section:
 
     @property
     def answered(self) -> bool:
-        return self.verdict is None or self.verdict.obstacle != UNANSWERED
+        return self.verdict is None or self.verdict.obstacle is not Obstacle.UNANSWERED
 
     @property
     def right(self) -> bool:
@@ -234,7 +234,9 @@ def feedback_page(
 def _ended(sections: Iterable[Section]) -> str:
     """Why the notebook could not be run to its end, if it could not."""
     verdicts = [section.verdict for section in sections if section.verdict]
-    return next((verdict.remark for verdict in verdicts if verdict.obstacle == STOPPED), "")
+    return next(
+        (verdict.remark for verdict in verdicts if verdict.obstacle is Obstacle.STOPPED), ""
+    )
 
 
 def _restored(notebook: NotebookNode) -> list[tuple[str, list[str]]]:
@@ -387,12 +389,12 @@ def _as_text(link: re.Match[str]) -> str:
     return f"<b>{link[1]}</b>"
 
 
-def page_that_could_not_be_run(plan: Plan, reason: str) -> str:
+def page_that_could_not_be_run(plan: Plan, reason: str, no_json: bool = False) -> str:
     """The page of a submission from which no points could come.
 
     Args:
         plan: the assignment.
-        reason: what is wrong with what was handed in, as the table of the class says it.
+        reason: what is wrong with what was handed in.
+        no_json: that is, that it is not JSON.
     """
-    found = re.split(r"\. (?:Ask for|May this user)\b", reason, maxsplit=1)[0]
-    return render("broken.html", title=plan.title, of=plan.of, reason=found)
+    return render("broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json)

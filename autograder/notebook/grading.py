@@ -13,8 +13,9 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.kernels.forks import ZygoteError
 from autograder.verdict.content import load
-from autograder.verdict.decide import PartVerdict, decide, nothing
+from autograder.verdict.decide import decide, nothing
 from autograder.verdict.report import as_bundle
+from autograder.verdict.verdicts import PartVerdict
 
 
 class NotebookStopped(Exception):

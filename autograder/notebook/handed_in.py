@@ -21,6 +21,7 @@ import nbformat
 from nbformat import NotebookNode
 
 from autograder.files import printable
+from autograder.notebook.work import Result
 
 LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, MOST_CELLS = 300, 8, 2000
@@ -35,7 +36,22 @@ PICTURE, BASE64 = re.compile(r"image/(png|jpeg|gif)"), re.compile(r"[A-Za-z0-9+/
 
 
 class Unreadable(Exception):
-    """A submission that cannot be run; the message says why and what to do."""
+    """A submission that cannot be run; the message says why and what to do.
+
+    Args:
+        says: what is wrong.
+        remedy: what an instructor should do about it.
+        no_json: what is wrong is that it is not JSON.
+    """
+
+    def __init__(self, says: str, remedy: str = "", no_json: bool = False) -> None:
+        super().__init__(f"{says}. {remedy}" if remedy else says)
+        self.says, self.no_json = says, no_json
+
+    @property
+    def result(self) -> Result:
+        """What becomes of its job."""
+        return Result(str(self), told=self.says, no_json=self.no_json)
 
 
 @dataclass(frozen=True)
@@ -62,7 +78,8 @@ def read_folder(folder: Path, assignment: str) -> HandedIn:
     for place in (folder.parent, folder):
         if place.is_symlink() or not place.is_dir():
             raise Unreadable(
-                f"expected a folder {printable(place.name)}, found a link or a file. Ask for it again"
+                f"expected a folder {printable(place.name)}, found a link or a file",
+                "Ask for it again",
             )
     notebook = read_text(folder / f"{assignment}.ipynb")
     return HandedIn(notebook, *files_beside(folder))
@@ -140,38 +157,39 @@ def read_text(path: Path) -> str:
         Unreadable: there is no such file, or it is empty, too large, or no text.
     """
     if path.is_symlink():
-        raise Unreadable(f"{path.name} is a link to somewhere else. Ask for the file itself")
+        raise Unreadable(f"{path.name} is a link to somewhere else", "Ask for the file itself")
     if not path.exists():
-        raise Unreadable(_instead_of(path))
+        raise Unreadable(*_instead_of(path))
     if not path.is_file():
-        raise Unreadable(f"{path.name} is not a file. Ask for the notebook")
+        raise Unreadable(f"{path.name} is not a file", "Ask for the notebook")
     size = path.stat().st_size
     if size == 0:
-        raise Unreadable("the file is empty. Ask for it again")
+        raise Unreadable("the file is empty", "Ask for it again")
     if size > LARGEST_NOTEBOOK:
         raise Unreadable(
-            f"the notebook has {size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}. Ask for it again "
-            "without its outputs"
+            f"the notebook has {size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}",
+            "Ask for it again without its outputs",
         )
     data = read_plain(path, LARGEST_NOTEBOOK)
     if data is None:
-        raise Unreadable(f"{path.name} cannot be opened. May this user read it?")
+        raise Unreadable(f"{path.name} cannot be opened", "May this user read it?")
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
-        raise Unreadable("not a notebook: the file is not UTF-8 text. Ask for it again") from None
+        raise Unreadable("not a notebook: the file is not UTF-8 text", "Ask for it again") from None
 
 
-def _instead_of(path: Path) -> str:
+def _instead_of(path: Path) -> tuple[str, str]:
+    """What stands where a notebook should, and what to do about it."""
     found = [
         printable(item.name)[:80] for item, _ in zip(_names(path.parent), range(5), strict=False)
     ]
     notebooks = [name for name in found if name.endswith(".ipynb")]
     if notebooks:
-        return f"expected a file named {path.name}, found {', '.join(notebooks)}: rename it"
+        return f"expected a file named {path.name}, found {', '.join(notebooks)}: rename it", ""
     there = f"found only {', '.join(found)}" if found else "the folder is empty"
-    return f"expected a notebook named {path.name}, {there}. Ask for the notebook"
+    return f"expected a notebook named {path.name}, {there}", "Ask for the notebook"
 
 
 def _names(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -194,21 +212,23 @@ def notebook_in(text: str) -> NotebookNode:
             data = nbformat.convert(nbformat.from_dict(data), 4)
     except RecursionError:
         raise Unreadable(
-            "not a valid notebook: it is nested too deeply. Ask for it again"
+            "not a valid notebook: it is nested too deeply", "Ask for it again"
         ) from None
     except ValueError:
-        raise Unreadable("not a notebook: the file is not JSON. Ask for it again") from None
+        raise Unreadable(
+            "not a notebook: the file is not JSON", "Ask for it again", no_json=True
+        ) from None
     except Exception as error:  # noqa: BLE001 (the conversion trusts what it is given)
         raise Unreadable(
-            f"not a valid notebook: format 3, and it cannot be converted ({type(error).__name__}). "
-            "Ask for it again"
+            f"not a valid notebook: format 3, and it cannot be converted ({type(error).__name__})",
+            "Ask for it again",
         ) from None
     cells = data.get("cells") if isinstance(data, dict) else None
     if not isinstance(cells, list):
-        raise Unreadable("not a valid notebook: it has no list of cells. Ask for it again")
+        raise Unreadable("not a valid notebook: it has no list of cells", "Ask for it again")
     if len(cells) > MOST_CELLS:
         raise Unreadable(
-            f"the notebook has {len(cells)} cells, more than {MOST_CELLS}. Ask for it again"
+            f"the notebook has {len(cells)} cells, more than {MOST_CELLS}", "Ask for it again"
         )
     notebook = nbformat.v4.new_notebook()
     taken: set[str] = set()

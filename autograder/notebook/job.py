@@ -47,7 +47,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
     try:
         notebook = notebook_in(job.notebook)
     except Unreadable as problem:
-        return Result(str(problem))
+        return problem.result
     restored = restore(notebook, job.released)
     notebook.metadata = NotebookNode(
         kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
@@ -81,7 +81,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
             if utils.is_grade(cell)
         },
         unanswered=tuple(unanswered),
-        verdicts={name: verdict.as_dict() for name, verdict in grading.verdicts.items()},
+        verdicts=grading.verdicts,
         restored=restored,
         remark="; ".join(remarks),
         seconds={"prepare": prepared - began, "run": executed - prepared},

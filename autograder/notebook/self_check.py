@@ -18,8 +18,8 @@ from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
 from autograder.notebook.work import CHECK
 from autograder.verdict.content import known, load
-from autograder.verdict.decide import PartVerdict
 from autograder.verdict.report import as_text
+from autograder.verdict.verdicts import PartVerdict
 
 SECONDS_PER_CELL = 60
 

@@ -7,11 +7,12 @@ checked where they arrive.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from autograder.kernels.limits import Limits
+from autograder.verdict.verdicts import PartVerdict
 
 CHECK = "check_"  # how the ids of the cells begin that decide a part
 
@@ -72,22 +73,26 @@ class Result:
 
     Attributes:
         broken: why it could not be graded, in words; empty if it was.
+        told: the same for the student; empty where the words are the same.
+        no_json: the reason is that what was handed in is not JSON.
         poisoned: processes died over it, so that it is not tried again by itself.
         notebook: as graded, JSON text.
         scores: by grade_id; None where a person must look.
         unanswered: names of solution cells that are as they were released.
-        verdicts: by part, see `verdict.PartVerdict.as_dict`.
+        verdicts: by part.
         restored: locked cells that were put right.
         remark: what concerns the whole submission.
         seconds: by stage.
     """
 
     broken: str = ""
+    told: str = ""
+    no_json: bool = False
     poisoned: bool = False
     notebook: str = ""
     scores: dict[str, float | None] = field(default_factory=dict)
     unanswered: tuple[str, ...] = ()
-    verdicts: dict[str, dict[str, Any]] = field(default_factory=dict)
+    verdicts: dict[str, PartVerdict] = field(default_factory=dict)
     restored: Restored = field(default_factory=Restored)
     remark: str = ""
     seconds: dict[str, float] = field(default_factory=dict)

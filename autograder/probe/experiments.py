@@ -44,7 +44,7 @@ class Request(TypedDict, total=False):
     on_axes: bool
 
 
-class Problem(TypedDict):
+class ErrorReport(TypedDict):
     """An error of the subject's, see `describe`."""
 
     type: str
@@ -60,7 +60,7 @@ class Report(TypedDict, total=False):
     value: Any
     arguments: list[Any]
     gradients: dict[str, Any]
-    error: Problem
+    error: ErrorReport
     seconds: float
     kind: str
     missing: list[str]
@@ -227,7 +227,7 @@ def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.T
     return {**dict.fromkeys(leaves), **dict(zip(asked, found, strict=True))}
 
 
-def describe(error: BaseException) -> Problem:
+def describe(error: BaseException) -> ErrorReport:
     """Type, its bases, message and the subject's own line of an error."""
     line = ""
     for frame in traceback.extract_tb(error.__traceback__):

@@ -21,8 +21,8 @@ from autograder.probe.watch import Watch
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
-ANSWERS_MIME = "application/vnd.attention-course.answers"
-TARGET = "attention-course.probe"
+ANSWERS_MIME = "application/vnd.autograder.answers"
+TARGET = "autograder.probe"
 
 _messages: list[bytes] = []
 

@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from autograder.probe.experiments import Request
 from autograder.verdict.check import Part
-from autograder.verdict.exam import Try
+from autograder.verdict.exam import Attempt
 
 ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
 COUNTED = {
@@ -47,14 +46,25 @@ class Axis:
     Attributes:
         letter: how the course calls its length; "" where the signature does not say.
         one, many: what it counts.
+        along: of an axis that counts nothing with a name, what its entries go by, as "of axis 0".
     """
 
     letter: str
     one: str
     many: str
+    along: str = ""
 
     def __str__(self) -> str:
         return f"the axis of the {self.many}, {self.letter}" if self.letter else f"the {self.many}"
+
+    def place(self, index: int) -> str:
+        """One place on it: ``word 2``, ``index 0 of axis 1``."""
+        return f"index {index} {self.along}" if self.along else f"{self.one} {index}"
+
+    @classmethod
+    def numbered(cls, number: int) -> Axis:
+        """An axis that has no letter and goes by its number."""
+        return cls("", f"entry of axis {number}", f"axis {number}", f"of axis {number}")
 
 
 @cache
@@ -72,13 +82,18 @@ def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ..
     return ((text, _letters(arrays[text])),) if text in arrays else ()
 
 
+def results_in(item: Attempt) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Name and letters of each result of what a case calls."""
+    return results_of(item.part, item.request.get("method") or item.part.name)
+
+
 def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:
     """The axes of an array with so many; those in front that have no letter go by their number."""
     spread = [letter for letter in letters if letter != "..."]
     if len(spread) > ndim or ("..." not in letters and len(spread) != ndim):
         spread = []
     leading = ndim - len(spread)
-    found = [Axis("", f"entry of axis {number}", f"axis {number}") for number in range(leading)]
+    found = [Axis.numbered(number) for number in range(leading)]
     for place, letter in enumerate(spread):
         from_end = len(spread) - place
         found.append(_axis(name, letter, spread, from_end))
@@ -95,17 +110,17 @@ def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis
         return Axis(letter, *COUNTED[letter])
     if letter in FEATURES:
         return Axis(letter, "feature", "features")
-    return Axis(letter, f"entry along {letter}", f"entries along {letter}")
+    return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")
 
 
-def sizes_in(part: Part, request: Request) -> dict[str, int]:
+def _sizes_in(item: Attempt) -> dict[str, int]:
     """The lengths of what goes in by their letters, and other counts by their names."""
     sizes: dict[str, int] = {}
-    arrays = {name: _letters(axes) for name, axes in ARRAY.findall(part.signature)}
-    for name, value in zip(request["names"], request["arguments"], strict=False):
+    arrays = {name: _letters(axes) for name, axes in ARRAY.findall(item.part.signature)}
+    for name, value in zip(item.request["names"], item.request["arguments"], strict=False):
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
-    for name, number in built_with(part, request).items():
+    for name, number in built_with(item).items():
         if isinstance(number, int) and not isinstance(number, bool):
             sizes.setdefault({"num_heads": "H"}.get(name, name), number)
     if "H" in sizes and "d_model" in sizes and sizes["H"] and not sizes["d_model"] % sizes["H"]:
@@ -113,22 +128,22 @@ def sizes_in(part: Part, request: Request) -> dict[str, int]:
     return sizes
 
 
-def sizes_of(part: Part, item: Try) -> dict[str, int]:
+def sizes_of(item: Attempt) -> dict[str, int]:
     """The lengths in a case by their letters, of what goes in and of what should come out."""
-    sizes = sizes_in(part, item.request)
+    sizes = _sizes_in(item)
     value = item.expected.get("value")
     values = value if isinstance(value, tuple) else (value,)
-    results = results_of(part, item.request.get("method") or part.name)
-    for (_, letters), result in zip(results, values, strict=False):
+    for (_, letters), result in zip(results_in(item), values, strict=False):
         if hasattr(result, "shape"):
             _bind(sizes, letters, tuple(result.shape))
     return sizes
 
 
-def built_with(part: Part, request: Request) -> dict[str, Any]:
+def built_with(item: Attempt) -> dict[str, Any]:
     """What a module was constructed with, or the plain numbers that a function was called with."""
+    request, reference = item.request, item.part.reference
     if request["experiment"] == "module":
-        names = [name for name in inspect.signature(part.reference).parameters if name != "self"]
+        names = [name for name in inspect.signature(reference).parameters if name != "self"]
         return {**dict(zip(names, request["construct"], strict=False)), **request["keywords"]}
     given = zip(request["names"], request["arguments"], strict=False)
     return {name: value for name, value in given if isinstance(value, int | float)}

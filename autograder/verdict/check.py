@@ -24,8 +24,9 @@ import torch
 
 from autograder.verdict.compare import values_agree
 from autograder.verdict.mistakes import Mistake, class_of, mistakes_of, plain
+from autograder.verdict.problem import Said
 
-Judge = Callable[[Any, Any], str | None]
+Judge = Callable[[Any, Any], Said]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
 Group = TypeVar("Group", bound=type)
 
@@ -129,7 +130,7 @@ class Step:
         asks: what is asked, as a phrase that can follow a tick or a cross.
         points: what the step earns.
         cases: the calls that decide it.
-        judge: compares (expected, got) and returns None or the sentence that says what differs.
+        judge: compares (expected, got) and returns None, or what differs, as a sentence will do.
         strict: also demand the exact type, dtype and untouched inputs.
     """
 
@@ -146,14 +147,14 @@ class Part:
     Args:
         signature: how it is called, with shapes; it begins with the name that students define.
         reference: the right answer.
-        reads: where the lecture explains it, as (text, link relative to the assignment).
+        reads: where a lecture explains it, as (text, link relative to the assignment), if one does.
         may_call: earlier parts that this one may build on.
         barred: what this part may not use, where that differs from the assignment's other parts.
 
     Attributes:
         name: the name the student defines.
         steps: what earns points.
-        mistakes: wrong answers with names; the first that explains the failures is reported.
+        mistakes: wrong answers with names; the first that does what the student's code did is reported.
         in_steps: the right answer in steps, of which mistakes take one in another way. It is one
             class, so that two mistakes can be made at once.
     """
@@ -162,7 +163,7 @@ class Part:
         self,
         signature: str,
         reference: Callable[..., Any],
-        reads: tuple[str, str],
+        reads: tuple[str, str] = ("", ""),
         may_call: tuple[str, ...] = (),
         barred: tuple[str, ...] | None = None,
     ) -> None:

@@ -9,12 +9,12 @@ import numpy as np
 import torch
 
 from autograder.probe.wire import Opaque
+from autograder.verdict.problem import Kind, Problem
 
 # float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
 TOLERANCES = {torch.float64: (1e-8, 1e-10)}
 RELATIVE, ABSOLUTE = 1e-4, 1e-5
 LONGEST_LIST = 4  # of which a sentence names every entry
-NTH = ("the first result", "the second result", "the third result")
 
 
 def kind_of(value: Any) -> str:
@@ -54,35 +54,45 @@ def numbers(values: torch.Tensor, most: int = 5) -> str:
     return f"[{text}{', …' if flat.numel() > most else ''}]"
 
 
-def values_agree(expected: Any, got: Any) -> str | None:
-    """None if ``got`` is ``expected`` within tolerance, else one sentence on the first difference.
+def values_agree(expected: Any, got: Any) -> Problem | None:
+    """None if ``got`` is ``expected`` within tolerance, else the first difference.
 
     Tensors and NumPy arrays count by their values; a dtype or device is not compared here.
     """
     if isinstance(expected, tuple):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
-            return f"expected {kind_of(expected)}, got {kind_of(got)}"
+            return _another_type(expected, got)
         for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
             problem = values_agree(wanted, item)
             if problem:
-                which = NTH[number] if number < len(NTH) else f"result {number + 1}"
-                return f"in {which}, {problem}"
+                return problem.in_result(number)
         return None
     if isinstance(expected, bool):
         if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
             got = bool(got)
         if not isinstance(got, bool):
-            return f"expected {expected}, got {kind_of(got)}"
-        return None if got == expected else f"expected {expected}, got {got}"
+            return Problem(Kind.TYPE, f"expected {expected}, got {kind_of(got)}")
+        if got == expected:
+            return None
+        return Problem(Kind.NUMBERS, f"expected {expected}, got {got}")
     if isinstance(got, np.ndarray):
         got = torch.from_numpy(got)
     if not isinstance(got, torch.Tensor):
-        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        return _another_type(expected, got)
     if isinstance(expected, np.ndarray):
         expected = torch.from_numpy(expected)
     if got.shape != expected.shape:
-        return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+        return _another_shape(expected, got)
     return _numbers_agree(expected, got)
+
+
+def _another_type(expected: Any, got: Any) -> Problem:
+    return Problem(Kind.TYPE, f"expected {kind_of(expected)}, got {kind_of(got)}")
+
+
+def _another_shape(expected: Any, got: Any) -> Problem:
+    shapes = f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    return Problem(Kind.SHAPE, shapes)
 
 
 def tolerances(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, float]:
@@ -95,10 +105,10 @@ def tolerances(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, float]
     return RELATIVE, ABSOLUTE
 
 
-def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
+def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> Problem | None:
     wanted, found = expected.double(), got.double()
     if not torch.isfinite(found).all() and torch.isfinite(wanted).all():
-        return "the result holds NaN or infinity"
+        return Problem(Kind.NUMBERS, "the result holds NaN or infinity")
     relative, absolute = tolerances(expected, got)
     if torch.allclose(wanted, found, rtol=relative, atol=absolute, equal_nan=True):
         return None
@@ -107,21 +117,26 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> str | None:
     right, wrong = float(wanted[where]), float(found[where])
     place = f"[{', '.join(str(int(item)) for item in where)}]"
     if short(right) == short(wrong):
-        return (
+        return Problem(
+            Kind.NUMBERS,
             f"the entry {place} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
-            f"far apart for {str(expected.dtype).removeprefix('torch.')}"
+            f"far apart for {str(expected.dtype).removeprefix('torch.')}",
         )
     if wanted.dim() < 2:
-        return f"expected {numbers(expected)}, got {numbers(got)} (largest difference at {place})"
+        return Problem(
+            Kind.NUMBERS,
+            f"expected {numbers(expected)}, got {numbers(got)} (largest difference at {place})",
+        )
     row = where[:-1]
     index = ", ".join(str(int(item)) for item in row)
-    return (
+    return Problem(
+        Kind.NUMBERS,
         f"row [{index}] should be {numbers(wanted[row])} and is {numbers(found[row])} "
-        f"(largest difference at {place}: {short(right)}, yours {short(wrong)})"
+        f"(largest difference at {place}: {short(right)}, yours {short(wrong)})",
     )
 
 
-def hidden_are_zero(expected: Any, got: Any) -> str | None:
+def hidden_are_zero(expected: Any, got: Any) -> Problem | None:
     """Like `values_agree`, and what is exactly 0 in ``expected`` must be exactly 0."""
     problem = values_agree(expected, got)
     if problem:
@@ -130,98 +145,108 @@ def hidden_are_zero(expected: Any, got: Any) -> str | None:
     for wanted, found in pairs:
         left = torch.as_tensor(found)[torch.as_tensor(wanted) == 0]
         if (left != 0).any():
-            return (
+            return Problem(
+                Kind.NUMBERS,
                 f"a hidden weight must be exactly 0, but one is {float(left.abs().max()):.3g}: a "
                 "score of minus infinity before the softmax gives exactly 0, a large negative "
-                "number does not always"
+                "number does not always",
             )
     return None
 
 
-def dropped(p: float) -> Callable[[Any, Any], str | None]:
+def dropped(p: float) -> Callable[[Any, Any], Problem | None]:
     """A judge for dropout: every entry is 0 or 1/(1 - p) times the one without dropout.
 
     About a share of p must be 0, within five standard deviations.
     """
 
-    def judge(expected: torch.Tensor, got: Any) -> str | None:
+    def judge(expected: torch.Tensor, got: Any) -> Problem | None:
         if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
-            return f"expected {kind_of(expected)}, got {kind_of(got)}"
+            return _another_type(expected, got)
         wanted, found = expected.double(), got.double()
         kept = torch.isclose(found, wanted / (1 - p), rtol=RELATIVE, atol=ABSOLUTE)
         if not (kept | (found == 0)).all():
             place = tuple((~(kept | (found == 0))).nonzero()[0].tolist())
-            return (
+            return Problem(
+                Kind.NUMBERS,
                 f"in train mode with dropout {p:g}, each entry should be 0 or 1/(1 - {p:g}) times "
                 f"what it is without dropout; the entry {list(place)} is {float(found[place]):.4g}, "
-                f"without dropout {float(wanted[place]):.4g}"
+                f"without dropout {float(wanted[place]):.4g}",
             )
         chances = wanted != 0
         share = float((found[chances] == 0).double().mean())
         if abs(share - p) > 5 * (p * (1 - p) / int(chances.sum())) ** 0.5:
-            return f"in train mode with dropout {p:g}, a share of {share:.2f} of the entries is 0"
+            return Problem(
+                Kind.NUMBERS,
+                f"in train mode with dropout {p:g}, a share of {share:.2f} of the entries is 0",
+            )
         return None
 
     return judge
 
 
-def two_results_differ(expected: Any, got: Any) -> str | None:
+def two_results_differ(expected: Any, got: Any) -> Problem | None:
     """A judge for what is left to chance: two calls with the same input give different results."""
     if not isinstance(got, list) or len(got) != 2:
-        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        return _another_type(expected, got)
     for value in got:
         problem = None if not isinstance(value, torch.Tensor) else _same_shape(expected, value)
         if problem:
             return problem
     if values_agree(got[0], got[1]) is None:
-        return "two calls in train mode give the same result: nothing is left to chance"
+        return Problem(
+            Kind.NUMBERS, "two calls in train mode give the same result: nothing is left to chance"
+        )
     return None
 
 
-def _same_shape(expected: Any, got: torch.Tensor) -> str | None:
+def _same_shape(expected: Any, got: torch.Tensor) -> Problem | None:
     wanted = expected[0] if isinstance(expected, list) else expected
     if got.shape != wanted.shape:
-        return f"expected shape {tuple(wanted.shape)}, got {tuple(got.shape)}"
+        return _another_shape(wanted, got)
     return None
 
 
-def first_agrees(expected: tuple, got: Any) -> str | None:
+def first_agrees(expected: tuple, got: Any) -> Problem | None:
     """Compare only the first of several results; what stands beside it is another step's matter."""
     if not isinstance(got, tuple | list) or not got:
-        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        return _another_type(expected, got)
     problem = values_agree(expected[0], got[0])
-    return f"in {NTH[0]}, {problem}" if problem else None
+    return problem.in_result(0) if problem else None
 
 
-def rows_rank(expected: torch.Tensor, got: Any) -> str | None:
+def rows_rank(expected: torch.Tensor, got: Any) -> Problem | None:
     """Accept any positive rows that sum to one and order the words as the expected rows do."""
     if isinstance(got, np.ndarray):
         got = torch.from_numpy(got)
     if not isinstance(got, torch.Tensor):
-        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+        return _another_type(expected, got)
     if got.shape != expected.shape:
-        return f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+        return _another_shape(expected, got)
     found = got.double()
     sums = found.sum(dim=-1)
     if not torch.isfinite(found).all():
-        return "the result holds NaN or infinity"
+        return Problem(Kind.NUMBERS, "the result holds NaN or infinity")
     if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
-        return f"each row should sum to 1; your rows sum to {numbers(sums)}"
+        return Problem(Kind.NUMBERS, f"each row should sum to 1; your rows sum to {numbers(sums)}")
     if (found < 0).any():
-        return f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
+        return Problem(
+            Kind.NUMBERS, f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
+        )
     order = expected.argsort(dim=-1, descending=True)
     other = found.argsort(dim=-1, descending=True)
     wrong = order != other
     if wrong.any():
         row, rank = (int(item) for item in wrong.nonzero()[0])
-        return (
+        return Problem(
+            Kind.NUMBERS,
             f"in row [{row}], the words by falling weight should be {order[row].tolist()} and are "
-            f"{other[row].tolist()}: they differ from place {rank} on (counting from 0)"
+            f"{other[row].tolist()}: they differ from place {rank} on (counting from 0)",
         )
     return None
 
 
-def strict_differences(expected: Any, got: Any) -> str | None:
+def strict_differences(expected: Any, got: Any) -> Problem | None:
     """What values alone do not show: the framework, the dtype, and plain Python types."""
     if isinstance(expected, tuple):
         for wanted, item in zip(expected, got, strict=True):
@@ -231,14 +256,17 @@ def strict_differences(expected: Any, got: Any) -> str | None:
         return None
     if isinstance(expected, bool):
         if not isinstance(got, bool):
-            return f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
+            return Problem(
+                Kind.TYPE, f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
+            )
         return None
     if isinstance(expected, np.ndarray):
-        is_array = isinstance(got, np.ndarray)
-        return None if is_array else f"expected a NumPy array, got {kind_of(got)}"
+        if isinstance(got, np.ndarray):
+            return None
+        return Problem(Kind.TYPE, f"expected a NumPy array, got {kind_of(got)}")
     if not isinstance(got, torch.Tensor):
-        return f"expected a torch tensor, got {kind_of(got)}"
+        return Problem(Kind.TYPE, f"expected a torch tensor, got {kind_of(got)}")
     if got.dtype != expected.dtype:
         origin = ", the dtype of the input" if expected.is_floating_point() else ""
-        return f"expected dtype {expected.dtype}{origin}, got {got.dtype}"
+        return Problem(Kind.DTYPE, f"expected dtype {expected.dtype}{origin}, got {got.dtype}")
     return None

@@ -7,11 +7,11 @@ import contextlib
 import hashlib
 import re
 from collections.abc import Callable, Container, Iterable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
 
 from IPython.core.inputtransformer2 import TransformerManager
+from msgspec import structs
 
 from autograder.probe.experiments import Report
 from autograder.probe.wire import WireError, encode
@@ -20,13 +20,14 @@ from autograder.verdict.arrived import reports_in
 from autograder.verdict.charge import charged_once
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import course
-from autograder.verdict.differences import relations_in
-from autograder.verdict.exam import Exam, Try, exam_on
-from autograder.verdict.explain import Found, found_in, mistakes_in
-from autograder.verdict.judge import problem_with
-from autograder.verdict.maps import Maps, Shapes, pictured
-from autograder.verdict.obstacles import BARRED, MISSING, STOPPED, TIME_LIMIT, UNANSWERED
+from autograder.verdict.exam import Attempt, Exam, exam_on
+from autograder.verdict.judge import in_words, problem_with
+from autograder.verdict.maps import pictured
+from autograder.verdict.naming import Found, found_in, mistakes_in
+from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.says.differences import relations_in
 from autograder.verdict.stand_in import source_of
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 Probe = Callable[[bytes], bytes]
 
@@ -39,61 +40,13 @@ class Undecided(Exception):
         obstacle: as in a `PartVerdict`.
     """
 
-    def __init__(self, remark: str, obstacle: str) -> None:
+    def __init__(self, remark: str, obstacle: Obstacle) -> None:
         super().__init__(remark)
         self.obstacle = obstacle
 
 
-@dataclass(frozen=True)
-class StepVerdict:
-    """One step: what it asked, what it earned, and the case on which it failed, as a picture too."""
-
-    asks: str
-    earned: float
-    points: float
-    case: str = ""
-    problem: str = ""
-    maps: Maps | None = None
-    shapes: Shapes | None = None
-
-
-@dataclass(frozen=True)
-class PartVerdict:
-    """One part: its steps, and what the student should know.
-
-    ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
-    where no mistake is known; ``remark`` says what concerns the whole part, and
-    ``obstacle`` the same in a word or two that the class has in common, such as `BARRED`.
-    """
-
-    part: str
-    signature: str
-    steps: tuple[StepVerdict, ...]
-    mistakes: tuple[tuple[str, str], ...] = ()
-    remark: str = ""
-    reads: tuple[str, str] = ("", "")
-    stood_in: tuple[str, ...] = field(default=())
-    relations: tuple[tuple[str, str], ...] = ()
-    obstacle: str = ""
-
-    @property
-    def points(self) -> float:
-        return sum(step.points for step in self.steps)
-
-    @property
-    def earned(self) -> float:
-        return min(max(sum(step.earned for step in self.steps), 0.0), self.points)
-
-    @property
-    def right(self) -> bool:
-        return self.earned == self.points
-
-    def as_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "earned": self.earned, "points": self.points}
-
-
 USED = (
-    "This part uses `{used}`, which is the answer itself. Write it with the operations of the lecture "
+    "This part uses `{used}`, which is the answer itself. Write it with simpler operations "
     "instead; everything you have around it can stay."
 )
 
@@ -128,92 +81,91 @@ def decide(
     cells = list(cells)
     barred = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
     used = forbidden.find(cells, part.name, barred, assignment.allowed_modules, part.may_call)
-    if used.startswith("import "):
-        free = " and ".join(f"`{module}`" for module in assignment.allowed_modules)
+    if used and used.of_course:
+        free = " and ".join(f"`{module}`" for module in assignment.allowed_modules) or "none"
         return nothing(
             part,
-            f"This part has `{used}`. Of the course's own modules, {free} may be imported here; "
+            f"This part has `{used.says}`. Of the course's own modules, {free} may be imported here; "
             "write this part yourself, and all you have around it can stay.",
-            BARRED,
+            Obstacle.BARRED,
         )
     if used:
-        return nothing(part, USED.format(used=used), BARRED)
+        return nothing(part, USED.format(used=used.says), Obstacle.BARRED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
     exam = exam_on(part, seed)
     # watching slows a call, so two are watched, and nobody knows which
     watched = {seed % len(exam.plan), seed // 7 % len(exam.plan)}
     try:
-        tries = _tried(exam, probe, watched, list(barred), {})
+        attempts = _tried(exam, probe, watched, list(barred), {})
     except Undecided as reason:
         return nothing(part, str(reason), reason.obstacle)
-    if all(item.report["status"] == "missing" for item in tries):
-        return nothing(part, _why_missing(part.name, cells), MISSING)
-    if all(_unanswered(item.report) for item in tries):
-        return nothing(part, _why_unanswered(part.name, cells), UNANSWERED)
+    if all(item.report["status"] == "missing" for item in attempts):
+        return nothing(part, _why_missing(part.name, cells), Obstacle.MISSING)
+    if all(_unanswered(item.report) for item in attempts):
+        return nothing(part, _why_unanswered(part.name, cells), Obstacle.UNANSWERED)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
-    alone = Trial(part, tries)
+    alone = Trial(attempts)
     if broken and not alone.all_right:
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
-            again = Trial(part, _tried(exam, probe, watched, list(barred), ours))
+            again = Trial(_tried(exam, probe, watched, list(barred), ours))
             return _with_ours(alone, again, broken)
-    return alone.explained(alone.verdict)
+    return alone.with_names(alone.verdict)
 
 
 class Trial:
-    """A part that was asked once: what it earns, and what explains what is wrong.
+    """A part that was asked once: what it earns, and which mistakes and relations tell why.
 
     Args:
-        part: the part.
-        tries: all its cases, with what came back and what is wrong with that.
+        attempts: all cases of the part, with what came back and what is wrong with that.
     """
 
-    def __init__(self, part: Part, tries: list[Try]) -> None:
-        self.part = part
-        self.tries = tries
+    def __init__(self, attempts: list[Attempt]) -> None:
+        self.part = attempts[0].part
+        self.attempts = attempts
 
     @property
     def all_right(self) -> bool:
-        return not any(item.problem for item in self.tries)
+        return not any(item.problem for item in self.attempts)
 
     @cached_property
     def found(self) -> Found | None:
-        """The named mistakes that explain all of it."""
-        return found_in(self.part, self.tries)
+        """The named mistakes that are behind all of it."""
+        return found_in(self.attempts)
 
     @cached_property
     def verdict(self) -> PartVerdict:
         """The points of each step: all, or none and the first case on which it failed."""
-        part, tries, steps = self.part, self.tries, []
+        part, attempts, steps = self.part, self.attempts, []
         with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
-            tries = charged_once(part, tries, lambda: self.found)
+            attempts = charged_once(attempts, lambda: self.found)
         for step in part.steps:
-            wrong = next((item for item in tries if item.step is step and item.problem), None)
+            wrong = next((item for item in attempts if item.step is step and item.problem), None)
             if wrong:
-                told = wrong.case.label, wrong.problem or "", *pictured(wrong)
+                told = wrong.case.label, in_words(wrong), *pictured(wrong)
                 steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
             else:
                 steps.append(StepVerdict(step.asks, step.points, step.points))
-        late = any(item.report["status"] == "timeout" for item in tries)
-        obstacle = TIME_LIMIT if late else ""
+        late = any(item.report["status"] == "timeout" for item in attempts)
+        obstacle = Obstacle.TIME_LIMIT if late else Obstacle.NONE
         return PartVerdict(
             part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
         )
 
-    def explained(self, verdict: PartVerdict) -> PartVerdict:
+    def with_names(self, verdict: PartVerdict) -> PartVerdict:
         """A verdict on this part with the names of what is wrong here, or how results differ."""
         if verdict.right:
             return verdict
         try:
-            mistakes = mistakes_in(self.part, self.tries, self.found)
-            relations = () if mistakes else relations_in(self.part, self.tries)
-            return replace(verdict, mistakes=mistakes, relations=relations)
+            mistakes = mistakes_in(self.attempts, self.found)
+            relations = () if mistakes else relations_in(self.attempts)
+            return structs.replace(verdict, mistakes=mistakes, relations=relations)
         except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
             return verdict
 
 
 def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:
-    """The verdict that counts, explained by the trial with ours in place, unless that is worse.
+    """The verdict that counts, with the names from the trial with ours in place, unless that is worse.
 
     Args:
         alone: with the student's own earlier parts.
@@ -223,19 +175,19 @@ def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdi
     verdict = again.verdict
     if not verdict.right:
         if verdict.earned < alone.verdict.earned:
-            return alone.explained(alone.verdict)
+            return alone.with_names(alone.verdict)
         if verdict.earned == alone.verdict.earned:
             # the same points, but without the earlier error in the numbers
-            return again.explained(alone.verdict)
+            return again.with_names(alone.verdict)
     names = " and ".join(f"`{name}`" for name in broken)
     remark = (
         f"{names} did not earn all points, so this part was decided with our {names} in its place: "
         "an error is charged once."
     )
-    return again.explained(replace(verdict, stood_in=broken, remark=remark))
+    return again.with_names(structs.replace(verdict, stood_in=broken, remark=remark))
 
 
-def nothing(part: Part, remark: str, obstacle: str = STOPPED) -> PartVerdict:
+def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:
     """The verdict on a part that could not be decided step by step, with the reason."""
     steps = tuple(StepVerdict(step.asks, 0.0, step.points) for step in part.steps)
     return PartVerdict(
@@ -277,7 +229,7 @@ def _why_missing(name: str, cells: list[str]) -> str:
 
 def _tried(
     exam: Exam, probe: Probe, watched: Container[int], barred: list[str], stand_ins: dict[str, str]
-) -> list[Try]:
+) -> list[Attempt]:
     """Ask the probe, and look at each answer; `Undecided` if there is nothing to award.
 
     Args:
@@ -296,12 +248,12 @@ def _tried(
         reports = reports_in(probe(encode(requests)), len(requests))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
-        raise Undecided(reason, STOPPED) from error
+        raise Undecided(reason, Obstacle.STOPPED) from error
     used = next((report["used"] for report in reports if report.get("used") in barred), "")
     if used:
-        raise Undecided(USED.format(used=used), BARRED)
-    tries = [Try(exam, number, report) for number, report in enumerate(reports)]
-    return [replace(item, problem=problem_with(item)) for item in tries]
+        raise Undecided(USED.format(used=used), Obstacle.BARRED)
+    attempts = [Attempt(exam, number, report) for number, report in enumerate(reports)]
+    return [replace(item, problem=problem_with(item)) for item in attempts]
 
 
 def _unanswered(report: Report) -> bool:

@@ -14,6 +14,7 @@ from torch import nn
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
 from autograder.verdict.check import Build, Case, Drawing, Part, Randn, Step
+from autograder.verdict.problem import Problem
 
 Shapes = list[tuple[str, tuple[int, ...]]]
 
@@ -38,7 +39,7 @@ class Exam:
         self.requests = [
             _request(part, case, seed + 7919 * number) for number, (_, case) in enumerate(self.plan)
         ]
-        self._attempts: dict[tuple[Callable[..., Any], int], Report] = {}
+        self._done: dict[tuple[Callable[..., Any], int], Report] = {}
 
     @cached_property
     def expected(self) -> list[Report]:
@@ -52,7 +53,7 @@ class Exam:
         ]
         return decode(encode(reports))
 
-    def attempt(self, answer: Callable[..., Any], number: int) -> Report:
+    def done_by(self, answer: Callable[..., Any], number: int) -> Report:
         """What a wrong answer of ours does in a case, in the form in which a student's comes back.
 
         Args:
@@ -60,14 +61,14 @@ class Exam:
             number: of the case in `plan`.
         """
         key = (answer, number)
-        if key not in self._attempts:
-            self._attempts[key] = decode(encode(_performed(answer, self.requests[number])))
-        return self._attempts[key]
+        if key not in self._done:
+            self._done[key] = decode(encode(_performed(answer, self.requests[number])))
+        return self._done[key]
 
 
 @dataclass(frozen=True)
-class Try:
-    """A case of an exam with what is right, what came back, and what is wrong with that.
+class Attempt:
+    """A student's way through one case of an exam: what is right, what came back, what is wrong.
 
     Attributes:
         exam, number: the exam, and the number of the case in its plan.
@@ -78,7 +79,11 @@ class Try:
     exam: Exam
     number: int
     report: Report
-    problem: str | None = None
+    problem: Problem | None = None
+
+    @property
+    def part(self) -> Part:
+        return self.exam.part
 
     @property
     def step(self) -> Step:

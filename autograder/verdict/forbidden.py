@@ -29,6 +29,19 @@ DOORS = {
 }  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Used:
+    """Something that a part uses and may not.
+
+    Attributes:
+        says: the same as its author wrote it, or nearly so.
+        of_course: it is a module of the course or of the grader, and no barred name.
+    """
+
+    says: str
+    of_course: bool = False
+
+
 def own_packages() -> tuple[str, ...]:
     """Packages of the course and of the grader, which hold the answers."""
     return "autograder", course().package.split(".")[0], *course().libraries
@@ -164,8 +177,8 @@ def find(
     barred: Iterable[str],
     modules: Iterable[str],
     other_parts: Iterable[str] = (),
-) -> str:
-    """The first thing that ``part`` uses and may not, in words; empty if there is none.
+) -> Used | None:
+    """The first thing that ``part`` uses and may not; None if there is none.
 
     Args:
         cells: source of the notebook's code cells.
@@ -188,7 +201,7 @@ def find(
             used = _uses(node, text, barred, own) or _imports(node, modules) or _smuggles(text)
             if used:
                 return used
-    return ""
+    return None
 
 
 def _read_nodes(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
@@ -227,14 +240,14 @@ def _statements_in(source: object) -> list[ast.stmt]:
         return []
 
 
-def _smuggles(text: str) -> str:
+def _smuggles(text: str) -> Used | None:
     """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
     for package in own_packages():
         # a word of the language is taken for a module only where it is used as one
         used = rf"\b(import|from) {package}\b|\b{package}\.\w" if package.isalpha() else package
         if re.search(used, text):
-            return f"import {package}"
-    return ""
+            return Used(f"import {package}", of_course=True)
+    return None
 
 
 def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
@@ -265,27 +278,27 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
     return "".join(pieces), rest
 
 
-def _uses(node: ast.AST, text: str, barred: set[str], own: set[str]) -> str:
+def _uses(node: ast.AST, text: str, barred: set[str], own: set[str]) -> Used | None:
     if isinstance(node, ast.Attribute) and node.attr in barred:
         mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        return "" if mine else ast.unparse(node)
+        return None if mine else Used(ast.unparse(node))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in barred - own:
-        return node.id
+        return Used(node.id)
     if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:
-        return node.name
-    return repr(text) if text in barred else ""
+        return Used(node.name)
+    return Used(repr(text)) if text in barred else None
 
 
-def _imports(node: ast.AST, modules: set[str]) -> str:
+def _imports(node: ast.AST, modules: set[str]) -> Used | None:
     if isinstance(node, ast.Import):
         names = [alias.name for alias in node.names]
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
         base = node.module
         names = [f"{base}.{alias.name}" if base in own_packages() else base for alias in node.names]
     else:
-        return ""
+        return None
     for name in names:
         allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
         if name.split(".")[0] in own_packages() and not allowed:
-            return f"import {name}"
-    return ""
+            return Used(f"import {name}", of_course=True)
+    return None

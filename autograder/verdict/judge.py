@@ -8,15 +8,16 @@ import numpy as np
 import torch
 
 from autograder.files import cut
-from autograder.probe.experiments import Problem, Report
+from autograder.probe.experiments import ErrorReport, Report
 from autograder.verdict.arrived import LONGEST_PROBLEM
-from autograder.verdict.axes import results_of
-from autograder.verdict.compare import NTH, strict_differences, values_agree
-from autograder.verdict.exam import Try
+from autograder.verdict.axes import results_in
+from autograder.verdict.compare import strict_differences, values_agree
+from autograder.verdict.exam import Attempt
+from autograder.verdict.problem import Kind, Problem, as_problem
 
 
-def problem_with(item: Try, expected: Report | None = None) -> str | None:
-    """None if the report of a try is right, else what is wrong with it.
+def problem_with(item: Attempt, expected: Report | None = None) -> Problem | None:
+    """None if the report of an attempt is right, else what is wrong with it.
 
     Also where what came back is so odd that nobody can compare it.
 
@@ -25,40 +26,39 @@ def problem_with(item: Try, expected: Report | None = None) -> str | None:
         expected: what counts as right, if not what the reference does.
     """
     try:
-        problem = _problem(item, expected or item.expected)
+        return _problem(item, expected or item.expected)
     except Exception as error:  # noqa: BLE001 (a submission may return anything at all)
-        problem = f"the result cannot be compared ({type(error).__name__})"
-    return None if problem is None else cut(_with_names(item, problem), LONGEST_PROBLEM)
+        return Problem(Kind.ODD, f"the result cannot be compared ({type(error).__name__})")
 
 
-def _with_names(item: Try, problem: str) -> str:
-    """The sentence with the results' names in the signature in place of their order."""
-    part = item.exam.part
-    results = results_of(part, item.request.get("method") or part.name)
-    for words, (name, _) in zip(NTH, results, strict=False):
-        if name and len(results) > 1:
-            problem = problem.replace(f"in {words}, ", f"in `{name}`, ", 1)
-    return problem
+def in_words(item: Attempt) -> str:
+    """What is wrong with an attempt, for its author: results go by their names in the signature."""
+    if item.problem is None:
+        return ""
+    results = results_in(item)
+    names = [name for name, _ in results] if len(results) > 1 else []
+    return cut(item.problem.in_words(names), LONGEST_PROBLEM)
 
 
-def _problem(item: Try, right: Report) -> str | None:
+def _problem(item: Attempt, right: Report) -> Problem | None:
     """None if one report is right, else what is wrong with it."""
     report, status = item.report, item.report["status"]
     if status == "timeout":
-        return (
+        return Problem(
+            Kind.TIME_LIMIT,
             f"no answer within {report.get('seconds', 0):g} seconds: is there a loop that never "
-            "ends? It was stopped and not tried again."
+            "ends? It was stopped and not tried again.",
         )
     if status == "unfit":
-        return _unfit_in_words(report)
+        return Problem(Kind.UNFIT, _unfit_in_words(report))
     if item.case.raises:
         return wrong_error(item.case.raises, report)
     if status == "raised":
-        return _error_in_words(report["error"])
+        return Problem(Kind.RAISED, _error_in_words(report["error"]))
     if status != "returned":
-        return "no answer came back"
+        return Problem(Kind.NO_ANSWER, "no answer came back")
     expected, value = right["value"], report.get("value")
-    problem = item.step.judge(expected, value)
+    problem = as_problem(item.step.judge(expected, value))
     if problem is None and item.step.strict:
         problem = strict_differences(expected, value) or _changed_inputs(
             item.request["names"], right["arguments"], report.get("arguments")
@@ -68,7 +68,7 @@ def _problem(item: Try, right: Report) -> str | None:
     return problem
 
 
-def _error_in_words(error: Problem) -> str:
+def _error_in_words(error: ErrorReport) -> str:
     if error["type"] == "NotImplementedError":
         return "not answered yet (NotImplementedError)"
     line = f", in `{error['line']}`" if error["line"] else ""
@@ -76,19 +76,20 @@ def _error_in_words(error: Problem) -> str:
     return f"it stopped with {error['type']}{message}{line}"
 
 
-def wrong_error(raises: tuple[str, ...], report: Report) -> str | None:
+def wrong_error(raises: tuple[str, ...], report: Report) -> Problem | None:
     """None if the error came that was asked for."""
     kind, *words = raises
     if report["status"] != "raised":
-        return f"expected a {kind} here, but no error came"
+        return Problem(Kind.NOT_RAISED, f"expected a {kind} here, but no error came")
     error = report["error"]
     if kind not in error["types"]:
-        return f"expected a {kind} here, but {_error_in_words(error)}"
+        return Problem(Kind.NOT_RAISED, f"expected a {kind} here, but {_error_in_words(error)}")
     left_out = [word for word in words if word not in error["message"]]
     if left_out:
-        return (
+        return Problem(
+            Kind.NOT_RAISED,
             f"the {kind} should name {' and '.join(words)}, so that its reader knows what to mend; "
-            f"its message is '{error['message']}'"
+            f"its message is '{error['message']}'",
         )
     return None
 
@@ -109,19 +110,21 @@ def _unfit_in_words(report: Report) -> str:
     return f"`{name}` should have the shape {tuple(asked)} and has {tuple(found)}"
 
 
-def _changed_inputs(names: list[str], before: list[Any], after: Any) -> str | None:
+def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem | None:
     for name, was, now in zip(names, before, after or [], strict=False):
         # compared as text, since what came back may be anything
         if isinstance(was, dict) and "training" in was and str(was) != str(now):
-            return (
+            return Problem(
+                Kind.MODE_CHANGED,
                 f"parts of `{name}` were left in another mode than they were found in. Each part "
                 "has a mode of its own: note them all before you change any, and give each back "
-                "at the end"
+                "at the end",
             )
         if isinstance(was, torch.Tensor | np.ndarray) and not _identical(was, now):
-            return (
+            return Problem(
+                Kind.INPUT_CHANGED,
                 f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
-                "or assignments to x[...]"
+                "or assignments to x[...]",
             )
     return None
 
@@ -130,28 +133,31 @@ def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
     return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
 
 
-def _wrong_gradients(expected: dict[str, Any], got: Any) -> str | None:
+def _wrong_gradients(expected: dict[str, Any], got: Any) -> Problem | None:
     if not isinstance(got, dict):
-        return "no gradients came back"
+        return Problem(Kind.GRADIENT, "no gradients came back")
     for name, wanted in expected.items():
         found = got.get(name)
         if wanted is None:
             continue
         if found is None:
-            return (
+            return Problem(
+                Kind.GRADIENT,
                 f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy(), "
-                "no_grad or requires_grad=False, or a torch.tensor(…) made from old values?"
+                "no_grad or requires_grad=False, or a torch.tensor(…) made from old values?",
             )
         if isinstance(found, torch.Tensor) and not found.isfinite().all():
-            return (
+            return Problem(
+                Kind.GRADIENT,
                 f"the gradient for `{name}` holds NaN or infinity. Some operations have no finite "
                 "slope at some points: a square root at 0, a division by 0, a softmax over nothing "
-                "but −∞. Does your result pass through one of them?"
+                "but −∞. Does your result pass through one of them?",
             )
         problem = values_agree(wanted, found)
         if problem:
-            return (
+            return Problem(
+                Kind.GRADIENT,
                 f"the gradient for `{name}` is off: {problem}. Is there a .detach() or no_grad on "
-                "one of the ways from it to the result?"
+                "one of the ways from it to the result?",
             )
     return None

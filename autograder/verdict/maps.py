@@ -3,141 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 import torch
 
-from autograder.pages import SHADES
-from autograder.verdict.axes import ARRAY, Axis, axes_of, results_of
-from autograder.verdict.check import Part
+from autograder.verdict.axes import ARRAY, Axis, axes_of, results_in
 from autograder.verdict.compare import tolerances
-from autograder.verdict.exam import Try
+from autograder.verdict.exam import Attempt
+from autograder.verdict.pictures import Grid, Maps, Shapes
 
 # of a picture; truth values are narrower than numbers
 MOST_ROWS, MOST_COLUMNS, MOST_TRUTHS = 12, 8, 12
 MOST_PRINTED = 6  # rows and columns in a terminal
 MOST_AXES = 8
-NOT_FINITE = {"NaN": float("nan"), "∞": float("inf"), "-∞": float("-inf"), "T": 1.0, "F": 0.0}
-
-Grid = tuple[tuple[str, ...], ...]
 
 
-@dataclass(frozen=True)
-class Cell:
-    """A number in a map: its text, its shade, and whether it is the one that is furthest off."""
-
-    text: str
-    shade: int
-    worst: bool
-
-
-@dataclass(frozen=True)
-class Maps:
-    """The right result, a student's, and the difference, around the entry that is furthest off.
-
-    Attributes:
-        of: what is compared, as the signature calls it: ``weights``; "" where it has no name.
-        down, across: what the rows and the columns count; "" for the rows of a vector.
-        place: where on its other axes the slice lies, in words; "" if there are none.
-        rows, columns: the indices that are shown.
-        right, yours, difference: numbers of at most four digits, as texts, row by row.
-        worst: row and column, among those shown, of the entry that is furthest off.
-        says: the same as a sentence.
-    """
-
-    of: str
-    down: str
-    across: str
-    place: str
-    rows: tuple[int, ...]
-    columns: tuple[int, ...]
-    right: Grid
-    yours: Grid
-    difference: Grid
-    worst: tuple[int, int]
-    says: str
-
-    @property
-    def subject(self) -> str:
-        """What is shown, in a line: the result, the slice, and its axes."""
-        name = f"`{self.of}`" if self.of else "the result"
-        place = f" at {self.place}" if self.place else ""
-        rows = f"rows are {self.down}, " if self.down else ""
-        return f"{name}{place}: {rows}columns are {self.across}"
-
-    def tables(self) -> list[tuple[str, list[tuple[str, list[Cell]]]]]:
-        """Caption and rows of each of the three maps; a row is its index and its cells."""
-        scale = _largest(self.right) or _largest(self.yours)
-        names = [str(row) for row in self.rows] if self.down else [""]
-        last = "where they differ" if self.difference[0][0] in "·≠" else "difference: yours − right"
-        return [
-            (caption, list(zip(names, self._cells(grid, deepest), strict=True)))
-            for caption, grid, deepest in (
-                ("right", self.right, scale),
-                ("yours", self.yours, scale),
-                (last, self.difference, _largest(self.difference)),
-            )
-        ]
-
-    def _cells(self, grid: Grid, deepest: float) -> list[list[Cell]]:
-        return [
-            [
-                Cell(text, shade(text, deepest), (down, across) == self.worst)
-                for across, text in enumerate(row)
-            ]
-            for down, row in enumerate(grid)
-        ]
-
-
-@dataclass(frozen=True)
-class Shapes:
-    """Two shapes that should be one.
-
-    Attributes:
-        of: as in `Maps`.
-        right: (letter, length) of each axis; the letter is "" where it has none.
-        yours: the lengths.
-    """
-
-    of: str
-    right: tuple[tuple[str, int], ...]
-    yours: tuple[int, ...]
-
-    def axes(self) -> list[tuple[str, int, bool]]:
-        """Letter and length of each right axis, and whether it is like that in the student's."""
-        return [
-            ("" if letter.isdigit() else letter, length, self._fits(place, length))
-            for place, (letter, length) in enumerate(self.right)
-        ]
-
-    def own_axes(self) -> list[tuple[str, int, bool]]:
-        """The same of the student's, whose axes have no letters."""
-        return [("", length, self._fits(place, length)) for place, length in enumerate(self.yours)]
-
-    def _fits(self, place: int, length: int) -> bool:
-        return (
-            len(self.yours) != len(self.right)
-            or self.right[place][1] == self.yours[place] == length
-        )
-
-
-def shade(text: str, scale: float) -> int:
-    """How deep the colour of a number is, from -`SHADES` to `SHADES`; no number has 0.
-
-    Args:
-        text: the number, as in `Maps`.
-        scale: the number that has the deepest shade.
-    """
-    value = _number(text)
-    if np.isnan(value) or not scale:
-        return 0
-    return round(SHADES * min(max(value / scale, -1.0), 1.0))
-
-
-def pictured(item: Try) -> tuple[Maps | None, Shapes | None]:
+def pictured(item: Attempt) -> tuple[Maps | None, Shapes | None]:
     """What can be shown of a wrong result, if it is one of numbers; for other results, nothing.
 
     Args:
@@ -146,7 +29,7 @@ def pictured(item: Try) -> tuple[Maps | None, Shapes | None]:
     if item.report["status"] != "returned" or item.case.random or item.case.raises:
         return None, None
     try:
-        for name, letters, wanted, found in _pairs(item.exam.part, item):
+        for name, letters, wanted, found in _pairs(item):
             if not _is_numeric(wanted) or not _is_numeric(found):
                 return None, None
             if wanted.shape != found.shape:
@@ -159,21 +42,20 @@ def pictured(item: Try) -> tuple[Maps | None, Shapes | None]:
     return None, None
 
 
-def _pairs(part: Part, item: Try) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
+def _pairs(item: Attempt) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters of the axes, what is right and what came, of results and then of gradients."""
     wanted, found = item.expected["value"], item.report.get("value")
-    named = results_of(part, item.request.get("method") or part.name)
     if isinstance(wanted, tuple):
         if not isinstance(found, tuple | list) or len(found) != len(wanted):
             return
         pairs = list(zip(wanted, found, strict=True))
     else:
         pairs = [(wanted, found)]
-    names = chain(named, repeat(("", ())))
+    names = chain(results_in(item), repeat(("", ())))
     for (one, other), (name, letters) in zip(pairs, names, strict=False):
         yield name, letters, _tensor(one), _tensor(other)
     if item.case.gradient:
-        arrays = dict(ARRAY.findall(part.signature))
+        arrays = dict(ARRAY.findall(item.part.signature))
         came = item.report.get("gradients") or {}
         for name, gradient in item.expected["gradients"].items():
             if gradient is not None and came.get(name) is not None:
@@ -227,9 +109,11 @@ def _maps(
     else:
         grids = _texts(right), _texts(yours), _texts(yours - right)
     worst = row - rows.start, column - columns.start
-    place = ", ".join(map(_index, axes, fixed))
+    place = ", ".join(map(Axis.place, axes, fixed))
     value, own = grids[0][worst[0]][worst[1]], grids[1][worst[0]][worst[1]]
-    entry = ", ".join(_index(*pair) for pair in zip(axes, where, strict=True) if pair[0].one)
+    entry = ", ".join(
+        axis.place(index) for axis, index in zip(axes, where, strict=True) if axis.one
+    )
     off = f" (off by {grids[2][worst[0]][worst[1]].lstrip('-')})" if value == own else ""
     says = (
         f"{int((~same).sum())} of {same.numel()} entries differ; furthest off is {entry} "
@@ -256,13 +140,6 @@ def _named(axis: Axis) -> str:
         if axis.letter and axis.letter not in axis.many
         else axis.many
     )
-
-
-def _index(axis: Axis, index: int) -> str:
-    """One place on an axis: ``word 2``, ``index 0 of axis 1``."""
-    if axis.one.startswith("entry "):
-        return axis.one.replace("entry", f"index {index}", 1)
-    return f"{axis.one} {index}"
 
 
 def _around(place: int, size: int, most: int) -> range:
@@ -309,21 +186,6 @@ def _text(value: complex, decimals: int | None) -> str:
         return f"{mantissa}e{int(power)}" if value else "0"
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if not float(text) else text
-
-
-def _number(text: str) -> float:
-    """The size of what `_text` wrote; NaN where it is no number."""
-    if text in NOT_FINITE:
-        return NOT_FINITE[text]
-    try:
-        return float(text)
-    except ValueError:
-        return 1.0 if text == "≠" else float("nan")
-
-
-def _largest(grid: Grid) -> float:
-    sizes = (abs(_number(text)) for row in grid for text in row)
-    return max((size for size in sizes if np.isfinite(size)), default=0.0)
 
 
 def as_lines(maps: Maps) -> list[str]:

@@ -26,9 +26,11 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-Step = Any  # one of `check`, which imports this module: a part holds mistakes
+if TYPE_CHECKING:  # a part holds mistakes, so its module imports this one
+    from autograder.verdict.check import Step
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 

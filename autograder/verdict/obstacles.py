@@ -1,4 +1,36 @@
-"""What kept a part from being decided, or a call from coming back, in the words of a class report."""
+"""What kept a part from being decided, or a call from coming back."""
 
-BARRED, UNANSWERED, MISSING = "a barred function was used", "not answered", "not defined"
-TIME_LIMIT, STOPPED = "the time limit was reached", "the notebook stopped before it"
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Obstacle(StrEnum):
+    """One of the things that a class has in common; its value is what graded notebooks hold."""
+
+    NONE = ""
+    BARRED = "barred"
+    UNANSWERED = "unanswered"
+    MISSING = "missing"
+    TIME_LIMIT = "time limit"
+    STOPPED = "stopped"
+
+    @property
+    def words(self) -> str:
+        """The same in the words of a class report."""
+        return WORDS[self]
+
+    @classmethod
+    def _missing_(cls, value: object) -> Obstacle | None:
+        """Graded notebooks once held the words."""
+        return next((kind for kind, words in WORDS.items() if words == value), None)
+
+
+WORDS = {
+    Obstacle.NONE: "",
+    Obstacle.BARRED: "a barred function was used",
+    Obstacle.UNANSWERED: "not answered",
+    Obstacle.MISSING: "not defined",
+    Obstacle.TIME_LIMIT: "the time limit was reached",
+    Obstacle.STOPPED: "the notebook stopped before it",
+}

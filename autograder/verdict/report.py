@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autograder.pages import render, sentence_case
-from autograder.verdict.decide import PartVerdict, StepVerdict
 from autograder.verdict.maps import as_lines
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
-VERDICT_MIME = "application/vnd.attention-course.verdict+json"
+VERDICT_MIME = "application/vnd.autograder.verdict+json"
 
 
 def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
@@ -35,7 +35,7 @@ def as_text(verdict: PartVerdict) -> str:
         lines.append(f"  {verdict.remark}")
     lines.extend(f"  {sentence_case(name)}. {says}" for name, says in verdict.mistakes)
     lines.extend(f"  {sentence_case(says)}" for _, says in verdict.relations)
-    if not verdict.right:
+    if verdict.reads[0] and not verdict.right:
         lines.append(f"  Read again: {verdict.reads[0]}.")
     return "\n".join(lines)
 

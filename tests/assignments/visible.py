@@ -9,14 +9,14 @@ from typing import Any
 
 import jupytext
 
-SOURCES = Path(__file__).parents[3] / "sources" / "exercises"
+ASSIGNMENTS = Path(__file__).parents[2] / "assignments"
 
 
 @cache
 def _cells(assignment: str) -> tuple[tuple[str, str, str], ...]:
     """Code cells of an assignment's source as (kind, name, code); kind is "" for all others."""
     found = []
-    for cell in jupytext.read(SOURCES / f"{assignment}.py").cells:
+    for cell in jupytext.read(ASSIGNMENTS / assignment / "notebook.py").cells:
         if cell.cell_type != "code" or "signoff" in cell.source:
             continue
         kind = next((tag for tag in ("solution", "test", "check") if tag in cell.metadata), "")

@@ -3,7 +3,7 @@
 import importlib
 import random
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from unittest.mock import patch
 
@@ -11,6 +11,8 @@ from assignments import known, load
 from autograder.probe import watch
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
+from autograder.verdict.exam import Attempt, Exam
+from autograder.verdict.judge import problem_with
 
 RIGHT, WRONG, MISTAKE, PAIR = "right", "wrong", "mistake", "pair"
 MOST_PAIRS = 20  # of two mistakes at once, that are tried of each part
@@ -47,6 +49,13 @@ def verdict_on(assignment, part, code, cells=("",), **namespace):
     return decide(
         load(assignment), part, lambda message: answer(message, namespace), cells=list(cells)
     )
+
+
+def attempts_at(part, code, seed=0):
+    """All cases of a part with what an answer gives and what is wrong with that."""
+    exam = Exam(part, seed)
+    given = [Attempt(exam, number, exam.done_by(code, number)) for number in range(len(exam.plan))]
+    return [replace(item, problem=problem_with(item)) for item in given]
 
 
 def outcome_of(assignment, part, kind, verdict, names=None):

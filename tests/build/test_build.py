@@ -11,14 +11,17 @@ import jupytext
 import nbformat
 import pytest
 
+from autograder.release import assignment as release_of_assignments
+from autograder.release import tags
+from autograder.release.source import in_order, name_of, read_source
 from autograder.verdict.check import Assignment
 from tests.sample_class import ROOT
 
 sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
-build, cell_tags = import_module("build"), import_module("cell_tags")
+build = import_module("build")
 
-LECTURES = build.in_order((ROOT / "sources" / "lectures").glob("*.py"))
-EXERCISES = build.in_order(ROOT.glob("assignments/*/notebook.py"))
+LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
+EXERCISES = in_order(ROOT.glob("assignments/*/notebook.py"))
 
 
 def without_outputs(notebook):
@@ -31,7 +34,7 @@ def without_outputs(notebook):
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_a_lecture_is_its_source_with_outputs(path):
     stored = nbformat.read(ROOT / "lectures" / f"{path.stem}.ipynb", as_version=4)
-    rebuilt = build.build_lecture(build.read_source(path), execute=False)
+    rebuilt = build.build_lecture(read_source(path), execute=False)
     assert without_outputs(stored) == without_outputs(rebuilt), (
         f"lectures/{path.stem}.ipynb is not what its source says; run `make build`"
     )
@@ -51,12 +54,12 @@ def test_a_lecture_keeps_its_outputs_but_not_when_or_where_it_ran(path):
     assert errors == []
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=build.name_of)
+@pytest.mark.parametrize("path", EXERCISES, ids=name_of)
 def test_an_assignment_is_its_source_byte_for_byte(path, tmp_path):
-    name = build.name_of(path)
+    name = name_of(path)
     source = tmp_path / "solutions" / name / f"{name}.ipynb"
-    build.write_notebook(build.build_solution(build.read_source(path)), source)
-    build.release(name, tmp_path / "solutions", tmp_path / "exercises")
+    build.write_notebook(build.build_solution(read_source(path)), source)
+    build.release(name, ROOT, tmp_path / "solutions", tmp_path / "exercises")
     for folder in ("solutions", "exercises"):
         stored = ROOT / folder / name / f"{name}.ipynb"
         rebuilt = tmp_path / folder / name / f"{name}.ipynb"
@@ -66,7 +69,7 @@ def test_an_assignment_is_its_source_byte_for_byte(path, tmp_path):
         assert [item.name for item in stored.parent.iterdir()] == [stored.name]
 
 
-@pytest.mark.parametrize("path", EXERCISES, ids=build.name_of)
+@pytest.mark.parametrize("path", EXERCISES, ids=name_of)
 def test_the_release_shows_no_answer_and_no_check(path):
     text = (ROOT / "exercises" / path.parent.name / f"{path.parent.name}.ipynb").read_text(
         encoding="utf-8"
@@ -150,16 +153,16 @@ def test_a_source_that_cannot_work_is_refused_in_words(tmp_path, body, message):
     path = tmp_path / "a2_self_attention.py"
     path.write_text(HEADER + body, encoding="utf-8")
     with pytest.raises(build.BuildError, match=message):
-        build.build_solution(build.read_source(path))
+        build.build_solution(read_source(path))
 
 
 def test_a_written_answer_is_graded_by_hand_and_not_given_away(tmp_path):
     name = "a2_self_attention"
     path = tmp_path / f"{name}.py"
     path.write_text(HEADER + WHOLE + WRITTEN, encoding="utf-8")
-    source = build.read_source(path)
+    source = read_source(path)
     build.write_notebook(build.build_solution(source), tmp_path / "s" / name / f"{name}.ipynb")
-    build.release(name, tmp_path / "s", tmp_path / "e")
+    build.release(name, ROOT, tmp_path / "s", tmp_path / "e")
     cells = {
         folder: nbformat.read(tmp_path / folder / name / f"{name}.ipynb", as_version=4).cells[-1]
         for folder in ("s", "e")
@@ -180,10 +183,10 @@ def test_a_source_without_title_or_header_is_refused_in_words(tmp_path):
     path = tmp_path / "a2_self_attention.py"
     path.write_text("# %%\nx = 1\n", encoding="utf-8")
     with pytest.raises(build.BuildError, match="no 'course: summary:' entry"):
-        build.read_source(path)
+        read_source(path)
     path.write_text(HEADER.replace("# # A title", "# A title"), encoding="utf-8")
     with pytest.raises(build.BuildError, match="no title"):
-        _ = build.read_source(path).title
+        _ = read_source(path).title
 
 
 def test_an_unknown_name_is_refused_in_words():
@@ -194,7 +197,7 @@ def test_an_unknown_name_is_refused_in_words():
 def test_ids_are_readable_unique_and_repeat(tmp_path):
     path = tmp_path / "a2_self_attention.py"
     path.write_text(HEADER + WHOLE, encoding="utf-8")
-    first, second = (build.build_solution(build.read_source(path)) for _ in range(2))
+    first, second = (build.build_solution(read_source(path)) for _ in range(2))
     ids = [cell.id for cell in first.cells]
     assert ids == [cell.id for cell in second.cells]
     assert ids[0] == "a-title-1"
@@ -212,7 +215,7 @@ def test_the_points_of_the_tables_are_those_of_the_notebooks():
     }
     _, rows = build.course_rows([], build.exercise_sources())
     said = [float(row.split("|")[3]) for row in rows[2:]]
-    assert said == [*(points[build.name_of(path)] for path in EXERCISES), sum(points.values())]
+    assert said == [*(points[name_of(path)] for path in EXERCISES), sum(points.values())]
 
 
 def test_the_last_row_of_a_table_is_the_sum_of_the_others():
@@ -239,7 +242,7 @@ TABLE = """# %% [markdown]
 def built_with(table, tmp_path):
     path = tmp_path / "a2_self_attention.py"
     path.write_text(HEADER + table + WHOLE + WRITTEN, encoding="utf-8")
-    return build.build_solution(build.read_source(path))
+    return build.build_solution(read_source(path))
 
 
 def test_points_in_the_text_are_those_of_the_checks(tmp_path):
@@ -262,10 +265,10 @@ def test_points_in_the_text_that_are_wrong_are_refused(tmp_path, true, false):
 
 def test_a10_comes_after_a9_and_10_after_09():
     names = ["a10_x", "a1_x", "a9_x", "a2_x"]
-    assert [path.stem for path in build.in_order(map(Path, names))] == [
+    assert [path.stem for path in in_order(map(Path, names))] == [
         "a1_x", "a2_x", "a9_x", "a10_x",
     ]  # fmt: skip
-    assert [path.stem for path in build.in_order([Path("10_x"), Path("09_x")])] == ["09_x", "10_x"]
+    assert [path.stem for path in in_order([Path("10_x"), Path("09_x")])] == ["09_x", "10_x"]
 
 
 @pytest.fixture
@@ -284,12 +287,13 @@ def course(tmp_path, monkeypatch):
 
 def lend_checks(monkeypatch):
     """a10 gets the checks of a1, under its own name."""
-    checks = cell_tags.checks_of
+    checks = tags.checks_of
 
     def lent(assignment):
         return Assignment(assignment, parts=checks("a1_rnn_attention").parts)
 
-    monkeypatch.setattr(build, "checks_of", lent)
+    for module in (build, release_of_assignments):
+        monkeypatch.setattr(module, "checks_of", lent)
 
 
 @pytest.mark.parametrize("name", ["a1_rnn_attention", "a10_rnn_attention"])
@@ -320,18 +324,18 @@ def test_an_assignment_without_checks_says_which_file_is_missing(course):
 
 
 def test_checks_without_an_assignment_of_that_name_are_refused(monkeypatch):
-    monkeypatch.setattr(cell_tags, "load", lambda _name: Assignment("a3_masks", parts=()))
+    monkeypatch.setattr(tags, "load", lambda _name: Assignment("a3_masks", parts=()))
     with pytest.raises(build.BuildError, match=r"is called 'a3_masks'. Call it 'a4_masks'"):
-        cell_tags.checks_of("a4_masks")
+        tags.checks_of("a4_masks")
 
     def without(name):
         raise AttributeError(f"module 'assignments.{name}' has no attribute 'ASSIGNMENT'")
 
-    monkeypatch.setattr(cell_tags, "load", without)
+    monkeypatch.setattr(tags, "load", without)
     with pytest.raises(
         build.BuildError, match=r"a4_masks/__init__.py has no ASSIGNMENT. End it with"
     ):
-        cell_tags.checks_of("a4_masks")
+        tags.checks_of("a4_masks")
 
 
 @pytest.mark.parametrize(
@@ -355,7 +359,7 @@ def test_minutes_are_a_number(tmp_path):
         HEADER.replace("minutes: 1", "minutes: 1\n#     deeper: much"), encoding="utf-8"
     )
     with pytest.raises(build.BuildError, match=r"deeper:' in the header is 'much'"):
-        build.read_source(path)
+        read_source(path)
     path.write_text(HEADER.replace("minutes: 1", "minutes: an hour"), encoding="utf-8")
     with pytest.raises(build.BuildError, match=r"'an hour'. The course map adds up minutes"):
-        build.read_source(path)
+        read_source(path)

@@ -8,12 +8,13 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from autograder.release.source import in_order, read_source
 from tests.sample_class import ROOT
 
 sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
-build, minutes = import_module("build"), import_module("minutes")
+minutes = import_module("minutes")
 
-LECTURES = build.in_order((ROOT / "sources" / "lectures").glob("*.py"))
+LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
 MOST_DRAWING_LINES = 37  # in one lecture; 300 in all eight
 
 
@@ -87,7 +88,7 @@ def test_what_draws_and_what_only_asserts():
 
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_the_stated_minutes_are_those_of_the_rule(path):
-    source = build.read_source(path)
+    source = read_source(path)
     found = minutes.readings(source.notebook)
     said = {"core": source.course["minutes"], "deeper": source.course.get("deeper", 0)}
     assert minutes.stated(source.notebook) == (said["core"], said["deeper"]), (

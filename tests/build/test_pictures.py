@@ -7,7 +7,8 @@ import nbformat
 import pytest
 from nbconvert import HTMLExporter
 
-from tests.build.test_minutes import LECTURES, build, minutes
+from autograder.release.source import read_source
+from tests.build.test_minutes import LECTURES, minutes
 from tests.sample_class import ROOT
 
 
@@ -64,6 +65,6 @@ def test_captions_are_short_and_pictures_fit_a_page(path):
 
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_a_reader_need_not_scroll_over_alt_texts(path):
-    for cell in build.read_source(path).notebook.cells:
+    for cell in read_source(path).notebook.cells:
         if "plotting.picture(" in cell.source:
             assert minutes.is_folded(cell), cell.source[:80]

@@ -1,12 +1,9 @@
 """docs/accuracy.md says what the banks and the checks hold today."""
 
-import re
-
 import pytest
 
 from assignments import known, load
 from tests.autograder.measure import (
-    HEAD,
     MISTAKE,
     MOST_PAIRS,
     PAIR,
@@ -19,7 +16,7 @@ from tests.autograder.measure import (
     pairs_of,
 )
 from tests.sample_class import ROOT
-from tools.accuracy import PAGE, page
+from tools.accuracy import COLUMNS, PAGE, QUOTING, page, quoted, rows_in, rows_of
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 STALE = "docs/accuracy.md is older than the banks or the checks: run `make accuracy`"
@@ -29,13 +26,8 @@ STALE = "docs/accuracy.md is older than the banks or the checks: run `make accur
 def stored():
     """The page's table: a dictionary a part."""
     assert PAGE.exists(), STALE
-    rows = {}
-    for line in PAGE.read_text(encoding="utf-8").splitlines():
-        found = [cell.strip(" `") for cell in line.strip("|").split("|")]
-        if len(found) == len(HEAD) and re.fullmatch(r"a\d+_\w+", found[0]):
-            numbers = map(int, found[2:])
-            rows[found[0], found[1]] = dict(zip(HEAD[2:], numbers, strict=True))
-    return rows
+    rows = rows_in(PAGE.read_text(encoding="utf-8"))
+    return {key: dict(zip(COLUMNS, numbers, strict=True)) for key, numbers in rows.items()}
 
 
 def test_every_part_is_on_the_page(stored):
@@ -82,8 +74,28 @@ def test_the_table_counts_what_happened():
         outcome(PAIR, named=True),
         outcome(PAIR),
     ]
-    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 2 | 1 |" in page(outcomes)
-    assert "of 4 wrong ones 3 lost some, and 3 (75.0 %)\nwere named or explained" in page(outcomes)
+    text = page(rows_of(outcomes))
+    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 2 | 1 |" in text
+    assert "of 4 wrong ones 3 lost some, and 3 (75.0 %)\nwere named or explained" in text
+
+
+def test_a_page_that_is_read_is_written_again_as_it_was():
+    text = PAGE.read_text(encoding="utf-8")
+    assert page(rows_in(text)) == text, STALE
+
+
+def test_a_guide_that_quotes_the_page_gets_its_numbers():
+    text = QUOTING.read_text(encoding="utf-8")
+    rows = rows_in(PAGE.read_text(encoding="utf-8"))
+    assert quoted(text, rows) == text, STALE
+    one = {("a4_masks", "causal_mask"): [12, 0, 80, 80, 40, 20, 2, 1]}
+    said = " ".join(quoted(text, one).split())
+    for words in (
+        "12 right ones, of which none",
+        "80 wrong ones, of which all",
+        "75.0 % of the wrong",
+    ):
+        assert words in said
 
 
 def test_readme_links_the_page():

@@ -143,6 +143,7 @@ def test_the_button_works_in_a_copy_without_the_grader(copies, tmp_path):
     folder = copies[False]
     nbformat.write(submission("softmax_over_columns"), tmp_path / "answer.ipynb")
     config = (folder / "nbgrader_config.py").read_text()
+    assert "autograder" not in config and "use_engine" not in config
     (tmp_path / "nbgrader_config.py").write_text(config)
     done = run_in(folder, tmp_path, "-m", "nbgrader", "validate", "answer.ipynb")
     assert "each row should sum to one" in done.stdout, done.stderr

@@ -10,7 +10,7 @@ from autograder.batch.class_report import as_csv, as_page
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
 from autograder.batch.row import Row, in_words
 from autograder.batch.term import Standing, standings, title_of
-from autograder.verdict.obstacles import BARRED, UNANSWERED
+from autograder.verdict.obstacles import Obstacle
 from tests.sample_class import ASSIGNMENT, hand_in
 
 PART = "attention_weights"
@@ -44,16 +44,16 @@ def test_mistakes_obstacles_and_relations_are_counted_by_part():
     text = page(
         row("a", NAMED),
         row("b", NAMED),
-        row("c", Finding(PART, explained=("axes swapped",), code="x.T")),
-        row("d", Finding(PART, obstacle=BARRED, code="F.softmax(x)")),
-        row("e", Finding(PART, obstacle=UNANSWERED, code="raise NotImplementedError")),
+        row("c", Finding(PART, relations=("axes swapped",), code="x.T")),
+        row("d", Finding(PART, obstacle=Obstacle.BARRED, code="F.softmax(x)")),
+        row("e", Finding(PART, obstacle=Obstacle.UNANSWERED, code="raise NotImplementedError")),
         row("f", Finding(PART, missed="float64 stays float64", code="x.float()")),
     )
     assert lines(text) == [
         (2, "softmax over the columns"),
         (1, "explained: axes swapped"),
-        (1, BARRED),
-        (1, UNANSWERED),
+        (1, Obstacle.BARRED.words),
+        (1, Obstacle.UNANSWERED.words),
         (1, "without a name, lost at: float64 stays float64"),
     ]
     assert text.count("x.softmax(0)") == 1, "the same answer is shown once"

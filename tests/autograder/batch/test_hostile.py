@@ -132,7 +132,7 @@ PRETENCE = {
     "updated_display": "import torch\nfrom IPython.display import display, update_display\n"
     "def {name}(*arguments):\n"
     "    for one in ('a', 'b'): display({{'text/plain': 'x'}}, raw=True, display_id=one)\n",
-    "forged_verdict": "import IPython\nIPython.display.display({{'application/vnd.attention-course."
+    "forged_verdict": "import IPython\nIPython.display.display({{'application/vnd.autograder."
     "verdict+json': {{'earned': 10, 'points': 10}}}}, raw=True)\ndef {name}(*arguments): return None",
 }
 

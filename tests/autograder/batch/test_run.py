@@ -101,7 +101,11 @@ def test_ctrl_c_stops_at_once_and_the_next_start_goes_on(tmp_path):
     last = notebooks[max(notebooks)]
     last.cells.append(new_code_cell("import time; time.sleep(8)", id="slow"))
     hand_in(course, notebooks)
-    run = subprocess.Popen(command(course), stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    # what a shell starts in the background ignores Ctrl-C, and so would what it starts itself
+    run = subprocess.Popen(
+        ["env", "--default-signal=INT", *command(course)],
+        stderr=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
     deadline = time.monotonic() + 60
     while not list(course.glob("autograded/*")) and time.monotonic() < deadline:
         time.sleep(0.1)

@@ -12,12 +12,13 @@ from autograder.notebook.feedback import (
     feedback_page,
     page_that_could_not_be_run,
     plan_of,
+    verdict_in,
 )
 from autograder.notebook.formulas import with_formulas
 from autograder.notebook.sanitize import clean
-from autograder.verdict.decide import PartVerdict, StepVerdict
-from autograder.verdict.obstacles import STOPPED
-from autograder.verdict.report import as_bundle
+from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.report import VERDICT_MIME, as_bundle
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 LARGEST = 500_000  # bytes of a page
 RIGHT = StepVerdict("it doubles", 1.0, 1.0)
@@ -105,7 +106,9 @@ def test_lateness_and_its_price_are_told():
 
 def test_a_notebook_that_did_not_end_says_so_once():
     remark = "The notebook's process ended in the cell `double`."
-    text = words(shown(assignment(), WRONG, WRONG, verdict={"remark": remark, "obstacle": STOPPED}))
+    text = words(
+        shown(assignment(), WRONG, WRONG, verdict={"remark": remark, "obstacle": Obstacle.STOPPED})
+    )
     assert text.count("process ended in the cell") == 1
     assert text.index("Your notebook did not come to its end.") < text.index("Not decided")
 
@@ -158,10 +161,24 @@ def test_a_page_stays_small_whatever_was_written(way):
     assert way == "pictures" or "too long for this page" in words(page)
 
 
+def test_a_verdict_of_an_earlier_year_is_still_read():
+    steps = [{"asks": "it doubles", "earned": 0.0, "points": 1.0, "case": "", "problem": ""}]
+    held = {
+        "part": "double", "signature": "double(x)", "steps": steps, "obstacle": "not answered",
+        "remark": "This part is not answered yet.", "earned": 0.0, "points": 1.0,
+    }  # fmt: skip
+    verdict = verdict_in([{"data": {VERDICT_MIME: held}}])
+    assert verdict.obstacle is Obstacle.UNANSWERED and verdict.steps[0].asks == "it doubles"
+    assert verdict_in([{"data": {VERDICT_MIME: held | {"obstacle": "nonsense"}}}]) is None
+    again = verdict_in([{"data": {VERDICT_MIME: verdict.as_dict()}}])
+    assert again == verdict
+
+
 def test_whoever_sent_no_notebook_is_told_what_to_do():
     plan = Plan("Assignment 0: doubles", plan_of(assignment()).tasks)
-    reason = "not a notebook: the file is not JSON. Ask for it again"
-    text = words(page_that_could_not_be_run(plan, reason))
+    reason = "not a notebook: the file is not JSON"
+    text = words(page_that_could_not_be_run(plan, reason, no_json=True))
     assert "Assignment 0: doubles" in text and "0 of 5 points so far" in text
     assert "Nothing is lost" in text and "python -m autograder check" in text
-    assert "Not a notebook: the file is not JSON." in text and "Ask for it" not in text
+    assert "Not a notebook: the file is not JSON." in text and "cut short" in text
+    assert "cut short" not in words(page_that_could_not_be_run(plan, "it is a link"))

@@ -7,7 +7,6 @@ import json
 import re
 from functools import cache
 
-import msgspec
 import nbformat
 import pytest
 from jupyter_client.provisioning import KernelProvisionerFactory
@@ -63,8 +62,7 @@ def long_road(assignment, text, released=()):
     runner.preprocess(notebook, {"metadata": {"path": str(ROOT)}})
     Sanitize().preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
-    verdicts = {name: verdict.as_dict() for name, verdict in runner.verdicts.items()}
-    return notebook, msgspec.to_builtins(verdicts)
+    return notebook, runner.verdicts
 
 
 def shown(notebook):

@@ -66,12 +66,12 @@ def test_the_answer_itself_is_found(cells):
     ],
 )  # fmt: skip
 def test_what_is_free_is_left_alone(cells):
-    assert used(*cells) == ""
+    assert used(*cells) is None
 
 
 def test_what_another_part_uses_is_charged_there():
     cells = ["def earlier(q):\n    return F.scaled_dot_product_attention(q, q, q)"]
     cells += ["def part(q):\n    return earlier(q)"]
     assert used(*cells)
-    assert find(cells, "part", BARRED, MODULES, other_parts=("earlier",)) == ""
+    assert find(cells, "part", BARRED, MODULES, other_parts=("earlier",)) is None
     assert find(cells, "earlier", BARRED, MODULES, other_parts=("earlier",))

@@ -1,6 +1,7 @@
 """A student's numbers beside the right ones: what is shown of any result at all, and how much."""
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,21 +10,22 @@ import torch
 from assignments import load
 from autograder.pages import SHADES, sentence_case, tone
 from autograder.verdict.compare import kind_of, numbers, short
-from autograder.verdict.decide import PartVerdict, StepVerdict
-from autograder.verdict.exam import Exam, Try
-from autograder.verdict.judge import problem_with
-from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured, shade
+from autograder.verdict.exam import Attempt, Exam
+from autograder.verdict.judge import in_words, problem_with
+from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured
+from autograder.verdict.pictures import shade
 from autograder.verdict.report import as_html, as_text
+from autograder.verdict.verdicts import PartVerdict, StepVerdict
 
 A2, A4, A5 = "a2_self_attention", "a4_masks", "a5_multi_head_attention"
 
 
-def attempt(assignment, part, change, number=0):
+def shown_of(assignment, part, change, number=0):
     """A case of a part, and what is pictured where the right value is changed like this."""
     exam = Exam(load(assignment).part(part), seed=3)
     value = change(exam.expected[number]["value"])
-    item = Try(exam, number, {"status": "returned", "value": value})
-    return item, pictured(item)
+    item = Attempt(exam, number, {"status": "returned", "value": value})
+    return replace(item, problem=problem_with(item)), pictured(item)
 
 
 def test_rows_and_columns_have_the_courses_letters_and_the_worst_is_marked():
@@ -32,7 +34,7 @@ def test_rows_and_columns_have_the_courses_letters_and_the_worst_is_marked():
         wrong[1, 2] += 0.5
         return wrong
 
-    _, (maps, shapes) = attempt(A2, "attention_weights", swapped)
+    _, (maps, shapes) = shown_of(A2, "attention_weights", swapped)
     assert shapes is None
     assert (maps.of, maps.down, maps.across) == ("weights", "queries (T)", "keys (T)")
     assert (maps.worst, maps.place) == ((1, 2), "")
@@ -48,21 +50,21 @@ def test_of_more_axes_the_slice_with_the_worst_entry_is_shown():
         weights[-1, 1, 0, 0] = 9.0
         return output, weights
 
-    _, (maps, _) = attempt(A5, "MultiHeadAttention", wrong_in_one_head, number=2)
+    _, (maps, _) = shown_of(A5, "MultiHeadAttention", wrong_in_one_head, number=2)
     assert maps.of == "weights"
     assert re.fullmatch(r"sentence \d, head 1", maps.place)
     assert maps.yours[maps.worst[0]][maps.worst[1]] == "9.00"
 
 
 def test_truth_values_are_letters():
-    _, (maps, _) = attempt(A4, "causal_mask", lambda right: ~right)
+    _, (maps, _) = shown_of(A4, "causal_mask", lambda right: ~right)
     assert {text for row in maps.right for text in row} == {"T", "F"}
     assert {text for row in maps.difference for text in row} == {"≠"}
     assert "where they differ" in [caption for caption, _ in maps.tables()]
 
 
 def test_other_shapes_are_named_axis_by_axis():
-    _, (maps, shapes) = attempt(A2, "attention_weights", lambda right: right[:, :-1])
+    _, (maps, shapes) = shown_of(A2, "attention_weights", lambda right: right[:, :-1])
     assert maps is None
     assert (shapes.right, shapes.yours) == ((("T", 5), ("T", 5)), (5, 4))
     assert [fits for _, _, fits in shapes.axes()] == [True, False]
@@ -73,7 +75,7 @@ def test_gradients_are_shown_where_they_alone_differ():
     number = next(place for place, (_, case) in enumerate(exam.plan) if case.gradient)
     right = exam.expected[number]
     gradients = {name: 2 * value for name, value in right["gradients"].items()}
-    item = Try(exam, number, {**right, "gradients": gradients})
+    item = Attempt(exam, number, {**right, "gradients": gradients})
     maps, _ = pictured(item)
     assert (maps.of, maps.down, maps.across) == ("gradient for x", "words (T)", "features (D)")
 
@@ -102,8 +104,8 @@ ODD = {
 
 @pytest.mark.parametrize("way", ODD)
 def test_whatever_comes_back_is_shown_in_few_characters(way):
-    item, (maps, shapes) = attempt(A2, "attention_weights", ODD[way])
-    problem = problem_with(item)
+    item, (maps, shapes) = shown_of(A2, "attention_weights", ODD[way])
+    problem = in_words(item)
     step = StepVerdict("asks", 0.0, 1.0, "a case", problem, maps, shapes)
     verdict = PartVerdict("f", "f(x)", (step,), reads=("a", "b"))
     assert len(as_text(verdict)) < 4000 and len(as_html(verdict)) < 20_000
@@ -123,7 +125,7 @@ def test_of_a_large_result_a_window_around_the_worst_is_shown():
     wrong = large.clone()
     wrong[33, 2] = 1.0
     exam.expected[0]["value"] = large
-    maps, _ = pictured(Try(exam, 0, {"status": "returned", "value": wrong}))
+    maps, _ = pictured(Attempt(exam, 0, {"status": "returned", "value": wrong}))
     assert (
         len(maps.rows) == MOST_ROWS <= 12 and len(maps.columns) == MOST_COLUMNS <= MOST_TRUTHS <= 12
     )
@@ -153,10 +155,12 @@ def test_shades_follow_sign_and_size():
 
 
 def test_results_go_by_the_names_of_the_signature():
-    item, _ = attempt(A2, "basic_self_attention", lambda right: (right[0] + 1, right[1]))
-    assert problem_with(item).startswith("in `z`, row [")
-    item, _ = attempt(A2, "basic_self_attention", lambda right: (right[0], right[1] + 1), number=-1)
-    assert problem_with(item).startswith("in `weights`, ")
+    item, _ = shown_of(A2, "basic_self_attention", lambda right: (right[0] + 1, right[1]))
+    assert in_words(item).startswith("in `z`, row [")
+    item, _ = shown_of(
+        A2, "basic_self_attention", lambda right: (right[0], right[1] + 1), number=-1
+    )
+    assert in_words(item).startswith("in `weights`, ")
 
 
 def test_numbers_have_four_digits_and_no_zero_has_a_sign():

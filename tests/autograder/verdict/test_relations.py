@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from autograder.verdict.axes import axes_of, results_of
-from autograder.verdict.relations import RELATIONS, SHAPES, Seen, in_common
+from autograder.verdict.says.relations import RELATIONS, SHAPES
+from autograder.verdict.says.seen import Seen, in_common
 
 SEEDS = range(12)
 AXES = ("B", "T", "D")

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from assignments import known, load
-from autograder.verdict.differences import relations_in
-from autograder.verdict.exam import Exam, Try
-from autograder.verdict.explain import found_in, mistakes_in
-from autograder.verdict.judge import problem_with
-from tests.autograder.measure import bank_of, ours_may_answer, pairs_of, verdict_on
+from autograder.verdict.exam import Attempt, Exam
+from autograder.verdict.naming import found_in, mistakes_in
+from autograder.verdict.problem import as_problem
+from autograder.verdict.says.differences import relations_in
+from tests.autograder.measure import attempts_at, bank_of, ours_may_answer, pairs_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 IDS = {"ids": lambda value: getattr(value, "name", value)}
@@ -28,18 +28,8 @@ def _the_course_may_call_itself():
         yield
 
 
-def tries_of(part, code, seed=0):
-    """All cases of a part with what an answer gives and what is wrong with that."""
-    exam = Exam(part, seed)
-    tries = []
-    for number in range(len(exam.plan)):
-        item = Try(exam, number, exam.attempt(code, number))
-        tries.append(Try(exam, number, item.report, problem_with(item)))
-    return tries
-
-
-def names_in(part, tries):
-    return mistakes_in(part, tries, found_in(part, tries))
+def names_in(attempts):
+    return mistakes_in(attempts, found_in(attempts))
 
 
 def part_of(assignment, name):
@@ -90,7 +80,7 @@ def test_both_of_two_mistakes_are_named():
     pairs = {frozenset((one, other)): both for one, other, both in pairs_of(MULTI_HEAD)}
     tried = named = 0
     for names, both in list(pairs.items())[::60]:
-        found = {name for name, _ in names_in(MULTI_HEAD, tries_of(MULTI_HEAD, both))}
+        found = {name for name, _ in names_in(attempts_at(MULTI_HEAD, both))}
         tried, named = tried + 1, named + (found == names)
     assert tried > 5
     assert named >= tried / 2
@@ -102,16 +92,16 @@ def test_no_mistake_is_named_that_was_not_made():
         shape = (*query.shape[:-1], value.shape[-1])
         return torch.randn(shape, generator=made, dtype=query.dtype)
 
-    tries = tries_of(SELF_ATTENTION, noise)
-    assert names_in(SELF_ATTENTION, tries) == ()
-    assert relations_in(SELF_ATTENTION, tries) == ()
+    attempts = attempts_at(SELF_ATTENTION, noise)
+    assert names_in(attempts) == ()
+    assert relations_in(attempts) == ()
 
 
 # ---------------------------------------------------------------------------- without any name
 
 
-def attend(query, key, value, factor=1.0):
-    return (query @ key.mT * factor).softmax(dim=-1) @ value
+def attend(query, key, value):
+    return (query @ key.mT).softmax(dim=-1) @ value
 
 
 def lengths_mixed_up(query, key, value):
@@ -133,10 +123,6 @@ def plus_one(query, key, value):
 
 def key_reversed(query, key, value):
     return attend(query, key.flip(1), value)
-
-
-def scaled_by_length(query, key, value):
-    return attend(query, key, value, query.shape[1] ** -0.5)
 
 
 def nothing(query, key, value):
@@ -180,7 +166,6 @@ SAID = {
     odd_factor: "√d_k times",
     plus_one: "off by the same 1",
     key_reversed: "`key` in reverse order",
-    scaled_by_length: "1/√T times",
     nothing: "Nothing comes back",
     with_its_weights: "The right result is there",
     as_numbers: "in a list",
@@ -197,7 +182,7 @@ SAID = {
 )
 def test_it_is_said_how_a_result_differs_or_when(code, words):
     for seed in range(3):
-        found = relations_in(SELF_ATTENTION, tries_of(SELF_ATTENTION, code, seed))
+        found = relations_in(attempts_at(SELF_ATTENTION, code, seed))
         text = " ".join(sentence for _, sentence in found)
         assert 1 <= len(found) <= 2
         assert re.search(words, text), text
@@ -205,20 +190,12 @@ def test_it_is_said_how_a_result_differs_or_when(code, words):
 
 
 def test_a_change_of_inputs_is_said_that_leads_from_ours_to_theirs():
-    class AnotherSentencesMask(MULTI_HEAD.reference):
-        def forward(self, query, key, value, mask=None):
-            if mask is not None and mask.dim() == 4:
-                mask = mask[:1].expand(mask.shape)
-            return super().forward(query, key, value, mask)
-
     class ValueFirst(MULTI_HEAD.reference):
         def forward(self, query, key, value, mask=None):
             return super().forward(query, value, key, mask)
 
-    first = relations_in(MULTI_HEAD, tries_of(MULTI_HEAD, AnotherSentencesMask))
-    assert any("mask" in sentence for _, sentence in first)
-    second = relations_in(MULTI_HEAD, tries_of(MULTI_HEAD, ValueFirst))
-    assert "`key` and `value` exchanged" in second[0][0]
+    found = relations_in(attempts_at(MULTI_HEAD, ValueFirst))
+    assert "`key` and `value` exchanged" in found[0][0]
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
@@ -249,12 +226,12 @@ ODD = [
 @pytest.mark.parametrize("part", [SELF_ATTENTION, SCALED], **IDS)
 def test_whatever_comes_back_something_true_is_said_or_nothing(part, odd):
     exam = Exam(part, 0)
-    tries = [
-        Try(exam, number, {"status": "returned", "value": odd}, "wrong")
+    attempts = [
+        Attempt(exam, number, {"status": "returned", "value": odd}, as_problem("wrong"))
         for number in range(len(exam.plan))
     ]
-    assert names_in(part, tries) == ()
-    assert len(relations_in(part, tries)) <= 2
+    assert names_in(attempts) == ()
+    assert len(relations_in(attempts)) <= 2
 
 
 @pytest.mark.slow

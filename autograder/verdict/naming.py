@@ -1,9 +1,9 @@
 """Name the mistakes that a student made: find the wrong answer that does what theirs did.
 
 Best is a mistake that does what the student's code did in every case, right or wrong. Where there
-is none, one that explains every wrong answer will do, if one of them tells enough: two different
-mistakes rarely give the same numbers. Where one alone does not explain them, two at once are tried,
-and at last one that explains a whole step, beside something that has no name.
+is none, one that does so in every wrong case will do, if one of them tells enough: two different
+mistakes rarely give the same numbers. Where one alone does not, two at once are tried, and at last
+one that does so in a whole step, beside something that has no name.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ import numpy as np
 import torch
 
 from autograder.probe.experiments import Report
-from autograder.verdict.check import Case, Part
+from autograder.verdict.check import Case
 from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
-from autograder.verdict.exam import Try
+from autograder.verdict.exam import Attempt
 from autograder.verdict.judge import wrong_error
 from autograder.verdict.mistakes import Mistake
-from autograder.verdict.relations import Sentences, as_array
+from autograder.verdict.says.seen import Sentences, as_array
 
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
 MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
@@ -38,67 +38,65 @@ class Found:
     answer: Callable[..., Any]
 
 
-def mistakes_in(part: Part, tries: Sequence[Try], found: Found | None) -> Sentences:
+def mistakes_in(attempts: Sequence[Attempt], found: Found | None) -> Sentences:
     """The named mistakes in what came back, as (name, sentence) pairs.
 
     Args:
-        part: whose mistakes are tried.
-        tries: all its cases, with what is wrong with them.
-        found: what explains all of it, as `found_in` says; where that is nothing, single steps are
-            looked at.
+        attempts: all cases of a part, with what is wrong with them.
+        found: what is behind all of it, as `found_in` says; where that is nothing, single steps
+            are looked at.
     """
-    mistakes = found.mistakes if found else _in_single_steps(part, tries)
+    mistakes = found.mistakes if found else _in_single_steps(attempts)
     return tuple((mistake.name, mistake.says) for mistake in mistakes)
 
 
-def found_in(part: Part, tries: Sequence[Try]) -> Found | None:
-    """The named mistakes that explain what came back.
+def found_in(attempts: Sequence[Attempt]) -> Found | None:
+    """The named mistakes that are behind what came back.
 
     A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
     its own says nothing about a mistake.
 
     Args:
-        part: whose mistakes are tried.
-        tries: all its cases, with what is wrong with them.
+        attempts: all cases of the part whose mistakes are tried, with what is wrong with them.
 
     Returns:
         one mistake, two where it takes two at once, or None.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in tries):
+    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
         return None
-    telling = [item for item in tries if tells_of_mistakes(item.case)]
+    telling = [item for item in attempts if tells_of_mistakes(item.case)]
     wrong = [
         item
         for item in telling
         if item.problem and not _alike(item.case, item.expected, item.report)
     ]
     if not wrong:
-        return _found_by_chance(part, tries)
+        return _found_by_chance(attempts)
     right = [item for item in telling if item not in wrong]
     # what is wrong rules most mistakes out, so it is looked at first, what costs least before all
     wrong.sort(key=_size)
     all_of_them = wrong + right
     enough = any(_tells(item) for item in wrong)
-    for explained in (all_of_them, wrong) if enough else (all_of_them,):
-        for mistake in part.mistakes:
-            if explains(mistake.answer, explained):
+    for shown in (all_of_them, wrong) if enough else (all_of_them,):
+        for mistake in attempts[0].part.mistakes:
+            if does_the_same(mistake.answer, shown):
                 return Found((mistake,), mistake.answer)
-    return _two_at_once(part, wrong, right) if enough else None
+    return _two_at_once(wrong, right) if enough else None
 
 
-def _found_by_chance(part: Part, tries: Sequence[Try]) -> Found | None:
-    """The mistake that explains what is wrong only where results are left to chance.
+def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
+    """The mistake behind what is wrong only where results are left to chance.
 
     Who draws as often and as many numbers from the same seed gets the same; so two dropouts in the
     same place agree, unless one is written by hand.
     """
-    wrong = [item for item in tries if item.case.random and item.problem]
+    wrong = [item for item in attempts if item.case.random and item.problem]
     if not wrong or any(item.report["status"] != "returned" for item in wrong):
         return None
-    telling = [item for item in tries if tells_of_mistakes(item.case)]
-    for mistake in part.mistakes:
-        if explains(mistake.answer, telling) and all(
-            drew_the_same(item.exam.attempt(mistake.answer, item.number), item.report)
+    telling = [item for item in attempts if tells_of_mistakes(item.case)]
+    for mistake in attempts[0].part.mistakes:
+        if does_the_same(mistake.answer, telling) and all(
+            drew_the_same(item.exam.done_by(mistake.answer, item.number), item.report)
             for item in wrong
         ):
             return Found((mistake,), mistake.answer)
@@ -120,28 +118,27 @@ def tells_of_mistakes(case: Case) -> bool:
     return not case.gradient and not case.random
 
 
-def _tells(item: Try) -> bool:
-    """Whether a try says much: many mistakes share an error, or a bare True."""
+def _tells(item: Attempt) -> bool:
+    """Whether an attempt says much: many mistakes share an error, or a bare True."""
     if item.case.raises or item.report["status"] == "unfit":
         return True
     value = item.report.get("value")
     return item.report["status"] == "returned" and not isinstance(value, bool)
 
 
-def _size(item: Try) -> int:
+def _size(item: Attempt) -> int:
     """How many numbers go into a case, which is roughly what it costs."""
     values = [*item.request["arguments"], *item.request.get("state", {}).values()]
     return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
 
 
-def _two_at_once(part: Part, wrong: Sequence[Try], right: Sequence[Try]) -> Found | None:
-    """Two mistakes of different steps that explain all cases together, and neither alone.
+def _two_at_once(wrong: Sequence[Attempt], right: Sequence[Attempt]) -> Found | None:
+    """Two mistakes of different steps that are behind all cases together, and neither alone.
 
     What each does alone in a few cases rules most pairs out, and says which are to be run first.
 
     Args:
-        part: whose mistakes are tried.
-        wrong: cases to explain, those that cost least first.
+        wrong: cases that went wrong, those that cost least first.
         right: the others.
     """
     returned = [
@@ -153,7 +150,7 @@ def _two_at_once(part: Part, wrong: Sequence[Try], right: Sequence[Try]) -> Foun
         return None
     quiet = [item for item in right if item.problem is None and not item.case.raises]
     looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=_size)[:MOST_CASES]]
-    in_steps = [mistake for mistake in part.mistakes if mistake.in_steps]
+    in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.in_steps]
     alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
     unchanged = [_right_results(item) for item in looked_at]
     has_weights = bool(returned[0].request.get("state"))
@@ -171,7 +168,7 @@ def _two_at_once(part: Part, wrong: Sequence[Try], right: Sequence[Try]) -> Foun
         both = _both(one, other)
         if both is None:
             continue
-        if explains(both, [*wrong, *right]):
+        if does_the_same(both, [*wrong, *right]):
             return Found((one, other), both)
         run += 2 + len(returned[0].request.get("state", {}))
         if run > MOST_RUNS:
@@ -188,23 +185,23 @@ def _both(one: Mistake, other: Mistake) -> Callable[..., Any] | None:
 Effect = list[tuple[bool, bool]] | None
 
 
-def _effect(mistake: Mistake, item: Try) -> Effect:
+def _effect(mistake: Mistake, item: Attempt) -> Effect:
     """What a mistake alone does to each result of a case; None where it gives none at all."""
-    attempt = item.exam.attempt(mistake.answer, item.number)
-    if attempt["status"] != "returned":
+    done = item.exam.done_by(mistake.answer, item.number)
+    if done["status"] != "returned":
         return None
     given, right, found = (
-        _results(report.get("value")) for report in (attempt, item.expected, item.report)
+        _results(report.get("value")) for report in (done, item.expected, item.report)
     )
     if not len(given) == len(right) == len(found):
-        return [(True, _same(attempt["value"], item.report.get("value")))] * len(right)
+        return [(True, _same(done["value"], item.report.get("value")))] * len(right)
     return [
         (not _same(one, wanted), _same(one, own))
         for one, wanted, own in zip(given, right, found, strict=True)
     ]
 
 
-def _right_results(item: Try) -> list[bool]:
+def _right_results(item: Attempt) -> list[bool]:
     """Which results of a case are right in the student's answer."""
     right, found = _results(item.expected["value"]), _results(item.report.get("value"))
     if len(right) != len(found):
@@ -215,7 +212,7 @@ def _right_results(item: Try) -> list[bool]:
 def _evidence(one: list[Effect], other: list[Effect], right: list[list[bool]]) -> int | None:
     """How much speaks for two mistakes at once, by what each does alone; None if they cannot be.
 
-    Where only one of them changes a result, it alone explains that result; where neither does, the
+    Where only one of them changes a result, it alone is behind that result; where neither does, the
     result must be right; where a result is right, neither has changed it.
     """
     fitting = acting = 0
@@ -255,18 +252,18 @@ def _same(one: Any, other: Any) -> bool:
     return bool((near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
 
 
-def _in_single_steps(part: Part, tries: Sequence[Try]) -> tuple[Mistake, ...]:
-    """Mistakes that alone explain all cases of a step, where something else is wrong in others.
+def _in_single_steps(attempts: Sequence[Attempt]) -> tuple[Mistake, ...]:
+    """Mistakes that alone are behind all cases of a step, where something else is wrong in others.
 
     At least one case of the step must be wrong and tell much, so that no mistake is named that was
     not made.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in tries):
+    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
         return ()
     found: list[Mistake] = []
-    failed = dict.fromkeys(item.step for item in tries if item.problem)
+    failed = dict.fromkeys(item.step for item in attempts if item.problem)
     for step in list(failed)[:MOST_STEPS]:
-        asked = [item for item in tries if item.step is step and tells_of_mistakes(item.case)]
+        asked = [item for item in attempts if item.step is step and tells_of_mistakes(item.case)]
         wrong = [
             item
             for item in asked
@@ -275,13 +272,15 @@ def _in_single_steps(part: Part, tries: Sequence[Try]) -> tuple[Mistake, ...]:
         if not any(_tells_much(item) for item in wrong):
             continue
         asked.sort(key=lambda item: (item not in wrong, _size(item)))
-        mistake = next((each for each in part.mistakes if explains(each.answer, asked)), None)
+        mistake = next(
+            (each for each in attempts[0].part.mistakes if does_the_same(each.answer, asked)), None
+        )
         if mistake and all(mistake.name != other.name for other in found):
             found.append(mistake)
     return tuple(found[:2])
 
 
-def _tells_much(item: Try) -> bool:
+def _tells_much(item: Attempt) -> bool:
     """Whether so many different numbers came back that no other mistake gives the same."""
     value = item.report.get("value")
     values = value if isinstance(value, tuple | list) else (value,)
@@ -293,18 +292,18 @@ def _tells_much(item: Try) -> bool:
     )
 
 
-def explains(answer: Callable[..., Any], tries: Sequence[Try]) -> bool:
+def does_the_same(answer: Callable[..., Any], attempts: Sequence[Attempt]) -> bool:
     """Whether a wrong implementation of ours does what the student's code did.
 
     Where the student's code did nothing but stop, one of its errors at least must be ours, too.
     """
     if not all(
-        _alike(item.case, item.exam.attempt(answer, item.number), item.report) for item in tries
+        _alike(item.case, item.exam.done_by(answer, item.number), item.report) for item in attempts
     ):
         return False
-    return any(item.report["status"] != "raised" for item in tries) or any(
-        item.exam.attempt(answer, item.number)["error"]["type"] == item.report["error"]["type"]
-        for item in tries
+    return any(item.report["status"] != "raised" for item in attempts) or any(
+        item.exam.done_by(answer, item.number)["error"]["type"] == item.report["error"]["type"]
+        for item in attempts
     )
 
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from nbformat import NotebookNode
 
 from autograder.verdict.check import Assignment, Part
-from autograder.verdict.content import known, load
+from autograder.verdict.content import course, known, load
 
 KINDS = ("solution", "test", "check", "written")
 GRADED = ("check", "written")
@@ -45,10 +45,11 @@ class TaggedCell:
 
 def checks_of(assignment: str) -> Assignment:
     """The checks of an assignment; where there are none, say which file is missing, and what for."""
-    file = f"assignments/{assignment}/__init__.py"
+    folder = f"{course().package.replace('.', '/')}/{assignment}"
+    file = f"{folder}/__init__.py"
     if assignment not in known():
         raise BuildError(
-            f"assignments/{assignment}/notebook.py: its points are decided by {file}, and there is no "
+            f"{folder}/notebook.py: its points are decided by {file}, and there is no "
             "such file. Make it, and beside it a rubric: a Part with its steps for every function "
             f'or class that students write, and ASSIGNMENT = Assignment("{assignment}", parts=(…,)). '
             "docs/authors.md has a whole one, with the answers that test it."
@@ -103,7 +104,7 @@ def tagged_cells(notebook: NotebookNode, file: str) -> Iterator[TaggedCell]:
 def refuse_wrong_order(tagged: list[TaggedCell]) -> None:
     """A test that stands before its solution could never pass, and points come last."""
     there = {(item.kind, item.name) for item in tagged}
-    seen = set()
+    seen: set[tuple[str, str]] = set()
     for item in tagged:
         for needed in COME_BEFORE.get(item.kind, ()):
             late = (needed, item.name) in there - seen

@@ -1,4 +1,4 @@
-"""Say how a wrong answer differs from the right one, where no named mistake explains it.
+"""Say how a wrong answer differs from the right one, where no mistake has a name.
 
 What is said is true of what came back: a relation between its numbers and the right ones, a change
 of inputs that leads from ours to theirs, the form of the results, how it stops, and in which cases.
@@ -12,54 +12,58 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.verdict import patterns
-from autograder.verdict.axes import axes_of, built_with, results_of, sizes_of
-from autograder.verdict.check import Part
+from autograder.verdict.axes import axes_of, built_with, results_in, sizes_of
 from autograder.verdict.compare import values_agree
-from autograder.verdict.exam import Try
-from autograder.verdict.relations import RELATIONS, SHAPES, Seen, Sentences, as_array, in_common
-from autograder.verdict.variations import varied
+from autograder.verdict.exam import Attempt
+from autograder.verdict.says.cases import when_it_is_right
+from autograder.verdict.says.forms import ever_the_same, form, picture
+from autograder.verdict.says.in_part import right_in_part
+from autograder.verdict.says.numbers import nearly_right
+from autograder.verdict.says.relations import RELATIONS, SHAPES
+from autograder.verdict.says.seen import Relation, Seen, Sentences, as_array, in_common
+from autograder.verdict.says.shapes import shorter_or_longer
+from autograder.verdict.says.stops import how_it_stops, unfit
+from autograder.verdict.says.variations import varied
 
 
-def relations_in(part: Part, tries: Sequence[Try]) -> Sentences:
+def relations_in(attempts: Sequence[Attempt]) -> Sentences:
     """How wrong results differ from right ones, as (name, sentence) pairs: at most two.
 
     One says how results differ, one in which cases they do. Both are true of what came back.
 
     Args:
-        part: whose results they are.
-        tries: all its cases, with what is wrong with them.
+        attempts: all cases of a part, with what is wrong with them.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in tries):
+    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
         return ()
-    if not any(item.problem for item in tries):
+    if not any(item.problem for item in attempts):
         return ()
     what = (
-        patterns.unfit(part, tries)
-        or patterns.ever_the_same(tries)
-        or _related(part, tries)
-        or varied(part, _with_values(part, tries))
-        or _related_in_places(part, tries)
-        or patterns.picture(tries)
-        or patterns.form(part, tries)
-        or patterns.how_it_stops(tries)
+        unfit(attempts)
+        or ever_the_same(attempts)
+        or _related(attempts)
+        or varied(_with_values(attempts))
+        or _related_in_places(attempts)
+        or picture(attempts)
+        or form(attempts)
+        or how_it_stops(attempts)
     )
-    return (*what, *patterns.when_it_is_right(part, tries))[:2]
+    return (*what, *when_it_is_right(attempts))[:2]
 
 
-def _related(part: Part, tries: Sequence[Try]) -> Sentences:
+def _related(attempts: Sequence[Attempt]) -> Sentences:
     """What relates right and wrong numbers in all wrong cases."""
-    for results in _by_place(part, tries):
+    for results in _by_place(attempts):
         found = _in_common([result for _, result in results])
         if found:
             return found
     return ()
 
 
-def _related_in_places(part: Part, tries: Sequence[Try]) -> Sentences:
+def _related_in_places(attempts: Sequence[Attempt]) -> Sentences:
     """What relates right and wrong numbers in the cases of one step, or in its first one."""
-    for results in _by_place(part, tries):
-        for step in part.steps:
+    for results in _by_place(attempts):
+        for step in attempts[0].part.steps:
             here = [(item, result) for item, result in results if item.step is step]
             for chosen in (here, here[:1]):
                 found = _in_common(
@@ -73,29 +77,29 @@ def _related_in_places(part: Part, tries: Sequence[Try]) -> Sentences:
     return ()
 
 
-def _by_place(part: Part, tries: Sequence[Try]) -> list[list[tuple[Try, Seen]]]:
+def _by_place(attempts: Sequence[Attempt]) -> list[list[tuple[Attempt, Seen]]]:
     """What was seen of each wrong result: the last first, since weights stand behind an output."""
-    seen = [(item, number, result) for item in tries for number, result in _seen(part, item)]
+    seen = [(item, number, result) for item in attempts for number, result in _seen(item)]
     places = sorted({number for _, number, _ in seen}, reverse=True)
     return [[(item, result) for item, place, result in seen if place == own] for own in places]
 
 
-def _with_values(part: Part, tries: Sequence[Try]) -> list[Try]:
-    return [item for item in tries if any(_seen(part, item))]
+def _with_values(attempts: Sequence[Attempt]) -> list[Attempt]:
+    return [item for item in attempts if any(_seen(item))]
 
 
 # by chance, these are true of one case more easily than of all
-WEAK = ("right in part", "nearly right", "too short or too long")
+WEAK = (right_in_part, nearly_right, shorter_or_longer)
 
 
-def _in_common(seen: list[Seen], without: Sequence[str] = ()) -> Sentences:
+def _in_common(seen: list[Seen], without: Sequence[Relation] = ()) -> Sentences:
     shapes = {result.same_shape for result in seen}
     relations = RELATIONS if shapes == {True} else SHAPES
-    return in_common([pair for pair in relations if pair[0] not in without], seen)
+    return in_common([pair for pair in relations if pair[1] not in without], seen)
 
 
-def _seen(part: Part, item: Try) -> Iterator[tuple[int, Seen]]:
-    """The wrong arrays of a try beside the right ones, each with its place among the results."""
+def _seen(item: Attempt) -> Iterator[tuple[int, Seen]]:
+    """The wrong arrays of an attempt beside the right ones, each with its place among the results."""
     request, report = item.request, item.report
     by_chance = item.case.random and (request.get("training") or request.get("times", 1) > 1)
     if not item.problem or report["status"] != "returned" or item.case.raises or by_chance:
@@ -104,11 +108,11 @@ def _seen(part: Part, item: Try) -> Iterator[tuple[int, Seen]]:
     several = isinstance(expected, tuple)
     if several and not (isinstance(value, tuple | list) and len(value) == len(expected)):
         return
-    names = results_of(part, request.get("method") or part.name)
+    names = results_in(item)
     rights: tuple[Any, ...] = expected if several else (expected,)
     values: Any = value if several else (value,)
-    sizes = sizes_of(part, item)
-    built = built_with(part, item.request)
+    sizes = sizes_of(item)
+    built = built_with(item)
     dropout = next((built[name] for name in built if name.startswith("dropout")), 0.0)
     inputs = {
         name: array

@@ -1,0 +1,1 @@
+"""Makes the sentences on what differs, where no named mistake fits."""

@@ -1,0 +1,60 @@
+"""What was decided of a part: plain data, which travels and lies in graded notebooks.
+
+Whoever only reads verdicts, as the batch does, needs no more than this, and no PyTorch.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, to_builtins
+
+from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.pictures import Maps, Shapes
+
+
+class StepVerdict(Struct, frozen=True):
+    """One step: what it asked, what it earned, and the case on which it failed, as a picture too."""
+
+    asks: str
+    earned: float
+    points: float
+    case: str = ""
+    problem: str = ""
+    maps: Maps | None = None
+    shapes: Shapes | None = None
+
+
+class PartVerdict(Struct, frozen=True):
+    """One part: its steps, and what the student should know.
+
+    ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
+    where no mistake is known; ``remark`` says what concerns the whole part, and
+    ``obstacle`` of which kind that is.
+    """
+
+    part: str
+    signature: str
+    steps: tuple[StepVerdict, ...]
+    mistakes: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
+    reads: tuple[str, str] = ("", "")
+    stood_in: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    obstacle: Obstacle = Obstacle.NONE
+
+    @property
+    def points(self) -> float:
+        return sum(step.points for step in self.steps)
+
+    @property
+    def earned(self) -> float:
+        return min(max(sum(step.earned for step in self.steps), 0.0), self.points)
+
+    @property
+    def right(self) -> bool:
+        return self.earned == self.points
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it lies in a graded notebook, with the points for whoever reads it there."""
+        return {**to_builtins(self), "earned": self.earned, "points": self.points}
