@@ -4,10 +4,10 @@ export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup lab author test test-slow bench lint build figures sample grade feedback-zip handout
-.PHONY: accuracy lock site
+.PHONY: accuracy lock site new-assignment new-lecture
 
 help:  ## list the jobs
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-12s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | sort | awk -F'\t' '{printf "  make %-14s %s\n", $$1, $$2}'
 
 setup:
 	@sh tools/set_up.sh $(PYTHON)
@@ -29,6 +29,14 @@ lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier
 
 build: setup $(if $(ONLY),,figures)  ## build lectures/, solutions/, exercises/ and the course map from sources/ (ONLY=02_basic_self_attention for one)
 	@$(BIN)/python sources/build.py $(ONLY)
+
+new-assignment: setup  ## lay out an assignment that is small and complete: make new-assignment NAME=a14_title
+	@$(if $(NAME),,$(error say its name: make new-assignment NAME=a14_title))
+	@$(BIN)/python tools/new.py assignment $(NAME)
+
+new-lecture: setup  ## lay out a lecture that is short and complete: make new-lecture NAME=13_title
+	@$(if $(NAME),,$(error say its name: make new-lecture NAME=13_title))
+	@$(BIN)/python tools/new.py lecture $(NAME)
 
 FIGURES = $(or $(ONLY:%=figures/make_%.py),$(wildcard figures/make_*.py))
 figures: setup  ## draw figures/*.svg again (ONLY=soft_lookup for one)

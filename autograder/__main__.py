@@ -143,8 +143,9 @@ def run_grade(options: argparse.Namespace) -> int:
         with engine_for(settings, allowed_modules(options.assignment)) as engine:
             # only here, so that the engine's processes import while this one does
             from autograder.batch.class_report import write_report
-            from autograder.batch.classroom import as_table, grade_class
+            from autograder.batch.classroom import grade_class
             from autograder.batch.handing_back import pack_feedback
+            from autograder.batch.table import as_table
 
             rows = grade_class(
                 options.course, options.assignment, Progress(), options.student, settings, engine

@@ -9,23 +9,17 @@ from __future__ import annotations
 import base64
 import contextlib
 import itertools
-import logging
 import os
-import re
-import textwrap
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import nbformat
-from filelock import FileLock, Timeout
-from nbgrader.api import Gradebook, InvalidEntry
+from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
-from sqlalchemy.exc import OperationalError
-from wcwidth import wcswidth
 
 from autograder.batch.course import course_secret, open_assignment
+from autograder.batch.given_out import own_text
+from autograder.batch.guards import logged, nothing_lost, only_one
 from autograder.batch.local import Local
 from autograder.batch.record import Recorder
 from autograder.batch.row import Row
@@ -33,17 +27,12 @@ from autograder.batch.run import run_jobs
 from autograder.batch.settings import Settings
 from autograder.batch.task import Engine
 from autograder.errors import CourseError
-from autograder.files import cut, digest_of, printable
+from autograder.files import cut
 from autograder.kernels import sandbox
 from autograder.notebook.handed_in import Unreadable, read_folder
 from autograder.notebook.intake import released_cells
 from autograder.notebook.work import Job, Result
 from autograder.verdict.content import allowed_modules
-
-SELF_CHECK = re.compile(
-    r"^(?:\*\*)?No instructor\?(?:(?!\n\n).)*(?:\n\n```\npython -m autograder.*?```\n\n(?:(?!\n\n).)*)?\n\n",
-    re.MULTILINE | re.DOTALL,
-)
 
 
 def grade_class(
@@ -84,7 +73,7 @@ def grade_class(
     students = [student for student in submitted if student in (students or submitted)]
     kept = course / "grading" / assignment
     kept.mkdir(parents=True, exist_ok=True)
-    with _only_one(kept / "lock"), _logged(kept / "log.txt"), _nothing_lost(api.coursedir.db_url):
+    with only_one(kept / "lock"), logged(kept / "log.txt"), nothing_lost(api.coursedir.db_url):
         _release(api, assignment, kept / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             released = released_cells(gradebook, assignment, assignment)
@@ -182,22 +171,6 @@ def _job(folder: Path, whole: Job) -> Job:
     )
 
 
-def own_text(solutions: Path, assignment: str) -> tuple[str, ...]:
-    """Digests of the Markdown cells that stand in an assignment as it is given out, in either way."""
-    notebook = nbformat.read(solutions / assignment / f"{assignment}.ipynb", as_version=4)
-    texts = {cell.source for cell in notebook.cells if cell.cell_type == "markdown"}
-    return tuple(sorted(map(digest_of, texts | set(map(without_self_check, texts)))))
-
-
-def without_self_check(text: str) -> str:
-    """A text of the course, without the paragraphs on how to check one's own notebook.
-
-    They begin with "No instructor?" and name the command; one that stands in a block of its own
-    takes the paragraph behind it along.
-    """
-    return SELF_CHECK.sub("", text)
-
-
 def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
     """Tell the gradebook about the assignment as its source stands now."""
     outcome = api.generate_assignment(assignment, force=True, create=True)
@@ -211,103 +184,6 @@ def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
         )
 
 
-@contextlib.contextmanager
-def _nothing_lost(gradebook: str) -> Iterator[None]:
-    """Say what to do where the gradebook or the disk refuses; results so far are kept."""
-    again = "Put that right and grade again: what is done is kept, and nothing is lost"
-    try:
-        yield
-    except (OperationalError, InvalidEntry) as error:
-        raise CourseError(
-            f"the gradebook {gradebook} cannot be used: {getattr(error, 'orig', error)}. Does another "
-            f"program hold it, is it read-only, or the disk full? {again}"
-        ) from error
-    except OSError as error:
-        raise CourseError(f"a file cannot be written: {error}. {again}") from error
-
-
-@contextlib.contextmanager
-def _only_one(path: Path) -> Iterator[None]:
-    """Keep a second run of the same assignment out while this one lasts."""
-    lock = FileLock(path)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise CourseError(
-            f"another process is grading this assignment (it holds {path}). Wait for it, or end it"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
-
-
 def _last_line(text: str) -> str:
     lines = [line.strip() for line in (text or "no reason given").splitlines() if line.strip()]
     return lines[-1][:200] if lines else "no reason given"
-
-
-@contextlib.contextmanager
-def _logged(path: Path) -> Iterator[None]:
-    """Send what nbgrader logs and warns of to a file, so that the table stays readable."""
-    handler = logging.FileHandler(path, mode="w", encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
-    logger = logging.getLogger("traitlets")
-    before = logger.handlers[:], logger.propagate
-    logger.handlers, logger.propagate = [handler], False
-    # what Python warns of, and what nbgrader's gradebook complains to
-    others = [logging.getLogger(name) for name in ("py.warnings", "tornado.application")]
-    for other in others:
-        other.addHandler(handler)
-        other.propagate = False
-    try:
-        # a warning inside nbgrader is for the log, also where Python was told to make it an error
-        with warnings.catch_warnings():
-            warnings.simplefilter("default")
-            logging.captureWarnings(True)
-            yield
-    finally:
-        logging.captureWarnings(False)
-        for other in others:
-            other.removeHandler(handler)
-            other.propagate = True
-        logger.handlers, logger.propagate = before
-        handler.close()
-
-
-def as_table(rows: list[Row]) -> str:
-    """The rows as text: points, points by part, when it came in, and why points were lost."""
-    parts = next((list(row.parts) for row in rows if row.parts), [])
-    names = [printable(row.student) for row in rows]
-    wide = max(map(width, ("student", *names)))
-    times = any(row.came_in for row in rows)
-    fined = any(row.penalty for row in rows)
-    head = [padded("student", wide), "points".rjust(9), *parts]
-    head += ["late".rjust(5)] * fined + ["came in (UTC)"] * times
-    first = "  ".join(head)
-    lines = [first, "─" * width(first)]
-    for name, row in zip(names, rows, strict=True):
-        cells = [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
-        if fined:
-            cells.append((f"−{row.penalty:g}" if row.penalty else "").rjust(5))
-        if times:
-            cells.append(f"{row.came_in:%Y-%m-%d %H:%M}" if row.came_in else "")
-        total = f"{row.points:g} / {row.of:g}".rjust(9)
-        lines.append("  ".join([padded(name, wide), total, *cells]).rstrip())
-        for reason in row.reasons:
-            lines.extend(
-                textwrap.wrap(
-                    printable(reason), 96, initial_indent="    ", subsequent_indent="      "
-                )
-            )
-    return "\n".join(lines)
-
-
-def width(text: str) -> int:
-    """How many columns of a terminal a printable text takes; Chinese characters take two."""
-    return max(0, wcswidth(text))
-
-
-def padded(text: str, columns: int) -> str:
-    """The text with spaces behind it, so that it takes so many columns."""
-    return text + " " * (columns - width(text))

@@ -6,8 +6,8 @@ import zipfile
 import pytest
 
 from autograder.__main__ import main
-from autograder.batch.classroom import as_table, padded, width
 from autograder.batch.row import Row
+from autograder.batch.table import as_table, padded, width
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, hand_in, submission
 
 

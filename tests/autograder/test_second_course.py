@@ -89,9 +89,9 @@ def test_points_are_those_of_its_rubric(graded):
         for student, row in rows.items()
     }
     assert points == {
-        "right": ["6.0", "3.0", "3.0"],
+        "right": ["5.0", "3.0", "2.0"],
         "wrong": ["3.0", "2.0", "1.0"],
-        "stopped": ["3.0", "0.0", "3.0"],
+        "stopped": ["2.0", "0.0", "2.0"],
         "barred": ["3.0", "3.0", "0.0"],
         "looking": ["3.0", "3.0", "0.0"],
         "broken": ["0.0", "", ""],
@@ -127,7 +127,7 @@ def test_nothing_on_a_page_speaks_of_another_course(graded, student):
 def test_its_author_can_check_a_notebook(graded):
     course, _ = graded
     done = autograder(course, "check", f"solutions/{ASSIGNMENT}/{ASSIGNMENT}.ipynb")
-    assert done.returncode == 0 and "6 of 6 points" in done.stdout, done.stderr
+    assert done.returncode == 0 and "5 of 5 points" in done.stdout, done.stderr
 
 
 def test_an_assignment_of_another_course_is_not_there(graded):

@@ -11,7 +11,7 @@ import zipfile
 import nbformat
 import pytest
 
-from autograder.batch.classroom import own_text, without_self_check
+from autograder.batch.given_out import own_text, without_self_check
 from autograder.files import digest_of
 from tests.sample_class import ASSIGNMENT, ROOT, submission
 

@@ -14,8 +14,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder.batch.classroom import as_table, grade_class
+from autograder.batch.classroom import grade_class
 from autograder.batch.local import DEATHS, Local
+from autograder.batch.table import as_table
 from autograder.batch.task import Task
 from autograder.errors import CourseError
 from autograder.kernels import sandbox

@@ -13,8 +13,9 @@ from nbgrader.plugins import CsvExportPlugin
 
 from assignments import allowed_modules
 from autograder.batch.class_report import write_report
-from autograder.batch.classroom import as_table, grade_class
+from autograder.batch.classroom import grade_class
 from autograder.batch.engine import engine_for
+from autograder.batch.table import as_table
 from autograder.errors import CourseError
 from tests.sample_class import ASSIGNMENT, ISOLATION, SETTINGS, hand_in, submission
 

@@ -1,8 +1,7 @@
 """Assignment 1: the average of neighbours, and numbers whose own average is 0."""
 
-from averages.a1_averages.rubric import moving_average, standardise
-
 from autograder.verdict.check import Assignment
+from averages.a1_averages.rubric import moving_average, standardise
 
 ASSIGNMENT = Assignment(
     "a1_averages", parts=(moving_average, standardise), barred=("batch_norm", "avg_pool1d")

@@ -31,7 +31,7 @@ def one_too_few(x, window):
 
 
 standardise = Part("standardise(x (n, k)) -> (n, k)", standard)
-COLUMNS = standardise.step("each column has mean 0 and deviation 1", 2, table(7, 3), table(4, 5))
+COLUMNS = standardise.step("each column has mean 0 and deviation 1", 1, table(7, 3), table(4, 5))
 STANDARDISE_MANNERS = standardise.manners(1, table(5, 2))
 
 
