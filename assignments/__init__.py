@@ -4,7 +4,7 @@
 |---|---|
 | `notebook.py` | the text that students get, with the answers that they do not |
 | `rubric.py` | what is drawn, what decides, the parts and their steps |
-| `mistakes.py` | the right answers in steps, and the wrong ones that have a name |
+| `mistakes.py` | the right answers in steps, and the wrong ones that have a name; a folder where they are many |
 | `answers/` | right and wrong answers by which all of that is tested: the bank, a file for each part |
 
 The grader knows none of these by name; it asks for them here.

@@ -18,7 +18,7 @@ from assignments.a1_rnn_attention.rubric import (
     annotate,
     bahdanau,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, taking, variants
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import attention
 
 # -------------------------------------------------------------------------------- annotations
@@ -92,15 +92,6 @@ class AnnotateBackwards:
         raise ValueError("step must be greater than zero")
 
 
-@annotate.mistake("forward states reversed", costs=(OWN_STATES,))
-class ForwardTurnedRound(Joining):
-    """You turn the forward states round, so your first annotation belongs to the last word. Which
-    of the two networks read the last word first?"""
-
-    def answer(self, forward_states, backward_states):
-        return self.join(forward_states.flip(1), backward_states)
-
-
 @annotate.mistakes_in(Joining.forwards, costs=OWN_STATES)
 class AnnotateForwards:
     def both_directions_reversed(self, states):
@@ -111,7 +102,7 @@ class AnnotateForwards:
 
 for turn in ([], [1]):
 
-    @annotate.mistake("forward states twice", costs=(OWN_STATES,))
+    @annotate.mistake("forward states twice", costs=OWN_STATES)
     def forward_twice(forward_states, backward_states, turn=turn):
         """Both halves of your annotations come from the forward network, so no word knows what
         follows it. What is `backward_states` for?"""
@@ -125,13 +116,11 @@ class AnnotateJoin:
         [forward; backward]."""
         return torch.cat([backward, forward], dim=-1)
 
-    @costs_more("where the lists are not turned round either")
     def joined_along_the_words(self, forward, backward):
         """Your result is (B, 2S, h): twice as many words. The number of words stays, and each
         word's vector gets wider. Which axis holds the features?"""
         return torch.cat([forward, backward], dim=1)
 
-    @costs_more("where the lists are not turned round either")
     def joined_along_the_batch(self, forward, backward):
         """Your result is (2B, S, h): twice as many sentences. Each word's vector gets wider
         instead. Which axis holds the features?"""
@@ -155,7 +144,7 @@ class AnnotateJoin:
 
     @called("states stacked")
     @variants("place", (0, 1, 3))
-    def states_stacked_2(self, forward, backward, place):
+    def stacked_elsewhere(self, forward, backward, place):
         """The right states meet, but `stack` gives them an axis of their own, of length 2. An
         annotation is one vector of width 2h: which function makes an axis longer instead?"""
         return torch.stack([forward, backward], dim=place)
@@ -175,32 +164,34 @@ class AnnotateJoin:
         return torch.cat([forward, backward], dim=-1).transpose(0, 1)
 
 
-@annotate.mistake(
-    "backward states first and not reversed",
-    costs=(ORDER, OWN_STATES),
-    costs_more="two slips: order, and direction",
+JOINED_AS_THEY_COME = (
+    "Two things: your lists are joined as they come, and along another axis than that of the "
+    "features. The backward network starts at the last word; and in the result each word's vector "
+    "gets wider, (B, S, 2h)."
 )
-class BackwardFirstNotTurnedRound(Joining):
-    """The annotation is [forward; backward], in this order. And the backward network starts at the
-    last word, so its first state belongs to which word?"""
 
-    def answer(self, forward_states, backward_states):
+
+@annotate.mistakes_in(Joining.answer, costs=OWN_STATES)
+class AnnotateAnswer:
+    def forward_states_reversed(self, forward_states, backward_states):
+        """You turn the forward states round, so your first annotation belongs to the last word.
+        Which of the two networks read the last word first?"""
+        return self.join(forward_states.flip(1), backward_states)
+
+    @costs(ORDER, OWN_STATES)
+    @costs_more("two slips: order, and direction")
+    def backward_states_first_and_not_reversed(self, forward_states, backward_states):
+        """The annotation is [forward; backward], in this order. And the backward network starts at
+        the last word, so its first state belongs to which word?"""
         return torch.cat([backward_states, forward_states], dim=-1)
 
-
-for axis in (1, 0):
-
-    @annotate.mistake(
-        ("joined along the batch", "joined along the words")[axis],
-        says="Two things: your lists are joined as they come, and along another axis than that of "
-        "the features. The backward network starts at the last word; and in the result each word's "
-        "vector gets wider, (B, S, 2h).",
-        costs=(ORDER, OWN_STATES),
-        costs_more="where the lists are not turned round either",
-    )
-    class JoinedAsTheyCome(Joining):
-        def answer(self, forward_states, backward_states, axis=axis):
-            return torch.cat([forward_states, backward_states], dim=axis)
+    @called("joined along the {which}")
+    @costs(ORDER, OWN_STATES)
+    @costs_more("where the lists are not turned round either")
+    @variants("axis, which", ((1, "words"), (0, "batch")))
+    @says(JOINED_AS_THEY_COME)
+    def joined_as_they_come(self, forward_states, backward_states, axis, which):
+        return torch.cat([forward_states, backward_states], dim=axis)
 
 
 # -------------------------------------------------------------------------- BahdanauAttention
@@ -229,6 +220,12 @@ class InSteps(attention.BahdanauAttention):
 
     def result(self, context, weights):
         return context, weights
+
+
+SOFTMAX_OF_HIDDEN = (
+    "Your numbers match a softmax over the entries of the hidden layer. These are features. There "
+    "is one softmax here, over the scores of the words of a sentence."
+)
 
 
 @bahdanau.mistakes_in(InSteps.compare, costs=WEIGHTS_EXACT)
@@ -285,6 +282,19 @@ class BahdanauCompare:
         plain mean. Where does U h_j enter?"""
         return torch.tanh(state.expand_as(words))
 
+    @called("softmax over the features")
+    @costs(SHARES, WEIGHTS_EXACT)
+    @says(SOFTMAX_OF_HIDDEN)
+    def softmax_over_features_and_words(self, state, words):
+        return InSteps.compare(self, state, words).softmax(dim=-1)
+
+
+NO_AXIS = (
+    "W s is (B, attention_dim) and U h is (B, S, attention_dim). Broadcasting compares axes from "
+    "the right, so your B meets S: it stops, or mixes sentences silently. Which axis has to be put "
+    "between the two of W s?"
+)
+
 
 @bahdanau.mistakes_in(InSteps.score, costs=WEIGHTS_EXACT)
 class BahdanauScore:
@@ -309,7 +319,7 @@ class BahdanauScore:
             lambda self, s, h: s.unsqueeze(1) * h,
         ),
     )
-    def dot_product_score(self, state, annotations, products):
+    def dot_product(self, state, annotations, products):
         """Your score is a dot product. Here a small network compares the two: W and U bring state
         and annotation to one width, they are added, and v makes a number of what tanh leaves."""
         return products(self, state, annotations).sum(dim=-1)
@@ -349,28 +359,22 @@ class BahdanauScore:
         W belongs to the state. Where both have the same width, nothing stops you."""
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
-
-NO_AXIS = (
-    "W s is (B, attention_dim) and U h is (B, S, attention_dim). Broadcasting compares axes from "
-    "the right, so your B meets S: it stops, or mixes sentences silently. Which axis has to be put "
-    "between the two of W s?"
-)
-
-
-@bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=(WEIGHTS_EXACT,))
-class StateWithoutAxis(InSteps):
-    def score(self, state, annotations):
+    @says(NO_AXIS)
+    def state_without_an_axis_for_the_words(self, state, annotations):
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
 
 
-@bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=(WEIGHTS_EXACT,))
-class StateWithoutAxisThenBmm(StateWithoutAxis):
+@bahdanau.mistake("state without an axis for the words", NO_AXIS, costs=WEIGHTS_EXACT)
+class StateWithoutAxisThenBmm(InSteps):
+    def score(self, state, annotations):
+        return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
+
     def average(self, weights, annotations, scores):
         # unlike einsum, this insists on as many weights as there are words
         return torch.bmm(weights.unsqueeze(1), annotations).squeeze(1)
 
 
-@bahdanau.mistake("W and U swapped", costs=(WEIGHTS_EXACT,))
+@bahdanau.mistake("W and U swapped", costs=WEIGHTS_EXACT)
 class Swapped(InSteps):
     """Your W maps the annotations and your U the state. It is the other way round: W belongs to the
     state."""
@@ -382,24 +386,21 @@ class Swapped(InSteps):
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
 
-@bahdanau.mistake(
-    "decoder_dim and encoder_dim swapped", costs=(WEIGHTS_EXACT,), costs_more="no weights fit in"
-)
-class DimensionsSwapped(InSteps):
-    """Your constructor takes the width of the annotations first. The order is decoder_dim,
-    encoder_dim, attention_dim."""
+@bahdanau.mistakes_in(InSteps.__init__, costs=WEIGHTS_EXACT, of=InSteps)
+class BahdanauInit:
+    @called("decoder_dim and encoder_dim swapped")
+    @costs_more("no weights fit in")
+    def dimensions_swapped(self, encoder_dim, decoder_dim, attention_dim):
+        """Your constructor takes the width of the annotations first. The order is decoder_dim,
+        encoder_dim, attention_dim."""
+        InSteps.__init__(self, decoder_dim, encoder_dim, attention_dim)
 
-    def __init__(self, encoder_dim, decoder_dim, attention_dim):
-        super().__init__(decoder_dim, encoder_dim, attention_dim)
-
-
-@bahdanau.mistake("v a bare parameter", costs_more="no weights fit in")
-class VectorForLayer(InSteps):
-    """Your v is a parameter by itself. Make it a layer like W and U, so that its weights have the
-    name `v.weight`: from which width to which?"""
-
-    def __init__(self, decoder_dim, encoder_dim, attention_dim):
-        super().__init__(decoder_dim, encoder_dim, attention_dim)
+    @costs()
+    @costs_more("no weights fit in")
+    def v_a_bare_parameter(self, decoder_dim, encoder_dim, attention_dim):
+        """Your v is a parameter by itself. Make it a layer like W and U, so that its weights have
+        the name `v.weight`: from which width to which?"""
+        InSteps.__init__(self, decoder_dim, encoder_dim, attention_dim)
         del self.v
         self.v = nn.Parameter(torch.zeros(attention_dim))
 
@@ -427,7 +428,7 @@ class BahdanauWeigh:
         return scores.softmax(dim=0)
 
     @called("softmax over the batch")
-    def softmax_over_the_batch_2(self, scores, mask):
+    def softmax_over_batch_and_words(self, scores, mask):
         """Your weights sum to one over all words of all sentences together. Each sentence shares
         out an attention of its own: which axis of (B, S) holds its words?"""
         if mask is not None:
@@ -435,15 +436,16 @@ class BahdanauWeigh:
         return scores.flatten().softmax(dim=0).reshape(scores.shape)
 
     @called("softmax over the batch")
-    def softmax_over_the_batch_3(self, scores, mask):
+    def softmax_over_batch_filled(self, scores, mask):
         """Your weights sum to one over the sentences of the batch, so sentences compete with each
         other. Which axis of (B, S) holds the words of one sentence?"""
         if mask is None:
             return scores.softmax(dim=0)
         return scores.masked_fill(~mask, -1e9).softmax(dim=0).masked_fill(~mask, 0.0)
 
+    @called("softmax over the features")
     @variants("masked", (False, True))
-    def softmax_over_the_features(self, scores, mask, masked):
+    def softmax_elsewhere(self, scores, mask, masked):
         """Your softmax does not run over the words. Which axis of your scores holds the words of a
         sentence, and which sum should be one?"""
         # the last axis of scores (B, S, 1) has length 1
@@ -488,9 +490,9 @@ class BahdanauWeigh:
         """You hide what the mask allows. In this course True means: may attend."""
         return attention.masked_softmax(scores, None if mask is None else ~mask)
 
-    @costs(MASK, NOTHING_VISIBLE)
     @called("mask inverted")
-    def mask_inverted_2(self, scores, mask):
+    @costs(MASK, NOTHING_VISIBLE)
+    def mask_inverted_once(self, scores, mask):
         """Before the softmax you hide what the mask allows, and after it the rest, so nothing is
         left. In this course True means: may attend."""
         if mask is None:
@@ -513,31 +515,39 @@ class BahdanauWeigh:
         must be minus infinity; the others stay as they are."""
         return (scores if mask is None else scores + mask).softmax(dim=-1)
 
-    @costs(MASK, NOTHING_VISIBLE)
     @called("the first sentence's mask for all")
-    def the_first_sentences_mask_for_all(self, scores, mask):
+    @costs(MASK, NOTHING_VISIBLE)
+    def first_mask_for_all(self, scores, mask):
         """Every sentence is hidden as the first one is. Row b of the mask belongs to sentence b."""
         return attention.masked_softmax(scores, None if mask is None else mask[:1].expand_as(mask))
 
-
-SOFTMAX_OF_HIDDEN = (
-    "Your numbers match a softmax over the entries of the hidden layer. These are features. There "
-    "is one softmax here, over the scores of the words of a sentence."
-)
+    @called("mask applied after the softmax, then divided again")
+    @costs(MASK)
+    def divided_again(self, scores, mask):
+        """You hide words after the softmax and then divide what is left by its sum. A hidden word
+        with a large score has taken nearly all of the one by then: what is left may be as small as
+        the number that you add to the sum, or lose its digits. At which step must hidden words drop
+        out?"""
+        weights = scores.softmax(dim=-1)
+        if mask is None:
+            return weights
+        weights = weights * mask
+        return weights / (weights.sum(dim=-1, keepdim=True) + 1e-9)
 
 
 @bahdanau.mistake("softmax over the features", SOFTMAX_OF_HIDDEN, costs=(SHARES, WEIGHTS_EXACT))
-class SoftmaxOverFeaturesAndWords(InSteps):
+class SoftmaxOverFeatures(InSteps):
     def compare(self, state, words):
         return super().compare(state, words).softmax(dim=-1)
 
-
-@bahdanau.mistake("softmax over the features", SOFTMAX_OF_HIDDEN, costs=(SHARES, WEIGHTS_EXACT))
-class SoftmaxOverFeatures(SoftmaxOverFeaturesAndWords):
     def weigh(self, scores, mask):
         return scores if mask is None else scores * mask
 
 
+LEFT_OVER = (
+    "The numbers are right, but an axis of length 1 is left over. The context is (B, encoder_dim) "
+    "and the weights are (B, S): which axis did you need only on the way?"
+)
 SQUEEZED = (
     "All is right until there is a single sentence, or a single word. `squeeze()` takes away every "
     "axis of length 1. Can you name the one that you mean?"
@@ -564,11 +574,30 @@ class BahdanauResult:
     def every_axis_of_length_1_squeezed(self, context, weights):
         return context.squeeze(), weights
 
-    @costs()
     @called("every axis of length 1 squeezed")
+    @costs()
     @says(SQUEEZED)
-    def every_axis_of_length_1_squeezed_2(self, context, weights):
+    def both_squeezed(self, context, weights):
         return context.squeeze(), weights.squeeze()
+
+    @called("axis of length 1 left over")
+    @variants("axis", (-1, 1))
+    @says(LEFT_OVER)
+    def axis_left_over_in_the_weights(self, context, weights, axis):
+        return context, weights.unsqueeze(axis)
+
+    @called("axis of length 1 left over")
+    @costs(CONTEXT)
+    @says(LEFT_OVER)
+    def axis_left_over_in_the_context(self, context, weights):
+        return context.unsqueeze(1), weights
+
+    @called("axis of length 1 left over")
+    @costs(CONTEXT, WEIGHTS_EXACT)
+    @variants("axis", (1, -1))
+    @says(LEFT_OVER)
+    def axis_left_over_in_both(self, context, weights, axis):
+        return context.unsqueeze(1), weights.unsqueeze(axis)
 
 
 @bahdanau.mistakes_in(InSteps.forward, costs=(WEIGHTS_EXACT, CONTEXT))
@@ -605,20 +634,20 @@ SHARE_KEPT = (
 )
 
 
-@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=(MASK,))
+@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=MASK)
 class MaskAfterSoftmax(InSteps):
     def weigh(self, scores, mask):
         return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
 
 
-@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=(MASK,))
+@bahdanau.mistake("mask applied after the softmax", SHARE_KEPT, costs=MASK)
 class MaskOnTheWeightsAlone(MaskAfterSoftmax):
     def forward(self, state, annotations, mask=None):
         context, _ = super().forward(state, annotations)
         return context, super().forward(state, annotations, mask)[1]
 
 
-@bahdanau.mistake("mask applied after the softmax", costs=(MASK,))
+@bahdanau.mistake("mask applied after the softmax", costs=MASK)
 class MaskInTheContextAlone(MaskAfterSoftmax):
     """The context leaves the hidden words out, but they took part in the softmax and kept their
     weights. At which step must they drop out?"""
@@ -626,22 +655,6 @@ class MaskInTheContextAlone(MaskAfterSoftmax):
     def forward(self, state, annotations, mask=None):
         _, weights = super().forward(state, annotations)
         return super().forward(state, annotations, mask)[0], weights
-
-
-@bahdanau.mistake("mask applied after the softmax, then divided again", costs=(MASK,))
-class RestDividedAgain(InSteps):
-    """You hide words after the softmax and then divide what is left by its sum. A hidden word with
-    a large score has taken nearly all of the one by then: what is left may be as small as the
-    number that you add to the sum, or lose its digits. At which step must hidden words drop out?"""
-
-    little = 1e-9
-
-    def weigh(self, scores, mask):
-        weights = scores.softmax(dim=-1)
-        if mask is None:
-            return weights
-        weights = weights * mask
-        return weights / (weights.sum(dim=-1, keepdim=True) + self.little)
 
 
 NO_WEIGHTS_IN_SUM = (
@@ -658,7 +671,7 @@ class BahdanauAverage:
 
     @called("context sums without weights")
     @says(NO_WEIGHTS_IN_SUM)
-    def context_sums_without_weights_2(self, weights, annotations, scores):
+    def sum_of_the_visible(self, weights, annotations, scores):
         return ((weights != 0).unsqueeze(-1) * annotations).sum(dim=1)
 
     def context_is_the_plain_mean(self, weights, annotations, scores):
@@ -697,7 +710,7 @@ class BahdanauAverage:
         return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
 
     @called("every sentence's weights on every sentence")
-    def every_sentences_weights_on_every_sentence(self, weights, annotations, scores):
+    def matrix_product(self, weights, annotations, scores):
         """Your context is (B, B, encoder_dim): `weights @ annotations` takes the weights as one
         matrix and multiplies it with every sentence. Which axis must the weights get first, so that
         each row meets its own sentence?"""
@@ -707,23 +720,6 @@ class BahdanauAverage:
         """Your context is the annotation with the largest weight. All of them count, each with its
         weight; and through a choice of the largest no gradient would reach the scores."""
         return annotations[torch.arange(len(weights)), weights.argmax(dim=-1)]
-
-
-for context_axis, weights_axis in ((None, -1), (1, None), (None, 1), (1, 1), (1, -1)):
-
-    @bahdanau.mistake(
-        "axis of length 1 left over",
-        costs=(CONTEXT,) * (context_axis is not None)
-        + (WEIGHTS_EXACT,) * (weights_axis is not None),
-    )
-    @taking(InSteps, InSteps.result)
-    def axis_left_over(self, context, weights, axes=(context_axis, weights_axis)):
-        """The numbers are right, but an axis of length 1 is left over. The context is (B,
-        encoder_dim) and the weights are (B, S): which axis did you need only on the way?"""
-        return tuple(
-            item if axis is None else item.unsqueeze(axis)
-            for item, axis in zip((context, weights), axes, strict=True)
-        )
 
 
 @bahdanau.mistake("every axis of length 1 squeezed", SQUEEZED)

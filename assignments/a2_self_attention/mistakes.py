@@ -18,10 +18,10 @@ from assignments.a2_self_attention.rubric import (
     equivariant,
     weights,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, taking, variants
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import attention
 
-# --------------------------------------------------------------------- what several mistakes say
+# ------------------------------------------------------------------ what parts have in common
 
 SCALED = (
     "Your numbers match scores divided by √D before the softmax. This assignment asks for the "
@@ -252,27 +252,33 @@ class ContextCollect:
         return x[weights.argmax(dim=-1)]
 
 
-for wrong in (
-    WeightsShare.softmax_over_the_columns,
-    WeightsShare.softmax_over_all_words_at_once,
-    WeightsShare.softmax_taken_twice,
-    WeightsScale.scaled_although_unscaled_was_asked,
-    WeightsScale.divided_by_D,
-    WeightsScale.divided_by_the_number_of_words,
-    WeightsScale.scores_negated,
-    WeightsShare.a_word_does_not_attend_to_itself,
-    WeightsShare.the_future_hidden,
-    WeightsCompare.cosine_similarity,
-    WeightsCompare.distances_for_dot_products,
-    WeightsCompare.reshape_for_transpose,
-):
-
-    @taking(Collecting, Collecting.weigh)
-    def weighed_otherwise(self, x, wrong=wrong):
-        return wrong().answer(x)
-
-    known = next(mistake for mistake in weights.mistakes if mistake.in_steps is wrong)
-    context.mistake(known.name, known.says, costs=(CONTEXT,))(weighed_otherwise)
+@context.mistakes_in(Collecting.weigh, costs=CONTEXT)
+class ContextWeigh:
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong",
+        (
+            *weights.named(
+                "softmax over the columns",
+                "softmax over all words at once",
+                "softmax taken twice",
+                "scaled although unscaled was asked",
+                "divided by D",
+            ),
+            weights.named("divided by the number of words")[-1],
+            *weights.named(
+                "scores negated",
+                "a word does not attend to itself",
+                "the future hidden",
+                "cosine similarity",
+            ),
+            weights.named("distances for dot products")[-1],
+            *weights.named("reshape for transpose"),
+        ),
+    )
+    def weighed_otherwise(self, x, wrong):
+        return wrong.answer(x)
 
 
 # ----------------------------------------------------------------------------- self_attention
@@ -352,7 +358,7 @@ class BatchScale:
         return scores / key.shape[-1] ** 0.5
 
     @called("divided by d_k")
-    def divided_by_d_k(self, scores, query, key):
+    def batch_divided_by_width(self, scores, query, key):
         """Your numbers match scores divided by d_k. This assignment asks for unscaled scores."""
         return scores / key.shape[-1]
 
@@ -412,67 +418,57 @@ class BatchCollect:
         return weights
 
 
-for left, right in (("query", "query"), ("key", "key"), ("value", "value"), ("query", "value")):
-
-    @batch.mistake(
-        {"query": "query used as key", "key": "key used as query"}.get(right, "value used as key"),
-        {
-            "query": "You compare the queries with themselves. Compare each query with the keys.",
-            "key": "You compare the keys with themselves. Compare each query with the keys.",
-        }.get(right, "You compare with the values. What the query is compared with are the keys; "
-              "the values are collected afterwards."),
-        costs=(ONE,),
-    )  # fmt: skip
-    class ComparedWithAnother(Attending):
-        def answer(self, query, key, value, left=left, right=right):
-            given = {"query": query, "key": key, "value": value}
-            scores = self.scale(self.compare(given[left], given[right]), query, key)
-            weights = self.share(scores)
-            return self.result(self.collect(weights, value, query, key), weights)
+def with_scores_of(steps, left, right, query, key, value):
+    """The answer of some steps, but that ``left`` is compared with ``right``."""
+    weights = steps.share(steps.scale(steps.compare(left, right), query, key))
+    return steps.result(steps.collect(weights, value, query, key), weights)
 
 
-@batch.mistake("query used as key and value", costs=(ONE,))
-class QueryEverywhere(Attending):
-    """Your output depends on the query alone. It is compared with the keys, and what is collected
-    are the values."""
-
-    def answer(self, query, key, value):
+@batch.mistakes_in(Attending.answer, costs=BATCH)
+class BatchAnswer:
+    @costs(ONE)
+    def query_used_as_key_and_value(self, query, key, value):
+        """Your output depends on the query alone. It is compared with the keys, and what is
+        collected are the values."""
         return Attending.answer(self, query, query, query)
 
+    @costs(ONE)
+    def key_and_value_exchanged(self, query, key, value):
+        """You compare with the values and collect the keys. It is the other way round: compared
+        with the key, collected from the value."""
+        return Attending.answer(self, query, value, key)
 
-@batch.mistake("key and value exchanged", costs=(ONE,))
-class KeyAndValueExchanged(Attending):
-    """You compare with the values and collect the keys. It is the other way round: compared with
-    the key, collected from the value."""
-
-    def answer(self, query, key, value):
-        return super().answer(query, value, key)
-
-
-@batch.mistake("sentences of a batch mixed", costs=(BATCH,))
-class MixedBatch(Attending):
-    """A word attends to words of other sentences: the batch was flattened into one long sentence.
-    Keep axis 0 apart, as `torch.bmm` does."""
-
-    def answer(self, query, key, value):
+    def sentences_of_a_batch_mixed(self, query, key, value):
+        """A word attends to words of other sentences: the batch was flattened into one long
+        sentence. Keep axis 0 apart, as `torch.bmm` does."""
         flat = [item.reshape(1, -1, item.shape[-1]) for item in (query, key, value)]
-        return super().answer(*flat).reshape(*query.shape[:2], value.shape[-1])
+        return Attending.answer(self, *flat).reshape(*query.shape[:2], value.shape[-1])
 
+    def only_the_first_sentence_used(self, query, key, value):
+        """Every sentence of the batch gets the first one's output. Keep axis 0 throughout."""
+        return Attending.answer(self, query[:1], key[:1], value[:1]).expand(len(query), -1, -1)
 
-@batch.mistake("only the first sentence used", costs=(BATCH,))
-class FirstSentenceOnly(Attending):
-    """Every sentence of the batch gets the first one's output. Keep axis 0 throughout."""
+    @called("only the first sentence used")
+    def first_sentence_alone(self, query, key, value):
+        """Only the output of the first sentence comes back. Keep axis 0 throughout, (B, T, d_v)."""
+        return Attending.answer(self, query[:1], key[:1], value[:1])
 
-    def answer(self, query, key, value):
-        return super().answer(query[:1], key[:1], value[:1]).expand(len(query), -1, -1)
+    @costs(ONE)
+    def query_used_as_key(self, query, key, value):
+        """You compare the queries with themselves. Compare each query with the keys."""
+        return with_scores_of(self, query, query, query, key, value)
 
+    @costs(ONE)
+    def key_used_as_query(self, query, key, value):
+        """You compare the keys with themselves. Compare each query with the keys."""
+        return with_scores_of(self, key, key, query, key, value)
 
-@batch.mistake("only the first sentence used", costs=(BATCH,))
-class FirstSentenceAlone(Attending):
-    """Only the output of the first sentence comes back. Keep axis 0 throughout, (B, T, d_v)."""
-
-    def answer(self, query, key, value):
-        return super().answer(query[:1], key[:1], value[:1])
+    @costs(ONE)
+    @variants("asks", (2, 0))
+    def value_used_as_key(self, query, key, value, asks):
+        """You compare with the values. What the query is compared with are the keys; the values are
+        collected afterwards."""
+        return with_scores_of(self, (query, key, value)[asks], value, query, key, value)
 
 
 @batch.mistakes_in(Attending.result, costs=ONE)
@@ -517,13 +513,14 @@ class Asking(Steps):
 @equivariant.mistakes_in(Asking.after, costs=TELLS)
 class EquivariantAfter:
     @called("invariance tested, not equivariance")
-    def invariance_tested_not_equivariance(self, f, x, permutation):
+    def invariance(self, f, x, permutation):
         """You compare f(x) with f(x[permutation]): that asks whether the order leaves no trace
         (invariance). Equivariance asks whether the output is reordered in the same way."""
         return f(x)
 
+    @called("permutation undone in the wrong direction")
     @costs()
-    def permutation_undone_in_the_wrong_direction(self, f, x, permutation):
+    def reordered_backwards(self, f, x, permutation):
         """On one side of your equation the words are reordered, on the other they are put back.
         Both are the same only for permutations that undo themselves, such as swapping two words.
         Try it by hand with three words moved round."""
@@ -535,13 +532,19 @@ class EquivariantAfter:
         return x[permutation]
 
 
-@equivariant.mistake("permutation undone in the wrong direction")
-class InversePermutation(Asking):
-    """This holds only for permutations that are their own inverse, such as swapping two words. Try
-    it by hand with three words moved round."""
-
-    def answer(self, f, x, permutation):
+@equivariant.mistakes_in(Asking.answer)
+class EquivariantAnswer:
+    @called("permutation undone in the wrong direction")
+    def permutation_undone_by_itself(self, f, x, permutation):
+        """This holds only for permutations that are their own inverse, such as swapping two words.
+        Try it by hand with three words moved round."""
         return self.compare(f(x[permutation])[permutation], f(x))
+
+    @costs(TELLS)
+    def f_left_out_on_one_side(self, f, x, permutation):
+        """You compare f(x[permutation]) with the reordered words themselves. On the other side
+        stands f, too: f(x)[permutation]."""
+        return torch.allclose(f(x[permutation]), x[permutation], rtol=1e-4, atol=1e-5)
 
 
 @equivariant.mistakes_in(Asking.compare)
@@ -577,9 +580,9 @@ class EquivariantCompare:
         other, f(x)[permutation]?"""
         return before.shape == after.shape
 
-    @costs(TELLS)
     @called("numbers compared without their places")
-    def numbers_compared_without_their_places_2(self, before, after):
+    @costs(TELLS)
+    def same_columns_anywhere(self, before, after):
         """You sort before you compare, so it does not matter where a row stands. Each row must land
         exactly where the permutation puts it."""
         return close(before.sort(dim=0).values, after.sort(dim=0).values)
@@ -601,18 +604,18 @@ class EquivariantCompare:
         return torch.isclose(before, after, rtol=1e-4, atol=1e-5).all()
 
     @called("torch.allclose with its own tolerances")
-    def torchallclose_with_its_own_tolerances(self, before, after):
+    def default_tolerance(self, before, after):
         """`torch.allclose` without further arguments uses rtol 1e-5 and atol 1e-8. Give it the
         tolerances of the text: rtol 1e-4 and atol 1e-5."""
         return torch.allclose(before, after)
 
-    @variants("rtol, atol", ((0.0001, 0.0), (0.0001, 1e-08)))
+    @variants("rtol, atol", ((1e-4, 0.0), (1e-4, 1e-8)))
     def relative_tolerance_only(self, before, after, rtol, atol):
         """Near 0 a relative tolerance forgives next to nothing, and rounding is not relative to a
         sum that cancels. The text asks for both: rtol 1e-4 and atol 1e-5."""
         return torch.allclose(before, after, rtol=rtol, atol=atol)
 
-    @variants("rtol, atol", ((0.0, 1e-05), (1e-05, 1e-05)))
+    @variants("rtol, atol", ((0.0, 1e-5), (1e-5, 1e-5)))
     def absolute_tolerance_only(self, before, after, rtol, atol):
         """Large numbers are rounded by more than 1e-5. The text asks for both tolerances: rtol 1e-4
         and atol 1e-5."""
@@ -625,7 +628,7 @@ class EquivariantCompare:
 
     @called("difference without its absolute value")
     @variants("sign", (1, -1))
-    def difference_without_its_absolute_value_2(self, before, after, sign):
+    def difference_one_way(self, before, after, sign):
         """You ask whether the difference is small, but a large negative difference is small too.
         Take its absolute value, or use `torch.allclose`."""
         return bool((sign * (before - after) <= 1e-5 + 1e-4 * after.abs()).all())
@@ -639,12 +642,12 @@ class EquivariantCompare:
         "rtol, atol",
         (
             (0.01, 0.01),
-            (0.0001, 0.001),
-            (0.001, 1e-05),
-            (0.0001, 0.0001),
-            (0.001, 0.0001),
-            (0.001, 0.001),
-            (0.0, 0.001),
+            (1e-4, 1e-3),
+            (1e-3, 1e-5),
+            (1e-4, 1e-4),
+            (1e-3, 1e-4),
+            (1e-3, 1e-3),
+            (0.0, 1e-3),
         ),
     )
     def tolerance_too_wide(self, before, after, rtol, atol):
@@ -656,17 +659,12 @@ class EquivariantCompare:
         every entry must agree within the tolerances."""
         return bool((before - after).abs().mean() < 1e-3)
 
-
-for place, which in ((0, "first"), (-1, "last")):
-
-    @equivariant.mistake(
-        f"only the {which} row compared",
-        says=f"You look at the {which} row alone. The order may leave its trace in any other row: "
-        "compare all of them.",
-        costs=(TELLS,),
-    )
-    @taking(Asking, Asking.compare)
-    def one_row(self, before, after, place=place):
+    @called("only the {which} row compared")
+    @costs(TELLS)
+    @variants("place, which", ((0, "first"), (-1, "last")))
+    def one_row_compared(self, before, after, place, which):
+        """You look at the {which} row alone. The order may leave its trace in any other row:
+        compare all of them."""
         return close(before[place], after[place])
 
 
@@ -686,12 +684,3 @@ class EquivariantBefore:
         """Your answer is False for every f. Are the words reordered, the rows of x
         (`x[permutation]`), and not its columns? And does your comparison forgive rounding?"""
         return f(x[:, permutation % x.shape[1]])
-
-
-@equivariant.mistake("f left out on one side", costs=(TELLS,))
-class FLeftOut(Asking):
-    """You compare f(x[permutation]) with the reordered words themselves. On the other side stands
-    f, too: f(x)[permutation]."""
-
-    def answer(self, f, x, permutation):
-        return torch.allclose(f(x[permutation]), x[permutation], rtol=1e-4, atol=1e-5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import torch
@@ -28,7 +27,8 @@ from assignments.a3_scaled_dot_product_attention.rubric import (
     scaled,
     stable,
 )
-from autograder.verdict.mistakes import Steps, called, costs, says, taking, variants
+from autograder.verdict.check import Step
+from autograder.verdict.mistakes import Mistake, Steps, called, costs, says, variants
 from course_utils import attention
 
 # ---------------------------------------------------------------------------- stable_softmax
@@ -127,7 +127,7 @@ class StableShift:
         return scores - scores.max(axis=axis)
 
 
-@stable.mistake("overflow", OVERFLOW, costs=(ANY_SIZE,))
+@stable.mistake("overflow", OVERFLOW, costs=ANY_SIZE)
 class NotShiftedAndGuarded(Softmax):
     def shift(self, scores, axis):
         return scores
@@ -177,7 +177,7 @@ class StableShare:
         return weights / weights.sum(axis=axis, keepdims=True)
 
 
-@stable.mistake("maximum and sum lose their axis", costs=(LAST_AXIS,))
+@stable.mistake("maximum and sum lose their axis", costs=LAST_AXIS)
 class WithoutKeepdims(Softmax):
     """`max` and `sum` drop the axis that they run along, and what is left is spread over the wrong
     one. Which argument keeps it, with length 1?"""
@@ -258,7 +258,7 @@ class OfWords(InSteps):
 class InNumpyDivisor:
     @called("√ of the length")
     @says(ROOT_OF_LENGTH)
-    def root_of_of_the_length(self, query, key, value):
+    def root_of_length(self, query, key, value):
         return len(query) ** 0.5
 
     def divided_by_the_number_of_words(self, query, key, value):
@@ -272,7 +272,7 @@ class InNumpyDivisor:
         return 2.0
 
 
-@in_numpy.mistake("√ of the word vectors' width", costs=(EXACT,))
+@in_numpy.mistake("√ of the word vectors' width", costs=EXACT)
 class RootOfWordWidth(OfWords):
     """Your numbers match scores divided by √D, the width of the words in X. What counts is the
     width of queries and keys, after the projection."""
@@ -357,10 +357,65 @@ ROOT_OF_AXIS_ONE = (
 )
 
 
+@scaled.mistakes_in(InSteps.divisor, costs=ANY_AXES)
+class ScaledDivisor:
+    def not_scaled(self, query, key, value):
+        """Your numbers match scores that are not scaled. Where does √d_k come in?"""
+        return 1.0
+
+    @called("√ of the number of keys")
+    @says(ROOT_OF_LENGTH)
+    def root_of_keys(self, query, key, value):
+        return key.shape[-2] ** 0.5
+
+    @called("√ of the number of queries")
+    @says(ROOT_OF_LENGTH)
+    def root_of_queries(self, query, key, value):
+        return query.shape[-2] ** 0.5
+
+    @called("√ of the first axis")
+    def root_of_first_axis(self, query, key, value):
+        """Your numbers match scores divided by the root of the first axis's length, which is the
+        batch size as soon as there is a batch. Which axis of `key` holds its width, however many
+        axes there are?"""
+        return len(key) ** 0.5
+
+    @called("√ of the key's axis 1")
+    @says(ROOT_OF_AXIS_ONE)
+    def root_of_keys_axis_one(self, query, key, value):
+        return key.shape[1] ** 0.5
+
+    @called("√ of the query's axis 1")
+    @says(ROOT_OF_AXIS_ONE)
+    def root_of_querys_axis_one(self, query, key, value):
+        return query.shape[1] ** 0.5
+
+    @called("√ of the value's width")
+    def root_of_value_width(self, query, key, value):
+        """Your numbers match scores divided by the root of the value's width. The dot product runs
+        over query and key; the values take no part in it."""
+        return value.shape[-1] ** 0.5
+
+    @called("divided by d_k")
+    def divided_by_width(self, query, key, value):
+        """Your numbers match scores divided by d_k itself. Is there a root missing?"""
+        return key.shape[-1]
+
+    @called("multiplied by √d_k")
+    def times_root(self, query, key, value):
+        """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
+        operator, or a sign in an exponent, the wrong way round?"""
+        return key.shape[-1] ** -0.5
+
+    def scores_negated(self, query, key, value):
+        """The better a key matches, the less weight it gets: your scores have the wrong sign."""
+        return -(key.shape[-1] ** 0.5)
+
+
 @scaled.mistakes_in(InSteps.share, costs=(ONE, ANY_AXES))
 class ScaledShare:
     @costs(MANNERS)
-    @variants("little", (0.0, 1e-09))
+    @variants("little", (0.0, 1e-9))
     @says(OVERFLOW)
     def overflow(self, scores, little):
         exponentials = scores.exp()
@@ -370,6 +425,19 @@ class ScaledShare:
         """Your weights match a softmax over the queries. Each query shares out its attention over
         the keys: which axis of the scores are they?"""
         return scores.softmax(dim=-2)
+
+    @costs(ANY_AXES)
+    def softmax_axis_counted_from_the_front(self, scores):
+        """Your softmax runs over axis 1. These are the keys only where there is no batch. How do you
+        name the last axis of a tensor, however many there are?"""
+        return scores.softmax(dim=1)
+
+    @called("softmax axis counted from the front")
+    @costs(ANY_AXES)
+    def softmax_over_the_first_axis(self, scores):
+        """Your softmax runs over axis 0. How do you name the last axis of a tensor, however many
+        there are?"""
+        return scores.softmax(dim=0)
 
     @costs(ANY_AXES)
     def softmax_taken_twice(self, scores):
@@ -391,61 +459,6 @@ class ScaledShare:
         return torch.full_like(scores, 1 / scores.shape[-1])
 
 
-@scaled.mistakes_in(InSteps.divisor, costs=ANY_AXES)
-class ScaledDivisor:
-    def not_scaled(self, query, key, value):
-        """Your numbers match scores that are not scaled. Where does √d_k come in?"""
-        return 1.0
-
-    @called("√ of the number of keys")
-    @says(ROOT_OF_LENGTH)
-    def root_of_of_the_number_of_keys(self, query, key, value):
-        return key.shape[-2] ** 0.5
-
-    @called("√ of the number of queries")
-    @says(ROOT_OF_LENGTH)
-    def root_of_of_the_number_of_queries(self, query, key, value):
-        return query.shape[-2] ** 0.5
-
-    @called("√ of the first axis")
-    def root_of_of_the_first_axis(self, query, key, value):
-        """Your numbers match scores divided by the root of the first axis's length, which is the
-        batch size as soon as there is a batch. Which axis of `key` holds its width, however many
-        axes there are?"""
-        return len(key) ** 0.5
-
-    @called("√ of the key's axis 1")
-    @says(ROOT_OF_AXIS_ONE)
-    def root_of_of_the_keys_axis_1(self, query, key, value):
-        return key.shape[1] ** 0.5
-
-    @called("√ of the query's axis 1")
-    @says(ROOT_OF_AXIS_ONE)
-    def root_of_of_the_querys_axis_1(self, query, key, value):
-        return query.shape[1] ** 0.5
-
-    @called("√ of the value's width")
-    def root_of_of_the_values_width(self, query, key, value):
-        """Your numbers match scores divided by the root of the value's width. The dot product runs
-        over query and key; the values take no part in it."""
-        return value.shape[-1] ** 0.5
-
-    @called("divided by d_k")
-    def divided_by_d_k(self, query, key, value):
-        """Your numbers match scores divided by d_k itself. Is there a root missing?"""
-        return key.shape[-1]
-
-    @called("multiplied by √d_k")
-    def multiplied_by_root_of_d_k(self, query, key, value):
-        """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
-        operator, or a sign in an exponent, the wrong way round?"""
-        return key.shape[-1] ** -0.5
-
-    def scores_negated(self, query, key, value):
-        """The better a key matches, the less weight it gets: your scores have the wrong sign."""
-        return -(key.shape[-1] ** 0.5)
-
-
 @scaled.mistake("scaled after the softmax", costs=(ONE, ANY_AXES))
 class ScaledAfterSoftmax(InSteps):
     """Your weights match a softmax that is divided by √d_k afterwards, so that rows sum to 1/√d_k.
@@ -457,20 +470,6 @@ class ScaledAfterSoftmax(InSteps):
 
     def share(self, scores):
         return scores.softmax(dim=-1) / self.root
-
-
-for axis in (1, 0):
-
-    @scaled.mistake(
-        "softmax axis counted from the front",
-        says=f"Your softmax runs over axis {axis}. "
-        + "These are the keys only where there is no batch. " * (axis == 1)
-        + "How do you name the last axis of a tensor, however many there are?",
-        costs=(ANY_AXES,),
-    )
-    @taking(InSteps, InSteps.share)
-    def over_axis_from_front(self, scores, axis=axis):
-        return scores.softmax(dim=axis)
 
 
 @scaled.mistake("inverted mask", costs=(MASK, ANY_MASK))
@@ -487,7 +486,8 @@ class InvertedMask(InSteps):
 
 @scaled.mistakes_in(InSteps.hide, costs=(MASK, ANY_MASK))
 class ScaledHide:
-    def inverted_mask(self, scores, mask):
+    @called("inverted mask")
+    def inverted_at_first(self, scores, mask):
         """Before the softmax you hide what the mask allows, and after it the rest, so nothing is
         left. Here True means may attend; what does `masked_fill` fill?"""
         return hidden_by_infinity(scores, None if mask is None else ~mask)
@@ -498,7 +498,7 @@ class ScaledHide:
         return scores
 
     @costs(ANY_MASK)
-    @variants("low", (-10000.0, -65504.0, -1000.0, -100.0))
+    @variants("low", (-1e4, -65504.0, -1e3, -100.0))
     def hidden_by_a_number_that_is_not_low_enough(self, scores, mask, low):
         """You hide a key by a number such as -10000 in place of its score. Scores that are seen may
         be lower still, and then the hidden keys get all the weight. Which number is below all
@@ -547,7 +547,7 @@ for guard in (
     lambda total: total.clamp(min=1e-12),
     lambda total: total,
 ):
-    scaled.mistake("mask after the softmax, then divided again", AGAIN, costs=(ANY_MASK,))(
+    scaled.mistake("mask after the softmax, then divided again", AGAIN, costs=ANY_MASK)(
         divided_again(guard)
     )
 
@@ -601,7 +601,7 @@ class ScaledFill:
 
 for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min):
 
-    @scaled.mistake("all is seen where nothing is visible", costs=(EMPTY,))
+    @scaled.mistake("all is seen where nothing is visible", costs=EMPTY)
     class AllSeenWhereNothingIs(InSteps):
         """All is right until a query may attend to nothing: then all its scores are the same large
         negative number, and a softmax of equal scores gives equal weights. What do you know about
@@ -616,9 +616,9 @@ for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min
 
 @scaled.mistakes_in(InSteps.compare, costs=(ONE, ANY_AXES))
 class ScaledCompare:
-    @costs(ANY_AXES)
     @called(".T on batches")
-    def T_on_batches(self, query, key):
+    @costs(ANY_AXES)
+    def all_axes_reversed(self, query, key):
         """Your transpose reverses all axes of the key, the batch too, as `.T` does. Only the last
         two should change places, however many there are."""
         return query @ key.permute(*reversed(range(key.dim())))
@@ -678,26 +678,33 @@ class ScaledCollect:
         return weights @ value + value
 
     @called("value width assumed = key width")
-    def value_width_assumed_key_width(self, weights, query, key, value):
+    def value_as_wide_as_key(self, weights, query, key, value):
         """Your function works only where the values are as wide as the keys. The output is (..., T,
         d_v): where does your code use the width of query or key for it?"""
         return (weights @ value).reshape(query.shape)
 
     @called("value width assumed = key width")
-    def value_width_assumed_key_width_2(self, weights, query, key, value):
+    def value_cut_to_width_of_key(self, weights, query, key, value):
         """Your output is cut to the width of the keys. It is as wide as the values, (..., T, d_v):
         where does your code use the width of query or key for it?"""
         return (weights @ value)[..., : key.shape[-1]]
 
 
-@scaled.mistake("mask in the weights alone", costs=(ANY_MASK,))
-class MaskInTheWeightsAlone(InSteps):
-    """Your weights know the mask, and your output does not: hidden values are in the sum. Which
-    weights does your output use?"""
-
-    def answer(self, query, key, value, mask=None):
+@scaled.mistakes_in(InSteps.answer, costs=ANY_MASK)
+class ScaledAnswer:
+    def mask_in_the_weights_alone(self, query, key, value, mask=None):
+        """Your weights know the mask, and your output does not: hidden values are in the sum. Which
+        weights does your output use?"""
         without = InSteps.answer(self, query, key, value)
         return without[0], InSteps.answer(self, query, key, value, mask)[1]
+
+    @costs(ANY_AXES)
+    def sentences_of_a_batch_mixed(self, query, key, value, mask=None):
+        """Your words attend to words of other sentences: the leading axes were flattened into one
+        long sentence. They stay apart."""
+        flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
+        output, weights = attention.scaled_dot_product_attention(*flat, mask)
+        return output.reshape(*query.shape[:-1], -1), weights
 
 
 @scaled.mistakes_in(InSteps.result, costs=ONE)
@@ -723,52 +730,38 @@ class ScaledResult:
         return output
 
 
-@scaled.mistake("sentences of a batch mixed", costs=(ANY_AXES,))
-class OneLongSentence(InSteps):
-    """Your words attend to words of other sentences: the leading axes were flattened into one long
-    sentence. They stay apart."""
-
-    def answer(self, query, key, value, mask=None):
-        flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
-        output, weights = attention.scaled_dot_product_attention(*flat, mask)
-        return output.reshape(*query.shape[:-1], -1), weights
+def shared(costs: Step, mistakes: list[Mistake]) -> None:
+    """Name the same mistakes in NumPy, with queries, keys and values made from words."""
+    for mistake in mistakes:
+        changed = {name: way for name, way in vars(mistake.in_steps).items() if callable(way)}
+        of_words = type("OfWordsOtherwise", (OfWords,), changed)
+        in_numpy.mistake(mistake.name, mistake.says, costs)(of_words)
 
 
-def of_words(wrong: Any) -> type:
-    """The same mistake in NumPy, with queries, keys and values made from words."""
-    changed = {name: value for name, value in vars(wrong).items() if callable(value)}
-    return type(wrong.__name__, (OfWords,), {**changed, "__doc__": wrong.__doc__})
-
-
-for cost, shared in (
-    (LARGE, (ScaledShare.overflow,)),
-    (
-        EXACT,
-        (
-            ScaledDivisor.not_scaled,
-            ScaledDivisor.divided_by_d_k,
-            ScaledDivisor.multiplied_by_root_of_d_k,
-            ScaledDivisor.root_of_of_the_values_width,
-            ScaledShare.softmax_taken_twice,
-            ScaledCollect.weights_transposed_before_the_sum,
-            ScaledCollect.values_added_to_the_output,
-        ),
+shared(LARGE, scaled.named("overflow")[-1:])
+shared(
+    EXACT,
+    scaled.named(
+        "not scaled",
+        "divided by d_k",
+        "multiplied by √d_k",
+        "√ of the value's width",
+        "softmax taken twice",
+        "weights transposed before the sum",
+        "values added to the output",
     ),
-    (
-        ROWS,
-        (
-            ScaledAfterSoftmax,
-            ScaledResult.scores_returned_for_weights,
-            ScaledResult.results_in_the_wrong_order,
-            ScaledResult.output_returned_without_the_weights,
-            ScaledDivisor.scores_negated,
-            ScaledShare.no_softmax,
-            ScaledShare.exp_without_the_division,
-            ScaledShare.plain_mean_of_the_values,
-            ScaledCompare.cosine_similarity,
-        ),
+)
+shared(
+    ROWS,
+    scaled.named(
+        "scaled after the softmax",
+        "scores returned for weights",
+        "results in the wrong order",
+        "output returned without the weights",
+        "scores negated",
+        "no softmax",
+        "exp without the division",
+        "plain mean of the values",
+        "cosine similarity",
     ),
-):
-    for wrong in shared:
-        known = next(mistake for mistake in scaled.mistakes if mistake.in_steps is wrong)
-        in_numpy.mistake(known.name, known.says, costs=(cost,))(of_words(wrong))
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,7 +17,7 @@ from assignments.a4_masks.rubric import (
     shift,
 )
 from autograder.verdict.check import Part
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, taking, variants
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import masks
 
 # ------------------------------------------------------------------------ mistakes in any mask
@@ -46,53 +45,48 @@ class MaskInSteps(Steps):
 def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
     """Mistakes of every part that makes a mask: the right entries, but not as True and False."""
 
-    @part.mistake("inverted mask")
-    @taking(right, right.shown)
-    def shown(self, mask):
-        """Your mask is True where something is hidden. In this course, as in
-        `F.scaled_dot_product_attention`, True means: may attend. (`nn.MultiheadAttention` reads
-        masks the other way round, which is why both are seen.)"""
-        return ~mask
+    @part.mistakes_in(right.shown, of=right)
+    class Shown:
+        def inverted_mask(self, mask):
+            """Your mask is True where something is hidden. In this course, as in
+            `F.scaled_dot_product_attention`, True means: may attend. (`nn.MultiheadAttention` reads
+            masks the other way round, which is why both are seen.)"""
+            return ~mask
 
-    @part.mistake("numbers instead of bool")
-    @taking(right, right.written)
-    def in_floats(self, mask):
-        """The places are right, but your mask holds the numbers 1.0 and 0.0. PyTorch *adds* a mask
-        of floats to the scores, and 0.0 added hides nothing. Which dtype says True and False?"""
-        return mask.float()
+    @part.mistakes_in(right.written, of=right)
+    class Written:
+        def numbers_instead_of_bool(self, mask):
+            """The places are right, but your mask holds the numbers 1.0 and 0.0. PyTorch *adds* a
+            mask of floats to the scores, and 0.0 added hides nothing. Which dtype says True and
+            False?"""
+            return mask.float()
 
-    for whole in (torch.int64, torch.uint8, torch.int32):
-
-        @part.mistake("whole numbers instead of bool")
-        @taking(right, right.written)
-        def in_whole_numbers(self, mask, dtype=whole):
+        @variants("dtype", (torch.int64, torch.uint8, torch.int32))
+        def whole_numbers_instead_of_bool(self, mask, dtype):
             """The places are right, but your mask holds the whole numbers 1 and 0. `~` and indexing
             do something else with them than with True and False. Which dtype was asked for?"""
             return mask.to(dtype)
 
-    for low in (-torch.inf, -1e9):
-
-        @part.mistake("minus infinity for hidden")
-        @taking(right, right.written)
-        def to_be_added(self, mask, low=low):
+        @variants("low", (-torch.inf, -1e9))
+        def minus_infinity_for_hidden(self, mask, low):
             """You return what is added to the scores, 0 and minus infinity (or a number far below
             0). That is attention's next step. A mask in this course says who may attend: True or
             False."""
             return torch.zeros(mask.shape).masked_fill(~mask, low)
 
-    @part.mistake("a NumPy array")
-    @taking(right, right.written)
-    def as_numpy(self, mask):
-        """The entries are right, but they come as a NumPy array. Attention wants a torch tensor:
-        `torch.from_numpy` makes one."""
-        return mask.numpy()
+        @called("a NumPy array")
+        def as_numpy(self, mask):
+            """The entries are right, but they come as a NumPy array. Attention wants a torch
+            tensor: `torch.from_numpy` makes one."""
+            return mask.numpy()
 
-    @part.mistake("axes of length 1 dropped")
-    @taking(right, right.axes)
-    def squeezed(self, mask):
-        """An axis of length 1 is missing. `squeeze` takes every one away, also where a batch holds
-        one sentence or a sentence one word. Which axes were asked for, whatever their lengths?"""
-        return mask.squeeze()
+    @part.mistakes_in(right.axes, of=right)
+    class Axes:
+        def axes_of_length_1_dropped(self, mask):
+            """An axis of length 1 is missing. `squeeze` takes every one away, also where a batch
+            holds one sentence or a sentence one word. Which axes were asked for, whatever their
+            lengths?"""
+            return mask.squeeze()
 
 
 # -------------------------------------------------------------------------------- causal_mask
@@ -228,7 +222,7 @@ class PaddingAxes:
         return mask[:, :, None, None]
 
     @called("pads hidden as queries, not as keys")
-    def pads_hidden_as_queries_not_as_keys(self, mask):
+    def queries_hidden(self, mask):
         """You hide the rows of padding and leave its columns open: padding sees nothing, but every
         word still sees padding. Keys are the last axis. On which axis do your ids lie?"""
         return mask[:, None, :, None]
@@ -248,14 +242,14 @@ class PaddingAxes:
 class PaddingIsWord:
     @called("argument pad_id ignored")
     @variants("above", (False, True))
-    def argument_pad_id_ignored(self, token_ids, pad_id, above):
+    def pad_id_ignored(self, token_ids, pad_id, above):
         """You compare with 0 whatever `pad_id` is. In another vocabulary 0 is a word, and the
         padding has another number: is `pad_id` used, and passed on where you call another
         function?"""
         return token_ids > 0 if above else token_ids != 0
 
     @called("only ids above pad_id kept")
-    def only_ids_above_pad_id_kept(self, token_ids, pad_id):
+    def ids_above(self, token_ids, pad_id):
         """You keep the ids above `pad_id` and hide those below as well. Ids have no order: every
         token that is not `pad_id` is a word."""
         return token_ids > pad_id
@@ -303,13 +297,13 @@ class PaddingIsWord:
 @padding.mistakes_in(PaddingInSteps.padding)
 class PaddingPadding:
     @called("the sign of pad_id lost")
-    def the_sign_of_pad_id_lost(self, pad_id):
+    def without_its_sign(self, pad_id):
         """All is well until `pad_id` is negative, as −100 is in some libraries: then its padding is
         shown. Compare the ids with `pad_id` as it is."""
         return abs(pad_id)
 
     @called("a negative pad_id taken for none")
-    def a_negative_pad_id_taken_for_none(self, pad_id):
+    def never_negative(self, pad_id):
         """All is well until `pad_id` is negative, as −100 is in some libraries: then you look for 0
         instead. Compare the ids with `pad_id` as it is."""
         return max(pad_id, 0)
@@ -337,6 +331,25 @@ class DecoderInSteps(MaskInSteps):
         return words & past
 
 
+@decoder.mistakes_in(DecoderInSteps.axes, of=DecoderInSteps)
+class DecoderAxes:
+    def the_axis_of_the_heads_left_out(self, mask):
+        """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B
+        would lie under H, the heads. An axis of length 1 is missing: where?"""
+        return mask.squeeze(1)
+
+    def sentences_where_the_heads_belong(self, mask):
+        """The entries are right, but the shape is (1, B, T, T), and the sentences lie where scores
+        (B, H, T, T) have their heads. Which axis is that of the sentences?"""
+        return mask.movedim(0, 1) if mask.dim() > 1 else mask
+
+    def queries_and_keys_exchanged(self, mask):
+        """Your mask is turned round: rows are keys and columns are queries. Rows are the words that
+        ask, columns those that are asked. Is there a transposition, or are the two triangles mixed
+        up?"""
+        return mask.mT
+
+
 @decoder.mistakes_in(DecoderInSteps.words)
 class DecoderWords:
     def padding_forgotten(self, token_ids, pad_id):
@@ -353,10 +366,10 @@ class DecoderWords:
         sentence to sentence: where do the ids come in?"""
         return torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
-    @costs_more("it stops with an error")
     @called("padding of shape (B, T) with the causal mask")
+    @costs_more("it stops with an error")
     @variants("new_axes", ((), (None, None)))
-    def padding_of_shape_B_T_with_the_causal_mask(self, token_ids, pad_id, new_axes):
+    def sentences_under_queries(self, token_ids, pad_id, new_axes):
         """The padding has the shape (B, T) when it meets the causal mask (T, T). Shapes are lined
         up from the right: so sentences meet queries. That stops with an error, or, where B and T
         happen to be equal, silently gives query i the padding of sentence i."""
@@ -369,9 +382,31 @@ class DecoderWords:
         return ~masks.padding_mask(token_ids, pad_id)
 
     @called("the first sentence's padding for all")
-    def the_first_sentences_padding_for_all(self, token_ids, pad_id):
+    def padding_of_the_first_sentence(self, token_ids, pad_id):
         """Every sentence gets the padding of the first one. Keep axis 0 of the ids throughout."""
         return masks.padding_mask(token_ids[:1], pad_id).expand(len(token_ids), -1, -1, -1)
+
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong",
+        padding.named(
+            "pads hidden as queries, not as keys",
+            "pads hidden as queries too",
+            "argument pad_id ignored",
+            "only ids above pad_id kept",
+            "the id 0 hidden as well",
+            "the sign of pad_id lost",
+            "a negative pad_id taken for none",
+            "identity for equality",
+            "everything after the first padding hidden",
+            "padding hidden only at the end",
+            "words counted instead of found",
+        ),
+    )
+    def padding_half_otherwise(self, token_ids, pad_id, wrong):
+        half = wrong.in_steps()
+        return half.axes(half.visible(token_ids, pad_id))
 
 
 @decoder.mistakes_in(DecoderInSteps.past)
@@ -389,6 +424,22 @@ class DecoderPast:
         """Padding is hidden as it should be, but the causal half is inverted: your words see
         nothing but the future. True means: may attend, in both halves."""
         return ~masks.causal_mask(T)
+
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong",
+        causal.named(
+            "the diagonal hidden",
+            "upper triangle",
+            "one word of the future visible",
+            "each word sees itself alone",
+            "triangle in another corner",
+        ),
+    )
+    def causal_half_otherwise(self, T, wrong):
+        # a mistake in one half stays a mistake with the other half beside it
+        return wrong.in_steps().visible(T)
 
 
 @decoder.mistakes_in(DecoderInSteps.joined)
@@ -416,83 +467,7 @@ class DecoderJoined:
         return mask | ~mask.any(dim=-1, keepdim=True)
 
 
-@decoder.mistakes_in(DecoderInSteps.axes, of=DecoderInSteps)
-class DecoderAxes:
-    def the_axis_of_the_heads_left_out(self, mask):
-        """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B
-        would lie under H, the heads. An axis of length 1 is missing: where?"""
-        return mask.squeeze(1)
-
-    def sentences_where_the_heads_belong(self, mask):
-        """The entries are right, but the shape is (1, B, T, T), and the sentences lie where scores
-        (B, H, T, T) have their heads. Which axis is that of the sentences?"""
-        return mask.movedim(0, 1) if mask.dim() > 1 else mask
-
-    def queries_and_keys_exchanged(self, mask):
-        """Your mask is turned round: rows are keys and columns are queries. Rows are the words that
-        ask, columns those that are asked. Is there a transposition, or are the two triangles mixed
-        up?"""
-        return mask.mT
-
-
 written_in_other_ways(decoder, DecoderInSteps)
-
-
-# a mistake in one half stays a mistake with the other half beside it
-def in_the_causal_half(wrong: type[MaskInSteps]) -> type[MaskInSteps]:
-    return taking(DecoderInSteps, DecoderInSteps.past)(_named(wrong, lambda T: wrong().visible(T)))
-
-
-def in_the_padding_half(wrong: type[MaskInSteps]) -> type[MaskInSteps]:
-    def words(token_ids: Tensor, pad_id: int) -> Tensor:
-        half = wrong()
-        return half.axes(half.visible(token_ids, pad_id))
-
-    return taking(DecoderInSteps, DecoderInSteps.words)(_named(wrong, words))
-
-
-def _named(wrong: type, half: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    def step(self: Any, *arguments: Any) -> Tensor:
-        return half(*arguments)
-
-    step.__name__ = wrong.__name__
-    return step
-
-
-for half, wrap, wrong_ones in (
-    (
-        causal,
-        in_the_causal_half,
-        (
-            CausalVisible.the_diagonal_hidden,
-            CausalVisible.upper_triangle,
-            CausalVisible.one_word_of_the_future_visible,
-            CausalVisible.each_word_sees_itself_alone,
-            CausalVisible.triangle_in_another_corner,
-        ),
-    ),
-    (
-        padding,
-        in_the_padding_half,
-        (
-            PaddingAxes.pads_hidden_as_queries_not_as_keys,
-            PaddingAxes.pads_hidden_as_queries_too,
-            PaddingIsWord.argument_pad_id_ignored,
-            PaddingIsWord.only_ids_above_pad_id_kept,
-            PaddingIsWord.the_id_0_hidden_as_well,
-            PaddingPadding.the_sign_of_pad_id_lost,
-            PaddingPadding.a_negative_pad_id_taken_for_none,
-            PaddingIsWord.identity_for_equality,
-            PaddingIsWord.everything_after_the_first_padding_hidden,
-            PaddingIsWord.padding_hidden_only_at_the_end,
-            PaddingIsWord.words_counted_instead_of_found,
-        ),
-    ),
-):
-    names = {mistake.name for mistake in half.mistakes if mistake.in_steps in wrong_ones}
-    for mistake in half.mistakes:
-        if mistake.name in names and mistake.in_steps:
-            decoder.mistake(mistake.name, mistake.says)(wrap(mistake.in_steps))
 
 
 # -------------------------------------------------------------------------------- shift_right
@@ -523,14 +498,14 @@ class ShiftPlaced:
         return torch.cat([target_ids[:, 1:], begin], dim=1)
 
     @called("shifted left, bos_id in front")
-    def shifted_left_bos_id_in_front(self, begin, target_ids):
+    def shifted_left_behind_bos(self, begin, target_ids):
         """`bos_id` stands in front, but behind it each position holds the target *after* its own,
         and what was cut off comes round to the end. Each should hold the one before: to which side
         do the targets move when something is put in front of them?"""
         return torch.cat([begin, target_ids.roll(-1, dims=1)[:, 1:]], dim=1)
 
     @called("shifted left, with 0 at the end")
-    def shifted_left_with_0_at_the_end(self, begin, target_ids):
+    def shifted_left_with_zeros(self, begin, target_ids):
         """Your rows moved to the left, with 0 at the end: each position holds the target *after*
         its own. It should hold the one before. Position 0 has no word before it. Which token stands
         there instead?"""
@@ -633,12 +608,12 @@ class ShiftPlaced:
 @shift.mistakes_in(ShiftInSteps.begin)
 class ShiftBegin:
     @called("argument bos_id ignored, 1 in its place")
-    def argument_bos_id_ignored_1_in_its_place(self, bos_id):
+    def bos_is_one(self, bos_id):
         """Position 0 always holds 1. Other vocabularies have another number: use `bos_id`."""
         return 1
 
     @called("argument bos_id ignored, 0 in its place")
-    def argument_bos_id_ignored_0_in_its_place(self, bos_id):
+    def bos_is_zero(self, bos_id):
         """Position 0 always holds 0. Use `bos_id`."""
         return 0
 

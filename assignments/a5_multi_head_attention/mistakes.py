@@ -19,7 +19,7 @@ from assignments.a5_multi_head_attention.rubric import (
     multi_head,
     split,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, taking, variants
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import attention
 
 # ------------------------------------------------------------------ what parts have in common
@@ -63,7 +63,7 @@ class SplitInSteps(Steps):
         return heads
 
 
-@split.mistake("reshape without transpose", RESHAPED_IN, costs=(OWN_FEATURES,))
+@split.mistake("reshape without transpose", RESHAPED_IN, costs=OWN_FEATURES)
 class SplitByReshapeAlone(SplitInSteps):
     def cut(self, x, num_heads):
         B, T, d_model = x.shape
@@ -95,7 +95,7 @@ class SplitPlaced:
 class SplitCut:
     @called("heads hold every H-th feature")
     @says(INTERLEAVED)
-    def heads_hold_every_H_th_feature(self, x, num_heads):
+    def split_interleaved(self, x, num_heads):
         return x.unflatten(-1, (-1, num_heads)).mT
 
     def number_and_width_of_heads_swapped(self, x, num_heads):
@@ -205,7 +205,7 @@ class MergeJoined:
         return words.flatten(0, 1).flatten(1)
 
 
-@merge.mistake("heads joined along the sentence", costs=(SIDE_BY_SIDE,))
+@merge.mistake("heads joined along the sentence", costs=SIDE_BY_SIDE)
 class MergedAlongTheSentence(MergeInSteps):
     """Your result is (B, H·T, d_k): the sentence got longer. The words' features grow instead: (B,
     T, H·d_k)."""
@@ -274,7 +274,7 @@ class InSteps(attention.MultiHeadAttention):
 @multi_head.mistakes_in(InSteps.divisor, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadDivisor:
     @called("scaled by √d_model")
-    def scaled_by_root_of_d_model(self, query):
+    def root_of_model_width(self, query):
         """Your numbers match scores divided by √d_model. How many products does one score add up,
         now that each head sees only its share of the width?"""
         return math.sqrt(self.w_q.in_features)
@@ -285,7 +285,7 @@ class MultiHeadDivisor:
         return 1.0
 
     @called("divided by d_k")
-    def divided_by_d_k(self, query):
+    def divided_by_head_width(self, query):
         """Your numbers match scores divided by d_k. It is the root of d_k: the standard deviation
         of a sum of d_k products grows with √d_k."""
         return query.shape[-1]
@@ -299,7 +299,8 @@ class MultiHeadDivisor:
 
 @multi_head.mistakes_in(InSteps.scaled, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadScaled:
-    def scaled_by_the_root_of_another_axis(self, scores, query):
+    @called("scaled by the root of another axis")
+    def root_of_the_number_of_keys(self, scores, query):
         """Your numbers match scores divided by the root of the number of keys. It is the root of a
         head's width, which is the number of products that one score adds up."""
         return scores / math.sqrt(scores.shape[-1])
@@ -315,27 +316,26 @@ class MultiHeadScaled:
         return scores / math.sqrt(query.shape[-1]) / math.sqrt(self.w_q.in_features)
 
 
-@multi_head.mistake(
-    "reshape without transpose, on the way in", RESHAPED_IN, costs=(WEIGHTS_OF_HEADS, TO_ITSELF)
-)
-class ReshapedIn(InSteps):
-    def split(self, x):
+@multi_head.mistakes_in(InSteps.split, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
+class MultiHeadSplit:
+    @called("reshape without transpose, on the way in")
+    @says(RESHAPED_IN)
+    def reshaped_in(self, x):
         return SplitByReshapeAlone().answer(x, self.num_heads)
 
 
-@multi_head.mistake(
-    "reshape without transpose, on the way out", RESHAPED_OUT, costs=(TO_ITSELF, TO_OTHERS)
-)
-class ReshapedOut(InSteps):
-    def merge(self, context):
-        return MergeTurned.reshape_without_transpose().answer(context)
-
-
 @multi_head.mistake("reshape without transpose, both ways", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-class ReshapedBothWays(ReshapedIn, ReshapedOut):
+class ReshapedBothWays(InSteps):
     """All shapes fit, but a reshape leaves the numbers in their order, so your heads hold whole
     words instead of a share of every word, and words in different heads never meet. On the way in
     and on the way out, two axes have to change places as well."""
+
+    def split(self, x):
+        return SplitByReshapeAlone().answer(x, self.num_heads)
+
+    def merge(self, context):
+        B, _, T, _ = context.shape
+        return context.reshape(B, T, -1)
 
 
 @multi_head.mistake(
@@ -343,10 +343,10 @@ class ReshapedBothWays(ReshapedIn, ReshapedOut):
 )
 class Interleaved(InSteps):
     def split(self, x):
-        return SplitCut.heads_hold_every_H_th_feature().answer(x, self.num_heads)
+        return x.unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
 
     def merge(self, context):
-        return MergeTurned.features_of_the_heads_taken_in_turns().answer(context)
+        return context.permute(0, 2, 3, 1).flatten(start_dim=2)
 
 
 @multi_head.mistake("heads attend to heads", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
@@ -356,7 +356,7 @@ class HeadsMeetHeads(InSteps):
     multiply."""
 
     def split(self, x):
-        return SplitPlaced.heads_not_moved_in_front_of_the_words().answer(x, self.num_heads)
+        return x.unflatten(-1, (self.num_heads, -1))
 
     def merge(self, context):
         return context.flatten(start_dim=2)
@@ -370,11 +370,37 @@ class MultiHeadMix:
         return merged
 
 
+OVER_HEADS = (
+    "Your weights sum to one over the heads. Within each head, a query shares out its attention "
+    "over the keys: which axis of (B, H, T, S) is that?"
+)
+OVER_QUERIES = (
+    "Your weights sum to one over the queries. Each query shares out its attention over the keys: "
+    "which axis of (B, H, T, S) is that?"
+)
+OVER_BATCH = (
+    "Your weights sum to one over the sentences of the batch. Each query shares out its "
+    "attention over the keys: which axis of (B, H, T, S) is that?"
+)
+
+
+def weights_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
+    """A softmax over any axis that hides what the mask hides."""
+    if mask is None:
+        return scores.softmax(dim)
+    return scores.masked_fill(~mask, -math.inf).softmax(dim).masked_fill(~mask, 0.0)
+
+
+def weights_bounded_over(dim: int, scores: Tensor, mask: Tensor | None) -> Tensor:
+    """The same with a large negative number for minus infinity."""
+    return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim)
+
+
 @multi_head.mistakes_in(InSteps.weigh)
 class MultiHeadWeigh:
-    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     @called("one head's weights for all")
-    def one_heads_weights_for_all(self, scores, mask):
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def first_head_for_all(self, scores, mask):
         """Every head uses the weights of head 0. Each head has queries and keys of its own, so it
         has weights of its own."""
         return attention.masked_softmax(scores, mask)[:, :1].expand_as(scores)
@@ -390,7 +416,7 @@ class MultiHeadWeigh:
         already shared out attention among all keys. Hide the scores before the softmax."""
         return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
 
-    @variants("low", (0.0, 1e-09))
+    @variants("low", (0.0, 1e-9))
     def hidden_scores_set_to_0(self, scores, mask, low):
         """A hidden score became 0, or as good as 0 (1e-9 is not -1e9), and exp(0) = 1 is a weight
         like any other. Which score has the weight 0?"""
@@ -427,60 +453,35 @@ class MultiHeadWeigh:
         past = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         return attention.masked_softmax(scores, past if mask is None else mask & past)
 
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @variants("over", (weights_over, weights_bounded_over))
+    @says(OVER_HEADS)
+    def softmax_over_the_heads(self, scores, mask, over):
+        return over(1, scores, mask)
 
-OVER_HEADS = (
-    "Your weights sum to one over the heads. Within each head, a query shares out its attention "
-    "over the keys: which axis of (B, H, T, S) is that?"
-)
-OVER_QUERIES = (
-    "Your weights sum to one over the queries. Each query shares out its attention over the keys: "
-    "which axis of (B, H, T, S) is that?"
-)
-OVER_BATCH = (
-    "Your weights sum to one over the sentences of the batch. Each query shares out its "
-    "attention over the keys: which axis of (B, H, T, S) is that?"
-)
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @variants("over", (weights_over, weights_bounded_over))
+    @says(OVER_QUERIES)
+    def softmax_over_the_queries(self, scores, mask, over):
+        return over(2, scores, mask)
 
-
-def softmax_over(dim: int, bounded: bool = False) -> type:
-    """Softmax over another axis; hidden scores are minus infinity, or a large negative number."""
-
-    @taking(InSteps, InSteps.weigh)
-    def over_another_axis(self, scores, mask):
-        if mask is None:
-            return scores.softmax(dim)
-        if bounded:
-            return scores.masked_fill(~mask, -1e9).softmax(dim)
-        return scores.masked_fill(~mask, -math.inf).softmax(dim).masked_fill(~mask, 0.0)
-
-    return over_another_axis
-
-
-for bounded in (False, True):
-    multi_head.mistake("softmax over the heads", OVER_HEADS, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))(
-        softmax_over(1, bounded)
-    )
-    multi_head.mistake(
-        "softmax over the queries", OVER_QUERIES, costs=(WEIGHTS_OF_HEADS, TO_ITSELF)
-    )(softmax_over(2, bounded))
-
-
-multi_head.mistake("softmax over the batch", OVER_BATCH, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))(
-    softmax_over(0)
-)
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    @says(OVER_BATCH)
+    def softmax_over_the_batch(self, scores, mask):
+        return weights_over(0, scores, mask)
 
 
 @multi_head.mistakes_in(InSteps.asked, costs=(TO_OTHERS, MANNERS))
 class MultiHeadAsked:
     @called("arguments in the order value, key, query")
-    def arguments_in_the_order_value_key_query(self, value, key, query):
+    def arguments_in_reverse(self, value, key, query):
         """Your `forward` takes value, key, query. Self-attention cannot tell, since all three are
         the same there; cross-attention can. The order is query, key, value, mask."""
         return query, key, value
 
-    @costs()
     @called("T = S assumed")
-    def T_S_assumed(self, query, key, value):
+    @costs()
+    def lengths_assumed_equal(self, query, key, value):
         """All is well while there are as many keys as queries, and it stops where there are not. Do
         you take the length of the keys from the query? Key and value have a length of their own,
         S."""
@@ -506,9 +507,27 @@ class MultiHeadAsked:
 @multi_head.mistakes_in(InSteps.maps, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
 class MultiHeadMaps:
     @called("one map for query, key and value")
-    def one_map_for_query_key_and_value(self):
+    def one_map_for_all(self):
         """All three are projected by w_q. Which layer belongs to the key, which to the value?"""
         return self.w_q, self.w_q, self.w_q
+
+    @called("layers exchanged: {exchanged}")
+    @variants(
+        "order, exchanged",
+        (
+            ((0, 2, 1), "w_k and w_v"),
+            ((1, 0, 2), "w_q and w_k"),
+            ((2, 1, 0), "w_q and w_v"),
+            ((1, 2, 0), "the three layers"),
+            ((2, 0, 1), "the three layers"),
+        ),
+    )
+    def layers_exchanged(self, order, exchanged):
+        """Your numbers match a module in which {exchanged} have changed places. w_q belongs to the
+        query, w_k to the key, w_v to the value: where in `forward`, or under which name in
+        `__init__`, does one take the place of another?"""
+        three = InSteps.maps(self)
+        return [three[i] for i in order]
 
     @costs(TO_ITSELF, TO_OTHERS)
     @variants("last", range(3))
@@ -518,24 +537,6 @@ class MultiHeadMaps:
         three = list(InSteps.maps(self))
         three[last] = self.w_o
         return three
-
-
-for order, exchanged in (
-    ((0, 2, 1), "w_k and w_v"), ((1, 0, 2), "w_q and w_k"), ((2, 1, 0), "w_q and w_v"),
-    ((1, 2, 0), "the three layers"), ((2, 0, 1), "the three layers"),
-):  # fmt: skip
-
-    @multi_head.mistake(
-        f"layers exchanged: {exchanged}",
-        f"Your numbers match a module in which {exchanged} have changed places. w_q belongs to the "
-        "query, w_k to the key, w_v to the value: where in `forward`, or under which name in "
-        "`__init__`, does one take the place of another?",
-        costs=(WEIGHTS_OF_HEADS, TO_ITSELF),
-    )
-    @taking(InSteps, InSteps.maps)
-    def layers_exchanged(self, order=order):
-        three = InSteps.maps(self)
-        return [three[i] for i in order]
 
 
 @multi_head.mistakes_in(InSteps.compared, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
@@ -577,17 +578,62 @@ class MultiHeadMerge:
     def merged_features_taken_in_turns(self, context):
         """Your merged rows hold feature 0 of every head, then feature 1 of every head. The heads
         stand side by side: first all features of head 0, then all of head 1."""
-        return MergeTurned.features_of_the_heads_taken_in_turns().answer(context)
+        return context.permute(0, 2, 3, 1).flatten(start_dim=2)
+
+    @called("reshape without transpose, on the way out")
+    @says(RESHAPED_OUT)
+    def reshaped_out(self, context):
+        B, _, T, _ = context.shape
+        return context.reshape(B, T, -1)
 
 
-@multi_head.mistake("one layer with four names", costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
-class OneLayerForAll(InSteps):
-    """w_q, w_k, w_v and w_o are the same layer under four names, so whatever one learns, all learn.
-    Make a layer for each."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
+@multi_head.mistakes_in(InSteps.__init__, of=InSteps)
+class MultiHeadInit:
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def one_layer_with_four_names(self, d_model, num_heads):
+        """w_q, w_k, w_v and w_o are the same layer under four names, so whatever one learns, all
+        learn. Make a layer for each."""
+        InSteps.__init__(self, d_model, num_heads)
         self.w_q = self.w_k = self.w_v = self.w_o
+
+    @called("the layer w_o without bias")
+    def without_output_bias(self, d_model, num_heads):
+        """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here w_o has none."""
+        InSteps.__init__(self, d_model, num_heads)
+        self.w_o = nn.Linear(d_model, d_model, bias=False)
+
+    def bare_assert(self, d_model, num_heads):
+        """An assert stops a wrong number of heads, but only while nobody runs Python with `-O`, and
+        it says nothing about what to mend. Which error says that a value is wrong?"""
+        assert d_model % num_heads == 0
+        InSteps.__init__(self, d_model, num_heads)
+
+    def width_and_heads_not_compared(self, d_model, num_heads):
+        """Your constructor takes any number of heads. If they do not divide d_model, it should say
+        so at once, with both numbers: later errors are hard to trace back."""
+        InSteps.__init__(self, d_model, 1)
+        self.num_heads = num_heads
+
+    def error_without_the_numbers(self, d_model, num_heads):
+        """The ValueError comes, but its message does not hold both numbers, d_model and num_heads.
+        With them, its reader knows what to mend."""
+        if d_model % num_heads:
+            raise ValueError
+        InSteps.__init__(self, d_model, num_heads)
+
+    def layers_without_bias(self, d_model, num_heads):
+        """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Yours have none."""
+        InSteps.__init__(self, d_model, num_heads)
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+
+    @called("layers without bias, but for w_o")
+    def without_input_bias(self, d_model, num_heads):
+        """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here only w_o has
+        one."""
+        InSteps.__init__(self, d_model, num_heads)
+        for name in ("w_q", "w_k", "w_v"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
 
 @multi_head.mistakes_in(InSteps.project, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
@@ -606,34 +652,6 @@ class MultiHeadProject:
         return query, key, value
 
 
-@multi_head.mistake("layers without bias")
-class WithoutBias(InSteps):
-    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Yours have none."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        for name in ("w_q", "w_k", "w_v", "w_o"):
-            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
-
-
-@multi_head.mistake("the layer w_o without bias")
-class WithoutOutputBias(InSteps):
-    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here w_o has none."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        self.w_o = nn.Linear(d_model, d_model, bias=False)
-
-
-@multi_head.mistake("layers without bias, but for w_o")
-class WithoutInputBias(WithoutBias):
-    """The four layers are `nn.Linear` as PyTorch makes them, with a bias. Here only w_o has one."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, num_heads)
-        self.w_o = nn.Linear(d_model, d_model)
-
-
 @multi_head.mistakes_in(InSteps.result, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class MultiHeadResult:
     def output_returned_without_the_weights(self, output, weights):
@@ -649,11 +667,11 @@ class MultiHeadResult:
     def an_axis_of_length_1_dropped(self, output, weights):
         return output, weights.squeeze(1)
 
-    @costs(TO_ITSELF, TO_OTHERS)
     @called("an axis of length 1 dropped")
+    @costs(TO_ITSELF, TO_OTHERS)
     @variants("axes", ((), (0,)))
     @says(DROPPED)
-    def an_axis_of_length_1_dropped_2(self, output, weights, axes):
+    def squeezed(self, output, weights, axes):
         return output.squeeze(*axes), weights.squeeze(*axes)
 
     def weights_averaged_over_the_heads(self, output, weights):
@@ -704,13 +722,13 @@ class MultiHeadPrepared:
         return mask
 
     @called("the first sentence's mask for all")
-    def the_first_sentences_mask_for_all(self, mask):
+    def mask_of_the_first_sentence(self, mask):
         """Every sentence gets the mask of the first one. Axis 0 of a mask with four axes belongs to
         the sentences: is there an index 0, or a slice that ends at 1?"""
         return mask[:1] if mask is not None and mask.dim() == 4 else mask
 
     @called("the first head's mask for all")
-    def the_first_heads_mask_for_all(self, mask):
+    def mask_of_the_first_head(self, mask):
         """Every head gets the mask of the first one. A mask may be (B, H, T, S), with another
         pattern for each head: use it as it comes."""
         return mask[:, :1] if mask is not None and mask.dim() == 4 else mask
@@ -719,34 +737,3 @@ class MultiHeadPrepared:
 def exp_and_sum(scores: Tensor, mask: Tensor | None) -> Tensor:
     exponentials = scores.exp() if mask is None else scores.exp() * mask
     return exponentials / exponentials.sum(dim=-1, keepdim=True)
-
-
-@multi_head.mistake("bare assert")
-class RefusedByAssert(InSteps):
-    """An assert stops a wrong number of heads, but only while nobody runs Python with `-O`, and it
-    says nothing about what to mend. Which error says that a value is wrong?"""
-
-    def __init__(self, d_model, num_heads):
-        assert d_model % num_heads == 0
-        super().__init__(d_model, num_heads)
-
-
-@multi_head.mistake("width and heads not compared")
-class AnyNumberOfHeads(InSteps):
-    """Your constructor takes any number of heads. If they do not divide d_model, it should say so
-    at once, with both numbers: later errors are hard to trace back."""
-
-    def __init__(self, d_model, num_heads):
-        super().__init__(d_model, 1)
-        self.num_heads = num_heads
-
-
-@multi_head.mistake("error without the numbers")
-class RefusedWithoutNumbers(InSteps):
-    """The ValueError comes, but its message does not hold both numbers, d_model and num_heads. With
-    them, its reader knows what to mend."""
-
-    def __init__(self, d_model, num_heads):
-        if d_model % num_heads:
-            raise ValueError
-        super().__init__(d_model, num_heads)

@@ -24,7 +24,7 @@ from assignments.a6_positional_encoding.rubric import (
     table,
     wrong_tables,
 )
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
 from course_utils import positional
 
 Table = Callable[[int, int], Tensor]
@@ -163,10 +163,10 @@ class TableExponents:
         exponent; if you multiply, the exponent needs a minus sign."""
         return -2 * pairs(d_model) / d_model
 
-    @costs(FIRST_PAIR, FURTHER_PAIRS)
     @called("division by d_model outside the exponent")
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
     @variants("sign", (-1, 1))
-    def division_by_d_model_outside_the_exponent(self, d_model, sign):
+    def divided_outside(self, d_model, sign):
         """Your angles are those of pos / 10000^(2k), multiplied or divided by d_model. The division
         by d_model belongs into the exponent: `**` binds tighter than `/`, so the exponent needs
         brackets."""
@@ -174,7 +174,7 @@ class TableExponents:
         return 2 * pairs(d_model) + sign * math.log(d_model, 10000)
 
     @called("division by d_model forgotten")
-    def division_by_d_model_forgotten(self, d_model):
+    def not_divided(self, d_model):
         """Your exponent is 2k and not 2k / d_model, so that every pair after the first hardly turns
         at all."""
         return 2 * pairs(d_model)
@@ -190,7 +190,7 @@ class TableExponents:
         return torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()].double()
 
     @called("exponents divided by d_model − 2")
-    def exponents_divided_by_d_model_2(self, d_model):
+    def divided_by_two_less(self, d_model):
         """Your exponents divide by d_model − 2, so that the last one is about 1. They divide by
         d_model itself."""
         return 2 * pairs(d_model) / max(d_model - 2, 1)
@@ -310,7 +310,8 @@ class TableFinished:
         """Your result is (d_model, length). Rows are positions: (length, d_model)."""
         return waves.T
 
-    def last_column_empty_at_odd_widths(self, waves):
+    @called("last column empty at odd widths")
+    def last_column_left_out(self, waves):
         """At an odd width your last column is zero. It is a sine: there is one more of them than
         there are cosines."""
         d_model = waves.shape[1]
@@ -357,13 +358,15 @@ class EvenWidthAndZeros(TableInSteps):
 class InSteps(nn.Module):
     """PositionalEncoding in steps, of which a mistake changes one."""
 
-    table = staticmethod(positional.positional_encoding)
     pe: Tensor
 
     def __init__(self, d_model: int, dropout: float = 0.1, max_len: int = 5000) -> None:
         super().__init__()
         self.dropout = nn.Dropout(dropout)
         self.hold(self.table(max_len, d_model))
+
+    def table(self, length: int, d_model: int) -> Tensor:
+        return positional.positional_encoding(length, d_model)
 
     def hold(self, pe: Tensor) -> None:
         self.register_buffer("pe", pe)
@@ -378,165 +381,106 @@ class InSteps(nn.Module):
         return self.dropout(x + rows)
 
 
-@module.mistake("parameter instead of buffer")
-class AsParameter(InSteps):
-    """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a plain
-    attribute would stay behind when the module moves to another device. A buffer does neither:
-    `self.register_buffer` takes its name and the tensor."""
-
-    def hold(self, pe):
+@module.mistakes_in(InSteps.hold)
+class ModuleHold:
+    def parameter_instead_of_buffer(self, pe):
+        """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a
+        plain attribute would stay behind when the module moves to another device. A buffer does
+        neither: `self.register_buffer` takes its name and the tensor."""
         self.pe = nn.Parameter(pe)
 
 
-@module.mistake("batch axis indexed", costs=(ADDED, ADDING_MANNERS))
-class ByBatch(InSteps):
-    """The positions follow the sentences of the batch: every word of sentence 0 gets the vector of
-    position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted along
-    axis 1. Code made for (T, B, D) looks at axis 0."""
-
-    def summed(self, x, rows):
+@module.mistakes_in(InSteps.summed, costs=(ADDED, ADDING_MANNERS))
+class ModuleSummed:
+    def batch_axis_indexed(self, x, rows):
+        """The positions follow the sentences of the batch: every word of sentence 0 gets the vector
+        of position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted
+        along axis 1. Code made for (T, B, D) looks at axis 0."""
         return self.dropout(x + self.pe[: len(x)].unsqueeze(1))
 
-
-@module.mistake("batch axis indexed", costs=(ADDED, ADDING_MANNERS))
-class ByBatchWithoutAxis(InSteps):
-    """You take as many positions as there are sentences. In x (B, T, D) the words of a sentence are
-    counted along axis 1."""
-
-    def summed(self, x, rows):
+    @called("batch axis indexed")
+    def by_batch_without_axis(self, x, rows):
+        """You take as many positions as there are sentences. In x (B, T, D) the words of a sentence
+        are counted along axis 1."""
         return self.dropout(x + self.pe[: len(x)])
 
-
-@module.mistake(
-    "table not cut to the sentence",
-    costs=(ADDED, ADDING_MANNERS),
-    costs_more="it stops with an error",
-)
-class WholeTable(InSteps):
-    """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of the
-    first T positions."""
-
-    def summed(self, x, rows):
+    @costs_more("it stops with an error")
+    def table_not_cut_to_the_sentence(self, x, rows):
+        """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of
+        the first T positions."""
         return self.dropout(x + self.pe)
 
-
-@module.mistake("one vector for all words", costs=(ADDED, ADDING_MANNERS))
-class VectorOfTheLength(InSteps):
-    """Every word gets the same vector, that of position T. A range of rows needs a colon."""
-
-    def summed(self, x, rows):
+    def one_vector_for_all_words(self, x, rows):
+        """Every word gets the same vector, that of position T. A range of rows needs a colon."""
         return self.dropout(x + self.pe[x.shape[1]])
 
-
-@module.mistake("positions without words", costs=(ADDED, ADDING_MANNERS))
-class PositionsAlone(InSteps):
-    """You return the positions alone. They are added to x."""
-
-    def summed(self, x, rows):
+    def positions_without_words(self, x, rows):
+        """You return the positions alone. They are added to x."""
         return self.dropout(rows.expand_as(x))
 
-
-@module.mistake("dropout in eval mode")
-class AlwaysDropping(InSteps):
-    """In eval mode the sum must come out whole, but entries are dropped or scaled. `nn.Dropout`
-    looks at the mode by itself; `F.dropout` has to be told: `training=self.training`."""
-
-    def summed(self, x, rows):
+    @costs()
+    def dropout_in_eval_mode(self, x, rows):
+        """In eval mode the sum must come out whole, but entries are dropped or scaled. `nn.Dropout`
+        looks at the mode by itself; `F.dropout` has to be told: `training=self.training`."""
         return F.dropout(x + rows, self.dropout.p)
 
-
-@module.mistake("no dropout")
-class NeverDropping(InSteps):
-    """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
-
-    def summed(self, x, rows):
+    @costs()
+    def no_dropout(self, x, rows):
+        """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
         return x + rows
 
-
-@module.mistake("dropout on the words only")
-class DroppingWords(InSteps):
-    """You drop entries of x and add the positions afterwards. Dropout acts on the sum."""
-
-    def summed(self, x, rows):
+    @costs()
+    def dropout_on_the_words_only(self, x, rows):
+        """You drop entries of x and add the positions afterwards. Dropout acts on the sum."""
         return self.dropout(x) + rows
 
-
-@module.mistake("dropout on the positions only")
-class DroppingPositions(InSteps):
-    """You drop entries of the positions and keep x whole. Dropout acts on the sum."""
-
-    def summed(self, x, rows):
+    @costs()
+    def dropout_on_the_positions_only(self, x, rows):
+        """You drop entries of the positions and keep x whole. Dropout acts on the sum."""
         return x + self.dropout(rows.expand_as(x))
 
-
-@module.mistake("words multiplied by √d_model", costs=(ADDED, ADDING_MANNERS))
-class WordsScaled(InSteps):
-    """You multiply x by √d_model. In a transformer, the embedding does this; here x is taken as it
-    comes."""
-
-    def summed(self, x, rows):
+    @called("words multiplied by √d_model")
+    def words_scaled(self, x, rows):
+        """You multiply x by √d_model. In a transformer, the embedding does this; here x is taken as
+        it comes."""
         return self.dropout(x * x.shape[-1] ** 0.5 + rows)
 
-
-@module.mistake("words and positions multiplied", costs=(ADDED, ADDING_MANNERS))
-class Multiplied(InSteps):
-    """You multiply words and positions. They are added."""
-
-    def summed(self, x, rows):
+    def words_and_positions_multiplied(self, x, rows):
+        """You multiply words and positions. They are added."""
         return self.dropout(x * rows)
 
-
-@module.mistake("positions subtracted", costs=(ADDED, ADDING_MANNERS))
-class Subtracted(InSteps):
-    """You subtract the positions. They are added."""
-
-    def summed(self, x, rows):
+    def positions_subtracted(self, x, rows):
+        """You subtract the positions. They are added."""
         return self.dropout(x - rows)
 
-
-@module.mistake("words alone", costs=(ADDED, ADDING_MANNERS))
-class WordsAlone(InSteps):
-    """Your words come out as they came in (but for dropout): where is the table added?"""
-
-    def summed(self, x, rows):
+    def words_alone(self, x, rows):
+        """Your words come out as they came in (but for dropout): where is the table added?"""
         return self.dropout(x)
 
-
-@module.mistake("positions from the end", costs=(ADDED, ADDING_MANNERS))
-class FromTheEnd(InSteps):
-    """The last word gets the vector of position 0. The first word should: are the rows turned
-    round?"""
-
-    def summed(self, x, rows):
+    def positions_from_the_end(self, x, rows):
+        """The last word gets the vector of position 0. The first word should: are the rows turned
+        round?"""
         return self.dropout(x + rows.flip(0))
 
-
-@module.mistake("the last rows of the table", costs=(ADDED, ADDING_MANNERS))
-class LastRows(InSteps):
-    """You add the last T rows of the table. The words of a sentence stand at positions 0 to T − 1:
-    on which side of the colon does T belong?"""
-
-    def summed(self, x, rows):
+    def the_last_rows_of_the_table(self, x, rows):
+        """You add the last T rows of the table. The words of a sentence stand at positions 0 to T −
+        1: on which side of the colon does T belong?"""
         return self.dropout(x + self.pe[-x.shape[1] :])
 
-
-@module.mistake("positions joined to the words", costs=(ADDED, ADDING_MANNERS))
-class SideBySide(InSteps):
-    """Your result is twice as wide: you put the positions beside the words. They are added."""
-
-    def summed(self, x, rows):
+    def positions_joined_to_the_words(self, x, rows):
+        """Your result is twice as wide: you put the positions beside the words. They are added."""
         return self.dropout(torch.cat([x, rows.expand_as(x)], dim=-1))
 
 
-def with_table(answer: Table) -> type[nn.Module]:
-    return type("WithTable", (InSteps,), {"table": staticmethod(answer)})
-
-
-for mistake in wrong_tables():
-    if mistake.costs != (FIRST_PAIR, ODD_WIDTH):
-        module.mistake(mistake.name, mistake.says, costs=(ADDED, ADDING_MANNERS))(
-            with_table(mistake.answer)
-        )
+@module.mistakes_in(InSteps.table, costs=(ADDED, ADDING_MANNERS))
+class ModuleTable:
+    @called("{wrong.name}")
+    @says("{wrong.says}")
+    @variants(
+        "wrong", [wrong for wrong in wrong_tables() if wrong.costs != (FIRST_PAIR, ODD_WIDTH)]
+    )
+    def table_otherwise(self, length, d_model, wrong):
+        return wrong.answer(length, d_model)
 
 
 # ------------------------------------------------------------- visualize_positional_encodings

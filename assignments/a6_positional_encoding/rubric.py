@@ -10,8 +10,9 @@ from typing import Any
 from torch import Tensor
 
 from autograder.probe.drawing import Picture
-from autograder.verdict.check import Build, Case, Drawing, Judge, Mistake, Part
+from autograder.verdict.check import Build, Case, Drawing, Judge, Part
 from autograder.verdict.compare import dropped, kind_of, two_results_differ, values_agree
+from autograder.verdict.mistakes import Mistake
 from autograder.verdict.problem import Said
 from course_utils import positional
 

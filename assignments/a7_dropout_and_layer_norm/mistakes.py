@@ -30,6 +30,9 @@ from course_utils import layers
 
 # ---------------------------------------------------------------------------------- LayerNorm
 
+NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
+NOT_MADE = "no module can be made"
+
 UNBIASED = (
     "Your spread is a little too large, as if the sum of squares were divided by D − 1. PyTorch's "
     "`var` and `std` do this unless they are told otherwise. What does the formula divide by?"
@@ -77,9 +80,7 @@ class Norm(layers.LayerNorm):
         return self.affine(self.centred(x) / self.sigma(self.variance(x)))
 
 
-@norm.mistake(
-    "weight and bias missing", costs_more="weights of the text find no place, so nothing can be run"
-)
+@norm.mistake("weight and bias missing", costs_more=NOTHING_RUNS)
 def without_parameters(features, eps=EPS):
     """The module has no `weight` and no `bias`, or not as parameters. γ and β are learned: a
     plain tensor is not registered with the module, so no optimiser would find it. Are both made
@@ -87,19 +88,19 @@ def without_parameters(features, eps=EPS):
     return nn.LayerNorm(features, eps, elementwise_affine=False)
 
 
-@norm.mistake("bias missing", costs_more="weights of the text find no place, so nothing can be run")
+@norm.mistake("bias missing", costs_more=NOTHING_RUNS)
 def without_bias(features, eps=EPS):
     """The module has a `weight`, but no parameter `bias`. Which letter of the formula is that?"""
     return nn.LayerNorm(features, eps, bias=False)
 
 
-@norm.mistake("unbiased variance", UNBIASED, costs=(VARIANCE,))
+@norm.mistake("unbiased variance", UNBIASED, costs=VARIANCE)
 class Unbiased(Norm):
     def variance(self, x):
         return x.var(self.axes(x), keepdim=True, correction=1)
 
 
-@norm.mistake("epsilon outside the root", costs=(INSIDE_THE_ROOT,))
+@norm.mistake("epsilon outside the root", costs=INSIDE_THE_ROOT)
 class EpsOutside(Norm):
     """Ordinary tokens come out right, faint ones too large: they match σ + ε. In the formula, is
     ε added before or after the root is taken?"""
@@ -118,7 +119,7 @@ class BothSlips(Unbiased, EpsOutside):
     pass
 
 
-@norm.mistake("epsilon missing", NO_EPS, costs=(INSIDE_THE_ROOT,))
+@norm.mistake("epsilon missing", NO_EPS, costs=INSIDE_THE_ROOT)
 class WithoutEps(Norm):
     def sigma(self, variance):
         return variance.sqrt()
@@ -158,19 +159,21 @@ class NormSigma:
         return variance + self.eps
 
 
-@norm.mistake("mean not taken off", costs=(CENTRED, VARIANCE))
-class NotCentred(Norm):
-    """Your tokens are divided by their standard deviation but keep their mean. Which difference
-    stands above the line of the fraction?"""
-
-    def centred(self, x):
+@norm.mistakes_in(Norm.centred, costs=(CENTRED, VARIANCE))
+class NormCentred:
+    def mean_not_taken_off(self, x):
+        """Your tokens are divided by their standard deviation but keep their mean. Which difference
+        stands above the line of the fraction?"""
         return x
 
 
 @norm.mistake("RMS norm: mean not taken off", costs=(CENTRED, VARIANCE))
-class RootMeanSquare(NotCentred):
+class RootMeanSquare(Norm):
     """Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm
     takes the mean off first, above the line and in the variance."""
+
+    def centred(self, x):
+        return x
 
     def variance(self, x):
         return x.square().mean(dim=self.axes(x), keepdim=True)
@@ -179,7 +182,7 @@ class RootMeanSquare(NotCentred):
 @norm.mistakes_in(Norm.variance, costs=(CENTRED, VARIANCE))
 class NormVariance:
     @called("squares summed, not averaged")
-    def squares_summed_not_averaged(self, x):
+    def squares_summed(self, x):
         """Your tokens come out with length 1. The variance is the mean of the squares, not their
         sum."""
         mean = x.mean(self.axes(x), keepdim=True)
@@ -191,7 +194,7 @@ class NormVariance:
         return x.square().mean(dim=self.axes(x), keepdim=True)
 
 
-@norm.mistake("mean absolute deviation", costs=(VARIANCE,))
+@norm.mistake("mean absolute deviation", costs=VARIANCE)
 class MeanAbsoluteDeviation(Norm):
     """Your spread is the mean of the absolute differences. The formula squares them, averages and
     takes the root."""
@@ -269,10 +272,10 @@ class NormForward:
         y = self.affine(x)
         return self.centred(y) / self.sigma(self.variance(y))
 
-    @costs(CENTRED, VARIANCE)
     @called("batch norm: one mean for each feature")
+    @costs(CENTRED, VARIANCE)
     @says(BATCH_NORM)
-    def batch_norm_one_mean_for_each_feature(self, x):
+    def on_a_table_of_tokens(self, x):
         table = x.reshape(-1, x.shape[-1])
         centred = table - table.mean(dim=0)
         return self.affine(centred / self.sigma(table.var(dim=0, correction=0))).reshape(x.shape)
@@ -282,7 +285,7 @@ def over_axes(
     name: str,
     says: str,
     *ways: Callable[[Tensor], Any],
-    costs: tuple[Step, ...] = (CENTRED, VARIANCE),
+    costs: Step | tuple[Step, ...] = (CENTRED, VARIANCE),
 ) -> None:
     """Names statistics over other axes, with the spread in each of the usual ways to write it.
 
@@ -340,7 +343,7 @@ class NormAxes:
         return -1
 
 
-over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=(VARIANCE,))
+over_axes("right for three axes only", THREE_AXES, lambda x: 2, costs=VARIANCE)
 
 
 # ------------------------------------------------------------ SelfAttentionWithDropoutAndNorm
@@ -375,7 +378,7 @@ class Attention(layers.SelfAttentionWithDropoutAndNorm):
         return self.finish(self.collect(weights, value), query, value)
 
 
-@attention.mistake("features undefined", costs_more="no module can be made")
+@attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_that_stops(*arguments, **keywords):
     """No module can be made from `features` and `dropout_rate`: the constructor stops, and the
     line above says with which error. In the printed class, `features` is a name that nobody has
@@ -383,14 +386,14 @@ def constructor_that_stops(*arguments, **keywords):
     raise NameError("name 'features' is not defined")
 
 
-@attention.mistake("call of super().__init__() missing", costs_more="no module can be made")
+@attention.mistake("call of super().__init__() missing", costs_more=NOT_MADE)
 def constructor_without_super(*arguments, **keywords):
     """No module can be made: an `nn.Module` has to be set up before it can hold other modules. Is
     `super().__init__()` the first line of your constructor?"""
     raise AttributeError("cannot assign module before Module.__init__() call")
 
 
-@attention.mistake("features undefined", costs_more="no module can be made")
+@attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_of_other_arguments(*arguments, **keywords):
     """No module can be made: your constructor does not take `features` and `dropout_rate`, in this
     order and under these names. In the printed class nothing brings `features` in; the caller knows
@@ -405,10 +408,7 @@ def rate_first(dropout_rate=0.1, features=None):
     return layers.SelfAttentionWithDropoutAndNorm(features, dropout_rate)
 
 
-@attention.mistake(
-    "no layer_norm with weight and bias",
-    costs_more="weights of the text find no place, so nothing can be run",
-)
+@attention.mistake("no layer_norm with weight and bias", costs_more=NOTHING_RUNS)
 def norm_without_parameters(features, dropout_rate=0.1):
     """The module has no submodule `layer_norm` with a `weight` and a `bias`. Is it made in
     `__init__`, under this name, and with its scale and shift?"""
@@ -420,7 +420,7 @@ def norm_without_parameters(features, dropout_rate=0.1):
 @attention.mistakes_in(Attention.__init__, costs=(DROPS, EVAL_MODE), of=Attention)
 class AttentionInit:
     @called("argument dropout_rate not kept")
-    def argument_dropout_rate_not_kept(self, features, dropout_rate=0.1):
+    def rate_not_kept(self, features, dropout_rate=0.1):
         """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What
         becomes of the argument?"""
         Attention.__init__(self, features)
@@ -434,7 +434,7 @@ class AttentionDivisor:
         return 1.0
 
     @called("divided by the root of the value's width")
-    def divided_by_the_root_of_the_values_width(self, query, key, value):
+    def root_of_features(self, query, key, value):
         """Your numbers match scores divided by √features. A score adds up as many products as query
         and key have entries: which width is that?"""
         return math.sqrt(value.shape[-1])
@@ -445,19 +445,19 @@ class AttentionDivisor:
         return math.sqrt(key.shape[1])
 
     @called("divided by the root of the length")
-    def divided_by_the_root_of_the_length_2(self, query, key, value):
+    def root_of_queries(self, query, key, value):
         """Your numbers match scores divided by √T, the number of queries. A score adds up as many
         products as query and key have entries: which axis is that?"""
         return math.sqrt(query.shape[1])
 
     @called("divided by d_k")
-    def divided_by_d_k(self, query, key, value):
+    def divided_by_width(self, query, key, value):
         """Your numbers match scores divided by d_k. It is its root: the standard deviation of a sum
         of d_k products grows with √d_k."""
         return key.shape[-1]
 
     @called("multiplied by √d_k")
-    def multiplied_by_root_of_d_k(self, query, key, value):
+    def multiplied(self, query, key, value):
         """Your numbers match scores multiplied by √d_k. What is the factor there to undo?"""
         return key.shape[-1] ** -0.5
 
@@ -500,15 +500,6 @@ class AttentionShare:
         return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
 
 
-@attention.mistake("norm missing", costs=(COLLECTS,))
-class WithoutNorm(Attention):
-    """The module has a `layer_norm`, but the output is what was collected, before any norm. What
-    is the last step of the formula?"""
-
-    def norm(self, collected):
-        return collected
-
-
 @attention.mistakes_in(Attention.norm, costs=COLLECTS)
 class AttentionNorm:
     def weight_and_bias_of_the_norm_not_used(self, collected):
@@ -516,14 +507,22 @@ class AttentionNorm:
         `layer_norm`. Which norm does `forward` use?"""
         return F.layer_norm(collected, collected.shape[-1:])
 
+    def norm_missing(self, collected):
+        """The module has a `layer_norm`, but the output is what was collected, before any norm.
+        What is the last step of the formula?"""
+        return collected
 
-@attention.mistake("norm before the product", costs=(COLLECTS,))
-class NormBefore(WithoutNorm):
+
+@attention.mistake("norm before the product", costs=COLLECTS)
+class NormBefore(Attention):
     """You normalise the values and then average them. An average of normalised rows is not
     normalised itself. Which step comes last?"""
 
     def collect(self, weights, value):
         return weights @ self.layer_norm(value)
+
+    def norm(self, collected):
+        return collected
 
 
 @attention.mistakes_in(Attention.collect, costs=COLLECTS)
@@ -539,15 +538,14 @@ class AttentionCollect:
         return self.dropout(weights @ value)
 
 
-@attention.mistake("no dropout", costs=(DROPS,))
 class WithoutDropout(Attention):
-    """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+    """Where dropout acts in another place than it should."""
 
     def drop(self, weights):
         return weights
 
 
-@attention.mistake("dropout on the scores", costs=(DROPS,))
+@attention.mistake("dropout on the scores", costs=DROPS)
 class DropoutOnScores(WithoutDropout):
     """You drop before the softmax, and the softmax shares out all the weight again. A score of 0
     is no weight of 0, since exp(0) = 1. What should be dropped, and after which step?"""
@@ -556,7 +554,7 @@ class DropoutOnScores(WithoutDropout):
         return self.share(self.dropout(query @ key.mT / self.divisor(query, key, value)))
 
 
-@attention.mistake("dropout on what was collected", costs=(DROPS,))
+@attention.mistake("dropout on what was collected", costs=DROPS)
 class DropoutOnCollected(WithoutDropout):
     """You drop numbers of what was collected. Dropout acts on the weights, so that a query misses
     whole words: which of the two products in the formula does it stand in?"""
@@ -565,7 +563,7 @@ class DropoutOnCollected(WithoutDropout):
         return self.dropout(weights @ value)
 
 
-@attention.mistake("dropout on the values", costs=(DROPS,))
+@attention.mistake("dropout on the values", costs=DROPS)
 class DropoutOnValues(WithoutDropout):
     """You drop numbers of the values, the same for all queries. Dropout acts on the weights: each
     query by itself misses whole words."""
@@ -574,7 +572,7 @@ class DropoutOnValues(WithoutDropout):
         return weights @ self.dropout(value)
 
 
-@attention.mistake("dropout after the norm", costs=(DROPS,))
+@attention.mistake("dropout after the norm", costs=DROPS)
 class DropoutAfterNorm(WithoutDropout):
     """You drop entries of the output, after the norm. Dropout acts on the weights, so that a query
     misses whole words, and the norm comes last."""
@@ -593,7 +591,7 @@ class AttentionDrop:
         return kept / kept.sum(dim=-1, keepdim=True)
 
     @called("rows made to sum to one after the dropout")
-    def rows_made_to_sum_to_one_after_the_dropout_2(self, weights):
+    def renormalised_with_care(self, weights):
         """After the dropout you make each row sum to one again. What is dropped may be missing:
         kept weights are divided by 1 − p and by nothing else, so that rows sum to one on
         average."""
@@ -612,6 +610,10 @@ class AttentionDrop:
         then be missing?"""
         return F.dropout(weights, self.dropout.p, not self.training)
 
+    def no_dropout(self, weights):
+        """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+        return weights
+
 
 @attention.mistakes_in(Attention.forward, costs=COLLECTS)
 class AttentionForward:
@@ -620,7 +622,7 @@ class AttentionForward:
         return Attention.forward(self, query, key, value), self.weigh(query, key, value)
 
     @called("weights returned beside the output")
-    def weights_returned_beside_the_output_2(self, query, key, value):
+    def output_and_dropped_weights(self, query, key, value):
         """You return a pair. This module returns the output alone."""
         weights = self.drop(self.weigh(query, key, value))
         return self.finish(self.collect(weights, value), query, value), weights
@@ -652,13 +654,8 @@ def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
     return build
 
 
-attention.inherit(
-    attention,
-    with_library_norm,
-    AttentionForward.key_used_as_value,
-    AttentionForward.query_used_as_value,
-    costs=(COLLECTS,),
-)
+for mistake in attention.named("key used as value", "query used as value"):
+    attention.mistake(mistake.name, mistake.says, COLLECTS)(with_library_norm(mistake.answer))
 
 
 RESIDUAL = (

@@ -68,18 +68,18 @@ class FeedForwardForward:
 
     @called("tokens mixed: the average of all words")
     @says(MIXED)
-    def tokens_mixed_the_average_of_all_words(self, x):
+    def average_of_the_words(self, x):
         return Network.forward(self, x.mean(dim=1, keepdim=True).expand_as(x))
 
     @called("tokens mixed: one vector for a sentence")
-    def tokens_mixed_one_vector_for_a_sentence(self, x):
+    def sentence_in_one_vector(self, x):
         """You return one vector for each sentence. Every word gets a result of its own, so the
         shape of x comes back: (B, T, d_model)."""
         return Network.forward(self, x.mean(dim=1))
 
     @called("tokens mixed: sums over earlier words")
     @says(MIXED)
-    def tokens_mixed_sums_over_earlier_words(self, x):
+    def sum_of_earlier_words(self, x):
         return Network.forward(self, x.cumsum(dim=1))
 
     @says(OWN_WORK.format("x is added to the result"))
@@ -134,7 +134,7 @@ class FeedForwardBetween:
 
     @called("tokens mixed: the average inside")
     @says(MIXED)
-    def tokens_mixed_the_average_inside(self, hidden):
+    def hidden_averages(self, hidden):
         return self.dropout(torch.relu(hidden).mean(dim=1, keepdim=True).expand_as(hidden))
 
     @costs(MAPS_DROP)
@@ -183,6 +183,9 @@ class FeedForwardInit:
 # -------------------------------------------------------------------------- TransformerLayer
 
 
+NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
+
+
 class Layer(PostNorm, layers.TransformerLayer):
     """The right layer in steps, each of which a mistake can change."""
 
@@ -207,9 +210,9 @@ class EncoderLayerKeep:
         output?"""
         return (norm is not self.layer_norm1) * x
 
-    @costs(FEEDS_FORWARD)
     @called("no residual connection around the feed-forward network")
-    def no_residual_connection_around_the_feed_forward_network(self, norm, x):
+    @costs(FEEDS_FORWARD)
+    def no_second_residual(self, norm, x):
         """Behind the feed-forward network, what attention found is lost. What does the second
         equation add to the network's output?"""
         return (norm is not self.layer_norm2) * x
@@ -218,9 +221,9 @@ class EncoderLayerKeep:
         """In your sums x counts twice. Does a sublayer add it already, before the layer does?"""
         return 2 * x
 
-    @costs(FEEDS_FORWARD)
     @called("residual added twice around the feed-forward network")
-    def residual_added_twice_around_the_feed_forward_network(self, norm, x):
+    @costs(FEEDS_FORWARD)
+    def second_residual_twice(self, norm, x):
         """Behind the feed-forward network x counts twice. Does the network add it already, before
         the layer does?"""
         return x if norm is self.layer_norm1 else 2 * x
@@ -229,14 +232,14 @@ class EncoderLayerKeep:
 @encoder_layer.mistakes_in(Layer.forward, costs=FEEDS_FORWARD)
 class EncoderLayerForward:
     @called("the layer's input as second residual")
-    def the_layers_input_as_second_residual(self, x, mask=None):
+    def input_as_second_residual(self, x, mask=None):
         """To the feed-forward network's output you add the x that entered the layer. The second
         equation takes the x of the first one."""
         attended = self.add(self.layer_norm1, x, lambda x: self.attend(x, mask))
         return self.add(self.layer_norm2, x, lambda _: self.feed_forward(attended))
 
     @called("the layer's input to the feed-forward network")
-    def the_layers_input_to_the_feed_forward_network(self, x, mask=None):
+    def input_to_feed_forward(self, x, mask=None):
         """Your feed-forward network reads the x that entered the layer, so it never sees what
         attention found. The second equation takes the x of the first one."""
         attended = self.add(self.layer_norm1, x, lambda x: self.attend(x, mask))
@@ -249,14 +252,14 @@ class EncoderLayerForward:
         return self.add(self.layer_norm2, x, self.feed_forward)
 
     @called("feed-forward network missing")
-    def feed_forward_network_missing(self, x, mask=None):
+    def no_feed_forward(self, x, mask=None):
         """Your layer ends behind attention. The second line, with the feed-forward network and
         `layer_norm2`, is missing."""
         return self.add(self.layer_norm1, x, lambda x: self.attend(x, mask))
 
-    @costs(ATTENDS, FEEDS_FORWARD)
     @called("feed-forward network before attention")
-    def feed_forward_network_before_attention(self, x, mask=None):
+    @costs(ATTENDS, FEEDS_FORWARD)
+    def feed_forward_before_attention(self, x, mask=None):
         """Your layer begins with the feed-forward network. In which order do the two equations
         stand?"""
         x = self.add(self.layer_norm1, x, self.feed_forward)
@@ -303,13 +306,13 @@ DROPPED = (
 @encoder_layer.mistakes_in(Layer.add, costs=(ATTENDS, FEEDS_FORWARD), of=Layer)
 class EncoderLayerAdd:
     @called("norm first (pre-LN)")
-    def norm_first_pre_LN(self, norm, x, sublayer):
+    def norm_first(self, norm, x, sublayer):
         """You normalise before each sublayer (pre-LN). This layer is post-LN, as in the paper: add
         first, then normalise the sum."""
         return x + self.dropout(sublayer(norm(x)))
 
     @called("norm first, and the residual normalised with it")
-    def norm_first_and_the_residual_normalised_with_it(self, norm, x, sublayer):
+    def norm_first_also_of_the_residual(self, norm, x, sublayer):
         """You normalise what goes into each sublayer. This layer is post-LN, as in the paper: add
         first, then normalise the sum."""
         return norm(x) + self.dropout(sublayer(norm(x)))
@@ -361,7 +364,7 @@ class EncoderLayerNormalise:
 
 @encoder_layer.mistakes_in(Layer.__init__, of=Layer)
 class EncoderLayerInit:
-    @costs_more("weights of the text find no place, so nothing can be run")
+    @costs_more(NOTHING_RUNS)
     def only_one_norm_made(self, *sizes, **keywords):
         """There is no `layer_norm2` in your layer. Each of the two lines has a norm of its own,
         with weights of its own."""
@@ -376,7 +379,7 @@ class EncoderLayerInit:
         Layer.__init__(self, *sizes, **keywords)
         self.layer_norm2 = self.layer_norm1
 
-    @costs_more("weights of the text find no place, so nothing can be run")
+    @costs_more(NOTHING_RUNS)
     def attention_whose_layers_have_other_names(self, d_model, num_heads, d_ff, dropout=DEFAULT):
         """Your `self_attn` has no `w_q`, `w_k`, `w_v` and `w_o`. `nn.MultiheadAttention` keeps its
         weights under other names, and its masks mean the opposite; which attention does the text
@@ -384,7 +387,7 @@ class EncoderLayerInit:
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.self_attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
-    @costs_more("weights of the text find no place, so nothing can be run")
+    @costs_more(NOTHING_RUNS)
     def network_whose_layers_have_other_names(self, d_model, num_heads, d_ff, dropout=DEFAULT):
         """Your `feed_forward` has no `w_1` and `w_2`. The class of part 1 has them; an
         `nn.Sequential` numbers its layers instead."""
@@ -457,7 +460,7 @@ class EncoderLayerDrop:
         return change if norm is self.layer_norm1 else self.dropout(change)
 
     @called("no dropout behind the feed-forward network")
-    def no_dropout_behind_the_feed_forward_network(self, norm, change):
+    def no_dropout_behind_feed_forward(self, norm, change):
         """In train mode, the feed-forward network's output is added without dropout. The one inside
         the network does not replace it: both equations have one."""
         return change if norm is self.layer_norm2 else self.dropout(change)
@@ -468,7 +471,7 @@ class EncoderLayerDrop:
         return F.dropout(change, self.dropout.p)
 
 
-@encoder_layer.mistake("dropout on the residual", DROPPED, costs=(LAYER_DROPS,))
+@encoder_layer.mistake("dropout on the residual", DROPPED, costs=LAYER_DROPS)
 class DropoutOnResidual(Layer):
     def keep(self, norm, x):
         return self.dropout(x)

@@ -1,14 +1,14 @@
 """What a check is made of: an assignment's parts, their steps and cases, and mistakes with a name.
 
-A part reads from top to bottom: what is asked, the steps that earn points, and right below it the
-wrong answers that people give, each with the sentence that its author reads:
+A part reads from top to bottom: what is asked, and the steps that earn points. Wrong answers that
+people give, each with the sentence that its author reads, stand in a file of their own:
 
     weights = Part("attention_weights(x (T, D)) -> (T, T)", attention.attention_weights, READS)
-    weights.step("each row sums to one", 1, sentence(T=5, D=3), sentence(T=3, D=7), judge=rows_rank)
+    ROWS = weights.step("each row sums to one", 1, sentence(T=5, D=3), judge=rows_rank)
     weights.manners(1, sentence(T=7, D=4))
 
-    @weights.mistakes_in(Weighing.share)
-    class Share:
+    @weights.mistakes_in(Weighing.share, costs=ROWS)
+    class WeightsShare:
         def softmax_over_the_columns(self, scores):
             \"\"\"Your weights match a softmax over the wrong axis: use `dim=-1`.\"\"\"
             return scores.softmax(dim=0)
@@ -16,7 +16,6 @@ wrong answers that people give, each with the sentence that its author reads:
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
@@ -24,11 +23,12 @@ from typing import Any, TypeVar
 import torch
 
 from autograder.verdict.compare import values_agree
-from autograder.verdict.mistakes import Mistake, Steps, Told, owner_of, taking
+from autograder.verdict.mistakes import Mistake, class_of, mistakes_of, plain
 from autograder.verdict.problem import Said
 
 Judge = Callable[[Any, Any], Said]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
+Group = TypeVar("Group", bound=type)
 
 MANNERS = "float64 stays float64, inputs stay as they were, any memory layout works, gradients flow"
 
@@ -155,6 +155,8 @@ class Part:
         name: the name the student defines.
         steps: what earns points.
         mistakes: wrong answers with names; the first that does what the student's code did is reported.
+        in_steps: the right answer in steps, of which mistakes take one in another way. It is one
+            class, so that two mistakes can be made at once.
     """
 
     def __init__(
@@ -170,6 +172,7 @@ class Part:
         self.may_call, self.barred = may_call, barred
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
+        self.in_steps: type | None = None
 
     def __repr__(self) -> str:
         return f"Part({self.signature!r})"
@@ -213,15 +216,16 @@ class Part:
         return self.step(also + asks, points, *cases, judge=judge, strict=True)
 
     def mistake(
-        self, name: str, says: str = "", costs: tuple[Step, ...] = (), costs_more: str = ""
+        self,
+        name: str,
+        says: str = "",
+        costs: Step | tuple[Step, ...] = (),
+        costs_more: str = "",
     ) -> Callable[[Answer], Answer]:
-        """Give a wrong answer a name, where it takes no single step otherwise; see `mistakes_in`.
+        """Give a whole wrong answer a name; its docstring is what the student reads, or ``says``.
 
-        Its docstring is what the student reads, if not ``says``. The decorated function or class stays
-        as it is, so it can be given to several parts.
-
-        Args:
-            name, says, costs, costs_more: see `Mistake`.
+        Wrong ways to take a single step stand together, see `mistakes_in`. The decorated function
+        or class stays as it is. ``costs`` and ``costs_more`` are those of a `Mistake`.
 
         Raises:
             ValueError: it has no docstring of its own, and there is no ``says``.
@@ -229,17 +233,13 @@ class Part:
 
         def remember(answer: Answer) -> Answer:
             own = vars(answer).get("__doc__") if isinstance(answer, type) else answer.__doc__
-            sentence = says or " ".join(inspect.cleandoc(own or "").split())
+            sentence = says or plain(own)
             if not sentence:
                 raise ValueError(
                     f"the mistake '{name}' of {self.name} has nothing to say: give "
                     f"{answer.__name__} a docstring, which its author will read, or `says`"
                 )
-            in_steps = answer if isinstance(answer, type) else None
-            made: Callable[..., Any] = answer
-            if in_steps and issubclass(in_steps, Steps):
-                made = in_steps.function()
-            self.mistakes.append(Mistake(name, made, sentence, in_steps, costs, costs_more))
+            self.mistakes.append(Mistake.made_by(answer, name, sentence, costs, costs_more))
             return answer
 
         return remember
@@ -249,61 +249,56 @@ class Part:
         step: Callable[..., Any],
         costs: Step | tuple[Step, ...] = (),
         of: type | None = None,
-    ) -> Callable[[type], type]:
-        """Name the wrong ways to take one step of the right answer: the methods of a class.
-
-        A method's name is the mistake's, with blanks, and its docstring what the student reads. What
-        else there is to say of one is said by `called`, `says`, `costs`, `costs_more` and `variants`.
-        In the class, each method is then the wrong answer that takes this step so, in its last form.
+    ) -> Callable[[Group], Group]:
+        """Give names to wrong ways to take one step: each function of the class is one of them.
 
         Args:
-            step: the step, as a method of the right answer: ``Weighing.share``.
-            costs: what the mistakes cost that do not say it themselves, see `Mistake`.
-            of: the right answer, where it has the step from a class that it builds on.
+            step: the method whose place the functions take, of the right answer in steps, which is
+                a `Steps` or a module.
+            costs: steps of this part, see `Mistake`.
+            of: the right answer, where it inherits the step.
 
         Raises:
-            TypeError: the step is no method of a class.
-            ValueError: a mistake has no sentence.
+            ValueError: as in `mistakes_of`; or the step is of another class than those before it;
+                or a function's name says the same as an earlier mistake with another sentence, and
+                @called does not say that this is meant.
         """
-        right = of or owner_of(step)
-        usual = costs if isinstance(costs, tuple) else (costs,)
+        base = of or class_of(step)
+        if getattr(base, step.__name__, None) is not step:
+            raise ValueError(f"{base.__name__} has no step `{step.__qualname__}`")
+        self.in_steps = self.in_steps or base
+        if base is not self.in_steps:
+            raise ValueError(
+                f"`{step.__qualname__}` is a step of {base.__name__}, and mistakes of {self.name} "
+                f"are made in {self.in_steps.__name__}; for a step that is inherited, say whose it "
+                "is with `of=`"
+            )
 
-        def remember(group: type) -> type:
-            for name, way in list(vars(group).items()):
-                if not inspect.isfunction(way):
-                    continue
-                told: Told = getattr(way, "told", Told())
-                words = told.called or name.replace("_", " ")
-                made = [taking(right, step, **values)(way) for values in told.variants or ({},)]
-                for wrong in made:
-                    cost = usual if told.costs is None else told.costs
-                    self.mistake(words, told.says, cost, told.costs_more)(wrong)
-                setattr(group, name, made[-1])
+        def remember(group: Group) -> Group:
+            for function, made in mistakes_of(group, base, step, costs):
+                meant = "called" in vars(function)
+                for new in made:
+                    says = {old.says for old in self.mistakes if old.name == new.name}
+                    if says - {new.says} and not meant:
+                        raise ValueError(
+                            f"{self.name} has a mistake '{new.name}' that says something else: "
+                            f"give {function.__qualname__} another name, or this one with @called"
+                        )
+                self.mistakes += made
             return group
 
         return remember
 
-    def inherit(
-        self,
-        other: Part,
-        wrap: Callable[[Callable[..., Any]], Callable[..., Any]],
-        *answers: Callable[..., Any],
-        costs: tuple[Step, ...] = (),
-    ) -> None:
-        """Take over mistakes of another part, with their names and sentences.
+    def named(self, *names: str) -> list[Mistake]:
+        """The mistakes of these names, in the order of the names, so that other parts can share them.
 
-        Args:
-            other: the part that has these mistakes.
-            wrap: makes of one of its wrong answers one of this part.
-            answers: those answers, in the order in which they are to be tried.
-            costs: steps of this part, see `Mistake`.
+        Raises:
+            KeyError: there is no mistake of such a name.
         """
-        named = {mistake.in_steps or mistake.answer: mistake for mistake in other.mistakes}
-        for answer in answers:
-            wrong = named[answer]
-            self.mistakes.append(
-                replace(wrong, answer=wrap(wrong.answer), in_steps=None, costs=costs)
-            )
+        for name in names:
+            if all(mistake.name != name for mistake in self.mistakes):
+                raise KeyError(f"{self.name} has no mistake '{name}'")
+        return [mistake for name in names for mistake in self.mistakes if mistake.name == name]
 
 
 @dataclass(frozen=True)

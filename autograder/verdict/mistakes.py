@@ -1,28 +1,45 @@
-"""Wrong answers that people give: what they are called, what they say, and how they are made.
+"""Wrong answers with a name: a right answer cut into steps, and other ways to take one of them.
 
-The right answer is written in steps, as a `Steps` or a module. A mistake takes one of them in another
-way, and two that take different ones can be made at once.
+The right answer stands first, each of its steps a method. Wrong ways to take one step stand
+together in a class below it, where a function's name is the mistake's, with blanks, and its
+docstring is what its author reads:
+
+    class Weighing(Steps):
+        def answer(self, x):
+            return self.share(self.scale(x @ x.T, x))
+        ...
+
+    @weights.mistakes_in(Weighing.scale, costs=EXACT)
+    class WeightsScale:
+        @variants("power", (0.5, 1.0))
+        def divided_by_the_number_of_words(self, scores, x, power):
+            \"\"\"Your numbers match scores divided by the number of words, or by its root.\"\"\"
+            return scores / len(x) ** power
+
+Small decorators say what a plain function cannot: `called`, `says`, `costs`, `costs_more` and
+`variants`.
 """
 
 from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # a part holds mistakes, so its module imports this one
     from autograder.verdict.check import Step
 
-Way = TypeVar("Way", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class Steps:
     """A function cut into its steps, so that a mistake can take one of them in another way.
 
     A subclass defines ``answer``, which takes the function's arguments and calls the steps, and a
-    method for each step.
+    method for each step. Beside the right one, every mistake is a subclass that overrides a step;
+    two that override different ones can be made at once.
     """
 
     def answer(self, *arguments: Any) -> Any:
@@ -30,101 +47,13 @@ class Steps:
 
     @classmethod
     def function(cls) -> Callable[..., Any]:
-        """The function itself; its name and sentence are those of the class."""
+        """The function itself, under the name of the class."""
 
         def call(*arguments: Any, **keywords: Any) -> Any:
             return cls().answer(*arguments, **keywords)
 
-        call.__name__, call.__doc__ = cls.__name__, vars(cls).get("__doc__")
+        call.__name__ = cls.__name__
         return call
-
-
-@dataclass(frozen=True)
-class Told:
-    """What the decorators below say of one wrong way to take a step."""
-
-    called: str = ""
-    says: str = ""
-    costs: tuple[Step, ...] | None = None
-    costs_more: str = ""
-    variants: tuple[dict[str, Any], ...] = ()
-
-
-def _telling(**what: Any) -> Callable[[Way], Way]:
-    def tell(way: Way) -> Way:
-        way.told = replace(getattr(way, "told", Told()), **what)  # type: ignore[attr-defined]
-        return way
-
-    return tell
-
-
-def called(name: str) -> Callable[[Way], Way]:
-    """The mistake's name, where it is not the method's, with blanks."""
-    return _telling(called=name)
-
-
-def says(sentence: str) -> Callable[[Way], Way]:
-    """What the student reads, where several mistakes share it."""
-    return _telling(says=sentence)
-
-
-def costs(*steps: Step) -> Callable[[Way], Way]:
-    """The steps that it costs, where they are not those of the mistakes beside it."""
-    return _telling(costs=steps)
-
-
-def costs_more(reason: str) -> Callable[[Way], Way]:
-    """Why it may cost more than half of the part's points."""
-    return _telling(costs_more=reason)
-
-
-def variants(names: str, values: Iterable[Any]) -> Callable[[Way], Way]:
-    """The same mistake in several forms: arguments of the method, and what they are in each.
-
-    Args:
-        names: of the arguments, as in ``"power"`` or ``"left, right"``.
-        values: one for each form; a tuple where there are several names.
-    """
-    keys = [name.strip() for name in names.split(",")]
-    rows = [(value,) if len(keys) == 1 else value for value in values]
-    return _telling(variants=tuple(dict(zip(keys, row, strict=True)) for row in rows))
-
-
-def taking(
-    right: type, step: Callable[..., Any], **values: Any
-) -> Callable[[Callable[..., Any]], type]:
-    """Make a wrong answer of a method: it takes this step so, and all others as the right one does.
-
-    Args:
-        right: the right answer in steps.
-        step: the method of ``right`` whose place the decorated one takes.
-        values: arguments of the decorated one that the step does not have.
-    """
-
-    def make(way: Callable[..., Any]) -> type:
-        def taken(*arguments: Any, **keywords: Any) -> Any:
-            return way(*arguments, **keywords, **values)
-
-        changed = {step.__name__: taken if values else way, "__doc__": way.__doc__}
-        return type(way.__name__, (right,), changed)
-
-    return make
-
-
-def owner_of(step: Callable[..., Any]) -> type:
-    """The class whose method this is.
-
-    Raises:
-        TypeError: it is no method of a class at the top of a module.
-    """
-    name, _, method = step.__qualname__.rpartition(".")
-    owner = getattr(sys.modules.get(step.__module__), name, None)
-    if not inspect.isclass(owner) or not method:
-        raise TypeError(
-            f"{step.__qualname__} is no step: expected a method of the right answer's class, such as "
-            "Weighing.share, and where it is inherited also of=Weighing"
-        )
-    return owner
 
 
 @dataclass(frozen=True)
@@ -136,9 +65,9 @@ class Mistake:
         answer: an implementation that makes the mistake.
         says: what the student reads: what happened, and what to do.
         in_steps: the class in which the mistake overrides a step, if it was made so.
-        costs: the steps that are about it. Others are earned by results that are right but for
-            this mistake; without any, every step that it spoils is lost.
-        costs_more: why it may cost more than half of the part's points.
+        costs: the steps of the part that are about it. Others are earned by results that are right
+            but for this mistake; without any, every step that it spoils is lost.
+        costs_more: why it may cost more than half of the part, if it does.
     """
 
     name: str
@@ -147,6 +76,22 @@ class Mistake:
     in_steps: type | None = None
     costs: tuple[Step, ...] = ()
     costs_more: str = ""
+
+    @classmethod
+    def made_by(
+        cls,
+        wrong: Callable[..., Any],
+        name: str,
+        says: str,
+        costs: Step | tuple[Step, ...] = (),
+        costs_more: str = "",
+    ) -> Mistake:
+        """The mistake that a wrong function or class makes; of a `Steps`, its function is asked."""
+        in_steps = wrong if isinstance(wrong, type) else None
+        if in_steps and issubclass(in_steps, Steps):
+            wrong = in_steps.function()
+        steps = costs if isinstance(costs, tuple) else (costs,)
+        return cls(name, wrong, says, in_steps, steps, costs_more)
 
     def together_with(self, other: Mistake) -> Callable[..., Any] | None:
         """An implementation that makes both mistakes; None where they touch the same step."""
@@ -166,3 +111,129 @@ def _changed(kind: type, base: type) -> set[str]:
     for parent in kind.__mro__[: kind.__mro__.index(base)]:
         found |= {name for name, value in vars(parent).items() if callable(value)}
     return found
+
+
+def called(name: str) -> Callable[[Function], Function]:
+    """Give a mistake a name that is no identifier, or that another sentence has already.
+
+    Of a mistake with `variants`, names and sentences may hold their values in braces: ``{axis}``.
+    """
+    return _noted("called", name)
+
+
+def says(sentence: str) -> Callable[[Function], Function]:
+    """Give a mistake a sentence that has a name of its own, in place of a docstring."""
+    return _noted("says", sentence)
+
+
+def costs(*steps: Step) -> Callable[[Function], Function]:
+    """Give a mistake other steps that are about it than those its class costs; or none."""
+    return _noted("costs", steps)
+
+
+def costs_more(reason: str) -> Callable[[Function], Function]:
+    """Say why a mistake may cost more than half of its part."""
+    return _noted("costs_more", reason)
+
+
+def variants(parameters: str, values: Iterable[Any]) -> Callable[[Function], Function]:
+    """Make a mistake of each value, all alike but for these last parameters of the function.
+
+    Args:
+        parameters: their names, with commas between them.
+        values: what each variant takes for them; a tuple where there are several.
+    """
+    names = parameters.split(", ")
+    each = [dict(zip(names, one if names[1:] else [one], strict=True)) for one in values]
+    return _noted("variants", each)
+
+
+def _noted(what: str, value: Any) -> Callable[[Function], Function]:
+    def note(function: Function) -> Function:
+        if not inspect.isfunction(function):
+            raise TypeError(
+                f"`{what}` is said of a function in a class of mistakes, and not of {function!r}"
+            )
+        vars(function)[what] = value
+        return function
+
+    return note
+
+
+def mistakes_of(
+    group: type, base: type, step: Callable[..., Any], usual: Step | tuple[Step, ...]
+) -> Iterator[tuple[Callable[..., Any], list[Mistake]]]:
+    """Make mistakes of the functions of a class, each with its own: one, or its variants.
+
+    Args:
+        group: the class; each of its functions takes the place of the step.
+        base: the right answer in steps: a `Steps`, or a module.
+        step: the method of ``base`` that is taken in other ways.
+        usual: the steps of the part that the mistakes cost, where they do not say otherwise.
+
+    Raises:
+        ValueError: something in the class is no way to take the step, or has nothing to say.
+    """
+    place = step.__name__
+    for own, function in vars(group).items():
+        if own.startswith("__"):
+            continue
+        where = f"{group.__name__}.{own}"
+        if not inspect.isfunction(function):
+            raise ValueError(f"{where} is no function, so it cannot take the place of `{place}`")
+        if "__class__" in function.__code__.co_freevars:
+            raise ValueError(
+                f"{where} calls super(), which is not {base.__name__} where it is written: "
+                f"say `{base.__name__}.{place}(self, …)`"
+            )
+        noted = vars(function)
+        sentence = noted.get("says") or plain(function.__doc__)
+        if not sentence:
+            raise ValueError(
+                f"{where} has nothing to say: give it a docstring, which its author will read, "
+                "or @says"
+            )
+        name = noted.get("called") or own.replace("_", " ")
+        made = [
+            Mistake.made_by(
+                type(own, (base,), {place: _with(values, function)}),
+                name.format(**values) if values else name,
+                sentence.format(**values) if values else sentence,
+                noted.get("costs", usual),
+                noted.get("costs_more", ""),
+            )
+            for values in noted.get("variants", [{}])
+        ]
+        yield function, made
+
+
+def class_of(step: Callable[..., Any]) -> type:
+    """The class in whose body a method is defined.
+
+    Raises:
+        ValueError: it is no method of a class in a module.
+    """
+    name, _, own = step.__qualname__.rpartition(".")
+    found = vars(sys.modules[step.__module__]).get(name)
+    if not isinstance(found, type) or vars(found).get(own) is not step:
+        raise ValueError(f"`{step.__qualname__}` is no method of a class in {step.__module__}")
+    return found
+
+
+def _with(values: dict[str, Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function with values for some of its parameters."""
+    if not values:
+        return function
+    unknown = values.keys() - inspect.signature(function).parameters.keys()
+    if unknown:
+        raise ValueError(f"{function.__qualname__} takes no {' and no '.join(sorted(unknown))}")
+
+    def step(*arguments: Any, **keywords: Any) -> Any:
+        return function(*arguments, **keywords, **values)
+
+    return step
+
+
+def plain(docstring: str | None) -> str:
+    """A docstring as one line of text."""
+    return " ".join(inspect.cleandoc(docstring or "").split())

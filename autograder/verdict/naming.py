@@ -18,10 +18,11 @@ import numpy as np
 import torch
 
 from autograder.probe.experiments import Report
-from autograder.verdict.check import Case, Mistake
+from autograder.verdict.check import Case
 from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
 from autograder.verdict.exam import Attempt
 from autograder.verdict.judge import wrong_error
+from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
 
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes

@@ -11,11 +11,11 @@ from tests.autograder.measure import MISTAKE, outcome_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
+COSTS_MORE = dict.fromkeys(
+    (name, part, mistake.name) for name, part, mistake in MISTAKES if mistake.costs_more
+)
 IDS = {"ids": lambda value: getattr(value, "name", value)}
 
-COSTS_MORE = sorted(
-    {(name, part.name, mistake.name) for name, part, mistake in MISTAKES if mistake.costs_more}
-)
 TWO_AT_ONCE = [
     ("causal_mask", "upper triangle", "numbers instead of bool"),
     ("causal_mask", "the diagonal hidden", "an axis for sentences"),
@@ -85,10 +85,9 @@ def test_a_mistake_is_named_and_costs_at_most_half(
     assert verdict.earned >= part.points / 2 or mistake.costs_more
 
 
-@pytest.mark.parametrize(("assignment", "name", "mistake"), COSTS_MORE)
-def test_what_costs_more_than_half_does_so(assignment, name, mistake):
-    part = load(assignment).part(name)
-    answers = [one.answer for one in part.mistakes if one.name == mistake]
+@pytest.mark.parametrize(("assignment", "part", "name"), COSTS_MORE, **IDS)
+def test_what_says_that_it_costs_more_than_half_does_so(assignment, part, name):
+    answers = [one.answer for one in part.named(name) if one.costs_more]
     earned = [verdict_on(assignment, part, one, cells=["0"]).earned for one in answers]
     assert min(earned) < part.points / 2
 

@@ -1,4 +1,4 @@
-"""`DecoderLayer`: the right answer in steps, and wrong ones by the step that they take otherwise."""
+"""Wrong decoder layers by the step of the right one that they take otherwise."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from assignments.a9_transformer.rubric import (
 from assignments.common.layers import (
     PostNorm,
 )
-from autograder.verdict.mistakes import called, costs, says, taking
+from autograder.verdict.mistakes import called, costs, says, variants
 from course_utils import layers, masks
 
 
@@ -48,10 +48,10 @@ class DecoderLayerAttendMemory:
     def keys_and_values_from_the_decoder(self, x, memory, mask):
         return Layer.attend_memory(self, x, x, None)
 
-    @costs(ASSEMBLED, MASKED)
     @called("keys and values from the decoder, under the memory's mask")
+    @costs(ASSEMBLED, MASKED)
     @says(OWN_KEYS)
-    def keys_and_values_from_the_decoder_under_the_memorys_mask(self, x, memory, mask):
+    def decoder_as_masked_memory(self, x, memory, mask):
         return Layer.attend_memory(self, x, x, mask)
 
     def values_from_the_decoder(self, x, memory, mask):
@@ -105,7 +105,7 @@ class DecoderLayerForward:
         return Layer.forward(self, x, memory, *(None if mask is None else ~mask for mask in given))
 
     @called("the layer's input as every residual")
-    def the_layers_input_as_every_residual(self, first, memory, self_mask=None, memory_mask=None):
+    def first_input_as_residual(self, first, memory, self_mask=None, memory_mask=None):
         """You add the layer's first input to every sublayer. Each residual carries what enters its
         own sublayer, that is, the result of the one before."""
         x = self.add(self.layer_norm1, first, lambda x: self.attend_self(x, self_mask))
@@ -114,9 +114,7 @@ class DecoderLayerForward:
         return self.add(self.layer_norm3, first, lambda _: self.feed_forward(x))
 
     @called("cross-attention asks with the layer's input")
-    def cross_attention_asks_with_the_layers_input(
-        self, x, memory, self_mask=None, memory_mask=None
-    ):
+    def sublayers_side_by_side(self, x, memory, self_mask=None, memory_mask=None):
         """The query of your cross-attention is the layer's input. It should be what came out of
         self-attention and its norm."""
         attended = self.attend_memory(x, memory, memory_mask)
@@ -125,7 +123,7 @@ class DecoderLayerForward:
         return self.add(self.layer_norm3, x, self.feed_forward)
 
     @called("cross-attention before self-attention")
-    def cross_attention_before_self_attention(self, x, memory, self_mask=None, memory_mask=None):
+    def cross_before_self(self, x, memory, self_mask=None, memory_mask=None):
         """Your layer looks at the source first. In which order do the text's three equations
         stand?"""
         x = self.add(self.layer_norm1, x, lambda x: self.attend_memory(x, memory, memory_mask))
@@ -142,7 +140,7 @@ class DecoderLayerForward:
 
     @called("the layer's input as second residual")
     @says(OTHER_RESIDUAL.format("cross-attention", "layer's input"))
-    def the_layers_input_as_second_residual(self, first, memory, self_mask=None, memory_mask=None):
+    def input_as_second_residual(self, first, memory, self_mask=None, memory_mask=None):
         x = self.add(self.layer_norm1, first, lambda x: self.attend_self(x, self_mask))
         attended = self.attend_memory(x, memory, memory_mask)
         x = self.add(self.layer_norm2, first, lambda _: attended)
@@ -150,22 +148,20 @@ class DecoderLayerForward:
 
     @called("the layer's input as last residual")
     @says(OTHER_RESIDUAL.format("the feed-forward network", "layer's input"))
-    def the_layers_input_as_last_residual(self, first, memory, self_mask=None, memory_mask=None):
+    def input_as_last_residual(self, first, memory, self_mask=None, memory_mask=None):
         x = self.add(self.layer_norm1, first, lambda x: self.attend_self(x, self_mask))
         x = self.add(self.layer_norm2, x, lambda x: self.attend_memory(x, memory, memory_mask))
         return self.add(self.layer_norm3, first, lambda _: self.feed_forward(x))
 
     @called("self-attention's output as last residual")
     @says(OTHER_RESIDUAL.format("the feed-forward network", "result of the first line"))
-    def self_attentions_output_as_last_residual(self, x, memory, self_mask=None, memory_mask=None):
+    def first_line_as_last_residual(self, x, memory, self_mask=None, memory_mask=None):
         first = self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
         x = self.add(self.layer_norm2, first, lambda x: self.attend_memory(x, memory, memory_mask))
         return self.add(self.layer_norm3, first, lambda _: self.feed_forward(x))
 
     @called("the feed-forward network reads what entered cross-attention")
-    def the_feed_forward_network_reads_what_entered_cross_attention(
-        self, x, memory, self_mask=None, memory_mask=None
-    ):
+    def network_reads_the_first_line(self, x, memory, self_mask=None, memory_mask=None):
         """Your feed-forward network never sees what cross-attention found: it reads the x from
         before. Each line takes the x of the line before."""
         first = self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
@@ -203,15 +199,15 @@ class DecoderLayerAdd:
         first, then normalise the sum."""
         return x + self.dropout(sublayer(norm(x)))
 
-    @costs(ASSEMBLED, MASKED)
     @called("cross-attention missing")
-    def cross_attention_missing(self, norm, x, sublayer):
+    @costs(ASSEMBLED, MASKED)
+    def no_cross_attention(self, norm, x, sublayer):
         """Your layer never looks at the memory: cross-attention is missing between self-attention
         and the feed-forward network."""
         return x if norm is self.layer_norm2 else Layer.add(self, norm, x, sublayer)
 
     @called("feed-forward missing")
-    def feed_forward_missing(self, norm, x, sublayer):
+    def no_feed_forward(self, norm, x, sublayer):
         """Your layer ends behind cross-attention. The feed-forward network and `layer_norm3` are
         missing."""
         return x if norm is self.layer_norm3 else Layer.add(self, norm, x, sublayer)
@@ -248,19 +244,19 @@ class DecoderLayerKeep:
         return torch.zeros_like(x)
 
     @called("no residual connection around cross-attention")
-    def no_residual_connection_around_cross_attention(self, norm, x):
+    def no_cross_residual(self, norm, x):
         """Behind cross-attention, what the decoder knew before is lost. Each of the three sublayers
         has a residual connection."""
         return (norm is not self.layer_norm2) * x
 
     @called("no residual connection around self-attention")
-    def no_residual_connection_around_self_attention(self, norm, x):
+    def no_self_residual(self, norm, x):
         """Behind self-attention the word itself is lost. Each of the three sublayers has a residual
         connection."""
         return (norm is not self.layer_norm1) * x
 
     @called("no residual connection around the feed-forward network")
-    def no_residual_connection_around_the_feed_forward_network(self, norm, x):
+    def no_network_residual(self, norm, x):
         """Behind the feed-forward network, what was collected before is lost. Each of the three
         sublayers has a residual connection."""
         return (norm is not self.layer_norm3) * x
@@ -283,14 +279,26 @@ class DecoderLayerNormalise:
         return total
 
     @called("a norm missing behind self-attention")
-    def a_norm_missing_behind_self_attention(self, norm, total):
+    def no_first_norm(self, norm, total):
         """The sum behind self-attention is not normalised. `layer_norm1` belongs there."""
         return total if norm is self.layer_norm1 else norm(total)
 
     @called("a norm missing behind cross-attention")
-    def a_norm_missing_behind_cross_attention(self, norm, total):
+    def no_second_norm(self, norm, total):
         """The sum behind cross-attention is not normalised. `layer_norm2` belongs there."""
         return total if norm is self.layer_norm2 else norm(total)
+
+    @variants(
+        "order",
+        ([1, 3, 2], [2, 1, 3], [3, 2, 1], [2, 3, 1], [3, 1, 2], [1, 2, 2], [1, 1, 2], [1, 1, 3]),
+    )
+    def norms_in_another_order(self, norm, total, order):
+        """Your norms have changed places: they stand in the order `layer_norm{order[0]}`,
+        `layer_norm{order[1]}`, `layer_norm{order[2]}`. The first belongs behind self-attention, the
+        second behind cross-attention, the third behind the network."""
+        norms = [self.layer_norm1, self.layer_norm2, self.layer_norm3]
+        place = next(number for number, own in enumerate(norms) if own is norm)
+        return norms[order[place] - 1](total)
 
 
 @decoder_layer.mistakes_in(Layer.drop, costs=LAYER_DROPS, of=Layer)
@@ -304,32 +312,22 @@ class DecoderLayerDrop:
         `F.dropout` must be told: what does its argument `training` mean?"""
         return F.dropout(change, self.dropout.p)
 
+    @called("no dropout behind {name}")
+    @variants("number, name", enumerate(SUBLAYERS.values(), start=1))
+    def no_dropout_behind_one(self, norm, change, number, name):
+        """In train mode, what {name} gives is added without dropout. Each of the three equations
+        has one, around the sublayer's output."""
+        here = norm is getattr(self, f"layer_norm{number}")
+        return change if here else self.dropout(change)
 
-@decoder_layer.mistake("dropout on the residual", DROPPED, costs=(LAYER_DROPS,))
+
+@decoder_layer.mistake("dropout on the residual", DROPPED, costs=LAYER_DROPS)
 class DropoutOnResidual(Layer):
     def keep(self, norm, x):
         return self.dropout(x)
 
     def drop(self, norm, change):
         return change
-
-
-def without_dropout_behind(name: str, number: int) -> None:
-    """Name the dropout that is missing behind one sublayer."""
-    says = (
-        f"In train mode, what {name} gives is added without dropout. Each of the three equations "
-        "has one, around the sublayer's output."
-    )
-
-    @decoder_layer.mistake(f"no dropout behind {name}", says, costs=(LAYER_DROPS,))
-    @taking(Layer, Layer.drop)
-    def no_dropout_here(self, norm, change):
-        here = norm is getattr(self, f"layer_norm{number}")
-        return change if here else self.dropout(change)
-
-
-for place, sublayer_name in enumerate(SUBLAYERS.values(), start=1):
-    without_dropout_behind(sublayer_name, place)
 
 
 @decoder_layer.mistakes_in(Layer.__init__, costs=LAYER_DROPS, of=Layer)
@@ -356,36 +354,7 @@ class DecoderLayerInit:
         Layer.__init__(self, d_model, 1, d_ff, dropout)
 
 
-def norms_in_order(*order: int) -> None:
-    """Name norms that stand behind other sublayers than theirs, given by their numbers."""
-    says = (
-        "Your norms have changed places: they stand in the order "
-        f"{', '.join(f'`layer_norm{number}`' for number in order)}. The first belongs behind "
-        "self-attention, the second behind cross-attention, the third behind the network."
-    )
-
-    @decoder_layer.mistake("norms in another order", says, costs=(ASSEMBLED,))
-    @taking(Layer, Layer.normalise)
-    def other_norm(self, norm, total):
-        norms = [self.layer_norm1, self.layer_norm2, self.layer_norm3]
-        place = next(number for number, own in enumerate(norms) if own is norm)
-        return norms[order[place] - 1](total)
-
-
-for numbers in [
-    (1, 3, 2),
-    (2, 1, 3),
-    (3, 2, 1),
-    (2, 3, 1),
-    (3, 1, 2),
-    (1, 2, 2),
-    (1, 1, 2),
-    (1, 1, 3),
-]:
-    norms_in_order(*numbers)
-
-
-@decoder_layer.mistake("attentions exchanged", costs=(ASSEMBLED,))
+@decoder_layer.mistake("attentions exchanged", costs=ASSEMBLED)
 class AttentionsExchanged(Layer):
     """Your attentions have changed places: `self_attn` looks at the memory, and `cross_attn` at x.
     Each has weights of its own."""

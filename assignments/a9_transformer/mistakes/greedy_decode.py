@@ -1,8 +1,8 @@
-"""`greedy_decode`: the right answer in steps, and wrong ones by the step that they take otherwise."""
+"""Wrong ways of greedy decoding by the step of the right one that they take otherwise."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
@@ -15,7 +15,7 @@ from assignments.a9_transformer.rubric import (
     MODES,
     greedy,
 )
-from autograder.verdict.mistakes import Steps, called, taking
+from autograder.verdict.mistakes import Steps, called, says
 from course_utils.evaluation import evaluating
 
 
@@ -72,12 +72,51 @@ class Greedy(Steps):
             return self.write(model, self.read(model, src), src, bos_id, eos_id, max_len)
 
 
+@contextmanager
+def evaluating_but(
+    leave: Callable[[nn.Module, bool], Any], model: nn.Module
+) -> Iterator[nn.Module]:
+    """Eval mode that is left otherwise, by a function of the model and the mode that it was in."""
+    was_training = model.training
+    with torch.no_grad():
+        yield model.eval()
+    leave(model, was_training)
+
+
+def own_mode_back(model: nn.Module, was_training: bool) -> None:
+    """To itself alone, and to no part of it."""
+    model.training = was_training
+
+
+LEFT_IN_A_MODE = (
+    "All words are right, but afterwards {}. Each part of the model has a mode of its own: what has "
+    "to be noted before `model.eval()`, so that each can have its own back?"
+)
+
+
 @greedy.mistakes_in(Greedy.mode, costs=MODES)
 class GreedyMode:
     def decoding_in_train_mode(self, model):
         """Your numbers are those of a model in train mode, where dropout garbles what is written.
         Which mode should the model be in, and which one afterwards?"""
         return nullcontext()
+
+    @says(LEFT_IN_A_MODE.format("the model stays in eval mode"))
+    def model_left_in_eval_mode(self, model):
+        return evaluating_but(lambda model, was_training: None, model)
+
+    @says(LEFT_IN_A_MODE.format("every part is in train mode, whatever it was before"))
+    def all_parts_in_train_mode_afterwards(self, model):
+        return evaluating_but(lambda model, was_training: model.train(), model)
+
+    @called("the model's own mode given to all its parts")
+    @says(LEFT_IN_A_MODE.format("every part has the mode of the whole model"))
+    def one_mode_for_all_parts(self, model):
+        return evaluating_but(nn.Module.train, model)
+
+    @says(LEFT_IN_A_MODE.format("the model's parts are still in eval mode"))
+    def only_the_model_itself_has_its_mode_back(self, model):
+        return evaluating_but(own_mode_back, model)
 
 
 @greedy.mistakes_in(Greedy.answer, costs=MODES)
@@ -90,56 +129,7 @@ class GreedyAnswer:
             return self.write(model, memory, src, bos_id, eos_id, max_len)
 
 
-LEFT_IN_A_MODE = (
-    "All words are right, but afterwards {}. Each part of the model has a mode of its own: what has "
-    "to be noted before `model.eval()`, so that each can have its own back?"
-)
-
-
-def leaving(name: str, what: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Name a way to leave a model in the wrong modes: a function of the model and its old mode."""
-
-    def remember(leave: Callable[[nn.Module, bool], Any]) -> Callable[..., Any]:
-        @contextmanager
-        def mode(self, model):
-            was_training = model.training
-            with torch.no_grad():
-                yield model.eval()
-            leave(model, was_training)
-
-        greedy.mistake(name, LEFT_IN_A_MODE.format(what), costs=(MODES,))(
-            taking(Greedy, Greedy.mode)(mode)
-        )
-        return leave
-
-    return remember
-
-
-@leaving("model left in eval mode", "the model stays in eval mode")
-def asleep(model: nn.Module, was_training: bool) -> None:
-    pass
-
-
-@leaving(
-    "all parts in train mode afterwards", "every part is in train mode, whatever it was before"
-)
-def woken(model: nn.Module, was_training: bool) -> None:
-    model.train()
-
-
-@leaving(
-    "the model's own mode given to all its parts", "every part has the mode of the whole model"
-)
-def all_alike(model: nn.Module, was_training: bool) -> None:
-    model.train(was_training)
-
-
-@leaving("only the model itself has its mode back", "the model's parts are still in eval mode")
-def itself_alone(model: nn.Module, was_training: bool) -> None:
-    model.training = was_training
-
-
-@greedy.mistake("EOS ignored", costs=(ENDS,))
+@greedy.mistake("EOS ignored", costs=ENDS)
 class EndIgnored(Greedy):
     """Your rows go on beyond `eos_id` up to `max_len`. When has a sentence ended, and what follows
     then?"""
@@ -167,12 +157,12 @@ class GreedyStop:
         return ended.any()
 
     @called("filled up to max_len")
-    def filled_up_to_max_len(self, ended):
+    def stops_at_max_len_only(self, ended):
         """All rows have ended, and you go on to `max_len` columns. When may the loop stop?"""
         return False
 
 
-@greedy.mistake("waits until all rows end in one column", costs=(ENDS,))
+@greedy.mistake("waits until all rows end in one column", costs=ENDS)
 class EndsTogether(Greedy):
     """You stop only when all rows write `eos_id` in the same column. Rows end at different times:
     what has to be remembered of each?"""
@@ -219,7 +209,7 @@ class GreedyResult:
 @greedy.mistakes_in(Greedy.width, costs=ENDS)
 class GreedyWidth:
     @called("max_len words after BOS")
-    def max_len_words_after_BOS(self, max_len):
+    def max_len_words_after_the_begin(self, max_len):
         """Your result can have `max_len` + 1 columns. `max_len` counts column 0 as well."""
         return max_len + 1
 

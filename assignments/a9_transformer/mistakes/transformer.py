@@ -1,4 +1,4 @@
-"""`Transformer`: the right answer in steps, and wrong ones by the step that they take otherwise."""
+"""Wrong transformers by the step of the right one that they take otherwise."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class EncoderDecoderPadding:
 @encoder_decoder.mistakes_in(Model.__init__, costs=TOGETHER, of=Model)
 class EncoderDecoderInit:
     @called("pad_id taken to be 0")
-    def pad_id_taken_to_be_0(self, *arguments, **keywords):
+    def padding_is_zero(self, *arguments, **keywords):
         """Your masks hide the id 0, whatever `pad_id` is. Hand `self.pad_id` to them."""
         Model.__init__(self, *arguments, **keywords)
         self.pad_id = 0
@@ -138,7 +138,7 @@ class EncoderDecoderInit:
                     part.p = 0.1
 
     @called("argument max_len not kept")
-    def argument_max_len_not_kept(self, *arguments, max_len=128, **keywords):
+    def max_len_not_kept(self, *arguments, max_len=128, **keywords):
         """Whatever `max_len` is, your model reads up to 128 words. Which part of it has to know the
         limit?"""
         Model.__init__(self, *arguments, **keywords)
@@ -178,9 +178,9 @@ class EncoderDecoderEmbed:
         """Your model cannot tell in which order the words stand: nothing adds positions."""
         return self.positional_encoding.dropout(table(ids) * math.sqrt(self.d_model))
 
-    @costs(DECODES)
     @called("target words from the source's table")
-    def target_words_from_the_sources_table(self, table, ids):
+    @costs(DECODES)
+    def source_table_for_target(self, table, ids):
         """Target words are looked up in `src_embedding`. Each language has its own table."""
         return Model.embed(self, self.src_embedding, ids)
 
@@ -190,7 +190,7 @@ class EncoderDecoderEmbed:
         return self.positional_encoding(table(ids) * factor)
 
     @called("embeddings multiplied by d_model")
-    def embeddings_multiplied_by_d_model(self, table, ids):
+    def scaled_by_width(self, table, ids):
         """Your word vectors are multiplied by d_model. The text takes its root."""
         return self.positional_encoding(table(ids) * self.d_model)
 
@@ -229,7 +229,7 @@ class EncoderDecoderScore:
         return self.generator(x).softmax(dim=-1)
 
     @called("log-softmax before the loss")
-    def log_softmax_before_the_loss(self, x):
+    def log_probabilities(self, x):
         """Your results are log-probabilities. This model returns the generator's raw logits; the
         loss does the rest."""
         return self.generator(x).log_softmax(dim=-1)
