@@ -91,7 +91,7 @@ def measured(assignment, part):
         if given.part == part.name
     ]
     tried += [(MISTAKE, {mistake.name}, mistake.answer) for mistake in part.mistakes]
-    pairs = list(pairs_of(part))
+    pairs = sorted(pairs_of(part), key=lambda pair: pair[:2])
     sample = random.Random(part.name).sample(pairs, min(MOST_PAIRS, len(pairs)))
     tried += [(PAIR, {one, other}, both) for one, other, both in sample]
     with ours_may_answer():

@@ -46,14 +46,11 @@ def test_exported_pages_give_every_picture_its_alt_text(path):
         if cell.cell_type == "markdown"
     )
     pictures = drawn(notebook)
+    assert len(pictures) >= 2
     assert len(page.images) == len(pictures) + linked
     for image in page.images:
         assert len((image.get("alt") or "").split()) >= 8, image.get("alt")
     assert page.captions == len(pictures)
-
-
-def test_the_lectures_draw():
-    assert sum(len(drawn(built(path))) for path in LECTURES) > 20
 
 
 @pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
