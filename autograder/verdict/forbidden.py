@@ -243,8 +243,9 @@ def _statements_in(source: object) -> list[ast.stmt]:
 def _smuggles(text: str) -> Used | None:
     """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
     for package in own_packages():
-        # a word of the language is taken for a module only where it is used as one
-        used = rf"\b(import|from) {package}\b|\b{package}\.\w" if package.isalpha() else package
+        used = package
+        if package == course().package:  # may be a plain word, so only where it is used as a module
+            used = rf"\bimport {package}\b|\bfrom {package} import\b|\b{package}\.\w"
         if re.search(used, text):
             return Used(f"import {package}", of_course=True)
     return None

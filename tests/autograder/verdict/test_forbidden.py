@@ -34,6 +34,11 @@ def used(*cells):
         ["def part(q):\n    return getattr(F, 'scaled_dot_' + 'product_attention')(q)"],
         ["def part(q):\n    return getattr(F, f\"scaled_dot_{'product'}_attention\")(q)"],
         ["def part(q):\n    exec('import ' + 'course' + '_utils.masks')"],
+        ["from assignments import load", "def part(q):\n    return load('a2_self_attention')"],
+        ["def part(q):\n    import assignments.a2_self_attention.mistakes as m\n    return m"],
+        ["def part(q):\n    return importlib.import_module('assignments.a2_self_attention.answers')"],
+        ["def part(q):\n    exec('from assignments import load')"],
+        ["def part(q):\n    return __import__('autograder')"],
         ["if True:\n    part = F.scaled_dot_product_attention"],
         ["MultiheadAttention = nn.MultiheadAttention", "def part(q):\n    return MultiheadAttention(q)"],
     ],
@@ -62,6 +67,9 @@ def test_the_answer_itself_is_found(cells):
         ["from torch.nn.functional import softmax, scaled_dot_product_attention", "def part(q):\n    return softmax(q, -1)"],
         ["with torch.no_grad():\n    d = 4\n    r = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    return q * d"],
         ["%matplotlib inline", "def part(q):\n    return q"],
+        # a word of the language, though also the name of a package of the course
+        ["def part(q):\n    assert len(q), 'one of the assignments. It is empty'\n    return q"],
+        ["assignments = [1, 2]", "def part(q):\n    return f'taken from assignments {assignments}'"],
         ["this is no Python", "def part(q):\n    return q"],
     ],
 )  # fmt: skip
