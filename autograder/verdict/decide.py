@@ -45,10 +45,13 @@ class Undecided(Exception):
         self.obstacle = obstacle
 
 
-USED = (
-    "This part uses `{used}`, which is the answer itself. Write it with simpler operations "
-    "instead; everything you have around it can stay."
-)
+def _why_barred(part: Part, used: str) -> str:
+    """What to say of a library's own answer; a part that no lecture explains names no lecture."""
+    instead = "the operations of the lecture" if part.reads[0] else "simpler operations"
+    return (
+        f"This part uses `{used}`, which is the answer itself. Write it with {instead} instead; "
+        "everything you have around it can stay."
+    )
 
 
 def seed_of(assignment: str, cells: Iterable[str], secret: str = "") -> int:
@@ -90,7 +93,7 @@ def decide(
             Obstacle.BARRED,
         )
     if used:
-        return nothing(part, USED.format(used=used.says), Obstacle.BARRED)
+        return nothing(part, _why_barred(part, used.says), Obstacle.BARRED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
     exam = exam_on(part, seed)
     # watching slows a call, so two are watched, and nobody knows which
@@ -251,7 +254,7 @@ def _tried(
         raise Undecided(reason, Obstacle.STOPPED) from error
     used = next((report["used"] for report in reports if report.get("used") in barred), "")
     if used:
-        raise Undecided(USED.format(used=used), Obstacle.BARRED)
+        raise Undecided(_why_barred(exam.part, used), Obstacle.BARRED)
     attempts = [Attempt(exam, number, report) for number, report in enumerate(reports)]
     return [replace(item, problem=problem_with(item)) for item in attempts]
 
