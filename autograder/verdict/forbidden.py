@@ -7,7 +7,7 @@ import re
 import symtable
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -42,6 +42,7 @@ class Used:
     of_course: bool = False
 
 
+@cache
 def own_packages() -> tuple[str, ...]:
     """Packages of the course and of the grader, which hold the answers."""
     return "autograder", course().package.split(".")[0], *course().libraries
@@ -242,13 +243,20 @@ def _statements_in(source: object) -> list[ast.stmt]:
 
 def _smuggles(text: str) -> Used | None:
     """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
-    for package in own_packages():
-        used = package
-        if package == course().package:  # may be a plain word, so only where it is used as a module
-            used = rf"\bimport {package}\b|\bfrom {package} import\b|\b{package}\.\w"
-        if re.search(used, text):
+    for package, named in _ways_to_name().items() if text else ():
+        if named.search(text):
             return Used(f"import {package}", of_course=True)
     return None
+
+
+@cache
+def _ways_to_name() -> dict[str, re.Pattern[str]]:
+    """Of each package of ours, how a text names it; every text of a notebook is looked at."""
+    plain = {package: re.compile(package) for package in own_packages()}
+    # the assignments' may be a plain word, so only where it is used as a module
+    word = course().package
+    used = rf"\bimport {word}\b|\bfrom {word} import\b|\b{word}\.\w"
+    return {**plain, **({word: re.compile(used)} if word in plain else {})}
 
 
 def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
