@@ -920,13 +920,14 @@ function update() {
 }
 
 function start() {
-  state.query = within(data.query, data.items[0].queries.length);
+  state.index = data.index ?? 0;
+  state.query = within(data.query, given().queries.length);
   restart();
   const first = attend({ ...item(), q: state.q, mask: state.mask }, state.temperature);
   const { weights } = first[state.query];
   state.key = weights.indexOf(Math.max(...weights));
   if (data.compare) state.compare = comparable()[0]?.value ?? 'before';
-  turnTo(0);
+  turnTo(data.index ?? 0);
   followPage();
 }
 

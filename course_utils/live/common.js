@@ -70,6 +70,14 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
+// the same for a part of a drawing
+function draw(tag, attributes = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
 const button = (text, onclick, more = {}) =>
   make('button', { type: 'button', onclick, ...more }, text);
 

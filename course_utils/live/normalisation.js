@@ -15,6 +15,7 @@ const CHOICES = {
 };
 const MOVED = 1e-4; // what is smaller no reader would call a change
 const FULL_COLOUR = 2.5; // of normalised numbers
+const MOST_IN_FULL = 12; // features whose numbers are written out; more are shown by colour alone
 
 const sizes = [data.x.length, data.x[0].length, data.x[0][0].length];
 const places = data.x.flatMap((rows, b) => rows.flatMap((row, t) => row.map((_, d) => [b, t, d])));
@@ -55,7 +56,8 @@ function normalised(x, groups) {
   for (const place of places) {
     const { mean, variance } = groups.find(({ first }) => shares(first, place));
     const [b, t, d] = place;
-    y[b][t][d] = (at(x, place) - mean) / Math.sqrt(variance + data.eps);
+    const alone = (at(x, place) - mean) / Math.sqrt(variance + data.eps);
+    y[b][t][d] = data.gain ? alone * data.gain[d] + data.shift[d] : alone;
   }
   return y;
 }
@@ -317,15 +319,16 @@ function paintFacts(group) {
 }
 
 function paintFormula(group, y) {
-  const x = at(state.x, shown());
+  const [x, d] = [at(state.x, shown()), shown()[2]];
+  const scaled = data.gain ? ` · ${number(data.gain[d])} + ${signed(data.shift[d])}` : '';
   page.formula.replaceChildren(
     over(['x − μ'], root('σ² + ε')),
-    ' = ',
+    data.gain ? ' · γ + β = ' : ' = ',
     over([`${number(x)} − ${signed(group.mean)}`], root(`${number(group.variance)} + `, epsilon())),
-    ' = ',
+    `${scaled} = `,
     make('b', {}, number(y)),
   );
-  page.spoken.textContent = `x minus μ, over the root of σ² plus ε: ${number(x)} minus ${number(group.mean)}, over the root of ${number(group.variance)} plus ${data.eps}, is ${number(y)}.`;
+  page.spoken.textContent = `x minus μ, over the root of σ² plus ε: ${number(x)} minus ${number(group.mean)}, over the root of ${number(group.variance)} plus ${data.eps}${scaled}, is ${number(y)}.`;
 }
 
 function paintEditor() {
@@ -408,11 +411,12 @@ function build() {
   ]);
   const after = buildSide('after', ', after the norm', [
     make('b', {}, 'after the norm'),
-    ', without γ and β',
+    data.gain ? ', with γ and β' : ', without γ and β',
   ]);
   page.changes = make('p', { className: 'changes', role: 'status' });
   after.append(page.changes);
   before.append(hint);
+  document.body.classList.toggle('fine', sizes[2] > MOST_IN_FULL);
   const panel = make('div', { className: 'panel' }, buildEditor(), buildCalculation());
   page.view.replaceChildren(buildAxes(), before, panel, after, buildTables());
   update();

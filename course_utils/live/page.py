@@ -40,7 +40,17 @@ PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>{style}</style></head><body><main id="view" data-view="{name}"><noscript>{table}</noscript></main>
 <script type="application/json" id="data">{data}</script>
-<script>{script}</script></body></html>"""
+<script>{script}</script>{tail}</body></html>"""
+
+# What a view may do without while it is first painted: the views that open within it, and large data.
+TAIL = """<script type="application/json" id="inner">{inner}</script>
+<script type="application/json" id="late">{late}</script><script>arrive()</script>"""
+
+# The scripts of a view, in their order; most have their own alone.
+SCRIPTS = {"translation": ("models", "picture", "blocks", "apart", "translation")}
+
+# The views that open within a view, each in a frame of its own.
+INNER = {"translation": ("attention", "normalisation", "positions")}
 
 FRAME = (
     '{stand_in}<iframe class="live-view" title="{title}" '
@@ -55,7 +65,8 @@ STORED_FRAME = re.compile(
 )
 STORED_PAGE = re.compile(
     r'<main id="view" data-view="(?P<name>\w+)"><noscript>(?P<table>.*?)</noscript></main>\s*'
-    r'<script type="application/json" id="data">(?P<data>.*?)</script>',
+    r'<script type="application/json" id="data">(?P<data>.*?)</script>'
+    r'(?:.*<script type="application/json" id="late">(?P<late>.*?)</script>)?',
     re.DOTALL,
 )
 
@@ -75,26 +86,42 @@ class View:
     def _repr_html_(self) -> str:
         return self.html
 
+    @property
+    def page(self) -> str:
+        """What stands in the frame: a page that also works by itself."""
+        frame = STORED_FRAME.search(self.html)
+        assert frame, "a view is a frame"
+        return unescape(frame["page"])
+
     def __repr__(self) -> str:
         return f"live view: {self.caption}"
 
 
-def framed(name: str, caption: str, content: dict[str, Any], table: str, height: int) -> View:
+def framed(
+    name: str,
+    caption: str,
+    content: dict[str, Any],
+    table: str,
+    height: int,
+    late: dict[str, Any] | None = None,
+) -> View:
     """The view whose script and style sheet are `name`.js and `name`.css.
 
     Args:
-        name: which view: "attention", "positions" or "normalisation".
+        name: which view: "attention", "positions", "normalisation" or "translation".
         caption: what it shows; also the frame's name for screen readers.
         content: what the script reads, as JSON; the colours of maps are added.
         table: HTML that stands in where no script runs.
         height: pixels, until the script knows better.
+        late: what the script reads after its first picture, as JSON; it comes last in the page.
 
     Raises:
         ValueError: no caption or a long one; more than 1 MB of content.
     """
     _refuse_caption(caption)
     data = _as_json({**content, "ramp": _shades()})
-    return View(_html(name, escape(caption), data, table, height), caption)
+    more = _as_json(late) if late else None
+    return View(_html(name, escape(caption), data, table, height, more), caption)
 
 
 def renewed(html: str) -> str:
@@ -107,10 +134,12 @@ def renewed(html: str) -> str:
     page = STORED_PAGE.search(unescape(frame["page"])) if frame else None
     if not (frame and page):
         return html
-    return _html(page["name"], frame["title"], page["data"], page["table"], int(frame["height"]))
+    height = int(frame["height"])
+    return _html(page["name"], frame["title"], page["data"], page["table"], height, page["late"])
 
 
-def _html(name: str, title: str, data: str, table: str, height: int) -> str:
+def _html(name: str, title: str, data: str, table: str, height: int, late: str | None) -> str:
+    inner = _safe(json.dumps(_inner(name), ensure_ascii=False))
     page = PAGE.format(
         policy=POLICY,
         title=title,
@@ -118,7 +147,8 @@ def _html(name: str, title: str, data: str, table: str, height: int) -> str:
         name=name,
         table=table,
         data=data,
-        script=_own_file("common.js") + _own_file(f"{name}.js"),
+        script=_script(name),
+        tail=TAIL.format(inner=inner, late=late) if late else "",
     )
     return FRAME.format(
         stand_in=STAND_IN, title=title, height=height, page=_in_quotes(page), table=table
@@ -151,7 +181,7 @@ def _refuse_caption(caption: str) -> None:
 def _as_json(content: dict[str, Any]) -> str:
     """JSON that cannot end the script element in which it stands."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    safe = text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    safe = _safe(text)
     size = len(safe.encode())
     if size > MAX_BYTES:
         raise ValueError(
@@ -159,6 +189,30 @@ def _as_json(content: dict[str, Any]) -> str:
             "attentions in one view, or round their vectors to 3 decimals."
         )
     return safe
+
+
+def _safe(text: str) -> str:
+    """JSON whose letters mean nothing in HTML."""
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _script(name: str) -> str:
+    return "".join(map(_own_file, ("common.js", *(f"{part}.js" for part in _parts(name)))))
+
+
+def _parts(name: str) -> tuple[str, ...]:
+    return SCRIPTS.get(name, (name,))
+
+
+def _inner(name: str) -> dict[str, Any]:
+    """The page of a view with marks for its parts, and the parts of each view that opens within."""
+    marks = {part: f"@{part}@" for part in ("title", "style", "name", "data", "script")}
+    return {
+        "page": PAGE.format(policy=POLICY, table="", tail="", **marks),
+        "views": {
+            view: {"style": _style(view), "script": _script(view)} for view in INNER.get(name, ())
+        },
+    }
 
 
 def _in_quotes(page: str) -> str:

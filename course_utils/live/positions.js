@@ -208,13 +208,6 @@ function paintFrames() {
 
 // ------------------------------------------------------------------------------------- charts
 
-function draw(tag, attributes = {}, ...children) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  element.append(...children);
-  return element;
-}
-
 // round numbers, about `count` of them
 function ticks([low, high], count) {
   const rough = (high - low) / count;

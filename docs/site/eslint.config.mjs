@@ -5,11 +5,20 @@ import css from '@eslint/css';
 import js from '@eslint/js';
 import globals from 'globals';
 
-// A view's page has two scripts, common.js and its own, which share their names.
+// A view's page has common.js and its own script, which share their names. The view of a whole
+// translator is long, so its script comes in several files, which share theirs as well.
 const VIEWS = 'course_utils/live/';
 const COMMON = `${VIEWS}common.js`;
-const shared = readFileSync(new URL(`../../${COMMON}`, import.meta.url), 'utf8');
-const sharedNames = [...shared.matchAll(/^(?:const|function) (\w+)/gm)].map(([, name]) => name);
+const TRANSLATION = ['models', 'translation', 'picture', 'blocks', 'apart'].map(
+  (name) => `${VIEWS}${name}.js`,
+);
+const namesIn = (file) =>
+  [
+    ...readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').matchAll(
+      /^(?:const|let|function) (\w+)/gm,
+    ),
+  ].map(([, name]) => name);
+const sharedNames = namesIn(COMMON);
 
 const readOnly = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
 
@@ -30,6 +39,13 @@ export default [
     ignores: [COMMON],
     languageOptions: { globals: readOnly(sharedNames) },
   },
+  ...TRANSLATION.map((file) => ({
+    files: [file],
+    languageOptions: {
+      globals: readOnly(TRANSLATION.filter((other) => other !== file).flatMap(namesIn)),
+    },
+    rules: { 'no-unused-vars': ['error', { vars: 'local' }] }, // another file may use them
+  })),
   {
     files: ['docs/site/static/search.js'],
     languageOptions: { globals: { Scorer: 'readonly', Search: 'readonly' } }, // Sphinx's
