@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import sys
 from fnmatch import fnmatch
+from html import unescape
 from importlib import import_module
 from pathlib import Path
 
@@ -32,6 +33,8 @@ from filelock import FileLock
 from nbformat import NotebookNode
 
 import course_utils
+from course_utils import live
+from course_utils.live.page import STORED_FRAME
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs/site"
@@ -47,6 +50,10 @@ PICTURE = re.compile(
     r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)"[^>]*></picture>'
 )
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+SRCDOC = re.compile(r'srcdoc="[^"]*"')
+LARGE_FRAME = 200_000
+"""Letters; a larger frame becomes a page of its own, which browsers fetch when it is near."""
+
 SVG_SIZE = re.compile(rb'viewBox="0 0 ([\d.]+) ([\d.]+)"')
 NEEDS_KERNEL = (
     "*Here stands a control that needs a running kernel. Open the lecture in Jupyter to use it.*"
@@ -132,6 +139,9 @@ def gather(source: Path, repository: str) -> None:
         shutil.copy(path, place)
     home = (SITE / "index.md").read_text("utf-8")
     (source / "index.md").write_text(with_address(home, repository), "utf-8")
+    frames = source / "extra/_frames"
+    frames.mkdir(parents=True, exist_ok=True)
+    (frames / "translator.html").write_text(live.translation_view().page, "utf-8")
     write_reference(source / "api")
     copy_letters(source / "extra/_static")
 
@@ -181,6 +191,7 @@ def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:
             cell.source = within_site(path, cell.source, repository)
         for output in cell.get("outputs", []):
             take_picture_out(output, place, extra)
+            take_frame_out(output, place, extra)
     nbformat.write(notebook, place)
     download = extra / place.relative_to(extra.parent)
     download.parent.mkdir(parents=True, exist_ok=True)
@@ -203,16 +214,33 @@ def take_picture_out(output: NotebookNode, place: Path, extra: Path) -> None:
     svg = base64.b64decode(found["svg"])
     size = SVG_SIZE.search(svg)
     ratio = float(size[2]) / float(size[1]) if size else 0.6
-    name = f"{hashlib.sha256(svg).hexdigest()[:16]}.svg"
-    (extra / "_pictures").mkdir(parents=True, exist_ok=True)
-    (extra / "_pictures" / name).write_bytes(svg)
-    up = "../" * (len(place.relative_to(extra.parent).parts) - 1)
+    address = beside(svg, "_pictures", "svg", place, extra)
     width = int(found["width"])
     image = (
-        f'<img alt="{found["alt"]}" src="{up}_pictures/{name}" width="{width}" '
+        f'<img alt="{found["alt"]}" src="{address}" width="{width}" '
         f'height="{round(width * ratio)}" loading="lazy" decoding="async">'
     )
     output["data"] = NotebookNode({"text/html": PICTURE.sub(lambda _: image, html)})
+
+
+def take_frame_out(output: NotebookNode, place: Path, extra: Path) -> None:
+    """Put the page of a large live view into a file."""
+    html = output.get("data", {}).get("text/html", "")
+    found = STORED_FRAME.search(html) if len(html) > LARGE_FRAME else None
+    if not found:
+        return
+    address = beside(unescape(found["page"]).encode(), "_frames", "html", place, extra)
+    shown = SRCDOC.sub(f'src="{address}" loading="lazy"', html)
+    output["data"] = NotebookNode({"text/html": shown})
+
+
+def beside(content: bytes, folder: str, ending: str, place: Path, extra: Path) -> str:
+    """The address, as seen from the page at `place`, of a file that now holds this content."""
+    name = f"{hashlib.sha256(content).hexdigest()[:16]}.{ending}"
+    (extra / folder).mkdir(parents=True, exist_ok=True)
+    (extra / folder / name).write_bytes(content)
+    up = "../" * (len(place.relative_to(extra.parent).parts) - 1)
+    return f"{up}{folder}/{name}"
 
 
 def write_reference(folder: Path) -> None:

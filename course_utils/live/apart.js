@@ -135,7 +135,7 @@ function buildApart() {
 }
 
 function paintApart() {
-  if (data.small) return;
+  if (isSmall) return;
   const own = isRecurrent
     ? ['fwd', 'bwd', 'att', 'state']
     : ['pe', 'pd', 'root', 'mask', ...layersOf('encoder', 'e'), ...layersOf('decoder', 'd')];

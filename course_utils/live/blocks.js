@@ -51,7 +51,7 @@ function buildPanel() {
         button('close', () => openBlock(null)),
       ),
     ),
-    ...(data.small ? [] : [switchesOf(open)]),
+    ...(isSmall ? [] : [switchesOf(open)]),
     page.panelBody,
   );
 }
@@ -219,7 +219,7 @@ function headCard(part, h) {
     'div',
     { className: off ? 'head-card off' : 'head-card' },
     look,
-    ...(data.small ? [] : [onOff(`${part}${h + 1}`, 'on')]),
+    ...(isSmall ? [] : [onOff(`${part}${h + 1}`, 'on')]),
   );
 }
 

@@ -660,7 +660,7 @@ function paintRecurrent(at, { tracks, lines, streams, numbers }) {
       if (!at[side].shows(k)) return;
       numbers.append(
         bandsOf(
-          [...row].map((x) => 2 * x),
+          [...row].map((x) => 1.3 * x),
           inset(at[side].columns[column], 5),
           at[side].y(k),
           height,
@@ -695,8 +695,8 @@ function paintRecurrent(at, { tracks, lines, streams, numbers }) {
   const taken = half(decoder.columns.att);
   looked.forEach(({ context }, row) => {
     if (!decoder.shows(row)) return;
-    const doubled = [...context].map((x) => 2 * x);
-    numbers.append(bandsOf(doubled, taken, decoder.y(row), height));
+    const scaled = [...context].map((x) => 1.3 * x);
+    numbers.append(bandsOf(scaled, taken, decoder.y(row), height));
   });
   if (!isDone('att', t)) return;
   [...steps[t].weights].forEach((weight, j) => {

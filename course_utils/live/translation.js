@@ -2,6 +2,7 @@
 // `data` has the words and arrives first; the weights come last, so that the page is there before them.
 
 const isRecurrent = data.kind === 'recurrent';
+const isSmall = data.small || new URLSearchParams(location.search).has('small');
 const EOS_WORD = '<eos>';
 const GERMAN = new Map(data.german.map((word, id) => [word, id]));
 const SPECIALS = 4; // the first ids are no words
@@ -616,7 +617,7 @@ function readState(text) {
 
 function writeAddress() {
   const there = addressed();
-  if (!there || data.small) return;
+  if (!there || isSmall) return;
   clearTimeout(writeAddress.timer);
   writeAddress.timer = setTimeout(() => {
     writeAddress.last = `#${stateInWords()}`;
@@ -676,7 +677,7 @@ function start() {
   state.text = data.sentence;
   state.words = tokens(data.sentence);
   const small = document.body.classList;
-  small.toggle('small', Boolean(data.small));
+  small.toggle('small', isSmall);
   page.view.replaceChildren(
     buildAsk(),
     make('div', { className: 'stage' }, pictureBox()),
@@ -684,7 +685,7 @@ function start() {
     buildTransport(),
     legend(),
     panelBox(),
-    ...(data.small ? [] : [buildApart()]),
+    ...(isSmall ? [] : [buildApart()]),
   );
   page.view.ariaBusy = true;
   document.addEventListener('keydown', onKey);

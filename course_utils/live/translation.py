@@ -11,8 +11,8 @@ from torch import nn
 
 from course_utils import data, rnn, translators
 from course_utils.live.page import View, framed, plain_table
-from course_utils.translators import Translator
 from course_utils.transformer import Transformer
+from course_utils.translators import Translator
 
 LONGEST = 28
 """Words and marks of a German sentence; longer ones are not in the corpus."""

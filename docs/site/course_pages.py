@@ -9,15 +9,14 @@ import subprocess
 import time
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from urllib.parse import quote
 
 from docutils import nodes
+from docutils.parsers.rst import directives
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinxcontrib import katex
-
-from course_utils import live
 
 DEEPER = re.compile(r"(\d+\. )?Going deeper\b")
 
@@ -28,7 +27,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     )
     katex.KaTeXServer.start_server_process = started_katex
     app.add_config_value("course_repository", "", "html", str)
-    app.add_directive("live-attention", LiveAttention)
+    app.add_directive("live-translation", LiveTranslation)
     app.add_directive("course-cards", CourseCards)
     app.connect("doctree-read", mark_deeper)
     app.connect("doctree-read", mark_captions)
@@ -127,18 +126,28 @@ def addresses(repository: str, page: str) -> dict[str, str]:
     }
 
 
-# ------------------------------------------------------------------------------- on the home page
+# ---------------------------------------------------------------------------- the live translator, cards
 
 
-class LiveAttention(SphinxDirective):
-    """A live view of what the course's trained translator looks at while it writes."""
+class LiveTranslation(SphinxDirective):
+    """The course's translator at work, in a frame whose page `tools/website.py` has put beside the others.
+
+    The option `small` leaves out what takes it apart. Otherwise the address of the page holds what the
+    reader looks at, so that it can be linked to.
+    """
+
+    option_spec: ClassVar = {"small": directives.flag}
 
     def run(self) -> list[nodes.Node]:
-        view = live.attention_view(
-            *live.translator("cross"),
-            caption="Where a small translator looks in the German sentence while it writes English",
+        small = "small" in self.options
+        up = "../" * self.env.docname.count("/")
+        frame = (
+            f'<iframe class="live-view" src="{up}_frames/translator.html{"?small" if small else ""}" '
+            f'title="Watch it translate: a whole translator, word by word"'
+            f"{'' if small else ' data-address'}></iframe>"
         )
-        return [nodes.raw("", f'<div class="live-home">{view.html}</div>', format="html")]
+        kind = "live-home" if small else "live-home live-page"
+        return [nodes.raw("", f'<div class="{kind}">{frame}</div>', format="html")]
 
 
 class CourseCards(SphinxDirective):

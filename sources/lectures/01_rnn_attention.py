@@ -65,12 +65,11 @@ import textwrap
 import time
 from collections import Counter, defaultdict
 
-import ipywidgets as widgets
 import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import data, plotting
+from course_utils import data, live, plotting, translators
 from course_utils.attention import BahdanauAttention, annotations
 from course_utils.rnn import Seq2Seq, translate
 
@@ -936,37 +935,25 @@ print(f"guess the same position:         {sum(same_place) / number:.0%}")
 # %% [markdown]
 # ## 9. Step through the decoder
 #
-# Choose a sentence and move the slider, and watch the weights move from word to word. The line
-# above the bars shows what has been written so far. This time the decoder reads its own words, so
-# the slider needs a running kernel; without one, the picture below shows all steps of our example.
+# Here is the network with attention that this notebook has just trained, all of it: its weights are in the
+# page, and your browser computes what PyTorch computes. This time the decoder reads its own words.
+#
+# 1. Press *step* a few times. The green lines are the weights: what the decoder takes, and from which German
+#    words.
+# 2. Click "mir". Nobody may look at it now. Which English words change?
+# 3. *Put everything back*, and switch off "choosing where to look", so that every German word weighs the same.
+#    That is one vector for the whole sentence again, and the network has never learned to live with it.
+# 4. Type a sentence of your own. Words that it knows are offered while you type.
 
-# %%
-sentences = [example.source, *[pair.source for pair in test if len(pair.source.split()) == 9][:3]]
-
-
-# %% tags=["interactive", "hide-input"]
-def explore(sentence, step):
-    written, weights = write(with_attention, sentence)
-    step = min(step, len(written))
-    labels = [*sentence.split(), "<eos>"]
-    word, row = written[step - 1 : step], weights[step - 1 : step]
-    figure = plotting.step_panels(
-        [f"writes: {word[0]}"], labels, row, columns=1, xlabel="weight α", size=(8, 4.8)
-    )
-    print(f"step {step}, written so far:", " ".join(["<bos>", *written[: step - 1]]))
-    looks = in_words(row, word, labels)
-    plotting.picture(figure, f"Weights of at least 0.2 at step {step} of the decoder, {looks}.")
-
-
-_ = widgets.interact(
-    explore,
-    sentence=widgets.Dropdown(options=sentences, layout={"width": "36em"}),
-    step=widgets.IntSlider(min=1, max=14, value=1, continuous_update=False),
+# %% tags=["hide-input", "nbval-ignore-output"]
+live.translation_view(
+    translators.Translator(with_attention, german, english),
+    caption="The recurrent translator that this notebook trained, with attention, word by word",
 )
 
 # %% [markdown]
-# The same for all steps of the example at once, for readers without widgets. Read it row by row:
-# each panel is one step, its title the word that the decoder then writes.
+# The same for all steps of the example at once, as a picture. Read it row by row: each panel is one step,
+# its title the word that the decoder then writes.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 written, steps = write(with_attention, example.source)

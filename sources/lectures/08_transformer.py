@@ -42,13 +42,12 @@ import copy
 import math
 from collections import defaultdict
 
-import ipywidgets as widgets
 import matplotlib.pyplot as plt
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import data, live, masks, plotting, transformer
+from course_utils import data, live, masks, plotting, transformer, translators
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.layers import TransformerLayer
 from course_utils.positional import positional_encoding
@@ -974,10 +973,27 @@ live.attention_view(
 # 3. With our seed it is the heads of layer 2 that find "helfen"; those of layer 1 look elsewhere. Other seeds
 #    divide the work in other ways.
 #
-# The second way takes a sentence of **your own**. It needs a running kernel, since the model itself has to read.
-# Run the notebook up to here, type any German sentence made of known words, and move the slider: what is
-# written so far, what comes next, and where the decoder looks (last layer, mean of the heads). Capitals and
-# commas may be typed as usual. Words it has never seen are refused, with a suggestion where there is one.
+# The second way takes a sentence of **your own**, and the whole model. The picture below is the translator that
+# this notebook trained, with all its weights in the page. Press *play*, or *step*: what is written so far, what
+# comes next, and where the decoder looks. Any block opens, and every part can be switched off:
+#
+# - Type a German sentence of known words. Capitals and commas may be typed as usual.
+# - Click "nicht" in a sentence that has it, so that nobody may look at it.
+# - Under *Take it apart*, take away the places of the German words, or the causal mask. Which of the two is
+#   missed? Why is the other one not, now that the model writes and no longer learns?
+
+# %% tags=["hide-input", "nbval-ignore-output"]
+live.translation_view(
+    translators.Translator(trained, source_words, target_words),
+    caption="The translator that this notebook trained, from German words to the next English one",
+)
+
+# %% [markdown]
+# While it writes, there is no future to hide: no later word is there yet. Only words that are written already
+# could now look at those behind them, which rarely changes a translation. Without places, attention
+# sees a bag of words, and often gives an adjective or an owner to the wrong noun.
+#
+# On the website, [the same view](../docs/watch.md) stands on a page of its own, with a list of things to try.
 
 
 # %% tags=["hide-input"]
@@ -1016,34 +1032,8 @@ def draw_steps(story, steps):
     return figure
 
 
-# %% tags=["interactive", "hide-input"]
-def explore(sentence, step):
-    try:
-        story = story_of(sentence)
-    except ValueError as error:
-        print(error)
-        return
-    slider.max = len(story[1])
-    step = min(step, slider.max)
-    said = " ".join(story[1][:step])
-    plotting.picture(draw_steps(story, [step]), alt=f"Step {step} of {slider.max}: {said}.")
-    print(" ".join(story[1]))
-
-
-slider = widgets.IntSlider(value=1, min=1, max=10, description="step")
-_ = widgets.interact(
-    explore,
-    sentence=widgets.Text(
-        value="Kannst du mir helfen, diesen Satz zu übersetzen?",
-        description="German",
-        continuous_update=False,
-        layout=widgets.Layout(width="42em"),
-    ),
-    step=slider,
-)
-
 # %% [markdown]
-# The same as a picture, at three steps of our sentence, for readers without a kernel.
+# The same as a picture, at three steps of our sentence.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 story = story_of("Kannst du mir helfen, diesen Satz zu übersetzen?")
