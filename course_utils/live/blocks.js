@@ -5,14 +5,15 @@ const MOST_ROWS = 5; // tokens beside each other in the view of norms
 let panelKey = '';
 
 function openBlock(block) {
+  const before = state.open;
+  play(false);
   state.open = block;
   state.head = null;
-  play(false);
   buildPanel();
   update();
   if (block)
     page.panel.scrollIntoView({ block: 'nearest', behavior: quiet.matches ? 'auto' : 'smooth' });
-  else page.layers.blocks.querySelector(`[data-block]`)?.focus({ preventScroll: true });
+  else page.layers.blocks.querySelector(`[data-block='${before}']`)?.focus({ preventScroll: true });
 }
 
 function panelBox() {
@@ -60,6 +61,9 @@ function buildPanel() {
 const isOfEncoder = (block) => sideOf(block) === 'encoder' || block === 'embed';
 const rowOf = (block) => (isOfEncoder(block) ? shownWord() : step());
 const wordOf = (block) => (isOfEncoder(block) ? german()[rowOf(block)] : readWord(rowOf(block)));
+
+// what the decoder has read by now
+const readSoFar = () => now.written.slice(0, step() + 1).map((id) => data.english[id]);
 
 function paintPanel() {
   const { open } = state;
@@ -237,10 +241,7 @@ function fillAttention(part) {
     name: `head ${h + 1}`,
     numbers: [...mapsOf(part, now, h)[row]],
   }));
-  const keys =
-    part[0] === 'e' || part[2] === 'c'
-      ? german()
-      : now.runs[step()].ids.map((id) => data.english[id]);
+  const keys = part[0] === 'e' || part[2] === 'c' ? german() : readSoFar();
   page.panelBody.replaceChildren(
     who,
     make('div', { className: 'heads' }, ...cards),
@@ -270,7 +271,8 @@ function strips(caption, rows, className = '') {
     svg.append(bandsOf(numbers, { x: 1, width: width - 2 }, 13, 24));
     return make('div', { className: 'strip-row' }, make('span', {}, name), svg);
   });
-  const table = numberTable(caption, columnsFor(rows[0].numbers), rows);
+  const plain = rows.map((row) => ({ ...row, numbers: [...row.numbers] }));
+  const table = numberTable(caption, columnsFor(rows[0].numbers), plain);
   return make(
     'div',
     { className: `strips ${className}` },
@@ -281,7 +283,7 @@ function strips(caption, rows, className = '') {
 
 function fillEmbedding(block) {
   const row = rowOf(block);
-  const words = block === 'embed' ? now.encoder.words : now.runs[step()].words;
+  const words = block === 'embed' ? now.encoder.words : now.runs[step()].words.slice(0, step() + 1);
   const { token, position, x } = words[row];
   const word = wordOf(block);
   const id = (block === 'embed' ? now.encoder.ids : now.runs[step()].ids)[row];
@@ -315,9 +317,10 @@ function fillNorm(block) {
   const part = block.slice(0, -1);
   const kept = keptOf(part, now, step());
   const row = rowOf(part);
-  const words = isOfEncoder(part) ? german() : now.runs[step()].ids.map((id) => data.english[id]);
-  const first = Math.max(0, Math.min(row - 2, kept.sum.length - MOST_ROWS));
-  const rows = kept.sum.slice(first, first + MOST_ROWS);
+  const words = isOfEncoder(part) ? german() : readSoFar();
+  const sums = kept.sum.slice(0, words.length);
+  const first = Math.max(0, Math.min(row - 2, sums.length - MOST_ROWS));
+  const rows = sums.slice(first, first + MOST_ROWS);
   const side = part[0] === 'e' ? 'encoder' : 'decoder';
   const which = part[0] === 'e' ? { a: 1, f: 2 }[part[2]] : { s: 1, c: 2, f: 3 }[part[2]];
   const name = `${side}_layers.${part[1] - 1}.layer_norm${which}`;

@@ -13,6 +13,7 @@
 //   state          its state: every word begins from nothing
 // `hidden` holds the places of German words that nobody may look at, `tau` divides all scores.
 
+const PAD = 0; // nobody looks at it
 const BOS = 1;
 const EOS = 2;
 const MOST_WORDS = 40; // as `translators.MAX_TOKENS`
@@ -248,7 +249,8 @@ function decodeFurther(model, decoder, ids, memory, changes) {
     const [name, layer] = [`decoder_layers.${l}`, `d${l + 1}`];
     if (!off.has(layer)) {
       const self = { name: `${name}.self_attn`, norm: `${name}.layer_norm1`, part: `${layer}s` };
-      attendFrom(model, self, kept.self, xs, null, changes, (i, j) => off.has('mask') || j <= i);
+      const sees = (i, j) => (off.has('mask') || j <= i) && decoder.ids[j] !== PAD;
+      attendFrom(model, self, kept.self, xs, null, changes, sees);
       const cross = { name: `${name}.cross_attn`, norm: `${name}.layer_norm2`, part: `${layer}c` };
       const own = kept.self.norm.slice(start);
       attendFrom(model, cross, kept.cross, own, memory, changes, (i, j) => !hidden.has(j));
@@ -261,8 +263,9 @@ function decodeFurther(model, decoder, ids, memory, changes) {
   decoder.logits.push(...xs.map((x) => linear(model.weights, 'generator', x)));
 }
 
-// Greedy translation with everything that was computed. `runs[t]` is what the decoder held when it
-// wrote word t. Without the causal mask earlier rows change with every word, so each run begins anew.
+// Greedy translation with everything that was computed. `runs[t]` has the rows of the decoder that wrote
+// word t, and may have later ones: with a cache it is one and the same. Without the causal mask earlier
+// rows change with every word, so each run begins anew.
 function translatedByTransformer(model, ids, changes = NOTHING_CHANGED) {
   const encoder = encoded(model, ids, changes);
   const [written, runs, logits] = [[BOS], [], []];

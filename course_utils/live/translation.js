@@ -266,7 +266,7 @@ function buildAsk() {
     value: state.text,
     oninput: typed,
     onkeydown: keyInField,
-    onblur: () => setTimeout(hideCompletions, 150),
+    onblur: () => setTimeout(() => document.activeElement === page.field || hideCompletions(), 150),
   });
   page.completions = make('ul', { id: 'completions', role: 'listbox', hidden: true });
   page.completions.ariaLabel = 'words that may follow';
@@ -517,8 +517,9 @@ function buildTransport() {
     step: 1,
     'aria-label': 'moment of the translation',
     oninput: () => {
+      const tick = page.time.valueAsNumber;
       play(false);
-      goTo(page.time.valueAsNumber);
+      goTo(tick);
     },
   });
   const by = (text, label, onclick) => button(text, onclick, { 'aria-label': label, title: label });

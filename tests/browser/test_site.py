@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 import torch
 from bs4 import BeautifulSoup
-from selenium.webdriver import ActionChains, Keys
+from selenium.webdriver import Keys
 
-from course_utils import live
+from course_utils import data, live, translators
 from course_utils.attention import scaled_dot_product_attention
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import OUTPUT, WEIGHTS, resize
+from tests.browser.test_live_translation import SPEED, answer, ready
 from tools import website
 
 REPOSITORY = "https://github.com/owner/course"
@@ -23,6 +24,7 @@ LECTURE = "lectures/03_scaled_dot_product_attention.html"
 ASSIGNMENT = "exercises/a2_self_attention/a2_self_attention.html"
 KINDS = [
     "index.html",
+    "docs/watch.html",
     LECTURE,
     ASSIGNMENT,
     "docs/grading.html",
@@ -271,7 +273,7 @@ def test_on_a_phone_pictures_can_be_enlarged_and_printed_sentences_break(browser
     ("words", "lecture"), [("cross-attention", "Lecture 8"), ("teacher forcing", "Lecture 1")]
 )
 def test_search_finds(browser, visit, words, lecture):
-    visit("index.html")
+    visit(LECTURE)
     box = browser.find_element("css selector", "input[name=q]")
     box.send_keys(words, Keys.ENTER)
     results = "#search-results li a"
@@ -294,62 +296,102 @@ def found(browser, selector):
     return " | ".join(link.text for link in browser.find_elements("css selector", selector))
 
 
-# --------------------------------------------------------------------------------- the live picture
+# --------------------------------------------------------------------------- the translator at work
 
 
 @pytest.fixture
 def on_the_home_page(browser, visit):
     visit("index.html")
+    enter_translator(browser)
+
+
+def enter_translator(browser):
     browser.switch_to.frame(browser.find_element("css selector", ".live-home iframe"))
-    return live.translator("cross")[0]
+    ready(browser)
 
 
-def chosen(browser):
-    place = browser.find_element("css selector", "td[aria-selected=true]").get_dom_attribute(
-        "data-place"
-    )
-    return tuple(map(int, place.split(",")))
+def test_the_home_page_begins_with_a_translator_that_translates(browser, on_the_home_page):
+    translator = translators.recorded()
+    assert answer(browser) == translator.translate(data.EXAMPLE.source)
+    field = browser.find_element("css selector", "#german")
+    field.clear()
+    field.send_keys("der lehrer kommt .")
+    assert answer(browser) == translator.translate("der lehrer kommt .")
+    assert not browser.find_elements("css selector", ".apart"), "that has a page of its own"
 
 
-def assert_numbers(browser, attention, query):
+def test_from_the_home_page_a_head_opens_in_the_view_of_attention(browser, on_the_home_page):
+    block = browser.find_element("css selector", "[data-block='d2c']")
+    browser.execute_script("arguments[0].dispatchEvent(new MouseEvent('click'))", block)
+    browser.find_elements("css selector", ".look")[2].click()
+    browser.switch_to.frame(browser.find_element("css selector", "iframe.inner"))
+    wait_for(lambda: browser.find_elements("css selector", "#map"), "the view of attention")
+    attention = live.translator("cross")[0]
+    assert (attention.layer, attention.head) == (2, 3)
     vectors = (torch.from_numpy(x) for x in (attention.query, attention.key, attention.value))
     output, weights = scaled_dot_product_attention(*vectors)
-    np.testing.assert_allclose(browser.execute_script(WEIGHTS)[0], weights, atol=1e-5)
-    np.testing.assert_allclose(browser.execute_script(OUTPUT), output[query], atol=1e-5)
-
-
-def test_the_live_picture_answers_to_the_mouse(browser, on_the_home_page):
-    browser.find_element("css selector", "td[data-place='3,2']").click()
-    assert chosen(browser) == (3, 2)
-    assert_numbers(browser, on_the_home_page, 3)
-
-
-def test_the_live_picture_answers_to_keys(browser, on_the_home_page):
-    browser.find_element("css selector", "td[data-place='0,0']").click()
-    ActionChains(browser).send_keys(Keys.ARROW_DOWN, Keys.ARROW_RIGHT, Keys.ARROW_RIGHT).perform()
-    assert chosen(browser) == (1, 2)
-    assert_numbers(browser, on_the_home_page, 1)
-
-
-def test_the_live_picture_answers_to_a_finger(browser, visit):
-    visit("index.html", 390)
-    frame = browser.find_element("css selector", ".live-home iframe")
-    browser.switch_to.frame(frame)
-    cell = browser.find_element("css selector", "td[data-place='2,3']")
-    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", cell)
-    inside = browser.execute_script("const b = arguments[0].getBoundingClientRect();"
-                                    "return [b.x + b.width / 2, b.y + b.height / 2]", cell)  # fmt: skip
-    browser.switch_to.default_content()
-    outside = browser.execute_script(
-        "const b = arguments[0].getBoundingClientRect(); return [b.x, b.y]", frame
+    written = 6  # "translate" has just been written
+    shown = browser.execute_script(WEIGHTS)[0]
+    np.testing.assert_allclose(shown, weights[:written], rtol=0, atol=0.03)
+    np.testing.assert_allclose(
+        browser.execute_script(OUTPUT), output[written - 1], rtol=0, atol=0.03
     )
-    point = {"x": inside[0] + outside[0], "y": inside[1] + outside[1]}
-    for kind, points in (("touchStart", [point]), ("touchEnd", [])):
-        event = {"type": kind, "touchPoints": points}
-        browser.execute_cdp_cmd("Input.dispatchTouchEvent", event)
-    browser.switch_to.frame(frame)
-    wait_for(lambda: chosen(browser) == (2, 3), "the cell under the finger")
-    assert_numbers(browser, live.translator("cross")[0], 2)
+
+
+def test_the_address_of_its_own_page_holds_the_state(browser, visit):
+    visit("docs/watch.html#s=der+lehrer+kommt+.&off=d1c4")
+    enter_translator(browser)
+    assert answer(browser) == "is the teacher coming ."
+    browser.find_element("xpath", "//button[text()='put everything back']").click()
+    assert answer(browser) == "the teacher is coming ."
+    browser.switch_to.default_content()
+    wait_for(lambda: "off=" not in browser.current_url, "the address to follow")
+    assert "der+lehrer+kommt" in browser.current_url
+
+
+@pytest.mark.parametrize("page", ["index.html", "docs/watch.html"])
+@pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (820, "light"), (390, "light")])
+def test_the_translator_fits_its_page(browser, visit, page, width, theme):
+    visit(page, width, theme)
+    frame = browser.find_element("css selector", ".live-home iframe")
+    enter_translator(browser)
+    needed = browser.execute_script("return document.body.getBoundingClientRect().height")
+    theme_within = browser.execute_script("return document.documentElement.dataset.theme")
+    browser.switch_to.default_content()
+    wait_for(lambda: abs(frame.size["height"] - needed) < 2, "the frame to fit")
+    assert theme_within == "auto", "as the page around it"
+    shoot(browser, f"translator-{page.replace('/', '-')}-{width}-{theme}")
+
+
+def test_the_page_of_the_translator_is_light_and_painted_before_the_weights(browser, visit, site):
+    """All that the page loads, and how far a slow phone is with it when the first words stand there."""
+    slow = {"latency": 100, "downloadThroughput": 200_000, "uploadThroughput": 90_000}
+    browser.execute_cdp_cmd("Network.enable", {})
+    browser.execute_cdp_cmd("Network.clearBrowserCache", {})
+    browser.execute_cdp_cmd("Network.emulateNetworkConditions", {"offline": False, **slow})
+    browser.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 4})
+    try:
+        visit("docs/watch.html", 390)
+        loaded = browser.execute_script(
+            "return performance.getEntriesByType('resource').map(one => one.encodedBodySize)"
+        )
+        enter_translator(browser)
+        words, weights = browser.execute_script(
+            """const paint = performance.getEntriesByName('first-contentful-paint')[0].startTime;
+            return [paint, performance.timing.loadEventEnd - performance.timing.navigationStart]"""
+        )
+        took = browser.execute_script(SPEED)
+    finally:
+        browser.execute_cdp_cmd("Emulation.setCPUThrottlingRate", {"rate": 1})
+        browser.execute_cdp_cmd(
+            "Network.emulateNetworkConditions",
+            {"offline": False, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1},
+        )
+    frame = (site / "_frames/translator.html").stat().st_size
+    assert frame < 600_000 and sum(loaded) + (site / "docs/watch.html").stat().st_size < 1_000_000
+    assert words < weights
+    print(f"first words after {words:.0f} ms, all loaded after {weights:.0f} ms, "
+          f"a translation in {took:.0f} ms, {sum(loaded):,} bytes")  # fmt: skip
 
 
 def test_no_page_is_heavy(site):
