@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -28,10 +28,10 @@ from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Application, Config
 
 from autograder.kernels.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.kernels.own_probe import own_answer
 from autograder.kernels.start import EXIT, Start
 from autograder.kernels.warm import import_all, settle
 from autograder.probe.deadline import deadline
-from autograder.probe.probe import answer
 
 OUTPUTS = (
     "stream",
@@ -106,6 +106,9 @@ class Stream(io.TextIOBase):
 FIRST_PROCESS = True  # its forks are, of a namespace
 
 
+_answers: list[Callable[..., bytes]] = []
+
+
 @cache
 def shell() -> Shell:
     """The kernel that all forks of this process copy."""
@@ -115,13 +118,15 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
+    _answers.append(own_answer())
     shell()
 
 
 def become(request: bytes, sockets: list[socket.socket]) -> None:
     """In a fork: settle as the `Start` says, and answer the channel that came with the request."""
+    answer = _answers.pop()  # from here on, no module knows it
     settle(msgspec.json.decode(request, type=Start))
-    shell().serve(Channel(sockets[0]))
+    shell().serve(Channel(sockets[0]), answer)
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -149,8 +154,13 @@ class Shell:
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
 
-    def serve(self, channel: Channel) -> None:
-        """Run cells and answer probes as frames ask for them, until nobody is there any more."""
+    def serve(self, channel: Channel, answer: Callable[..., bytes]) -> None:
+        """Run cells and answer probes as frames ask for them, until nobody is there any more.
+
+        Args:
+            channel: where frames come from.
+            answer: the probe's, see `own_answer`.
+        """
         self.session.channel = channel
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
@@ -163,13 +173,15 @@ class Shell:
                     place.parent.mkdir(parents=True, exist_ok=True)
                     place.write_bytes(body)
                 elif order["do"] == "probe":
-                    self._answer(order, body)
+                    self._answer(order, body, answer)
                 else:
                     self._run(order, loop)
         except ChannelClosed:
             return
 
-    def _answer(self, order: dict[str, Any], message: bytes) -> None:
+    def _answer(
+        self, order: dict[str, Any], message: bytes, answer: Callable[..., bytes]
+    ) -> None:
         """Answer the probe's requests, with nothing where the answers have no bytes or too many."""
         try:
             answers = answer(message, self.kernel.shell.user_ns, order["cpu"], order["seconds"])

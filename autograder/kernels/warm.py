@@ -13,6 +13,7 @@ from pathlib import Path
 from autograder import patches
 from autograder.kernels import sandbox
 from autograder.kernels.start import Start
+from autograder.probe import wall
 from autograder.probe.experiments import Request, perform
 from autograder.probe.wire import decode, encode
 
@@ -54,6 +55,7 @@ def import_all(modules: Sequence[str]) -> None:
     except TypeError:
         # a traceback reads and analyses the whole files that it passes through
         FormattedTB("Context").structured_traceback(*sys.exc_info())
+    wall.keep_kernels_in()
 
 
 def exercise() -> None:

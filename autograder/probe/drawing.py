@@ -25,6 +25,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage, NonUniformImage, PcolorImage
 
+from autograder.probe.alone import alone
+
 # how images show one cell as one patch; all others blur cells into each other
 CRISP = {"none", "nearest", "auto", "antialiased"}
 
@@ -110,7 +112,7 @@ def observe(
             keywords = {**keywords, "ax": given}
         else:
             others, _ = plt.subplots()
-        returned = function(*arguments, **keywords)
+        returned = alone(function, *arguments, **keywords)
         return _look(returned, given, others, bool(shows))
 
 

@@ -15,8 +15,10 @@ from typing import Any, TypedDict
 import torch
 from torch import nn
 
-from autograder.probe.functions import FUNCTIONS
+from autograder.probe.alone import alone
+from autograder.probe.functions import disguised
 from autograder.probe.scripted import MAKERS
+from autograder.probe.wall import Bar
 from autograder.probe.wire import Function, Instance
 
 LONGEST_MESSAGE = 400
@@ -33,7 +35,7 @@ class Request(TypedDict, total=False):
     gradient: bool
     seed: int
     replace: dict[str, str]
-    watch: list[list[str]]
+    bar: Bar
     construct: list[Any]
     keywords: dict[str, Any]
     method: str | None
@@ -105,7 +107,7 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     and those of its submodules. Status "unfit" means that it is no module, or that weights of
     ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
     """
-    made = subject(*request["construct"], **request["keywords"])
+    made = alone(subject, *request["construct"], **request["keywords"])
     if not isinstance(made, nn.Module):
         return {"status": "unfit", "kind": type(made).__name__}
     if request["dtype"] != "float32":  # a module is made so, and what it holds otherwise shows
@@ -173,7 +175,7 @@ def _observe(
 ) -> Report:
     """Call, and report the value, the arguments afterwards and, if asked for, the gradients."""
     times = request.get("times", 1)
-    values = [function(*arguments) for _ in range(times)]
+    values = [alone(function, *arguments) for _ in range(times)]
     value = values[0] if times == 1 else values
     afterwards = [_modes(item) if isinstance(item, nn.Module) else item for item in arguments]
     report: Report = {"status": "returned", "value": value, "arguments": afterwards}
@@ -190,7 +192,7 @@ def _observe(
 def _materialise(value: Any, request: Request) -> Any:
     """An argument as the subject receives it: always its own copy."""
     if isinstance(value, Function):
-        return FUNCTIONS[value.name]
+        return disguised(value.name)
     if isinstance(value, Instance):
         return MAKERS[value.name](**value.arguments)
     if not isinstance(value, torch.Tensor):
@@ -216,10 +218,11 @@ def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.T
     """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
     outputs = value if isinstance(value, tuple | list) else [value]
     total: torch.Tensor | float = 0.0
-    for output in outputs:
-        if isinstance(output, torch.Tensor) and output.is_floating_point():
-            weights = torch.arange(output.numel(), dtype=output.dtype).cos().reshape(output.shape)
-            total = total + (output * weights).sum()
+    with torch.enable_grad():  # a notebook may have switched gradients off for its own thread
+        for output in outputs:
+            if isinstance(output, torch.Tensor) and output.is_floating_point():
+                numbers = torch.arange(output.numel(), dtype=output.dtype)
+                total = total + (output * numbers.cos().reshape(output.shape)).sum()
     if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:
         return dict.fromkeys(leaves)
     asked = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}

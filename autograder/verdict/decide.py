@@ -6,7 +6,7 @@ import ast
 import contextlib
 import hashlib
 import re
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 from msgspec import structs
 
 from autograder.probe.experiments import Report
+from autograder.probe.wall import WRITTEN_TWICE, Bar
 from autograder.probe.wire import WireError, encode
 from autograder.verdict import forbidden
 from autograder.verdict.arrived import reports_in
@@ -96,10 +97,8 @@ def decide(
         return nothing(part, _why_barred(part, used.says), Obstacle.BARRED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
     exam = exam_on(part, seed)
-    # watching slows a call, so two are watched, and nobody knows which
-    watched = {seed % len(exam.plan), seed // 7 % len(exam.plan)}
     try:
-        attempts = _tried(exam, probe, watched, list(barred), {})
+        attempts = _tried(exam, probe, list(barred), {})
     except Undecided as reason:
         return nothing(part, str(reason), reason.obstacle)
     if all(item.report["status"] == "missing" for item in attempts):
@@ -111,7 +110,7 @@ def decide(
     if broken and not alone.all_right:
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
-            again = Trial(_tried(exam, probe, watched, list(barred), ours))
+            again = Trial(_tried(exam, probe, list(barred), ours))
             return _with_ours(alone, again, broken)
     return alone.with_names(alone.verdict)
 
@@ -231,28 +230,25 @@ def _why_missing(name: str, cells: list[str]) -> str:
 
 
 def _tried(
-    exam: Exam, probe: Probe, watched: Container[int], barred: list[str], stand_ins: dict[str, str]
+    exam: Exam, probe: Probe, barred: list[str], stand_ins: dict[str, str]
 ) -> list[Attempt]:
     """Ask the probe, and look at each answer; `Undecided` if there is nothing to award.
 
     Args:
         exam: what is asked.
         probe: as in `decide`.
-        watched: numbers of the cases in which to look for the use of ``barred`` functions.
-        barred: their names.
+        barred: names of functions that may not be used.
         stand_ins: source of ours by the names that it takes.
     """
-    look_for = [barred, list(course().libraries), list(course().always_allowed)]
-    requests = [
-        {**request, "replace": stand_ins, "watch": look_for if number in watched else []}
-        for number, request in enumerate(exam.requests)
-    ]
+    bar = Bar(names=barred, libraries=list(course().libraries))
+    requests = [{**request, "replace": stand_ins, "bar": bar} for request in exam.requests]
     try:
         reports = reports_in(probe(encode(requests)), len(requests))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise Undecided(reason, Obstacle.STOPPED) from error
-    used = next((report["used"] for report in reports if report.get("used") in barred), "")
+    may_be_said = {*barred, *WRITTEN_TWICE}
+    used = next((report["used"] for report in reports if report.get("used") in may_be_said), "")
     if used:
         raise Undecided(_why_barred(exam.part, used), Obstacle.BARRED)
     attempts = [Attempt(exam, number, report) for number, report in enumerate(reports)]

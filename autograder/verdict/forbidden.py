@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -15,12 +16,19 @@ from autograder.verdict.content import course
 
 # other names under which PyTorch has what a barred name stands for
 DOORS = {
+    "log_softmax": (
+        "_safe_softmax", "cross_entropy", "CrossEntropyLoss", "cross_entropy_loss",
+        "gumbel_softmax", "AdaptiveLogSoftmaxWithLoss",
+    ),
+    "logsumexp": ("logcumsumexp", "_logcumsumexp"),
     "scaled_dot_product_attention": (
         "_scaled_dot_product_attention_math", "_scaled_dot_product_attention_math_for_mps",
         "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_efficient_attention",
         "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
         "_scaled_dot_product_fused_attention_overrideable", "_triton_scaled_dot_attention",
-        "_flash_attention_forward", "_efficient_attention_forward", "flex_attention",
+        "_flash_attention_forward", "_efficient_attention_forward", "_cudnn_attention_forward",
+        "_flash_attention_forward_no_dropout_inplace", "flex_attention", "math_attention",
+        "varlen_attn", "_scaled_dot_product_flash_attention_for_cpu_backward",
     ),
     "MultiheadAttention": (
         "_native_multi_head_attention", "_triton_multi_head_attention",
@@ -95,7 +103,17 @@ def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
         tree = ast.parse(TransformerManager().transform_cell(cell))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
-    return [(statement, _bound_names(statement)) for statement in _bindings(tree.body)]
+    body = [inner for statement in tree.body for inner in _under_its_magic(statement)]
+    return [(statement, _bound_names(statement)) for statement in _bindings(body)]
+
+
+def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
+    """What stands below a cell magic, as below `%%time`, after the statement itself."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not (isinstance(call, ast.Call) and _is_magic(call)):
+        return [statement]
+    text = call.args[-1]
+    return [statement, *_statements_in(text.value if isinstance(text, ast.Constant) else "")]
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -136,13 +154,17 @@ def _header(statement: ast.For | ast.With | ast.If | ast.While) -> ast.stmt:
 def _bound_names(statement: ast.stmt) -> set[str]:
     """Names that one top-level statement gives a meaning to, also inside `if`, `for`, `with`."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
+        said = (node.names for node in ast.walk(statement) if isinstance(node, ast.Global))
+        return {statement.name, *(name for names in said for name in names)}
     names = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                names.add(node.slice.value)  # as in `globals()["name"] = …`
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             base = node.value
             while isinstance(base, ast.Attribute):
@@ -172,6 +194,18 @@ def _global_names(statement: ast.stmt) -> set[str]:
         return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
+def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> list[str]:
+    """Source of the Python files beside a notebook that one of its cells names, or such a file."""
+    waiting = {Path(name).stem: data for name, data in files.items() if name.endswith(".py")}
+    todo, found = list(cells), []
+    while todo and waiting:
+        text = todo.pop()
+        for module in [name for name in waiting if re.search(rf"\b{re.escape(name)}\b", text)]:
+            found.append(waiting.pop(module).decode("utf-8", "replace"))
+            todo.append(found[-1])
+    return found
+
+
 def find(
     cells: Iterable[str],
     part: str,
@@ -182,7 +216,7 @@ def find(
     """The first thing that ``part`` uses and may not; None if there is none.
 
     Args:
-        cells: source of the notebook's code cells.
+        cells: source of the notebook's code cells, and of what `modules_beside` finds.
         part: name of the function or class that is graded.
         barred: library names that would be the answer itself. What the notebook itself defines
             under such a name is the student's own, and free.
@@ -195,11 +229,15 @@ def find(
         for name, statements in definitions.statements.items()
         if any(not isinstance(node, ast.Import | ast.ImportFrom) for node in statements)
     }
+    mine = {"self", "cls"} - definitions.statements.keys()
     # what a star brings in has no name here, so it counts for every part
     stars = definitions.statements.get("*", [])
     for statement in [*stars, *definitions.reached_from(part, other_parts)]:
+        mine = mine - _taken_for_something_else(statement)
         for node, text in _read_nodes(statement):
-            used = _uses(node, text, barred, own) or _imports(node, modules) or _smuggles(text)
+            used = (
+                _uses(node, text, barred, own, mine) or _imports(node, modules) or _smuggles(text)
+            )
             if used:
                 return used
     return None
@@ -287,10 +325,23 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
     return "".join(pieces), rest
 
 
-def _uses(node: ast.AST, text: str, barred: set[str], own: set[str]) -> Used | None:
+def _taken_for_something_else(statement: ast.stmt) -> set[str]:
+    """Names that an import or an assignment inside a statement gives a meaning to."""
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def _uses(
+    node: ast.AST, text: str, barred: set[str], own: set[str], mine: set[str]
+) -> Used | None:
     if isinstance(node, ast.Attribute) and node.attr in barred:
-        mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        return None if mine else Used(ast.unparse(node))
+        own_method = isinstance(node.value, ast.Name) and node.value.id in mine
+        return None if own_method else Used(ast.unparse(node))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in barred - own:
         return Used(node.id)
     if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:

@@ -8,7 +8,7 @@ from itertools import combinations
 from unittest.mock import patch
 
 from assignments import known, load
-from autograder.probe import watch
+from autograder.probe import wall
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
 from autograder.verdict.exam import Attempt, Exam
@@ -40,7 +40,7 @@ class Outcome:
 
 def ours_may_answer():
     """While the reference answers: it lies where no submission may reach."""
-    return patch.object(watch, "within_reach", lambda *_: ())
+    return patch.object(wall, "own_functions", lambda *_: ())
 
 
 def verdict_on(assignment, part, code, cells=("",), **namespace):
