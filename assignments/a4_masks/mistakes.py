@@ -288,7 +288,6 @@ class PaddingIsWord:
         words?"""
         return torch.ones_like(token_ids, dtype=torch.bool)
 
-    @costs_more("every other sentence is missing")
     def the_first_sentence_alone(self, token_ids, pad_id):
         """You make the mask of sentence 0 and of no other. Keep axis 0 of the ids throughout."""
         return token_ids[:1] != pad_id
@@ -367,7 +366,6 @@ class DecoderWords:
         return torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
     @called("padding of shape (B, T) with the causal mask")
-    @costs_more("it stops with an error")
     @variants("new_axes", ((), (None, None)))
     def sentences_under_queries(self, token_ids, pad_id, new_axes):
         """The padding has the shape (B, T) when it meets the causal mask (T, T). Shapes are lined
@@ -511,7 +509,6 @@ class ShiftPlaced:
         there instead?"""
         return F.pad(target_ids[:, 1:], (0, 1))
 
-    @costs_more("moved the wrong way, not begun, and too short")
     def first_target_cut_off(self, begin, target_ids):
         """You cut off the first target: each position holds the target *after* its own, and your
         rows are one too short. It is the last place that is left out, and `bos_id` comes in
@@ -529,7 +526,6 @@ class ShiftPlaced:
         sentence: what moves, and where to, to make room for it in front?"""
         return torch.cat([target_ids[:, :-1], begin], dim=1)
 
-    @costs_more("not moved, and too long")
     def start_token_put_behind_all_targets(self, begin, target_ids):
         """`bos_id` stands behind the last target, and your rows are one longer than the targets. It
         begins the sentence. Which target is never an input?"""

@@ -11,6 +11,7 @@ from autograder.batch.findings import Finding
 from autograder.batch.run import grader_digest
 from autograder.files import digest_of
 from autograder.notebook.work import CHECK, Result
+from autograder.verdict.verdicts import SIGNS
 
 
 @dataclass(frozen=True)
@@ -114,5 +115,13 @@ def reasons_for(result: Result) -> Iterator[str]:
         if verdict.right:
             continue
         named = [name for name, _ in verdict.mistakes]
-        problems = [step.problem for step in verdict.steps if step.problem]
-        yield f"{part}: {'; '.join(named or problems[:1] or [verdict.remark])}"
+        problems = [step.problem for step in verdict.steps if step.problem and not step.spared]
+        also = [step for step in verdict.steps if step.state == "also"]
+        told = "; ".join(named or problems[:1] or [verdict.remark])
+        yield f"{part}: {told}{_also_wrong(len(also))}"
+
+
+def _also_wrong(steps: int) -> str:
+    if not steps:
+        return ""
+    return f" ({SIGNS['also']} {steps} more {'step' if steps == 1 else 'steps'} wrong, not charged again)"

@@ -74,8 +74,8 @@ def visible_paths(modules: Iterable[str] = ()) -> set[Path]:
     """What a kernel may read: programs, the Python environment, and few files of the course."""
     return {
         Path("/usr"),
-        Path(sys.prefix),
-        Path(sys.base_prefix),
+        Path(os.path.abspath(sys.prefix)),
+        Path(os.path.abspath(sys.base_prefix)),
         *ROOMS,
         *files_of(modules),
     }

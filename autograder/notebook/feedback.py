@@ -146,7 +146,8 @@ class Section:
     def failed(self) -> StepVerdict | None:
         """The step whose problem is told first: the one with a picture, if there is one."""
         steps = self.verdict.steps if self.verdict else ()
-        return self.pictured or next((step for step in steps if step.problem), None)
+        wrong = [step for step in steps if step.problem]
+        return self.pictured or min(wrong, key=lambda step: step.state == "also", default=None)
 
 
 def plan_of(notebook: NotebookNode) -> Plan:
