@@ -100,7 +100,8 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
 
     The request says how to build it (``construct``, ``keywords``, ``dtype``), which weights to
     load by name (``state``), whether it is ``training``, which ``method`` to call with
-    ``arguments``, and how often (``times``; above one, the value is the list of all results).
+    ``arguments``, whether it has ``rested``, that is, was called so in eval mode before, and how
+    often to call it (``times``; above one, the value is the list of all results).
     Without a method the value is what the module holds: its parameters, the names of its buffers
     and those of its submodules. Status "unfit" means that it is no module, or that weights of
     ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
@@ -132,6 +133,9 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     }
     asked = {name: value for name, value in request["state"].items() if name in own}
     made.load_state_dict({**own, **surplus, **asked})
+    if request.get("rested"):
+        made.eval()
+        getattr(made, request["method"])(*(_materialise(a, request) for a in request["arguments"]))
     made.train(request["training"])
     if request["method"] is None:
         value = {

@@ -60,7 +60,7 @@ class ModelOfLayersThatAllReadTheEmbeddings(ModelWithACausalMaskAlone):
     """Each encoder layer gets the embeddings, so only the last one counts."""
 
     def encode(self, src):
-        embedded = self.positional_encoding(math.sqrt(self.d_model) * self.src_embedding(src))
+        x = embedded = self.positional_encoding(math.sqrt(self.d_model) * self.src_embedding(src))
         for block in self.encoder_layers:
             x = block(embedded, (src != self.pad_id)[:, None, None])
         return x
