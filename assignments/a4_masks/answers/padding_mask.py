@@ -64,8 +64,13 @@ def padding_in_three_axes(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(1)
 
 
-@BANK.wrong("padding_mask", named="pads hidden as queries, not as keys")
+@BANK.wrong(
+    "padding_mask",
+    named="pads hidden as queries, not as keys",
+    published="hyunwoongko/transformer#40",
+)
 def padding_in_rows(token_ids, pad_id=0):
+    """The new axis is the last one, so rows are hidden and not columns."""
     return (token_ids != pad_id).unsqueeze(1).unsqueeze(3)
 
 
