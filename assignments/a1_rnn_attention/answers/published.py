@@ -7,14 +7,14 @@ from assignments.a1_rnn_attention.answers.bank import BANK
 from assignments.a1_rnn_attention.answers.shared import ThreeMaps
 
 
-@BANK.wrong("annotations", published="d2l-ai/d2l-en#2306")
+@BANK.wrong("annotations", named="backward states not reversed", published="d2l-ai/d2l-en#2306")
 def joined_with_the_backward_outputs_as_they_come(forward_states, backward_states):
     """The backward states are joined last word first, as the RNN gave them."""
     pairs = zip(forward_states.unbind(1), backward_states.unbind(1), strict=True)
     return torch.stack([torch.cat(pair, dim=-1) for pair in pairs], dim=1)
 
 
-@BANK.wrong("BahdanauAttention", published="keon/seq2seq#15")
+@BANK.wrong("BahdanauAttention", named="softmax over the features", published="keon/seq2seq#15")
 class SoftmaxInsideAndReluOutside(ThreeMaps):
     """A softmax stands where tanh belongs, and a ReLU where the softmax belongs."""
 
@@ -27,7 +27,7 @@ class SoftmaxInsideAndReluOutside(ThreeMaps):
         return weights if mask is None else weights * mask
 
 
-@BANK.wrong("BahdanauAttention", published="pytorch/tutorials#130")
+@BANK.wrong("BahdanauAttention", named="annotations left out", published="pytorch/tutorials#130")
 class ScoresThatNeverReadTheAnnotations(ThreeMaps):
     """The weights are computed from the decoder's side alone."""
 

@@ -5,21 +5,22 @@ import torch
 from assignments.a2_self_attention.answers.bank import BANK
 
 
-@BANK.wrong("attention_weights", published="nerdai/llms-from-scratch-rs#30")
+@BANK.wrong(
+    "attention_weights",
+    named="softmax over the columns",
+    published="nerdai/llms-from-scratch-rs#30",
+)
 def weights_over_the_first_axis(x):
     """The softmax runs over the first axis of the scores."""
     return torch.softmax(x @ x.T, 0)
 
 
-@BANK.wrong("basic_self_attention", published="nerminnuraydogan/vision-transformer#1")
+@BANK.wrong(
+    "basic_self_attention",
+    named="softmax over the columns",
+    published="nerminnuraydogan/vision-transformer#1",
+)
 def context_with_the_softmax_along_the_queries(x):
     """The softmax runs along the words that ask, not along those that are looked at."""
     weights = torch.mm(x, x.t()).softmax(dim=0)
     return torch.mm(weights, x), weights
-
-
-@BANK.wrong("self_attention", published="labmlai/annotated_deep_learning_paper_implementations#146")
-def batch_with_a_softmax_along_i(query, key, value):
-    """Of scores with axes b, i, j the softmax takes i, the axis of the queries."""
-    scores = torch.einsum("bid,bjd->bij", query, key)
-    return torch.einsum("bij,bjd->bid", scores.softmax(dim=1), value)

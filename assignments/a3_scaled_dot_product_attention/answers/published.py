@@ -8,14 +8,9 @@ import torch
 from assignments.a3_scaled_dot_product_attention.answers.bank import BANK
 
 
-@BANK.wrong("stable_softmax", published="FluxML/NNlib.jl#43")
-def softmax_with_the_maximum_and_zero(scores, axis=-1):
-    """What is subtracted is the maximum or 0, whichever is larger."""
-    e = np.exp(scores - np.maximum(scores.max(axis=axis, keepdims=True), 0))
-    return e / e.sum(axis=axis, keepdims=True)
-
-
-@BANK.wrong("stable_softmax", published="keras-team/keras#9606")
+@BANK.wrong(
+    "stable_softmax", named="one maximum for the whole array", published="keras-team/keras#9606"
+)
 def softmax_with_the_largest_of_all(scores, axis=-1):
     """One maximum is subtracted from the whole array."""
     e = np.exp(scores - np.max(scores))
@@ -29,7 +24,7 @@ def softmax_of_a_vector_applied_to_arrays(scores, axis=-1):
     return e / e.sum()
 
 
-@BANK.wrong("stable_softmax", published="open-edge-platform/geti#1507")
+@BANK.wrong("stable_softmax", named="overflow", published="open-edge-platform/geti#1507")
 def softmax_that_shares_among_the_infinite(scores, axis=-1):
     """Scores too large for exp share the weight evenly, however much they differ."""
     with np.errstate(over="ignore"):
@@ -44,7 +39,7 @@ def scores_of(query, key):
     return query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
 
 
-@BANK.wrong("scaled_dot_product_attention", published="delzac/cntkx#10")
+@BANK.wrong("scaled_dot_product_attention", named="not scaled", published="delzac/cntkx#10")
 def attention_without_the_root(query, key, value, mask=None):
     """The scores are not scaled."""
     scores = query @ key.transpose(-2, -1)
@@ -56,7 +51,9 @@ def attention_without_the_root(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", published="esceptico/perceiver-io#9")
+@BANK.wrong(
+    "scaled_dot_product_attention", named="multiplied by √d_k", published="esceptico/perceiver-io#9"
+)
 def attention_divided_by_the_reciprocal(query, key, value, mask=None):
     """The scale is 1/√d_k already, and the scores are divided by it."""
     scale = key.shape[-1] ** -0.5
@@ -77,7 +74,9 @@ def attention_with_minus_infinity_for_weights(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", published="lucidrains/x-transformers#160")
+@BANK.wrong(
+    "scaled_dot_product_attention", named="inverted mask", published="lucidrains/x-transformers#160"
+)
 def attention_where_true_is_hidden(query, key, value, mask=None):
     """The mask is read the other way round: True hides."""
     scores = scores_of(query, key)
@@ -89,7 +88,11 @@ def attention_where_true_is_hidden(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", published="tracel-ai/burn#4697")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    named="NaN where nothing is visible",
+    published="tracel-ai/burn#4697",
+)
 def attention_without_a_thought_of_empty_rows(query, key, value, mask=None):
     """A row in which every key is hidden becomes NaN."""
     scores = scores_of(query, key)
@@ -99,7 +102,9 @@ def attention_without_a_thought_of_empty_rows(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", published="pytorch/pytorch#117939")
+@BANK.wrong(
+    "scaled_dot_product_attention", named="mask ignored", published="pytorch/pytorch#117939"
+)
 def attention_with_minus_infinity_in_a_bool(query, key, value, mask=None):
     """Minus infinity is written into the bool mask itself, and the bias stays zero."""
     scores = scores_of(query, key)

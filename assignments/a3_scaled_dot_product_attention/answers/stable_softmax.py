@@ -138,8 +138,10 @@ def softmax_of_the_example_only(scores, axis=-1):
     return np.array([0.6652, 0.2447, 0.0900])
 
 
-@BANK.wrong("stable_softmax", named="a maximum of at least 0")
+@BANK.wrong("stable_softmax", named="a maximum of at least 0", published="FluxML/NNlib.jl#43")
 def softmax_with_a_search_from_zero(scores, axis=-1):
+    """What is subtracted is the maximum or 0, whichever is larger."""
+
     def one_row(row):
         largest = 0.0
         for score in row:

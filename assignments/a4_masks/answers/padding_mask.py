@@ -92,8 +92,9 @@ def padding_to_be_added(token_ids, pad_id=0):
     return mask[:, None, None, :]
 
 
-@BANK.wrong("padding_mask", named="argument pad_id ignored")
+@BANK.wrong("padding_mask", named="argument pad_id ignored", published="jingtaozhan/DRhard#23")
 def padding_by_truth(token_ids, pad_id=0):
+    """Padding is taken to be 0, although the vocabulary has another id for it."""
     return token_ids.bool()[:, None, None, :]
 
 

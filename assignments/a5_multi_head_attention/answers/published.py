@@ -14,7 +14,11 @@ def merge_with_heads_taken_for_sentences(x):
     return mistaken.reshape(batch, length, heads * d_k)
 
 
-@BANK.wrong("MultiHeadAttention", published="facebookresearch/detr#247")
+@BANK.wrong(
+    "MultiHeadAttention",
+    named="softmax over heads and keys together",
+    published="facebookresearch/detr#247",
+)
 class SoftmaxOverHeadsAndKeysTogether(FourMaps):
     """Heads and keys are flattened into one axis, and the softmax runs over both."""
 
@@ -41,7 +45,11 @@ class OneSmallMapForAllHeads(FourMaps):
         return self.w_o((weights @ v).transpose(1, 2).flatten(2)), weights
 
 
-@BANK.wrong("MultiHeadAttention", published="ajhalthor/Transformer-Neural-Network#4")
+@BANK.wrong(
+    "MultiHeadAttention",
+    named="reshape without transpose, on the way out",
+    published="ajhalthor/Transformer-Neural-Network#4",
+)
 class MergedByAReshape(FourMaps):
     """The contexts are reshaped to the model's width without moving the heads back first."""
 
@@ -50,7 +58,9 @@ class MergedByAReshape(FourMaps):
         return self.w_o(contexts.reshape(query.shape)), weights
 
 
-@BANK.wrong("MultiHeadAttention", published="robertknight/rten#1321")
+@BANK.wrong(
+    "MultiHeadAttention", named="NaN where nothing is visible", published="robertknight/rten#1321"
+)
 class NanForQueriesThatSeeNothing(FourMaps):
     """A query from which every key is hidden gets NaN."""
 

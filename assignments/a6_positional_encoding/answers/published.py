@@ -16,14 +16,16 @@ def table_of(length, d_model, speeds):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
-@BANK.wrong("positional_encoding", published="ivanvovk/WaveGrad#12")
+@BANK.wrong(
+    "positional_encoding", named="base and exponent exchanged", published="ivanvovk/WaveGrad#12"
+)
 def table_with_base_and_exponent_exchanged(length, d_model):
     """The fraction is raised to the power 1e-4 where 1e-4 is raised to the fraction."""
     fractions = torch.arange(0, d_model, 2) / d_model
     return table_of(length, d_model, fractions**1e-4)
 
 
-@BANK.wrong("positional_encoding", published="zju3dv/LoFTR#41")
+@BANK.wrong("positional_encoding", named="logarithm rounded down", published="zju3dv/LoFTR#41")
 def table_with_a_floor_where_brackets_were_meant(length, d_model):
     """`-log(10000) / d_model // 1` is rounded down to −1 before it meets the column."""
     speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log(10000.0) / d_model // 1))
@@ -38,7 +40,9 @@ def table_to_base_1000_with_angles_of_their_own(length, d_model):
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
 
 
-@BANK.wrong("PositionalEncoding", published="henry9zhr/QANet-pytorch#3")
+@BANK.wrong(
+    "PositionalEncoding", named="parameter instead of buffer", published="henry9zhr/QANet-pytorch#3"
+)
 class WithATableThatLearns(nn.Module):
     """The sinusoids are a parameter, so training changes them."""
 
@@ -66,7 +70,9 @@ class WithABuffer(nn.Module):
             raise ValueError(f"{x.shape[1]} positions, but only {self.pe.shape[1]} are known")
 
 
-@BANK.wrong("PositionalEncoding", published="DiffPoseTalk/DiffPoseTalk#20")
+@BANK.wrong(
+    "PositionalEncoding", named="one vector for all words", published="DiffPoseTalk/DiffPoseTalk#20"
+)
 class WithoutTheColon(WithABuffer):
     """`pe[:, T]` for `pe[:, :T]`: all words get the vector of the place behind the last."""
 
@@ -75,7 +81,9 @@ class WithoutTheColon(WithABuffer):
         return self.dropout(x + self.pe[:, x.shape[1]].unsqueeze(1))
 
 
-@BANK.wrong("PositionalEncoding", published="NVIDIA/Megatron-LM#411")
+@BANK.wrong(
+    "PositionalEncoding", named="no dropout after eval mode", published="NVIDIA/Megatron-LM#411"
+)
 class WithDropoutThatNeverWakesAgain(WithABuffer):
     """The first call in eval mode sets the rate to 0, and it stays 0 in training."""
 

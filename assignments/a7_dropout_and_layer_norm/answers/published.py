@@ -31,6 +31,7 @@ class EpsilonAddedToTheCount(Learned):
 
 @BANK.wrong(
     "LayerNorm",
+    named="one mean for everything",
     published="https://discuss.pytorch.org/t/layernorm-doesnt-result-in-std-0-per-data-point/153024",
 )
 class OneMeanAndUnbiasedVarianceOfTheBatch(Learned):
@@ -41,7 +42,7 @@ class OneMeanAndUnbiasedVarianceOfTheBatch(Learned):
         return self.weight * centred / torch.sqrt(torch.var(x) + self.eps) + self.bias
 
 
-@BANK.wrong("LayerNorm", published="VeriSilicon/TIM-VX#589")
+@BANK.wrong("LayerNorm", named="epsilon missing", published="VeriSilicon/TIM-VX#589")
 class EpsilonThatIsAlwaysZero(Learned):
     """Epsilon never arrives and is 0, so features that are all alike give NaN."""
 
@@ -54,7 +55,7 @@ class EpsilonThatIsAlwaysZero(Learned):
         return self.weight * (centred / (variance + self.eps).sqrt()) + self.bias
 
 
-@BANK.wrong("LayerNorm", published="tensorflow/tensorflow#58863")
+@BANK.wrong("LayerNorm", named="argument eps ignored", published="tensorflow/tensorflow#58863")
 class EpsilonOfTheFactory(Learned):
     """Whatever epsilon is asked for, the default is used."""
 

@@ -7,7 +7,11 @@ from assignments.a8_transformer_layer.answers.shared import Maps
 from assignments.a8_transformer_layer.answers.transformer_layer import Modules
 
 
-@BANK.wrong("PositionwiseFeedForward", published="goruck/nilm#1")
+@BANK.wrong(
+    "PositionwiseFeedForward",
+    named="the ReLU at the end instead of between",
+    published="goruck/nilm#1",
+)
 class NetworkActivatedTooLate(Maps):
     """The activation follows the second map; between the two there is none."""
 
@@ -15,7 +19,7 @@ class NetworkActivatedTooLate(Maps):
         return F.relu(self.w_2(F.dropout(self.w_1(x), self.p, self.training)))
 
 
-@BANK.wrong("PositionwiseFeedForward", published="namedtensor/notation#72")
+@BANK.wrong("PositionwiseFeedForward", named="trailing ReLU", published="namedtensor/notation#72")
 class NetworkThatEndsInARelu(Maps):
     """A second ReLU stands at the end."""
 
@@ -24,7 +28,11 @@ class NetworkThatEndsInARelu(Maps):
         return F.relu(self.w_2(hidden))
 
 
-@BANK.wrong("TransformerLayer", published="kyegomez/BitNet#32")
+@BANK.wrong(
+    "TransformerLayer",
+    named="no residual connection around attention",
+    published="kyegomez/BitNet#32",
+)
 class LayerThatAddsAttentionToItself(Modules):
     """x is overwritten by what attention gives, and then added to itself."""
 
@@ -34,7 +42,11 @@ class LayerThatAddsAttentionToItself(Modules):
         return self.layer_norm2(x + self.drop(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer", published="strutive07/transformer-tensorflow2.0#14")
+@BANK.wrong(
+    "TransformerLayer",
+    named="the layer's input as second residual",
+    published="strutive07/transformer-tensorflow2.0#14",
+)
 class LayerThatAddsItsInputsTwice(Modules):
     """The layer's own input is added again behind the feed-forward network."""
 
@@ -44,7 +56,11 @@ class LayerThatAddsItsInputsTwice(Modules):
         return self.layer_norm2(inputs + self.drop(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer", published="Howuhh/faster-trajectory-transformer#3")
+@BANK.wrong(
+    "TransformerLayer",
+    named="norm first, and the residual normalised with it",
+    published="Howuhh/faster-trajectory-transformer#3",
+)
 class LayerThatAddsTheNormalised(Modules):
     """The norm comes first, and what it gives is what the sublayer is added to."""
 
@@ -55,7 +71,7 @@ class LayerThatAddsTheNormalised(Modules):
         return x + self.drop(self.feed_forward(x))
 
 
-@BANK.wrong("TransformerLayer", published="keras-team/keras#23038")
+@BANK.wrong("TransformerLayer", named="mask dropped", published="keras-team/keras#23038")
 class LayerThatDropsTheMaskWithDropout(Modules):
     """On the path for dropout above 0 the mask is not handed on."""
 

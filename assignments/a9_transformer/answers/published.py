@@ -11,7 +11,11 @@ from course_utils import masks
 from course_utils.evaluation import evaluating
 
 
-@BANK.wrong("DecoderLayer", published="ml-explore/mlx#3382")
+@BANK.wrong(
+    "DecoderLayer",
+    named="cross-attention asks before residual and norm",
+    published="ml-explore/mlx#3382",
+)
 class LayerThatAsksBeforeTheNorm(LayerOfThreeDropouts):
     """Cross-attention asks with self-attention's raw output, before residual and norm."""
 
@@ -23,7 +27,7 @@ class LayerThatAsksBeforeTheNorm(LayerOfThreeDropouts):
         return self.layer_norm3(x + self.dropout3(self.feed_forward(x)))
 
 
-@BANK.wrong("DecoderLayer", published="ml-explore/mlx#1636")
+@BANK.wrong("DecoderLayer", named="norms in another order", published="ml-explore/mlx#1636")
 class LayerWithTheFirstNormTwice(LayerOfThreeDropouts):
     """The norm behind cross-attention is the first one again."""
 
@@ -34,7 +38,11 @@ class LayerWithTheFirstNormTwice(LayerOfThreeDropouts):
         return self.layer_norm3(x + self.dropout3(self.feed_forward(x)))
 
 
-@BANK.wrong("DecoderLayer", published="lucidrains/audiolm-pytorch#150")
+@BANK.wrong(
+    "DecoderLayer",
+    named="no residual connection around cross-attention",
+    published="lucidrains/audiolm-pytorch#150",
+)
 class LayerWithoutASkipAroundTheMemory(LayerOfThreeDropouts):
     """Cross-attention's output replaces x; nothing is added."""
 
@@ -55,7 +63,9 @@ class LayerThatAddsTheMemory(LayerOfThreeDropouts):
         return self.layer_norm3(x + self.dropout3(self.feed_forward(x)))
 
 
-@BANK.wrong("Transformer", published="Atcold/NYU-DLSP20#270")
+@BANK.wrong(
+    "Transformer", named="every layer reads the embeddings", published="Atcold/NYU-DLSP20#270"
+)
 class ModelOfLayersThatAllReadTheEmbeddings(ModelWithACausalMaskAlone):
     """Each encoder layer gets the embeddings, so only the last one counts."""
 
@@ -76,7 +86,7 @@ class ModelWithALayerLessFromThreeOn(ModelWithACausalMaskAlone):
             self.encoder_layers = self.encoder_layers[:-1]
 
 
-@BANK.wrong("Transformer", published="facebookresearch/xformers#103")
+@BANK.wrong("Transformer", named="the future leaks", published="facebookresearch/xformers#103")
 class ModelThatIsCausalOnlyBesidePadding(ModelWithACausalMaskAlone):
     """The causal mask is joined to the padding mask, and skipped where there is none."""
 
@@ -90,7 +100,7 @@ class ModelThatIsCausalOnlyBesidePadding(ModelWithACausalMaskAlone):
         return self.generator(x)
 
 
-@BANK.wrong("Transformer", published="keras-team/keras-io#1046")
+@BANK.wrong("Transformer", named="memory mask missing", published="keras-team/keras-io#1046")
 class ModelWithTheTargetsPaddingOverTheMemory(ModelWithACausalMaskAlone):
     """Cross-attention gets the target's mask, spread over the queries."""
 
@@ -102,7 +112,9 @@ class ModelWithTheTargetsPaddingOverTheMemory(ModelWithACausalMaskAlone):
         return self.generator(x)
 
 
-@BANK.wrong("greedy_decode", published="mistralai/mistral-inference#214")
+@BANK.wrong(
+    "greedy_decode", named="filled up to max_len", published="mistralai/mistral-inference#214"
+)
 def decoded_with_ends_that_cancel_out(model, src, bos_id, eos_id, max_len):
     """A row that has ended is taken up again by a second EOS: XOR where OR is meant."""
     with evaluating(model):
@@ -116,7 +128,7 @@ def decoded_with_ends_that_cancel_out(model, src, bos_id, eos_id, max_len):
     return ids.masked_fill(after_the_end, model.pad_id)
 
 
-@BANK.wrong("greedy_decode", published="joeynmt/joeynmt#78")
+@BANK.wrong("greedy_decode", named="EOS ignored", published="joeynmt/joeynmt#78")
 def decoded_without_a_look_at_the_end(model, src, bos_id, eos_id, max_len):
     """EOS stops nothing: each row is written on to the limit."""
     with evaluating(model):
