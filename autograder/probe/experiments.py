@@ -39,6 +39,7 @@ class Request(TypedDict, total=False):
     method: str | None
     state: dict[str, torch.Tensor]
     training: bool
+    rested: bool
     dtype: str
     times: int
     on_axes: bool
@@ -133,9 +134,6 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     }
     asked = {name: value for name, value in request["state"].items() if name in own}
     made.load_state_dict({**own, **surplus, **asked})
-    if request.get("rested"):
-        made.eval()
-        getattr(made, request["method"])(*(_materialise(a, request) for a in request["arguments"]))
     made.train(request["training"])
     if request["method"] is None:
         value = {
@@ -144,13 +142,18 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
             "modules": [name for name, _ in made.named_modules() if name],
         }
         return {"status": "returned", "value": value, "arguments": []}
+    use = getattr(made, request["method"])
+    if request.get("rested"):
+        made.eval()
+        use(*(_materialise(value, request) for value in request["arguments"]))
+        made.train(request["training"])
     arguments = [_materialise(value, request) for value in request["arguments"]]
     parameters = {
         name: value
         for name, value in made.named_parameters(remove_duplicate=False)
         if name in request["state"]
     }
-    return _observe(getattr(made, request["method"]), arguments, request, parameters)
+    return _observe(use, arguments, request, parameters)
 
 
 def drawing(subject: Callable[..., Any], request: Request) -> Report:
