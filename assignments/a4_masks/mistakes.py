@@ -458,6 +458,12 @@ class DecoderJoined:
         here: attention gives it zeros."""
         return words & past | torch.eye(past.shape[-1], dtype=torch.bool)
 
+    def padding_sees_padding(self, words, past):
+        """Your mask asks whether query and key are alike, so padding sees padding, and hides real
+        words from it. Only the key counts: True wherever it is no padding and not in the
+        future."""
+        return (words == words.mT) & past
+
     def rows_without_any_True_opened(self, words, past):
         """Where a row would hold no True, you make all of it True, and the word sees the future and
         the padding. Such a row may stand here: attention gives it zeros."""
@@ -581,6 +587,11 @@ class ShiftPlaced:
         """`bos_id` stands at every position. If you move words from left to right one by one, each
         is overwritten before its turn: read from the targets, write to a new tensor."""
         return begin.expand_as(target_ids)
+
+    def zeros_for_the_targets(self, begin, target_ids):
+        """Behind `bos_id`, your result holds zeros and none of the targets. Did you shift a new
+        tensor before anything was written into it?"""
+        return torch.cat([begin, torch.zeros_like(target_ids[:, 1:])], dim=1)
 
     def a_single_target_left_as_it_is(self, begin, target_ids):
         """Longer rows are right, but where there is one target alone it comes back as it is. It is

@@ -184,6 +184,19 @@ class TableExponents:
         `//` makes 0 of it. Divide by `/`."""
         return 2 * pairs(d_model) // d_model
 
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def logarithm_rounded_down(self, d_model):
+        """Your logarithm of 10000 became a whole number before it met the columns: `//` stands
+        outside the brackets that it was meant for, and rounds down. Divide by d_model with `/`."""
+        return pairs(d_model) * -2 * (-math.log(10000.0) / d_model // 1) / math.log(10000.0)
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def base_and_exponent_exchanged(self, d_model):
+        """You raise the fraction 2k / d_model to a power of 1e-4. It is the exponent: 10000, or
+        1e-4, is what is raised to it."""
+        speeds = (2 * pairs(d_model) / d_model) ** 1e-4
+        return -torch.log(speeds) / math.log(10000.0)
+
     def exponents_spread_from_0_to_1(self, d_model):
         """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
         exponents are 2k / d_model, and 1 is never reached."""
@@ -428,6 +441,13 @@ class ModuleSummed:
     def no_dropout(self, x, rows):
         """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
         return x + rows
+
+    @costs()
+    def no_dropout_after_eval_mode(self, x, rows):
+        """Once your module was used in eval mode, it drops nothing in train mode either. What does
+        it keep of the mode, where `self.training` could be asked each time?"""
+        self.dropout.p = self.dropout.p if self.training else 0.0
+        return self.dropout(x + rows)
 
     @costs()
     def dropout_on_the_words_only(self, x, rows):

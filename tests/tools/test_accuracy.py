@@ -16,7 +16,21 @@ from tests.autograder.measure import (
     pairs_of,
 )
 from tests.sample_class import ROOT
-from tools.accuracy import COLUMNS, PAGE, QUOTING, page, quoted, rows_in, rows_of
+from tools.accuracy import (
+    COLUMNS,
+    PAGE,
+    PUBLISHED,
+    QUOTING,
+    page,
+    published_line,
+    published_lines_in,
+    published_section,
+    quoted,
+    rows_in,
+    rows_of,
+    sections_of,
+    with_section,
+)
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 STALE = "docs/accuracy.md is older than the banks or the checks: run `make accuracy`"
@@ -81,7 +95,23 @@ def test_the_table_counts_what_happened():
 
 def test_a_page_that_is_read_is_written_again_as_it_was():
     text = PAGE.read_text(encoding="utf-8")
-    assert page(rows_in(text)) == text, STALE
+    assert page(rows_in(text)) + sections_of(text) == text, STALE
+    assert with_section(text, PUBLISHED, published_section(published_lines_in(text))) == text, STALE
+
+
+def test_a_section_is_put_in_the_place_of_its_predecessor():
+    text = with_section(with_section("# A page\n\nwords\n", "One", "1\n"), "Two", "2\n")
+    assert text == "# A page\n\nwords\n\n## One\n\n1\n\n## Two\n\n2\n"
+    assert with_section(text, "One", "11\n") == text.replace("\n1\n", "\n11\n")
+    assert with_section(text, "Two", "22\n") == text.replace("\n2\n", "\n22\n")
+
+
+def test_every_published_mistake_has_a_row_that_is_still_true():
+    rows = published_lines_in(PAGE.read_text(encoding="utf-8"))
+    published = [(name, given) for name in known() for given in bank_of(name) if given.published]
+    assert len(rows) == len(published), STALE
+    for assignment, given in published[::20]:
+        assert published_line(assignment, given) in rows, STALE
 
 
 def test_a_guide_that_quotes_the_page_gets_its_numbers():

@@ -136,8 +136,11 @@ def joined_from_sums_of_halves(forward_states, backward_states):
     return torch.cat([forward_states + backward, forward_states - backward], dim=-1)
 
 
-@BANK.wrong("annotations", named="forward states twice")
+@BANK.wrong(
+    "annotations", named="forward states twice", published="ematvey/tensorflow-seq2seq-tutorials#1"
+)
 def joined_twice_the_forward(forward_states, backward_states):
+    """The forward states are joined with themselves."""
     return torch.cat([forward_states, forward_states], dim=-1)
 
 

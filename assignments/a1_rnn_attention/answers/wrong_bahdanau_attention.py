@@ -11,8 +11,12 @@ from assignments.a1_rnn_attention.answers.shared import ThreeMaps
 from course_utils import attention
 
 
-@BANK.wrong("BahdanauAttention", named="no tanh")
+@BANK.wrong(
+    "BahdanauAttention", named="no tanh", published="AuCson/PyTorch-Batch-Attention-Seq2seq#3"
+)
 class LinearScores(ThreeMaps):
+    """There is no tanh between the two maps and v."""
+
     def scores(self, state, annotations):
         return (self.v(self.W(state)).unsqueeze(1) + self.v(self.U(annotations))).squeeze(-1)
 
@@ -48,16 +52,24 @@ class SoftmaxOfTheHiddenLayer(ThreeMaps):
         return self.v(F.softmax(hidden, dim=-1))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention", named="softmax over the batch")
+@BANK.wrong(
+    "BahdanauAttention", named="softmax over the batch", published="PetrochukM/PyTorch-NLP#2"
+)
 class SoftmaxAlongAxisZero(ThreeMaps):
+    """The softmax runs over axis 0, the sentences."""
+
     def softmax(self, scores, mask):
         if mask is not None:
             scores = scores.masked_fill(~mask, -1e9)
         return torch.softmax(scores, dim=0)
 
 
-@BANK.wrong("BahdanauAttention", named="softmax over the features")
+@BANK.wrong(
+    "BahdanauAttention", named="softmax over the features", published="DEEP-PolyU/KEQA_WSDM19#2"
+)
 class SoftmaxAlongTheLastOfThree(ThreeMaps):
+    """The softmax runs over an axis of length 1, so every weight is 1."""
+
     def forward(self, state, annotations, mask=None):
         scores = self.v(torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations)))
         if mask is not None:
@@ -76,8 +88,10 @@ class SoftmaxAlongTheLastOfThreeWithNan(ThreeMaps):
         return (weights * annotations).sum(dim=1), weights.squeeze(-1)
 
 
-@BANK.wrong("BahdanauAttention", named="mask ignored")
+@BANK.wrong("BahdanauAttention", named="mask ignored", published="tensorflow/tensorflow#43941")
 class MaskUnused(ThreeMaps):
+    """The mask is not used, so padding gets attention."""
+
     def forward(self, state, annotations, mask=None):
         return super().forward(state, annotations)
 
@@ -98,8 +112,12 @@ class MaskTheOtherWayAtFirst(ThreeMaps):
         return scores.masked_fill(mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0)
 
 
-@BANK.wrong("BahdanauAttention", named="hidden scores set to 0")
+@BANK.wrong(
+    "BahdanauAttention", named="hidden scores set to 0", published="georg-wolflein/good-features#1"
+)
 class ZeroForHiddenScores(ThreeMaps):
+    """Hidden scores become 0, which is a score like any other."""
+
     def softmax(self, scores, mask):
         return (scores if mask is None else scores.masked_fill(~mask, 0)).softmax(dim=-1)
 

@@ -150,8 +150,13 @@ def batch_of_keys_with_keys(query, key, value):
     return torch.bmm(torch.bmm(key, key.mT).softmax(-1), value)
 
 
-@BANK.wrong("self_attention", named="softmax over the queries")
+@BANK.wrong(
+    "self_attention",
+    named="softmax over the queries",
+    published="labmlai/annotated_deep_learning_paper_implementations#146",
+)
 def batch_with_the_middle_axis(query, key, value):
+    """The softmax runs along the axis of the queries."""
     return F.softmax(query @ key.mT, dim=-2) @ value
 
 

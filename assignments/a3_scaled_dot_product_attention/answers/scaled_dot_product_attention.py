@@ -100,8 +100,9 @@ def attention_by_logarithms(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", published="pytorch/pytorch#41508")
 def attention_with_nan_in_the_gradient(query, key, value, mask=None):
+    """Results are mended where nothing is visible, but NaN flows back."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is not None:
         scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
@@ -109,8 +110,13 @@ def attention_with_nan_in_the_gradient(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", named="hidden by a number that is not low enough")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    named="hidden by a number that is not low enough",
+    published="karpathy/minGPT#75",
+)
 def attention_hidden_by_ten_thousand(query, key, value, mask=None):
+    """Hidden keys get −10 000, which scores that are seen can undercut."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is None:
         weights = scores.softmax(dim=-1)

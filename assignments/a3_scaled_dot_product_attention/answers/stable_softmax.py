@@ -57,8 +57,9 @@ def softmax_in_place_on_a_copy(scores, axis=-1):
     return weights
 
 
-@BANK.wrong("stable_softmax", named="overflow")
+@BANK.wrong("stable_softmax", named="overflow", published="tenstorrent/tt-metal#12661")
 def softmax_taken_literally(scores, axis=-1):
+    """Nothing is subtracted, so large scores overflow."""
     return np.exp(scores) / np.exp(scores).sum(axis, keepdims=True)
 
 
@@ -91,8 +92,9 @@ def softmax_of_matrices_only(scores, axis=-1):
     return (e / e.sum(axis=axis, keepdims=True)).reshape(rows, columns)
 
 
-@BANK.wrong("stable_softmax", named="the maximum loses its axis")
+@BANK.wrong("stable_softmax", named="the maximum loses its axis", published="DeNA/HandyRL#209")
 def softmax_without_keepdims(scores, axis=-1):
+    """The maximum loses its axis."""
     e = np.exp(scores - scores.max(axis))
     return e / e.sum(axis, keepdims=True)
 
@@ -136,8 +138,10 @@ def softmax_of_the_example_only(scores, axis=-1):
     return np.array([0.6652, 0.2447, 0.0900])
 
 
-@BANK.wrong("stable_softmax", named="a maximum of at least 0")
+@BANK.wrong("stable_softmax", named="a maximum of at least 0", published="FluxML/NNlib.jl#43")
 def softmax_with_a_search_from_zero(scores, axis=-1):
+    """What is subtracted is the maximum or 0, whichever is larger."""
+
     def one_row(row):
         largest = 0.0
         for score in row:

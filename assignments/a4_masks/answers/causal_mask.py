@@ -72,8 +72,9 @@ def causal_with_the_axes_swapped(size):
     return position[:, None] <= position[None, :]
 
 
-@BANK.wrong("causal_mask", named="inverted mask")
+@BANK.wrong("causal_mask", named="inverted mask", published="rasbt/LLMs-from-scratch#1061")
 def causal_as_multi_head_attention_wants_it(size):
+    """True stands above the diagonal, where it hides in another convention."""
     return torch.triu(torch.ones(size, size), diagonal=1) == 1
 
 
@@ -92,8 +93,11 @@ def causal_in_bytes(size):
     return torch.ones(size, size, dtype=torch.uint8).tril()
 
 
-@BANK.wrong("causal_mask", named="minus infinity for hidden")
+@BANK.wrong(
+    "causal_mask", named="minus infinity for hidden", published="harvard-edge/cs249r_book#1785"
+)
 def causal_to_be_added(size):
+    """A mask to be added stands where True and False are expected."""
     return torch.triu(torch.full((size, size), float("-inf")), diagonal=1)
 
 

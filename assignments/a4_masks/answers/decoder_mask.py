@@ -116,8 +116,9 @@ def decoder_by_sum(token_ids, pad_id=0):
     return (padding + causal_by_tril(token_ids.shape[1]).int()) > 0
 
 
-@BANK.wrong("decoder_mask", named="inverted mask")
+@BANK.wrong("decoder_mask", named="inverted mask", published="huggingface/transformers#38094")
 def decoder_of_what_is_hidden(token_ids, pad_id=0):
+    """A mask that is not 0 where it hides is turned to bool, so True hides."""
     return padding_where_the_pads_are(token_ids, pad_id) | ~causal_by_tril(token_ids.shape[1])
 
 

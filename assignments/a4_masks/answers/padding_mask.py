@@ -64,8 +64,13 @@ def padding_in_three_axes(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(1)
 
 
-@BANK.wrong("padding_mask", named="pads hidden as queries, not as keys")
+@BANK.wrong(
+    "padding_mask",
+    named="pads hidden as queries, not as keys",
+    published="hyunwoongko/transformer#40",
+)
 def padding_in_rows(token_ids, pad_id=0):
+    """The new axis is the last one, so rows are hidden and not columns."""
     return (token_ids != pad_id).unsqueeze(1).unsqueeze(3)
 
 
@@ -87,8 +92,9 @@ def padding_to_be_added(token_ids, pad_id=0):
     return mask[:, None, None, :]
 
 
-@BANK.wrong("padding_mask", named="argument pad_id ignored")
+@BANK.wrong("padding_mask", named="argument pad_id ignored", published="jingtaozhan/DRhard#23")
 def padding_by_truth(token_ids, pad_id=0):
+    """Padding is taken to be 0, although the vocabulary has another id for it."""
     return token_ids.bool()[:, None, None, :]
 
 

@@ -42,8 +42,11 @@ def merge_by_einsum(x):
     return torch.einsum("bhti->bthi", x).flatten(-2)
 
 
-@BANK.wrong("merge_heads", named="reshape without transpose")
+@BANK.wrong(
+    "merge_heads", named="reshape without transpose", published="jsbaan/transformer-from-scratch#6"
+)
 def merge_by_one_reshape(x):
+    """Heads are merged by a reshape, without a transpose."""
     return x.reshape(x.size(0), x.size(2), -1)
 
 

@@ -273,7 +273,7 @@ class MaskSubtracted(FourMaps):
         return super().softmax(scores, None if mask is None else 1 - (1 - mask))
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", published="lsdefine/attention-is-all-you-need-keras#36")
 class MaskOfAnotherSentence(FourMaps):
     """The heads stand in the batch, but the mask is repeated in another order than they."""
 
@@ -285,8 +285,10 @@ class MaskOfAnotherSentence(FourMaps):
         return super().softmax(scores, mask)
 
 
-@BANK.wrong("MultiHeadAttention", named="scaled by √d_model")
+@BANK.wrong("MultiHeadAttention", named="scaled by √d_model", published="lucidrains/vit-pytorch#65")
 class ScaledByTheEmbedding(FourMaps):
+    """The scale is that of the model's width, not of a head's."""
+
     def softmax(self, scores, mask):
         return super().softmax(scores / self.num_heads**0.5, mask)
 
@@ -364,8 +366,12 @@ class OutputOnly(FourMaps):
         return super().forward(query, key, value, mask)[0]
 
 
-@BANK.wrong("MultiHeadAttention", named="no output projection")
+@BANK.wrong(
+    "MultiHeadAttention", named="no output projection", published="Kyubyong/transformer#117"
+)
 class NeverMixed(FourMaps):
+    """There is no map behind the joined heads."""
+
     def forward(self, query, key, value, mask=None):
         heads = self.heads(self.w_v(value))
         weights = super().forward(query, key, value, mask)[1]

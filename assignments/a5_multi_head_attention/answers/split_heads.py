@@ -59,8 +59,9 @@ def split_by_a_matrix(x, num_heads):
     return torch.einsum("btd,dhk->bhtk", x, places)
 
 
-@BANK.wrong("split_heads", named="reshape without transpose")
+@BANK.wrong("split_heads", named="reshape without transpose", published="reczoo/FuxiCTR#30")
 def split_by_view_of_a_copy(x, num_heads):
+    """Heads are cut by a view, without a transpose."""
     return x.contiguous().view(x.shape[0], num_heads, x.shape[1], -1)
 
 

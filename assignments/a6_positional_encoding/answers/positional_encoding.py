@@ -93,8 +93,9 @@ def table_with_the_number_of_the_pair(length, d_model):
     return pe
 
 
-@BANK.wrong("positional_encoding", named="odd width crashes")
+@BANK.wrong("positional_encoding", named="odd width crashes", published="codertimo/BERT-pytorch#78")
 def table_as_in_many_tutorials(length, d_model):
+    """At an odd width there is one cosine too many, and it stops."""
     pe = torch.zeros(length, d_model)
     position = torch.arange(0, length, dtype=torch.float).unsqueeze(1)
     speed = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
@@ -117,8 +118,13 @@ def table_in_two_halves(length, d_model):
     return pe
 
 
-@BANK.wrong("positional_encoding", named="an angle of its own for each column")
+@BANK.wrong(
+    "positional_encoding",
+    named="an angle of its own for each column",
+    published="luhengshiwo/LLMForEverybody#106",
+)
 def table_with_an_angle_for_each_column(length, d_model):
+    """Each cosine has an exponent of its own."""
     table = torch.empty(length, d_model)
     for i in range(d_model):
         angle = torch.arange(length) / 10000 ** (i / d_model)
@@ -126,8 +132,13 @@ def table_with_an_angle_for_each_column(length, d_model):
     return table
 
 
-@BANK.wrong("positional_encoding", named="number of the column for k")
+@BANK.wrong(
+    "positional_encoding",
+    named="number of the column for k",
+    published="jadore801120/attention-is-all-you-need-pytorch#32",
+)
 def table_of_a_tutorial_that_doubles_the_column(length, d_model):
+    """Twice the column's own number stands in the exponent."""
     table = torch.zeros(length, d_model)
     for pos in range(length):
         for i in range(0, d_model, 2):
@@ -186,8 +197,9 @@ def table_as_a_list(length, d_model):
     return table_by_numpy(length, d_model).tolist()
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", published="YutaroOgawa/pytorch_advanced#15")
 def table_of_another_base(length, d_model):
+    """1000 stands where 10000 belongs."""
     return table_by_exp_and_log(length, d_model, base=1000.0)
 
 
@@ -198,8 +210,9 @@ def table_in_degrees(length, d_model):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", published="Kyubyong/transformer#81")
 def table_with_whole_exponents(length, d_model):
+    """A division of whole numbers makes every exponent 0."""
     angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, d_model, 2) // d_model)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 

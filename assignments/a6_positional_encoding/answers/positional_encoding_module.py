@@ -171,15 +171,23 @@ class WithAPlainAttribute(Right):
         self.pe = table
 
 
-@BANK.wrong("PositionalEncoding", named="dropout in eval mode")
+@BANK.wrong("PositionalEncoding", named="dropout in eval mode", published="facebookresearch/DME#3")
 class WithDropoutThatNeverSleeps(Right):
+    """`F.dropout` is not told of the mode."""
+
     def forward(self, x):
         self.check(x)
         return F.dropout(x + self.positions(x), self.dropout.p)
 
 
-@BANK.wrong("PositionalEncoding", named="batch axis indexed")
+@BANK.wrong(
+    "PositionalEncoding",
+    named="batch axis indexed",
+    published="KasperGroesLudvigsen/influenza_transformer#9",
+)
 class AsForTimeFirst(nn.Module):
+    """Positions are counted along the batch."""
+
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
@@ -271,8 +279,10 @@ class WithAnErrorInEvalModeOnly(Right):
             raise RuntimeError("too long")
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", published="sooftware/transformer#1")
 class WithArgumentsInAnotherOrder(Right):
+    """max_len is expected where dropout is given."""
+
     def __init__(self, d_model, max_len=5000, dropout=0.1):
         super().__init__(d_model, dropout, int(max_len))
 

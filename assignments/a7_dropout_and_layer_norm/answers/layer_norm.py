@@ -134,24 +134,40 @@ class ByVmap(Learned):
         return torch.vmap(one)(x.reshape(-1, self.features)).reshape(x.shape)
 
 
-@BANK.wrong("LayerNorm", named="unbiased variance and epsilon outside the root")
+@BANK.wrong(
+    "LayerNorm",
+    named="unbiased variance and epsilon outside the root",
+    published="harvardnlp/annotated-transformer#119",
+)
 class AsInManyTutorials(Learned):
+    """The standard deviation is the unbiased one, and epsilon is added behind the root."""
+
     def forward(self, x):
         mean = x.mean(-1, keepdim=True)
         std = x.std(-1, keepdim=True)
         return self.weight * (x - mean) / (std + self.eps) + self.bias
 
 
-@BANK.wrong("LayerNorm", named="unbiased variance")
+@BANK.wrong(
+    "LayerNorm",
+    named="unbiased variance",
+    published="https://discuss.pytorch.org/t/implementation-of-layernorm-precision-is-low/111173",
+)
 class DividedByOneLess(Learned):
+    """The variance is the unbiased one."""
+
     def forward(self, x):
         centred = x - x.mean(-1, keepdim=True)
         variance = centred.square().sum(-1, keepdim=True) / (self.features - 1)
         return self.weight * centred / (variance + self.eps).sqrt() + self.bias
 
 
-@BANK.wrong("LayerNorm", named="epsilon outside the root")
+@BANK.wrong(
+    "LayerNorm", named="epsilon outside the root", published="callummcdougall/ARENA_3.0#228"
+)
 class StdPlusEps(Learned):
+    """Epsilon is added behind the root."""
+
     def forward(self, x):
         std = x.std(-1, keepdim=True, unbiased=False)
         return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps) + self.bias
@@ -270,8 +286,10 @@ class OverAxisTwo(Learned):
         return centred / spread * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm", named="axis of the words")
+@BANK.wrong("LayerNorm", named="axis of the words", published="lucidrains/segformer-pytorch#7")
 class OverAxisOne(Learned):
+    """Each feature is normalised over the words, as an instance norm does."""
+
     def forward(self, x):
         centred = x - x.mean(1, keepdim=True)
         spread = (centred.square().mean(1, keepdim=True) + self.eps).sqrt()
@@ -293,8 +311,10 @@ class OnATableOfTokens(Learned):
         return ((table - table.mean(0)) / spread * self.weight + self.bias).reshape(x.shape)
 
 
-@BANK.wrong("LayerNorm", named="one mean for each sentence")
+@BANK.wrong("LayerNorm", named="one mean for each sentence", published="reczoo/FuxiCTR#23")
 class OverWordsAndFeatures(Learned):
+    """Mean and variance are those of the last two axes."""
+
     def forward(self, x):
         variance, mean = torch.var_mean(x, dim=(1, 2), keepdim=True, correction=0)
         return self.weight * (x - mean) / (variance + self.eps).sqrt() + self.bias

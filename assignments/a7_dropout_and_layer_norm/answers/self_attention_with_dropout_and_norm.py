@@ -273,15 +273,27 @@ class NormOverTheWords(Parts):
         return y * self.layer_norm.weight + self.layer_norm.bias
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on the scores")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm",
+    named="dropout on the scores",
+    published="PaddlePaddle/Parakeet#75",
+)
 class DroppedScores(Parts):
+    """Dropout acts on the scores, before the softmax."""
+
     def forward(self, query, key, value):
         scores = self.dropout(query @ key.mT / key.shape[-1] ** 0.5)
         return self.layer_norm(scores.softmax(-1) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on what was collected")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm",
+    named="dropout on what was collected",
+    published="nikhilbarhate99/min-decision-transformer#2",
+)
 class DroppedOutput(Parts):
+    """Dropout acts on what was collected, behind the product."""
+
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
         return self.layer_norm(self.dropout(weights @ value))
@@ -332,8 +344,12 @@ class AsleepInTraining(Parts):
         return self.layer_norm(F.dropout(weights, self.dropout.p, not self.training) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="no dropout")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", named="no dropout", published="zhouhaoyi/Informer2020#97"
+)
 class DropoutForgotten(Parts):
+    """Dropout is made and never used."""
+
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
         return self.layer_norm(weights @ value)

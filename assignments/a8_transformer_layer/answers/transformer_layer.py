@@ -179,14 +179,22 @@ class Taken(layers.TransformerLayer):
     """The right layer, to be spoilt."""
 
 
-@BANK.wrong("TransformerLayer", named="mask dropped")
+@BANK.wrong("TransformerLayer", named="mask dropped", published="keras-team/keras#21284")
 class LayerThatForgetsTheMask(LayerByEinsum):
+    """The mask is taken and not handed on."""
+
     def forward(self, x, mask=None):
         return super().forward(x)
 
 
-@BANK.wrong("TransformerLayer", named="norm first (pre-LN)")
+@BANK.wrong(
+    "TransformerLayer",
+    named="norm first (pre-LN)",
+    published="jadore801120/attention-is-all-you-need-pytorch#150",
+)
 class LayerWithTheNormFirst(LayerByEinsum):
+    """The norm comes before the sublayer."""
+
     def forward(self, x, mask=None):
         x = x + self.drop(self.self_attn(self.layer_norm1(x), mask))
         hidden = self.drop(self.feed_forward["w_1"](self.layer_norm2(x))).relu()
@@ -202,8 +210,10 @@ class LayerWithTheNormFirstAndOneOnTop(Taken):
         return F.layer_norm(x, x.shape[-1:])
 
 
-@BANK.wrong("TransformerLayer", named="only one norm made")
+@BANK.wrong("TransformerLayer", named="only one norm made", published="allenai/OLMo#222")
 class LayerOfOneNorm(nn.Module):
+    """One norm serves both sublayers."""
+
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__()
         self.self_attn = MultiHeadAttention(d_model, num_heads)

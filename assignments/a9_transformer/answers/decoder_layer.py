@@ -120,8 +120,10 @@ class Taken(layers.DecoderLayer):
     """The right layer, to be spoilt."""
 
 
-@BANK.wrong("DecoderLayer", named="memory mask missing")
+@BANK.wrong("DecoderLayer", named="memory mask missing", published="huggingface/transformers#47946")
 class LayerThatForgetsTheMemoryMask(LayerOfThreeDropouts):
+    """The memory's mask is overwritten with None."""
+
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask)
 

@@ -95,8 +95,9 @@ def decoded_for_rows_that_go_on(model, src, bos_id, eos_id, max_len, device=None
             module.training = modes[name]
 
 
-@BANK.wrong("greedy_decode", named="decoding in train mode")
+@BANK.wrong("greedy_decode", named="decoding in train mode", published="d2l-ai/d2l-en#1528")
 def decoded_as_it_stands(model, src, bos_id, eos_id, max_len):
+    """The model stays in train mode."""
     memory = model.encode(src)
     ids = src.new_full((len(src), 1), bos_id)
     for _ in range(max_len - 1):
@@ -137,8 +138,11 @@ def decoded_with_only_the_model_itself_in_eval_mode(model, src, bos_id, eos_id, 
     return ids
 
 
-@BANK.wrong("greedy_decode", named="finished rows keep growing")
+@BANK.wrong(
+    "greedy_decode", named="finished rows keep growing", published="mistralai/mistral-inference#270"
+)
 def decoded_without_padding(model, src, bos_id, eos_id, max_len):
+    """Rows that have ended go on being written."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         for _ in range(max_len - 1):
@@ -149,8 +153,13 @@ def decoded_without_padding(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-@BANK.wrong("greedy_decode", named="waits until all rows end in one column")
+@BANK.wrong(
+    "greedy_decode",
+    named="waits until all rows end in one column",
+    published="lucidrains/h-transformer-1d#9",
+)
 def decoded_until_all_end_in_the_same_column(model, src, bos_id, eos_id, max_len):
+    """It ends only where all rows write EOS at the same time."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         while ids.shape[1] < max_len and not (ids[:, -1] == eos_id).all():

@@ -196,8 +196,12 @@ class ModelWithQuietWords(ModelThatChecksItsLengths):
         )
 
 
-@BANK.wrong("Transformer", named="softmax before the loss")
+@BANK.wrong(
+    "Transformer", named="softmax before the loss", published="bowang-lab/Transformer-GCN-QA#32"
+)
 class ModelThatEndsInASoftmax(ModelWithACausalMaskAlone):
+    """A softmax stands before the loss, which has one."""
+
     def decode(self, tgt, memory, src):
         return F.softmax(super().decode(tgt, memory, src), dim=-1)
 
@@ -215,8 +219,10 @@ class ModelWithLayersInAPythonList(Outline):
     decode = ModelWithACausalMaskAlone.decode
 
 
-@BANK.wrong("Transformer", named="one layer repeated")
+@BANK.wrong("Transformer", named="one layer repeated", published="linkedin/Liger-Kernel#269")
 class ModelWithOneLayerTimesN(ModelWithACausalMaskAlone):
+    """A list times n holds n times the same layer."""
+
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
         n = len(self.encoder_layers)
@@ -254,8 +260,10 @@ class ModelThatShiftsOnceMore(Assembled):
         return super().decode(masks.shift_right(tgt, 1), memory, src)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", published="EdinburghNLP/nematus#106")
 class ModelThatDropsTwice(Assembled):
+    """Embeddings are dropped twice."""
+
     def _embed(self, embedding, ids, start=0):
         x = F.dropout(embedding(ids), 0.1, self.training)
         return self.positional_encoding(x * math.sqrt(self.d_model), start)
