@@ -24,7 +24,7 @@ from assignments.a6_positional_encoding.rubric import (
     table,
     wrong_tables,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.verdict.mistakes import Steps, called, costs, says, variants
 from course_utils import positional
 
 Table = Callable[[int, int], Tensor]
@@ -417,7 +417,6 @@ class ModuleSummed:
         are counted along axis 1."""
         return self.dropout(x + self.pe[: len(x)])
 
-    @costs_more("it stops with an error")
     def table_not_cut_to_the_sentence(self, x, rows):
         """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of
         the first T positions."""
