@@ -51,6 +51,7 @@ holds the numbers of answers on this page to the banks.
 | caught | those that lost points |
 | named | those whose author reads what the mistake is |
 | explained | those without a name, whose author reads how the result differs: transposed, scaled, … |
+| misled | those whose author reads a name, or how the result differs, that is not true of the answer |
 | pairs | answers with two named mistakes at once, at most {pairs} a part, drawn from all that combine |
 | one named | those of which at least one was called by name |
 

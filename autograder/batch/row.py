@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from nbformat import NotebookNode
+
 from autograder.batch.findings import Finding
 from autograder.batch.run import grader_digest
 from autograder.files import digest_of
+from autograder.notebook.feedback import doubted_parts
 from autograder.notebook.work import CHECK, Result
 from autograder.verdict.verdicts import SIGNS
 
@@ -125,3 +129,10 @@ def _also_wrong(steps: int) -> str:
     if not steps:
         return ""
     return f" ({SIGNS['also']} {steps} more {'step' if steps == 1 else 'steps'} wrong, not charged again)"
+
+
+def doubted_by_visible_tests(result: Result) -> Iterator[str]:
+    """Parts that a person must look at: the checks found nothing wrong, and a visible test did."""
+    cells = [NotebookNode(cell) for cell in json.loads(result.notebook or '{"cells": []}')["cells"]]
+    for part, error in doubted_parts(cells):
+        yield f"{part}: all points, but its visible test stops ({error}): please look"

@@ -62,6 +62,7 @@ def test_what_the_page_claims_is_what_the_tests_demand(stored):
     for part, row in stored.items():
         assert row["false alarms"] == 0, part
         assert row["caught"] == row["wrong"], part
+        assert row["misled"] == 0, part
         assert row["named"] + row["explained"] <= row["wrong"], part
         assert row["one named"] <= row["pairs"], part
 
@@ -75,21 +76,21 @@ def test_one_part_measured_again_gives_the_same_row(stored):
 
 
 def test_the_table_counts_what_happened():
-    def outcome(kind, caught=True, named=False, explained=False):
-        return Outcome("a4_masks", "causal_mask", kind, caught, named, explained)
+    def outcome(kind, caught=True, named=False, explained=False, misled=False):
+        return Outcome("a4_masks", "causal_mask", kind, caught, named, explained, misled)
 
     outcomes = [
         outcome(RIGHT, caught=False),
         outcome(RIGHT),
         outcome(WRONG, named=True),
-        outcome(WRONG, explained=True),
+        outcome(WRONG, explained=True, misled=True),
         outcome(MISTAKE, named=True),
         outcome(WRONG, caught=False),
         outcome(PAIR, named=True),
         outcome(PAIR),
     ]
     text = page(rows_of(outcomes))
-    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 2 | 1 |" in text
+    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 1 | 2 | 1 |" in text
     assert "of 4 wrong ones 3 lost some, and 3 (75.0 %)\nwere named or explained" in text
 
 
