@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -19,10 +19,11 @@ import numpy as np
 import torch
 
 from autograder.probe.experiments import Report
-from autograder.verdict.check import Case
+from autograder.verdict.arguments import mistakes_about_arguments
+from autograder.verdict.check import Case, Part
 from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
 from autograder.verdict.exam import Attempt
-from autograder.verdict.judge import wrong_error
+from autograder.verdict.judge import problem_with, wrong_error
 from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
 
@@ -91,7 +92,7 @@ def found_in(attempts: Sequence[Attempt]) -> Found | None:
     all_of_them = wrong + right
     enough = any(_tells(item) for item in wrong)
     for evidence, shown in ((Evidence.ALL, all_of_them), (Evidence.WRONG, wrong)):
-        for mistake in attempts[0].part.mistakes if enough or shown is all_of_them else ():
+        for mistake in _known(attempts[0].part) if enough or shown is all_of_them else ():
             if does_the_same(mistake.answer, shown):
                 return Found((mistake,), mistake.answer, evidence)
     return _two_at_once(wrong, right) if enough else None
@@ -107,13 +108,25 @@ def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
     if not wrong or any(item.report["status"] != "returned" for item in wrong):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
-    for mistake in attempts[0].part.mistakes:
+    for mistake in _known(attempts[0].part):
         if does_the_same(mistake.answer, telling) and all(
-            drew_the_same(item.exam.done_by(mistake.answer, item.number), item.report)
-            for item in wrong
+            _is_as_wrong(item, item.exam.done_by(mistake.answer, item.number)) for item in wrong
         ):
             return Found((mistake,), mistake.answer)
     return None
+
+
+def _is_as_wrong(item: Attempt, done: Report) -> bool:
+    """Whether a mistake of ours drew the same as a student's code, and is wrong in the same way."""
+    problem = problem_with(replace(item, report=done))
+    return bool(problem and item.problem and problem.kind is item.problem.kind) and drew_the_same(
+        done, item.report
+    )
+
+
+def _known(part: Part) -> tuple[Mistake, ...]:
+    """All mistakes of a part, those that its author wrote down first."""
+    return (*part.mistakes, *mistakes_about_arguments(part))
 
 
 def drew_the_same(one: Report, other: Report) -> bool:
