@@ -106,6 +106,7 @@ def _hide_other_processes() -> None:
         place = Path("/box/self", name)
         place.mkdir() if name == "fd" else place.touch()
         mount(str(myself / name), str(place), None, MS_BIND)
+    Path("/box/self/exe").symlink_to(os.readlink(myself / "exe"))
     for name, content in _about_the_machine().items():
         Path("/box", name).write_bytes(content)
     _make_read_only("/box")
