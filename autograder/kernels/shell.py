@@ -28,6 +28,7 @@ from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Application, Config
 
 from autograder.kernels.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.kernels.limits import Limits
 from autograder.kernels.start import EXIT, Start
 from autograder.kernels.warm import import_all, settle
 from autograder.probe.deadline import deadline
@@ -116,6 +117,12 @@ def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
     shell()
+
+
+def threads(request: bytes) -> int:
+    """How many threads a fork may have that is asked for by this `Start`."""
+    walls = msgspec.json.decode(request, type=Start).walls
+    return (walls.limits if walls else Limits()).threads
 
 
 def become(request: bytes, sockets: list[socket.socket]) -> None:
