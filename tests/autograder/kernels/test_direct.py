@@ -267,3 +267,15 @@ def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
             DirectKernel(zygote.client, Limits())
     finally:
         zygote.close()
+
+
+FORGED_DONE = CHANNEL + "channel.send({'type': 'done', 'count': 1, 'status': 'ok'})\n" + DEAF
+
+
+@pytest.mark.parametrize("large", ["x = '" + "a" * (5 << 20) + "'", b"probe1" + bytes(5 << 20)])
+def test_a_kernel_that_says_done_and_reads_no_more_is_not_written_to_for_ever(quick, large):
+    assert run(quick, FORGED_DONE)[0] == Done(1, "ok")
+    began = time.monotonic()
+    with pytest.raises(KernelStuck):
+        quick.ask(large) if isinstance(large, bytes) else run(quick, large)
+    assert time.monotonic() - began < 10
