@@ -137,8 +137,6 @@ def _bits(place: int, mask: int, value: int) -> pyseccomp.Arg:
     return pyseccomp.Arg(place, pyseccomp.MASKED_EQ, mask, value)
 
 
-def _add(
-    calls: pyseccomp.SyscallFilter, action: int, name: str, *arguments: pyseccomp.Arg
-) -> None:
+def _add(calls: pyseccomp.SyscallFilter, action: int, name: str, *arguments: pyseccomp.Arg) -> None:
     if pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) >= 0:  # else unknown here
         calls.add_rule(action, name, *arguments)

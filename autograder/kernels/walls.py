@@ -52,7 +52,13 @@ def enter(walls: Walls) -> None:
     below = [path for path in visible_paths(walls.modules) if path.is_relative_to("/tmp")]
     if below:
         mount("/tmp", "/stash", None, MS_BIND | MS_REC)
-    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.disk},nr_inodes={limits.entries},mode=777")
+    mount(
+        "tmpfs",
+        "/tmp",
+        "tmpfs",
+        MS_NOSUID | MS_NODEV,
+        f"size={limits.disk},nr_inodes={limits.entries},mode=777",
+    )
     for path in below:  # a course, or its Python, may stand below /tmp itself
         stashed = Path("/stash") / path.relative_to("/tmp")
         (path if stashed.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)

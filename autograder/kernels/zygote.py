@@ -5,11 +5,12 @@
 PURPOSE is a module with ``prepare(modules)``, called once, and ``become(request, sockets)``, called
 in each fork. Inside the sandbox, forks of a purpose that says ``FIRST_PROCESS`` begin a namespace of
 processes, and are killed when they have more threads than its ``threads(request)``: Linux itself
-counts those of all processes of a user together, and root's not at all. Requests arrive on one socket that is given as a file descriptor: bytes, with one end of
-a socket pair attached that belongs to the new process alone. On it, the zygote reads signal numbers
-for the process and writes how it ended; when the other end is closed, the process is killed. Further
-sockets of a request are handed to the fork. When the request socket is closed, the zygote kills all
-and ends.
+counts those of all processes of a user together, and root's not at all.
+
+Requests arrive on one socket that is given as a file descriptor: bytes, with one end of a socket
+pair attached that belongs to the new process alone. On it, the zygote reads signal numbers for the
+process and writes how it ended; when the other end is closed, the process is killed. Further sockets
+of a request are handed to the fork. When the request socket is closed, the zygote kills all and ends.
 
 It stays single-threaded and makes no ZMQ context, so that forks are safe.
 """

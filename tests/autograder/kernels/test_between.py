@@ -78,37 +78,37 @@ CHANNELS = {
         "attempt(os.listdir, '/dev/pts')",
     ),
     "a lock on a file": (
-        "def free():\n"
-        "    with open(FILE) as file: return attempt(fcntl.flock, file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        ("def free():\n"
+        "    with open(FILE) as file: return attempt(fcntl.flock, file, fcntl.LOCK_EX | fcntl.LOCK_NB)"),
         "held = open(FILE)\nfcntl.flock(held, fcntl.LOCK_EX)",
         "free()",
     ),
     "a record's lock on a device": (
-        "def free():\n"
-        "    with open('/dev/null', 'r+b') as file: return attempt(fcntl.lockf, file, fcntl.LOCK_EX | fcntl.LOCK_NB)",
+        ("def free():\n"
+        "    with open('/dev/null', 'r+b') as file: return attempt(fcntl.lockf, file, fcntl.LOCK_EX | fcntl.LOCK_NB)"),
         "held = open('/dev/null', 'r+b')\nfcntl.lockf(held, fcntl.LOCK_EX)",
         "free()",
     ),
     "who holds a record's lock": (
-        "wanted = struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0)\n"
+        ("wanted = struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0)\n"
         "def holder():\n"
-        "    with open('/dev/zero', 'r+b') as file: return str(attempt(fcntl.fcntl, file, fcntl.F_GETLK, wanted))",
+        "    with open('/dev/zero', 'r+b') as file: return str(attempt(fcntl.fcntl, file, fcntl.F_GETLK, wanted))"),
         "held = open('/dev/zero', 'r+b')\nfcntl.lockf(held, fcntl.LOCK_EX)",
         "holder()",
     ),
     "an open file's lock on a device": (
-        "lock = struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0)\n"
+        ("lock = struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0)\n"
         "def free():\n"
-        "    with open('/dev/full', 'r+b') as file: return type(attempt(fcntl.fcntl, file, 37, lock)).__name__",
+        "    with open('/dev/full', 'r+b') as file: return type(attempt(fcntl.fcntl, file, 37, lock)).__name__"),
         "held = open('/dev/full', 'r+b')\nattempt(fcntl.fcntl, held, 37, struct.pack('hhqqi', fcntl.F_WRLCK, 0, 0, 0, 0))",
         "free()",
     ),
     "a lease, which is refused while others have a file open": (
-        "def lease():\n"
+        ("def lease():\n"
         "    with open(FILE) as file:\n"
         "        got = attempt(fcntl.fcntl, file, fcntl.F_SETLEASE, fcntl.F_WRLCK)\n"
         "        attempt(fcntl.fcntl, file, fcntl.F_SETLEASE, fcntl.F_UNLCK)\n"
-        "        return got",
+        "        return got"),
         "held = open(FILE)",
         "lease()",
     ),
@@ -118,27 +118,27 @@ CHANNELS = {
         "str(attempt(os.read, watch, 4096))",
     ),
     "a signal when a folder's file is read": (
-        "told = []\nsignal.signal(signal.SIGIO, lambda *_: told.append(1))\n"
-        "folder = os.open(FOLDER, os.O_RDONLY)\nattempt(fcntl.fcntl, folder, fcntl.F_NOTIFY, 1)",
+        ("told = []\nsignal.signal(signal.SIGIO, lambda *_: told.append(1))\n"
+        "folder = os.open(FOLDER, os.O_RDONLY)\nattempt(fcntl.fcntl, folder, fcntl.F_NOTIFY, 1)"),
         "open(FILE).read()",
         "time.sleep(0.1) or len(told)",
     ),
     "a wait on a page of a file": (
-        "woken = []\nplace = mapped(FILE)\nvalue = ctypes.cast(place, ctypes.POINTER(ctypes.c_uint)).contents.value\n"
+        ("woken = []\nplace = mapped(FILE)\nvalue = ctypes.cast(place, ctypes.POINTER(ctypes.c_uint)).contents.value\n"
         "def wait():\n"
         "    two = struct.pack('qq', 2, 0)\n"
         "    woken.append(call(FUTEX, place, 0, value, ctypes.c_char_p(two)))\n"
-        "waits = threading.Thread(target=wait)\nwaits.start()\ntime.sleep(0.2)",
+        "waits = threading.Thread(target=wait)\nwaits.start()\ntime.sleep(0.2)"),
         "call(FUTEX, mapped(FILE), 1, 100)",
         "waits.join() or woken",
     ),
     "a page of a file that is kept or let go": (
-        "open(FILE).read()\n"
+        ("open(FILE).read()\n"
         "def kept():\n"
         "    libc.mmap.restype, file = ctypes.c_void_p, os.open(FILE, os.O_RDONLY)\n"
         "    place = libc.mmap(None, ctypes.c_size_t(4096), 1, 1, file, ctypes.c_long(0))\n"
         "    page = ctypes.create_string_buffer(1)\n"
-        "    return call(MINCORE, place, 4096, page), page.raw[0], libc.munmap(ctypes.c_void_p(place), 4096)",
+        "    return call(MINCORE, place, 4096, page), page.raw[0], libc.munmap(ctypes.c_void_p(place), 4096)"),
         "file = os.open(FILE, os.O_RDONLY)\nattempt(os.posix_fadvise, file, 0, 0, os.POSIX_FADV_DONTNEED)",
         "kept()",
     ),
@@ -148,23 +148,23 @@ CHANNELS = {
         "attempt(os.preadv, file, [bytearray(1)], 0, os.RWF_NOWAIT)",
     ),
     "a page of a file that others have mapped": (
-        "place = mapped(FILE)\n"
+        ("place = mapped(FILE)\n"
         "def alone():\n"
         "    try:\n"
         "        with open('/proc/self/pagemap', 'rb') as file:\n"
         "            return file.seek(place // 4096 * 8) and struct.unpack('Q', file.read(8))[0] >> 56 & 1\n"
         "    except OSError as error:\n"
-        "        return error.errno",
+        "        return error.errno"),
         "place = mapped(FILE)",
         "alone()",
     ),
     "the same as sums": (
-        "place = mapped(FILE)\n"
+        ("place = mapped(FILE)\n"
         "def alone():\n"
         "    found = lines('/proc/self/smaps', f'{place:x}', 'Private_Clean', 'Shared_Clean')\n"
         "    if isinstance(found, int): return found\n"
         "    first = next(i for i, line in enumerate(found) if line.startswith(f'{place:x}'))\n"
-        "    return found[first + 1 : first + 3]",
+        "    return found[first + 1 : first + 3]"),
         "place = mapped(FILE)",
         "alone()",
     ),
@@ -184,14 +184,14 @@ CHANNELS = {
         "[lines(f'/proc/{name}/net/sockstat', 'TCP') for name in ('self', f'self/task/{threading.get_native_id()}')]",
     ),
     "how many signals wait": (
-        "number = signal.SIGRTMIN + 1\nsignal.pthread_sigmask(signal.SIG_BLOCK, [number])\n"
+        ("number = signal.SIGRTMIN + 1\nsignal.pthread_sigmask(signal.SIG_BLOCK, [number])\n"
         "def room():\n"
         "    count = 0\n"
         "    while count < 10**6 and not libc.sigqueue(os.getpid(), number, 0): count += 1\n"
         "    while libc.sigtimedwait(ctypes.byref((ctypes.c_ulong * 16)(1 << number - 1)), None, ctypes.byref((ctypes.c_long * 2)(0, 0))) > 0: pass\n"
-        "    return count",
-        "number = signal.SIGRTMIN + 1\nsignal.pthread_sigmask(signal.SIG_BLOCK, [number])\n"
-        "for _ in range(100): libc.sigqueue(os.getpid(), number, 0)",
+        "    return count"),
+        ("number = signal.SIGRTMIN + 1\nsignal.pthread_sigmask(signal.SIG_BLOCK, [number])\n"
+        "for _ in range(100): libc.sigqueue(os.getpid(), number, 0)"),
         "room()",
     ),
     "how much room pipes have": (
@@ -211,8 +211,8 @@ CHANNELS = {
     ),
     "files left in folders": (
         "places = [folder for folder, _, _ in os.walk('/') if not folder.startswith(('/usr', sys.prefix, sys.base_prefix))]",
-        "places = [folder for folder, _, _ in os.walk('/') if not folder.startswith(('/usr', sys.prefix, sys.base_prefix))]\n"
-        "for place in places: attempt(lambda: open(place + '/left', 'w').close())",
+        ("places = [folder for folder, _, _ in os.walk('/') if not folder.startswith(('/usr', sys.prefix, sys.base_prefix))]\n"
+        "for place in places: attempt(lambda: open(place + '/left', 'w').close())"),
         "[place for place in places if os.path.exists(place + '/left')]",
     ),
 }  # fmt: skip
@@ -283,7 +283,7 @@ def test_only_families_of_sockets_that_a_namespace_divides_are_there(kernels):
     said(one, f"SOCKET, KINDS = {numbers('socket')['socket']}, (1, 2, 3, 5)")
     plain = {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6}
     for above in (0, 1 << 32):  # Linux reads 32 bits of what it is given
-        opened = "any(call(SOCKET, family | {}, kind, 0) >= 0 for kind in KINDS)".format(above)
+        opened = f"any(call(SOCKET, family | {above}, kind, 0) >= 0 for kind in KINDS)"
         assert set(answered(one, f"[family for family in range(64) if {opened}]")) <= plain
     assert answered(one, "[attempt(lambda: socket.socket(family).family) for family in (1, 2)]") == [1, 2]  # fmt: skip
 
@@ -332,7 +332,10 @@ def test_what_is_told_of_the_machine_is_as_it_was_before_the_first_submission(ke
     told = "[lines(path, '') for path in ('/proc/cpuinfo', '/proc/meminfo')]"
     first = answered(one, told)
     assert any("MemTotal" in line for line in first[1])
-    said(other, "hoard = bytearray(500 << 20)\nfor place in range(0, 500 << 20, 4096): hoard[place] = 1")
+    said(
+        other,
+        "hoard = bytearray(500 << 20)\nfor place in range(0, 500 << 20, 4096): hoard[place] = 1",
+    )
     assert answered(one, told) == first
 
 
@@ -350,7 +353,9 @@ MAKE = {
 @pytest.mark.parametrize("kind", MAKE)
 def test_empty_files_are_counted(kernels, kind):
     one, _ = kernels
-    code = "open('/tmp/one', 'w').close()\nmade = {}\nfor place in ('/tmp', '/proc', '/box', '/'):\n"
+    code = (
+        "open('/tmp/one', 'w').close()\nmade = {}\nfor place in ('/tmp', '/proc', '/box', '/'):\n"
+    )
     code += "    try:\n        for number in range(40_000):\n            made[place] = number\n"
     said(one, code + f"            {MAKE[kind]}\n    except OSError: pass")
     made = answered(one, "made")
@@ -373,4 +378,3 @@ def test_threads_are_counted_for_each_kernel_alone(kernels):
     with pytest.raises(KernelDied):
         said(one, THREADS.format(20_000))
     assert answered(other, "threading.active_count()") > Limits().threads - 20
-
