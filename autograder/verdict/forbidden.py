@@ -28,6 +28,9 @@ DOORS = {
     ),
 }  # fmt: skip
 
+# a line that is no Python, but IPython's own: `%time f()`, `!ls`, `files = !ls`, `f?`
+MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$")
+
 
 @dataclass(frozen=True)
 class Used:
@@ -92,10 +95,24 @@ class Definitions:
 def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
     """A cell's top-level statements and the names that they bind; each part asks again."""
     try:
-        tree = ast.parse(TransformerManager().transform_cell(cell))
+        tree = ast.parse(_as_python(cell))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     return [(statement, _bound_names(statement)) for statement in _bindings(tree.body)]
+
+
+def _as_python(cell: str) -> str:
+    """A cell as IPython would run it; line by line where that gives up, at some hundred magics."""
+    try:
+        return TransformerManager().transform_cell(cell)
+    except RuntimeError:
+        lines = cell.splitlines(keepends=True)
+        return "".join(_line_as_python(line) if MAGIC.search(line) else line for line in lines)
+
+
+def _line_as_python(line: str) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + TransformerManager().transform_cell(line.lstrip())
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -103,7 +120,9 @@ def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
     So a name is charged with its own definition and not with what happens to stand beside it.
     """
-    for statement in body:
+    todo = body[::-1]  # a chain of `elif` is as deep as it is long
+    while todo:
+        statement = todo.pop()
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for alias in statement.names:
                 one: ast.stmt = ast.Import([alias])
@@ -111,12 +130,12 @@ def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                     one = ast.ImportFrom(statement.module, [alias], statement.level)
                 yield ast.fix_missing_locations(ast.copy_location(one, statement))
         elif isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try):
-            for branch in ("body", "orelse", "finalbody"):
-                yield from _bindings(getattr(statement, branch, []))
-            for handler in getattr(statement, "handlers", []):
-                yield from _bindings(handler.body)
             if not isinstance(statement, ast.Try):
                 yield _header(statement)
+            for handler in getattr(statement, "handlers", [])[::-1]:
+                todo += handler.body[::-1]
+            for branch in ("finalbody", "orelse", "body"):
+                todo += getattr(statement, branch, [])[::-1]
         else:
             yield statement
 
@@ -236,7 +255,7 @@ def _is_magic(node: ast.Call) -> bool:
 
 def _statements_in(source: object) -> list[ast.stmt]:
     try:
-        return ast.parse(TransformerManager().transform_cell(str(source))).body
+        return ast.parse(_as_python(str(source))).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
