@@ -558,10 +558,11 @@ def counting_backwards(length, d_model=512, ax=None):
     return draw(length, d_model, ax, extent=(0, d_model, 0, length))
 
 
-@picture.mistake("negative numbers share one colour")
+@picture.mistake("numbers that differ share one colour")
 def colours_from_zero(length, d_model=512, ax=None):
-    """Your colours begin at 0, so that all negative numbers look alike. The values run from −1 to 1:
-    what do `vmin` and `vmax` say?"""
+    """Numbers that differ have the same colour, as all negative ones have where the colours begin at
+    0. The values run from −1 to 1: what do `vmin` and `vmax` say, how many colours has the map, and
+    can they be seen?"""
     return draw(length, d_model, ax, vmin=0, vmax=1)
 
 

@@ -1,7 +1,8 @@
-"""Mistakes that nobody need write down: an argument that is not used, or not handed on.
+"""Mistakes that nobody need write down: an argument that is not used, not handed on, or turned round.
 
-Of each argument with a default there is an answer that takes the default whatever it is given. Of
-each module inside a module, there is one that is made with a default of its own class.
+Of each argument with a default there is an answer that takes the default whatever it is given, and of
+each rate of dropout one that drops what should be kept. Of each module inside a module, there is one
+that is made with a default of its own class.
 """
 
 from __future__ import annotations
@@ -20,6 +21,10 @@ TAKEN = (
     "Whatever is given as `{argument}`, your results are those with its default, {default!r}. Where "
     "does your code read the argument, and is it the argument that it reads there?"
 )
+KEPT = (
+    "Your results are those with 1 − `{argument}` in place of `{argument}`, so what should be kept is "
+    "dropped. Does the function that you call ask for the share that is dropped, or that is kept?"
+)
 NOT_HANDED_ON = (
     "`{child}` works with {argument} = {default!r}, which is the default of {kind}, whatever your own "
     "`{argument}` is. Hand it on where you make `{child}`."
@@ -34,26 +39,41 @@ def mistakes_about_arguments(part: Part) -> tuple[Mistake, ...]:
     made = [
         Mistake(
             f"`{name}` taken for its default",
-            _with_default(part.reference, name, default),
+            _with_other(part.reference, name, _always(default)),
             TAKEN.format(argument=name, default=default),
         )
         for name, default in defaults.items()
+    ]
+    made += [
+        Mistake(
+            f"`{name}` taken for the share that is kept",
+            _with_other(part.reference, name, lambda rate: 1 - rate),
+            KEPT.format(argument=name),
+        )
+        for name in defaults
+        if name.startswith("dropout")
     ]
     if isinstance(part.reference, type) and issubclass(part.reference, nn.Module):
         made += _not_handed_on(part, part.reference)
     return tuple(made)
 
 
-def _with_default(reference: Callable[..., Any], name: str, default: Any) -> Callable[..., Any]:
-    """The reference, for which an argument is always its default."""
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda _: value
+
+
+def _with_other(
+    reference: Callable[..., Any], name: str, change: Callable[[Any], Any]
+) -> Callable[..., Any]:
+    """The reference, for which an argument is always something else than what is given."""
     if not isinstance(reference, type):
-        return lambda *given, **named: reference(**_changed(reference, given, named, name, default))
+        return lambda *given, **named: reference(**_changed(reference, given, named, name, change))
 
-    class Defaulting(reference):  # type: ignore[misc, valid-type]
+    class Changing(reference):  # type: ignore[misc, valid-type]
         def __init__(self, *given: Any, **named: Any) -> None:
-            super().__init__(**_changed(reference, given, named, name, default))
+            super().__init__(**_changed(reference, given, named, name, change))
 
-    return Defaulting
+    return Changing
 
 
 def _changed(
@@ -61,10 +81,12 @@ def _changed(
     given: tuple[Any, ...],
     named: dict[str, Any],
     name: str,
-    value: Any,
+    change: Callable[[Any], Any],
 ) -> dict[str, Any]:
-    """All arguments by name, one of them with another value."""
-    return {**inspect.signature(reference).bind(*given, **named).arguments, name: value}
+    """All arguments by name, one of them changed."""
+    bound = inspect.signature(reference).bind(*given, **named)
+    bound.apply_defaults()
+    return {**bound.arguments, name: change(bound.arguments[name])}
 
 
 def _not_handed_on(part: Part, reference: type[nn.Module]) -> Iterator[Mistake]:
@@ -93,7 +115,7 @@ def _with_child_of_its_own(
     class Untold(reference):  # type: ignore[misc, valid-type]
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
-            other = reference(**_changed(reference, given, named, name, default))
+            other = reference(**_changed(reference, given, named, name, _always(default)))
             setattr(self, child, getattr(other, child))
 
     return Untold

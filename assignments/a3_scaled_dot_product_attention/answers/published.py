@@ -17,7 +17,11 @@ def softmax_with_the_largest_of_all(scores, axis=-1):
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax", published="apache/singa#540")
+@BANK.wrong(
+    "stable_softmax",
+    named=("one maximum for the whole array", "sum over the whole array"),
+    published="apache/singa#540",
+)
 def softmax_of_a_vector_applied_to_arrays(scores, axis=-1):
     """The recipe for one vector: maximum and sum of everything, whatever the axis."""
     e = np.exp(scores - np.max(scores))
@@ -65,7 +69,11 @@ def attention_divided_by_the_reciprocal(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", published="huggingface/pytorch-image-models#2236")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    told=("NaN or infinity", "wrong with `mask` given"),
+    published="huggingface/pytorch-image-models#2236",
+)
 def attention_with_minus_infinity_for_weights(query, key, value, mask=None):
     """Hidden keys get minus infinity after the softmax, as their weight."""
     weights = scores_of(query, key).softmax(dim=-1)
@@ -115,7 +123,14 @@ def attention_with_minus_infinity_in_a_bool(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", published="FudanNLP/fastNLP#254")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    told=(
+        "softmax left out, twice or along another axis",
+        "wrong with more or fewer than 3 axes of `query`",
+    ),
+    published="FudanNLP/fastNLP#254",
+)
 def attention_for_three_axes_by_number(query, key, value, mask=None):
     """The softmax takes axis 2, which holds the keys only where there are three axes."""
     scores = scores_of(query, key)

@@ -6,7 +6,11 @@ from assignments.a5_multi_head_attention.answers.bank import BANK
 from assignments.a5_multi_head_attention.answers.multi_head_attention import FourMaps
 
 
-@BANK.wrong("merge_heads", published="gazelle93/Transformer-Various-Positional-Encoding#1")
+@BANK.wrong(
+    "merge_heads",
+    told="right numbers in other places",
+    published="gazelle93/Transformer-Various-Positional-Encoding#1",
+)
 def merge_with_heads_taken_for_sentences(x):
     """The axes of the heads and of the sentences are taken for each other before merging."""
     batch, heads, length, d_k = x.shape
@@ -29,7 +33,11 @@ class SoftmaxOverHeadsAndKeysTogether(FourMaps):
         return weights.masked_fill(hidden, 0)
 
 
-@BANK.wrong("MultiHeadAttention", published="MarcoMeter/episodic-transformer-memory-ppo#22")
+@BANK.wrong(
+    "MultiHeadAttention",
+    told=("weights of another shape", "wrong with several heads"),
+    published="MarcoMeter/episodic-transformer-memory-ppo#22",
+)
 class OneSmallMapForAllHeads(FourMaps):
     """The raw features are split first, and every head goes through the same map."""
 
@@ -68,7 +76,9 @@ class NanForQueriesThatSeeNothing(FourMaps):
         return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(-1)
 
 
-@BANK.wrong("MultiHeadAttention", published="huggingface/transformers#10484")
+@BANK.wrong(
+    "MultiHeadAttention", told="some rows right", published="huggingface/transformers#10484"
+)
 class HiddenByTenThousand(FourMaps):
     """Hidden scores get −10 000, which very low scores of visible keys can undercut."""
 

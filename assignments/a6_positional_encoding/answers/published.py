@@ -32,7 +32,11 @@ def table_with_a_floor_where_brackets_were_meant(length, d_model):
     return table_of(length, d_model, speeds)
 
 
-@BANK.wrong("positional_encoding", published="maxjcohen/transformer#62")
+@BANK.wrong(
+    "positional_encoding",
+    named=("an angle of its own for each column", "another base than 10000"),
+    published="maxjcohen/transformer#62",
+)
 def table_to_base_1000_with_angles_of_their_own(length, d_model):
     """The base is 1000, and each cosine has an exponent of its own."""
     position, columns = torch.arange(length).unsqueeze(1), torch.arange(d_model)

@@ -9,7 +9,11 @@ from assignments.a7_dropout_and_layer_norm.answers.self_attention_with_dropout_a
 from assignments.a7_dropout_and_layer_norm.answers.shared import Learned
 
 
-@BANK.wrong("LayerNorm", published="131250208/TPlinker-joint-extraction#37")
+@BANK.wrong(
+    "LayerNorm",
+    told="each row has a factor of its own",
+    published="131250208/TPlinker-joint-extraction#37",
+)
 class SquaredForTheRoot(Learned):
     """The variance is squared where its root is meant."""
 
@@ -19,7 +23,9 @@ class SquaredForTheRoot(Learned):
         return centred / std * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm", published="xlite-dev/LeetCUDA#309")
+@BANK.wrong(
+    "LayerNorm", told="each row has a factor of its own", published="xlite-dev/LeetCUDA#309"
+)
 class EpsilonAddedToTheCount(Learned):
     """Epsilon is added to the number of features, not to the variance."""
 
@@ -68,7 +74,11 @@ class EpsilonOfTheFactory(Learned):
         return self.weight * (centred / (variance + self.eps).sqrt()) + self.bias
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", published="rasbt/LLMs-from-scratch#431")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm",
+    told="wrong in train mode with dropout",
+    published="rasbt/LLMs-from-scratch#431",
+)
 class KeptWeightsDividedByTheRate(Parts):
     """What is kept is divided by the rate itself, not by 1 minus the rate."""
 

@@ -52,7 +52,7 @@ class LayerWithoutASkipAroundTheMemory(LayerOfThreeDropouts):
         return self.layer_norm3(x + self.dropout3(self.feed_forward(x)))
 
 
-@BANK.wrong("DecoderLayer", published="georgepar/slp#26")
+@BANK.wrong("DecoderLayer", told="stops with RuntimeError", published="georgepar/slp#26")
 class LayerThatAddsTheMemory(LayerOfThreeDropouts):
     """Around cross-attention the memory is added, not what entered the sublayer."""
 
@@ -76,7 +76,11 @@ class ModelOfLayersThatAllReadTheEmbeddings(ModelWithACausalMaskAlone):
         return x
 
 
-@BANK.wrong("Transformer", published="LukasHedegaard/continual-inference#70")
+@BANK.wrong(
+    "Transformer",
+    told="weights with other names",
+    published="LukasHedegaard/continual-inference#70",
+)
 class ModelWithALayerLessFromThreeOn(ModelWithACausalMaskAlone):
     """With three layers or more, the encoder has one too few."""
 

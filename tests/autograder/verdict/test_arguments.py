@@ -101,3 +101,25 @@ def test_a_table_of_the_usual_length_is_named():
     verdict = verdict_on("a6_positional_encoding", part, Always)
     assert verdict.earned == part.points - 1
     assert [name for name, _ in verdict.mistakes] == ["`max_len` taken for its default"]
+
+
+class Dropping(nn.Module):
+    def __init__(self, dropout=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x):
+        return self.dropout(x)
+
+
+def test_a_share_that_is_kept_in_place_of_the_one_that_is_dropped_has_a_name():
+    part = Part("Dropping(dropout=0.1); forward(x (T, D))", Dropping, ("lecture 0", "link"))
+    part.step(
+        "nothing is dropped",
+        1,
+        Case("no dropout", lambda randn: Build((0.0,), arguments=[randn(4, 5)], training=True)),
+    )
+    found = found_in(attempts_at(part, lambda dropout=0.1: Dropping(1 - dropout)))
+    assert [mistake.name for mistake in found.mistakes] == [
+        "`dropout` taken for the share that is kept"
+    ]
