@@ -453,6 +453,13 @@ class DecoderJoined:
         `^` and != are such an exclusive or. It should be visible only if both do."""
         return words ^ past
 
+    @costs(OWN_PLACE)
+    def visible_where_the_two_masks_agree(self, words, past):
+        """A key is visible in your mask if both masks show it, but also if both hide it, as padding
+        of the future. So say two masks that are compared by ==. It should be visible only if both
+        show it."""
+        return words == past
+
     def padding_sees_itself(self, words, past):
         """Your diagonal is True throughout, so a pad sees itself. A row without any True may stand
         here: attention gives it zeros."""

@@ -268,3 +268,20 @@ def decoder_upside_down_and_in_three_axes(token_ids, pad_id=0):
 def decoder_up_to_the_last_word(token_ids, pad_id=0):
     rest = (token_ids != pad_id).flip(1).cumsum(1).flip(1) > 0
     return rest[:, None, None] & causal_by_rows(token_ids.shape[1])
+
+
+@BANK.wrong("decoder_mask", named="visible where the two masks agree")
+def decoder_where_the_two_masks_are_equal(token_ids, pad_id=0):
+    return padding_by_unsqueeze(token_ids, pad_id) == causal_by_tril(token_ids.size(1))
+
+
+@BANK.wrong("decoder_mask", named="visible where the two masks agree")
+def decoder_of_words_before_and_padding_behind(token_ids, pad_id=0):
+    words, past = padding_by_unsqueeze(token_ids, pad_id), causal_by_tril(token_ids.size(1))
+    return (words & past) | ~(words | past)
+
+
+@BANK.wrong("decoder_mask", named="visible where the two masks agree")
+def decoder_whose_padding_hides_itself_up_to_the_query_alone(token_ids, pad_id=0):
+    padding, past = ~padding_by_unsqueeze(token_ids, pad_id), causal_by_tril(token_ids.size(1))
+    return torch.where(padding, ~past, past)

@@ -218,7 +218,7 @@ def decoded_with_exchanged_arguments(model, src, bos_id, eos_id, max_len):
         return torch.cat([ids, model.decode(src, model.encode(src), ids).argmax(-1)], dim=1)
 
 
-@BANK.wrong("greedy_decode", told="stops with ValueError")
+@BANK.wrong("greedy_decode", told=("stops with ValueError", "stops with RuntimeError"))
 def decoded_longer_and_cut(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len + 5)
     return ids[:, :max_len]
@@ -291,4 +291,32 @@ def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
             best = logits.argmax(dim=-1).masked_fill(ended, model.pad_id)
             ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
             ended = ended | (best == eos_id)
+    return ids
+
+
+@BANK.wrong("greedy_decode", told="stops with NotImplementedError")
+def decoded_by_calling_the_model_itself(model, src, bos_id, eos_id, max_len):
+    """Only `encode`, `decode` and `pad_id` are promised."""
+    with evaluating(model):
+        ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
+        while ids.shape[1] < max_len and not ended.all():
+            words = model(src, ids)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, words[:, None]], dim=1)
+            ended |= words == eos_id
+    return ids
+
+
+@BANK.wrong("greedy_decode", told="stops with RuntimeError")
+def decoded_until_a_column_of_padding(model, src, bos_id, eos_id, max_len):
+    """The model is asked once more before the code looks whether all have ended."""
+    with evaluating(model):
+        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
+        ended = torch.zeros(len(src), dtype=torch.bool)
+        while ids.shape[1] < max_len:
+            words = model.decode(ids, memory, src)[:, -1].argmax(-1)
+            if ended.all():
+                break
+            words = words.masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, words[:, None]], dim=1)
+            ended |= words == eos_id
     return ids

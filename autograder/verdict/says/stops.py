@@ -20,7 +20,10 @@ HINTS = (
     ),
     (
         r"missing the required \"forward\"",
-        "Has the class a method of just this name, in the class itself and not inside another method?",
+        (
+            "A module was called whose class has no `forward`. If the class is yours, is there a method of "
+            "just this name, and not inside another one? If it is not, which methods does the text promise?"
+        ),
     ),
     (
         r"Module\.__init__\(\) call",
