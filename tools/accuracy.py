@@ -111,7 +111,7 @@ def page(rows: Rows) -> str:
 PUBLISHED = "Mistakes that people published"
 PUBLISHED_TEXT = """\
 Mistakes that public projects made, or that people asked about in a forum, each written anew as an answer
-to one of our parts. All sources but two were read; what is theirs is the mistake, and the code is ours. Of {all} answers
+to one of our parts. All sources but two were read; theirs is the mistake, and ours is the code. Of {all} answers
 {caught} lost points, and {told} ({share:.1f} %) were named or explained.
 
 | what was wrong | published | part | points lost | what its author reads |
