@@ -24,7 +24,7 @@ from assignments.a6_positional_encoding.rubric import (
     table,
     wrong_tables,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.verdict.mistakes import Steps, called, costs, says, variants
 from course_utils import positional
 
 Table = Callable[[int, int], Tensor]
@@ -183,6 +183,19 @@ class TableExponents:
         """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and
         `//` makes 0 of it. Divide by `/`."""
         return 2 * pairs(d_model) // d_model
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def logarithm_rounded_down(self, d_model):
+        """Your logarithm of 10000 became a whole number before it met the columns: `//` stands
+        outside the brackets that it was meant for, and rounds down. Divide by d_model with `/`."""
+        return pairs(d_model) * -2 * (-math.log(10000.0) / d_model // 1) / math.log(10000.0)
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def base_and_exponent_exchanged(self, d_model):
+        """You raise the fraction 2k / d_model to a power of 1e-4. It is the exponent: 10000, or
+        1e-4, is what is raised to it."""
+        speeds = (2 * pairs(d_model) / d_model) ** 1e-4
+        return -torch.log(speeds) / math.log(10000.0)
 
     def exponents_spread_from_0_to_1(self, d_model):
         """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
@@ -404,7 +417,6 @@ class ModuleSummed:
         are counted along axis 1."""
         return self.dropout(x + self.pe[: len(x)])
 
-    @costs_more("it stops with an error")
     def table_not_cut_to_the_sentence(self, x, rows):
         """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of
         the first T positions."""
@@ -428,6 +440,13 @@ class ModuleSummed:
     def no_dropout(self, x, rows):
         """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
         return x + rows
+
+    @costs()
+    def no_dropout_after_eval_mode(self, x, rows):
+        """Once your module was used in eval mode, it drops nothing in train mode either. What does
+        it keep of the mode, where `self.training` could be asked each time?"""
+        self.dropout.p = self.dropout.p if self.training else 0.0
+        return self.dropout(x + rows)
 
     @costs()
     def dropout_on_the_words_only(self, x, rows):
@@ -539,10 +558,11 @@ def counting_backwards(length, d_model=512, ax=None):
     return draw(length, d_model, ax, extent=(0, d_model, 0, length))
 
 
-@picture.mistake("negative numbers share one colour")
+@picture.mistake("numbers that differ share one colour")
 def colours_from_zero(length, d_model=512, ax=None):
-    """Your colours begin at 0, so that all negative numbers look alike. The values run from −1 to 1:
-    what do `vmin` and `vmax` say?"""
+    """Numbers that differ have the same colour, as all negative ones have where the colours begin at
+    0. The values run from −1 to 1: what do `vmin` and `vmax` say, how many colours has the map, and
+    can they be seen?"""
     return draw(length, d_model, ax, vmin=0, vmax=1)
 
 

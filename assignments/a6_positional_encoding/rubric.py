@@ -36,15 +36,22 @@ def size(length: int, d_model: int) -> Case:
 
 
 def words(
-    B: int, T: int, D: int, *in_order: Any, training: bool = False, times: int = 1, **keywords: Any
+    B: int,
+    T: int,
+    D: int,
+    *in_order: Any,
+    training: bool = False,
+    rested: bool = False,
+    times: int = 1,
+    **keywords: Any,
 ) -> Case:
     """x (B, T, D) for a PositionalEncoding that is made with D and these arguments."""
     made = written("PositionalEncoding", D, *in_order, **keywords)
+    mode = f"{'train' if training else 'eval'} mode{', used in eval mode before' * rested}"
+    how: dict[str, Any] = {"training": training, "rested": rested, "times": times}
     return Case(
-        f"{made} in {'train' if training else 'eval'} mode, x of shape {(B, T, D)}",
-        lambda randn: Build(
-            (D, *in_order), keywords, [randn(B, T, D)], training=training, times=times
-        ),
+        f"{made} in {mode}, x of shape {(B, T, D)}",
+        lambda randn: Build((D, *in_order), keywords, [randn(B, T, D)], **how),
     )
 
 
@@ -366,6 +373,7 @@ DROPS = module.step(
     words(3, 3, 6, dropout=EVERYTHING, max_len=8),
     words(2, 3, 6, training=True, dropout=0.0, max_len=8),
     words(2, 3, 6, training=True, dropout=EVERYTHING, max_len=8),
+    words(2, 3, 6, training=True, rested=True, dropout=EVERYTHING, max_len=8),
     silent(words(3, 31, 16, training=True, times=2)),  # dropout left out, so 0.1
     judge=drops_from_the_sum,
 )

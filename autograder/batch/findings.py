@@ -27,6 +27,7 @@ class Finding:
         relations: names of how the result differs, where no mistake has a name.
         obstacle: what kept the part from being decided.
         missed: what the first step asks that earned less than its points.
+        also: how many further steps are wrong, and not charged again.
         code: the student's own, without what could tell who wrote it.
     """
 
@@ -35,6 +36,7 @@ class Finding:
     relations: tuple[str, ...] = ()
     obstacle: Obstacle = Obstacle.NONE
     missed: str = ""
+    also: int = 0
     code: str = ""
 
 
@@ -54,6 +56,7 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
             tuple(name for name, _ in verdict.relations),
             verdict.obstacle,
             next((step.asks for step in verdict.steps if step.earned < step.points), ""),
+            sum(step.state == "also" for step in verdict.steps),
             anonymous(_answer_to(part, cells), student),
         )
 

@@ -48,6 +48,7 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
 
     Raises:
         ZygoteError: the zygote is no more.
+        KernelDied, KernelStuck: the kernel does not take the files.
     """
 
     def __init__(
@@ -73,8 +74,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         except ZygoteError:
             self.__exit__()
             raise
-        for name, content in files:
-            self._send({"do": "file", "name": name}, content)
+        try:
+            for name, content in files:
+                self._send({"do": "file", "name": name}, content)
+        except (KernelDied, KernelStuck, ZygoteError):
+            self.__exit__()
+            raise
 
     def run(self, code: str, cell: str, take: Callable[[str, dict[str, Any]], None]) -> Done:
         """Run a cell.
@@ -125,8 +130,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         return min(seconds, left)
 
     def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        # who has said that a cell is done and goes on with it may not read what comes next
+        patience = self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
         try:
-            self.channel.send(header, body)
+            self.channel.send(header, body, time.monotonic() + patience)
+        except TimeoutError:
+            raise KernelStuck from None
         except ChannelClosed as error:
             self._died(error)
 

@@ -28,6 +28,7 @@ from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Application, Config
 
 from autograder.kernels.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.kernels.limits import Limits
 from autograder.kernels.own_probe import own_answer
 from autograder.kernels.start import EXIT, Start
 from autograder.kernels.warm import import_all, settle
@@ -122,6 +123,12 @@ def prepare(modules: Sequence[str]) -> None:
     shell()
 
 
+def threads(request: bytes) -> int:
+    """How many threads a fork may have that is asked for by this `Start`."""
+    walls = msgspec.json.decode(request, type=Start).walls
+    return (walls.limits if walls else Limits()).threads
+
+
 def become(request: bytes, sockets: list[socket.socket]) -> None:
     """In a fork: settle as the `Start` says, and answer the channel that came with the request."""
     answer = _answers.pop()  # from here on, no module knows it
@@ -179,9 +186,7 @@ class Shell:
         except ChannelClosed:
             return
 
-    def _answer(
-        self, order: dict[str, Any], message: bytes, answer: Callable[..., bytes]
-    ) -> None:
+    def _answer(self, order: dict[str, Any], message: bytes, answer: Callable[..., bytes]) -> None:
         """Answer the probe's requests, with nothing where the answers have no bytes or too many."""
         try:
             answers = answer(message, self.kernel.shell.user_ns, order["cpu"], order["seconds"])

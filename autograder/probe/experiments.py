@@ -41,6 +41,7 @@ class Request(TypedDict, total=False):
     method: str | None
     state: dict[str, torch.Tensor]
     training: bool
+    rested: bool
     dtype: str
     times: int
     on_axes: bool
@@ -102,7 +103,8 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
 
     The request says how to build it (``construct``, ``keywords``, ``dtype``), which weights to
     load by name (``state``), whether it is ``training``, which ``method`` to call with
-    ``arguments``, and how often (``times``; above one, the value is the list of all results).
+    ``arguments``, whether it has ``rested``, that is, was called so in eval mode before, and how
+    often to call it (``times``; above one, the value is the list of all results).
     Without a method the value is what the module holds: its parameters, the names of its buffers
     and those of its submodules. Status "unfit" means that it is no module, or that weights of
     ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
@@ -142,13 +144,18 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
             "modules": [name for name, _ in made.named_modules() if name],
         }
         return {"status": "returned", "value": value, "arguments": []}
+    use = getattr(made, request["method"])
+    if request.get("rested"):
+        made.eval()
+        use(*(_materialise(value, request) for value in request["arguments"]))
+        made.train(request["training"])
     arguments = [_materialise(value, request) for value in request["arguments"]]
     parameters = {
         name: value
         for name, value in made.named_parameters(remove_duplicate=False)
         if name in request["state"]
     }
-    return _observe(getattr(made, request["method"]), arguments, request, parameters)
+    return _observe(use, arguments, request, parameters)
 
 
 def drawing(subject: Callable[..., Any], request: Request) -> Report:

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, NamedTuple, Self, TypedDict
 
 import torch
 
@@ -79,7 +79,7 @@ class Wall(contextlib.AbstractContextManager["Wall"]):
         self._codes: list[tuple[FunctionType, CodeType]] = []
         self._late: dict[str, ModuleType] = {}
 
-    def __enter__(self) -> Wall:
+    def __enter__(self) -> Self:
         names = tuple(self._bar["names"])
         if names:
             try:

@@ -36,6 +36,9 @@ DOORS = {
     ),
 }  # fmt: skip
 
+# a line that is no Python, but IPython's own: `%time f()`, `!ls`, `files = !ls`, `f?`
+MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$")
+
 
 @dataclass(frozen=True)
 class Used:
@@ -100,7 +103,7 @@ class Definitions:
 def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
     """A cell's top-level statements and the names that they bind; each part asks again."""
     try:
-        tree = ast.parse(TransformerManager().transform_cell(cell))
+        tree = ast.parse(_as_python(cell))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     body = [inner for statement in tree.body for inner in _under_its_magic(statement)]
@@ -116,12 +119,28 @@ def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
     return [statement, *_statements_in(text.value if isinstance(text, ast.Constant) else "")]
 
 
+def _as_python(cell: str) -> str:
+    """A cell as IPython would run it; line by line where that gives up, at some hundred magics."""
+    try:
+        return TransformerManager().transform_cell(cell)
+    except RuntimeError:
+        lines = cell.splitlines(keepends=True)
+        return "".join(_line_as_python(line) if MAGIC.search(line) else line for line in lines)
+
+
+def _line_as_python(line: str) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + TransformerManager().transform_cell(line.lstrip())
+
+
 def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """Top-level statements, taken apart: one import for each name, and what `if` and `with` hold.
 
     So a name is charged with its own definition and not with what happens to stand beside it.
     """
-    for statement in body:
+    todo = body[::-1]  # a chain of `elif` is as deep as it is long
+    while todo:
+        statement = todo.pop()
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for alias in statement.names:
                 one: ast.stmt = ast.Import([alias])
@@ -129,12 +148,12 @@ def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                     one = ast.ImportFrom(statement.module, [alias], statement.level)
                 yield ast.fix_missing_locations(ast.copy_location(one, statement))
         elif isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try):
-            for branch in ("body", "orelse", "finalbody"):
-                yield from _bindings(getattr(statement, branch, []))
-            for handler in getattr(statement, "handlers", []):
-                yield from _bindings(handler.body)
             if not isinstance(statement, ast.Try):
                 yield _header(statement)
+            for handler in getattr(statement, "handlers", [])[::-1]:
+                todo += handler.body[::-1]
+            for branch in ("finalbody", "orelse", "body"):
+                todo += getattr(statement, branch, [])[::-1]
         else:
             yield statement
 
@@ -274,7 +293,7 @@ def _is_magic(node: ast.Call) -> bool:
 
 def _statements_in(source: object) -> list[ast.stmt]:
     try:
-        return ast.parse(TransformerManager().transform_cell(str(source))).body
+        return ast.parse(_as_python(str(source))).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
 
@@ -336,9 +355,7 @@ def _taken_for_something_else(statement: ast.stmt) -> set[str]:
     return names
 
 
-def _uses(
-    node: ast.AST, text: str, barred: set[str], own: set[str], mine: set[str]
-) -> Used | None:
+def _uses(node: ast.AST, text: str, barred: set[str], own: set[str], mine: set[str]) -> Used | None:
     if isinstance(node, ast.Attribute) and node.attr in barred:
         own_method = isinstance(node.value, ast.Name) and node.value.id in mine
         return None if own_method else Used(ast.unparse(node))
