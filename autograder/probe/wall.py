@@ -32,7 +32,7 @@ KEYS = (
     "CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "NestedTensorCPU", "QuantizedCPU",
     "CompositeImplicitAutograd", "CompositeExplicitAutograd",
     "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutogradNestedTensor",
-    "FuncTorchBatched", "FuncTorchBatchedDecomposition", "AutogradNestedTensor",
+    "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode", "AutogradNestedTensor",
 )  # fmt: skip
 
 # what hands out an operation's kernel, or calls one without the dispatcher
@@ -306,7 +306,10 @@ def _written_twice(place: str) -> str:
 
 
 def _functions_of(value: Any) -> Iterator[FunctionType]:
-    """A function and what it wraps, or the methods of a class; one that needs no object is apart."""
+    """A function and what it wraps, or the methods that a class itself defines.
+
+    Static methods are apart, and what others have put into the class, as `enum` does, stays open.
+    """
     while type(value) is FunctionType:
         yield value
         value = vars(value).get("__wrapped__")
@@ -316,7 +319,7 @@ def _functions_of(value: Any) -> Iterator[FunctionType]:
                 item = item.__func__
             elif isinstance(item, property):
                 item = item.fget
-            if isinstance(item, FunctionType):
+            if isinstance(item, FunctionType) and item.__module__ == value.__module__:
                 yield from _functions_of(item)
 
 
