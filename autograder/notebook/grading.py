@@ -7,11 +7,13 @@ put there at the end, when nothing that the notebook has sent can change them.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from typing import Protocol
 
 from nbformat import NotebookNode, from_dict
 
 from autograder.kernels.forks import ZygoteError
+from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import load
 from autograder.verdict.decide import decide, nothing
 from autograder.verdict.report import as_bundle
@@ -51,14 +53,17 @@ class Grading:
 
     Args:
         kernel: runs its cells.
+        files: what lies beside the notebook, by relative name.
         secret: the course's own, for `seed_of`.
 
     Attributes:
         verdicts: the verdict on each part so far.
     """
 
-    def __init__(self, kernel: Kernel, secret: str = "") -> None:
-        self.kernel, self.secret = kernel, secret
+    def __init__(
+        self, kernel: Kernel, files: Mapping[str, bytes] | None = None, secret: str = ""
+    ) -> None:
+        self.kernel, self.files, self.secret = kernel, files or {}, secret
         self.verdicts: dict[str, PartVerdict] = {}
         self._decided: list[tuple[NotebookNode, PartVerdict]] = []
         self._cells: list[str] = []
@@ -108,7 +113,8 @@ class Grading:
                 part,
                 probe,
                 self._cells,
-                failed_before=[name for name, held in self.verdicts.items() if not held.right],
+                failed_before=self._failed_before(assignment, part),
+                files=self.files,
                 secret=self.secret,
             )
         except (ZygoteError, OSError):
@@ -122,6 +128,16 @@ class Grading:
             verdict = nothing(part, self._stopped)
         self.verdicts[part_name] = verdict
         self._decided.append((cell, verdict))
+
+    def _failed_before(self, assignment: Assignment, part: Part) -> list[str]:
+        """Earlier parts in whose place ours may be put; none while one of them is still to be decided.
+
+        Ours may hold the answer to another earlier part, and a submission can keep what it sees.
+        """
+        earlier = assignment.parts[: assignment.parts.index(part)]
+        if any(other.name not in self.verdicts for other in earlier):
+            return []
+        return [other.name for other in earlier if not self.verdicts[other.name].right]
 
     def _stop(self, stopped: NotebookStopped, cell: NotebookNode, index: int) -> None:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")

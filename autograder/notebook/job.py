@@ -53,10 +53,10 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
         kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
         restored=msgspec.to_builtins(restored),
     )
-    files = [(name, base64.b64decode(content)) for name, content in job.files.items()]
+    files = {name: base64.b64decode(content) for name, content in job.files.items()}
     prepared = time.perf_counter()
-    with DirectKernel(zygote, job.limits, files) as kernel:
-        grading = Grading(Direct(kernel, job.limits.output), job.secret)
+    with DirectKernel(zygote, job.limits, files.items()) as kernel:
+        grading = Grading(Direct(kernel, job.limits.output), files, job.secret)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
     executed = time.perf_counter()

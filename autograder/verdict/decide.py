@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 
@@ -57,10 +57,22 @@ def _why_barred(part: Part, used: str) -> str:
     )
 
 
-def seed_of(assignment: str, cells: Iterable[str], secret: str = "") -> int:
-    """A seed that differs by submission, and can be computed again by who knows the secret."""
+def seed_of(
+    assignment: str,
+    cells: Iterable[str],
+    secret: str = "",
+    files: Mapping[str, bytes] | None = None,
+) -> int:
+    """A seed that differs by submission, and can be computed again by who knows the secret.
+
+    All that a submission's code can see of itself counts, cells and files, so that what one has
+    noted of its inputs is of no use to another.
+    """
     text = "\0".join([*([secret] if secret else []), assignment, *cells])
     digest = hashlib.sha256(text.encode("utf-8", "replace"))
+    for name, content in sorted((files or {}).items()):
+        digest.update(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
+        digest.update(hashlib.sha256(content).digest())
     return int.from_bytes(digest.digest()[:6], "big")
 
 
@@ -70,6 +82,7 @@ def decide(
     probe: Probe,
     cells: Iterable[str],
     failed_before: Iterable[str] = (),
+    files: Mapping[str, bytes] | None = None,
     secret: str = "",
 ) -> PartVerdict:
     """Decide one part of a submission.
@@ -82,11 +95,15 @@ def decide(
         failed_before: earlier parts that did not earn all their points. Where this part may build
             on one of them and fails, it is decided again with the reference in their place, so
             that one error is not charged twice.
+        files: what lies beside the notebook, by relative name; read as the cells are.
         secret: the course's own, for `seed_of`.
     """
     cells = list(cells)
     barred = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
-    used = forbidden.find(cells, part.name, barred, assignment.allowed_modules, part.may_call)
+    beside = forbidden.modules_beside(cells, files or {})
+    used = forbidden.find(
+        cells, part.name, barred, assignment.allowed_modules, part.may_call, beside
+    )
     if used and used.of_course:
         free = " and ".join(f"`{module}`" for module in assignment.allowed_modules) or "none"
         return nothing(
@@ -97,7 +114,7 @@ def decide(
         )
     if used:
         return nothing(part, _why_barred(part, used.says), Obstacle.BARRED)
-    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
+    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
     exam = exam_on(part, seed)
     try:
         attempts = _tried(exam, probe, list(barred), {})

@@ -67,18 +67,21 @@ def with_doors(barred: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass
 class Definitions:
-    """Top-level statements of a notebook's code cells, by the names that they bind."""
+    """Top-level statements of a notebook's code cells, by the names that they bind.
+
+    Those of a file beside the notebook stand here as well, and once more under ``<module>.*``.
+    """
 
     statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     @classmethod
     @lru_cache(maxsize=4)  # each part of a submission asks again
-    def of(cls, cells: tuple[str, ...]) -> Definitions:
-        """Read the cells; one that is no Python is left out, since it defines nothing either."""
+    def of(cls, cells: tuple[str, ...], beside: tuple[tuple[str, str], ...] = ()) -> Definitions:
+        """Read the cells, and modules (name, source); what is no Python defines nothing either."""
         found = cls()
-        for cell in cells:
-            for statement, names in _read(cell):
-                for name in names:
+        for module, source in (*(("", cell) for cell in cells), *beside):
+            for statement, names in _read(source):
+                for name in names | ({f"{module}.*"} if module else set()):
                     found.statements.setdefault(name, []).append(statement)
         return found
 
@@ -97,6 +100,7 @@ class Definitions:
                 seen.add(statement)
                 yield statement
                 todo.extend(_global_names(statement))
+                todo.extend(_imported_names(statement))
 
 
 @lru_cache(maxsize=64)
@@ -213,16 +217,27 @@ def _global_names(statement: ast.stmt) -> set[str]:
         return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
-def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> list[str]:
-    """Source of the Python files beside a notebook that one of its cells names, or such a file."""
+def _imported_names(statement: ast.stmt) -> Iterator[str]:
+    """What `Definitions` would have of the modules that a statement imports, or imports from."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Import):
+            yield from (f"{alias.name}.*" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield f"{node.module}.*" if alias.name == "*" else alias.name
+                yield f"{alias.name}.*"
+
+
+def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
+    """(name, source) of the Python files beside a notebook that a cell names, or such a file."""
     waiting = {Path(name).stem: data for name, data in files.items() if name.endswith(".py")}
     todo, found = list(cells), []
     while todo and waiting:
         text = todo.pop()
         for module in [name for name in waiting if re.search(rf"\b{re.escape(name)}\b", text)]:
-            found.append(waiting.pop(module).decode("utf-8", "replace"))
-            todo.append(found[-1])
-    return found
+            todo.append(waiting.pop(module).decode("utf-8", "replace"))
+            found.append((module, todo[-1]))
+    return tuple(found)
 
 
 def find(
@@ -231,18 +246,20 @@ def find(
     barred: Iterable[str],
     modules: Iterable[str],
     other_parts: Iterable[str] = (),
+    beside: tuple[tuple[str, str], ...] = (),
 ) -> Used | None:
     """The first thing that ``part`` uses and may not; None if there is none.
 
     Args:
-        cells: source of the notebook's code cells, and of what `modules_beside` finds.
+        cells: source of the notebook's code cells.
         part: name of the function or class that is graded.
         barred: library names that would be the answer itself. What the notebook itself defines
             under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
         other_parts: parts that this one may call; what they use is charged there.
+        beside: what `modules_beside` finds.
     """
-    definitions, barred, modules = Definitions.of(tuple(cells)), set(barred), set(modules)
+    definitions, barred, modules = Definitions.of(tuple(cells), beside), set(barred), set(modules)
     own = {
         name
         for name, statements in definitions.statements.items()

@@ -226,10 +226,42 @@ FETCHED = {
         ))
     )),
     "forward_door": (PARTS[2], BATCH.format(how="return torch.nn.functional.multi_head_attention_forward(query, key, value)[0]")),
+    "below_a_magic": (PARTS[2], "%%time\n" + BATCH.format(how="return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)")),
+    "made_global": (PARTS[2], "def bind():\n    global helper\n    helper = torch.nn.functional.scaled_dot_product_attention\nbind()\n" + BATCH.format(how="return helper(query, key, value, scale=1.0)")),
+    "called_self": (PARTS[2], "import torch.nn.functional as self\n" + BATCH.format(how="return self.scaled_dot_product_attention(query, key, value, scale=1.0)")),
+    "file_beside": (PARTS[2], "from beside import attend\n" + BATCH.format(how="return attend(query, key, value)")),
+    "input_transformer": (PARTS[2], (
+        "shell = get_ipython()\n"
+        "shell.input_transformers_post.append(lambda lines: [line.replace('A' + 'TTEND', 'scaled_dot' + '_product_attention') for line in lines])\n"
+        "shell.run_cell('''def self_attention(query, key, value):\n    return torch.nn.functional.ATTEND(query, key, value, scale=1.0)''')"
+    )),
+    "in_a_pool": (PARTS[2], (
+        "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+        + BATCH.format(how="return pool.submit(getattr(torch.nn.functional, 'scaled_dot_%s_attention' % 'product'), query, key, value, scale=1.0).result()")
+    )),
+    "in_torchscript": (PARTS[2], (
+        "unit = torch.jit.CompilationUnit('''def f(q, k, v):\n    return torch._C._nn.ATTEND(q, k, v, scale=1.0)'''.replace('ATTEND', 'scaled_dot' + '_product_attention'))\n"
+        + BATCH.format(how="return unit.f(query, key, value)")
+    )),
+    "a_kernel_kept": (PARTS[2], (
+        "kept = torch.library.get_kernel('aten::_scaled_dot' + '_product_flash_attention_for_cpu', 'CPU')\nkeys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)\n"
+        + BATCH.format(how="return kept.call_boxed(keys, query[:, None], key[:, None], value[:, None], scale=1.0)[0][:, 0]")
+    )),
     "native_multihead": (PARTS[2], BATCH.format(how="return torch._native_multi_head_attention(query, key, value)[0]")),
 }  # fmt: skip
+# what stands in a file beside the notebook
+BESIDE = {
+    "run": ("helper.py", "from course_utils.attention import attention_weights\n"),
+    "file_beside": (
+        "beside.py",
+        (
+            "from torch.nn.functional import scaled_dot_product_attention\n"
+            "def attend(*inputs): return scaled_dot_product_attention(*inputs, scale=1.0)\n"
+        ),
+    ),
+}
+BESIDE["exec"] = BESIDE["own_helper"] = BESIDE["run"]
 LIBRARY = [way for way, (part, _) in FETCHED.items() if part == PARTS[2]]
-HELPER = "from course_utils.attention import attention_weights\n"
 # the first part is wrong, so that ours stands in for it when the second is decided: the second part
 # looks at what it is given, and shows it
 STAND_IN = {
