@@ -82,17 +82,17 @@ def _answer_to(part: str, cells: list[dict[str, Any]]) -> str:
 
 def anonymous(code: str, student: str) -> str:
     """Code without comments and without the student's id, cut to what a page can show."""
-    lines = code.splitlines(keepends=True)
+    code = code.replace("\r\n", "\n").replace("\r", "\n")
+    lines = code.split("\n")  # as Python's reader does, to which other line ends are letters
     try:
         for token in tokenize.generate_tokens(io.StringIO(code).readline):
             if token.type == tokenize.COMMENT:
                 row, column = token.start
-                lines[row - 1] = lines[row - 1][:column] + "\n"
+                lines[row - 1] = lines[row - 1][:column]
     except (tokenize.TokenError, SyntaxError, IndexError):
-        lines = [re.sub(r"(^|\s)#.*", "", line) for line in lines]
-    text = "".join(lines)
+        lines = [line.partition("#")[0] for line in lines]
     name = re.compile(rf"(?<!\w){re.escape(student)}(?!\w)", re.IGNORECASE)
-    kept = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in text.splitlines()]
+    kept = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in lines]
     kept = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in kept]
     while kept and not kept[0]:
         kept.pop(0)

@@ -31,6 +31,7 @@ from autograder.notebook.intake import grade_id_of, restore
 from autograder.notebook.outputs import Outputs
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import Job, Result, from_json, to_json
+from autograder.verdict.forbidden import forget
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -140,6 +141,8 @@ def attempt(job: Job, zygote: ZygoteClient) -> Result:
         return broken(error)
     except Exception as error:  # noqa: BLE001 (the batch goes on)
         return broken(error)
+    finally:
+        forget()
 
 
 def broken(error: Exception) -> Result:

@@ -217,6 +217,12 @@ def _global_names(statement: ast.stmt) -> set[str]:
         return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
+def forget() -> None:
+    """Let go of what was read, of which a submission may have made a great deal."""
+    for read in (_read, _global_names, Definitions.of):
+        read.cache_clear()
+
+
 def _imported_names(statement: ast.stmt) -> Iterator[str]:
     """What `Definitions` would have of the modules that a statement imports, or imports from."""
     for node in ast.walk(statement):
