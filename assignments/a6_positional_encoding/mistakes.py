@@ -529,11 +529,15 @@ def draw(
     return ax
 
 
-@picture.mistake("axes swapped")
-def turned(length, d_model=512, ax=None):
-    """Positions run to the right and dimensions downwards: the table was turned round. One row of
-    the table is one position, and so is one row of the picture."""
-    return draw(length, d_model, ax, turned=True)
+for labelled in (("dimension", "position"), ("position", "dimension")):
+
+    @picture.mistake("axes swapped")
+    def turned(length, d_model=512, ax=None, labelled=labelled):
+        """Positions run to the right and dimensions downwards: the table was turned round. One row of
+        the table is one position, and so is one row of the picture."""
+        ax = draw(length, d_model, ax, turned=True)
+        ax.set(xlabel=labelled[0], ylabel=labelled[1])
+        return ax
 
 
 @picture.mistake("axes swapped")
@@ -579,6 +583,30 @@ def limits_of_width_512(length, d_model=512, ax=None):
 def without_labels(length, d_model=512, ax=None):
     """The axes have no labels. Say what runs to the right and what runs downwards."""
     return draw(length, d_model, ax, labels=False)
+
+
+@picture.mistake("labels exchanged")
+def with_labels_exchanged(length, d_model=512, ax=None):
+    """Your picture is right, but each axis has the other one's label: dimensions run to the right and
+    positions downwards."""
+    ax = draw(length, d_model, ax)
+    ax.set(xlabel="position", ylabel="dimension")
+    return ax
+
+
+for limited in ("xy", "x", "y"):
+
+    @picture.mistake("edge cells cut in half")
+    def with_limits_at_the_centres(length, d_model=512, ax=None, limited=limited):
+        """The limits run from the centre of the first cell to the centre of the last, so half of each
+        cell at the edge is cut off. A cell reaches half a step to either side of its number: leave
+        the limits to `imshow`, or add that half."""
+        ax = draw(length, d_model, ax)
+        if "x" in limited:
+            ax.set_xlim(0, d_model - 1)
+        if "y" in limited:
+            ax.set_ylim(length - 1, 0)
+        return ax
 
 
 @picture.mistake("no colour bar")

@@ -244,6 +244,15 @@ class AlwaysFloat32(Right):
         return self.dropout(x.float() + self.positions(x).float())
 
 
+@BANK.wrong("PositionalEncoding", told=("rounded", "wrong in float64"))
+class WithInputsRoundedToSinglePrecision(Right):
+    """The dtype of the result is that of x, which has lost digits on the way."""
+
+    def forward(self, x):
+        self.check(x)
+        return self.dropout((x.float() + self.positions(x)).to(x.dtype))
+
+
 @BANK.wrong("PositionalEncoding", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class OfContiguousInputOnly(Right):
     def forward(self, x):

@@ -124,6 +124,39 @@ def picture_by_pcolormesh_upwards(length, d_model=512, ax=None):
     return labelled(ax)
 
 
+@BANK.wrong("visualize_positional_encodings", named="labels exchanged")
+def picture_with_labels_in_each_others_place(length, d_model=512, ax=None):
+    ax = picture_by_pcolormesh(length, d_model, ax)
+    ax.set(xlabel="Position of the token", ylabel="Embedding dimension")
+    return ax
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_with_labels_that_say_more(length, d_model=512, ax=None):
+    ax = picture_by_pcolormesh(length, d_model, ax)
+    ax.set(xlabel="dimension of the position's vector", ylabel="position in the sentence")
+    return ax
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_by_pcolormesh_on_the_current_axes_of_a_new_figure(length, d_model=512, ax=None):
+    if ax is None:
+        plt.figure()
+        ax = plt.gca()
+    edges = np.arange(d_model + 1) - 0.5, np.arange(length + 1) - 0.5
+    mesh = ax.pcolormesh(*edges, table_by_numpy(length, d_model).numpy())
+    ax.invert_yaxis()
+    plt.colorbar(mesh, ax=ax)
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", named="edge cells cut in half")
+def picture_from_centre_to_centre(length, d_model=512, ax=None):
+    ax = picture_by_imshow(length, d_model, ax)
+    ax.set_xlim(0, d_model - 1)
+    return ax
+
+
 @BANK.wrong("visualize_positional_encodings", named="axes not labelled")
 def picture_with_a_title_only(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
