@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,6 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.batch.course import scores_in
 from autograder.kernels import provisioner, sandbox
-from autograder.kernels.direct import DirectKernel
 from autograder.kernels.forks import ZygoteClient
 from autograder.kernels.limits import Limits
 from autograder.kernels.provisioner import own_zygote
@@ -302,8 +301,8 @@ def bench_grading(submissions: int, larger: list[int]) -> None:
 class Timed(Direct):
     """Notes how long a submission's stages take, in seconds."""
 
-    def __init__(self, kernel: DirectKernel, most_output: int) -> None:
-        super().__init__(kernel, most_output)
+    def __init__(self, zygote: ZygoteClient, limits: Limits, files: Mapping[str, bytes]) -> None:
+        super().__init__(zygote, limits, files)
         self.spent = dict.fromkeys(STAGES, 0.0)
 
     def run(self, cell: NotebookNode, index: int) -> None:
@@ -353,10 +352,10 @@ def stages_of(notebook: NotebookNode, zygote: ZygoteClient) -> dict[str, float]:
     cells = [cell.source for cell in notebook.cells if graded_part(cell.source) is None]
     bare = bare_fork([source for source in cells if "def " in source or "import " in source])
     begin = time.perf_counter()
-    with DirectKernel(zygote, limits) as kernel:
-        kernel.run("", "nothing", lambda *_: None)
+    timing = Timed(zygote, limits, {})
+    with timing:
+        timing.kernel.run("", "nothing", lambda *_: None)
         started = time.perf_counter()
-        timing = Timed(kernel, limits.output)
         grading = Grading(timing)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)

@@ -635,12 +635,12 @@ def on_its_own_figure_unreturned(length, d_model=512, ax=None):
     draw(length, d_model, None)
 
 
-for labelled, returned in (
+for labels_on, returned in (
     ("current", "current"), ("current", "given"), ("given", "given"), ("current", "none"),
 ):  # fmt: skip
 
     @picture.mistake("drawn on the current Axes")
-    def on_the_current_axes(length, d_model=512, ax=None, to_label=labelled, to_return=returned):
+    def on_the_current_axes(length, d_model=512, ax=None, to_label=labels_on, to_return=returned):
         """Functions of `plt`, such as `plt.imshow` and `plt.xlabel`, draw on whichever Axes is
         current, and that need not be the one you were given. Use the methods of `ax`."""
         if ax is None:

@@ -16,6 +16,7 @@ from autograder.kernels.channel import Channel, ChannelClosed
 from autograder.kernels.forks import ZygoteClient, ZygoteError
 from autograder.kernels.limits import Limits
 from autograder.kernels.start import Start, Walls
+from autograder.probe.bar import Bar
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
 # beyond what the kernel itself keeps to, before it is taken for stuck
@@ -45,6 +46,7 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         zygote: where to fork it.
         limits: what the notebook may use.
         files: (name, content) of the files beside the notebook, with plain relative names.
+        bar: what no code in it can use, from its first cell on.
 
     Raises:
         ZygoteError: the zygote is no more.
@@ -52,7 +54,11 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
     """
 
     def __init__(
-        self, zygote: ZygoteClient, limits: Limits, files: Iterable[tuple[str, bytes]] = ()
+        self,
+        zygote: ZygoteClient,
+        limits: Limits,
+        files: Iterable[tuple[str, bytes]] = (),
+        bar: Bar | None = None,
     ) -> None:
         self.limits = limits
         self._deadline = time.monotonic() + limits.seconds
@@ -60,12 +66,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         if zygote.isolation == sandbox.FULL:
             walls = Walls(limits, WORK, zygote.modules)
             known = {name: os.environ[name] for name in sandbox.HARMLESS if name in os.environ}
-            start = Start(known, WORK, walls)
+            start = Start(known, WORK, walls, bar=bar)
         else:
             self._folder = tempfile.TemporaryDirectory(
                 prefix=f"ag-{os.getpid()}-", ignore_cleanup_errors=True
             )
-            start = Start(dict(os.environ), self._folder.name)
+            start = Start(dict(os.environ), self._folder.name, bar=bar)
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         try:
@@ -122,12 +128,16 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
             if header.get("type") == "answers":
                 return answers
 
+    @property
+    def seconds_left(self) -> float:
+        """Of those on the clock that the notebook has."""
+        return self._deadline - time.monotonic()
+
     def _clock(self, seconds: float) -> float:
         """Time on the clock, within what is left of the notebook's."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        if self.seconds_left <= 0:
             raise KernelStuck
-        return min(seconds, left)
+        return min(seconds, self.seconds_left)
 
     def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
         # who has said that a cell is done and goes on with it may not read what comes next

@@ -14,7 +14,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,10 +29,11 @@ from traitlets.config import Application, Config
 
 from autograder.kernels.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
 from autograder.kernels.limits import Limits
-from autograder.kernels.own_probe import own_answer
 from autograder.kernels.start import EXIT, Start
 from autograder.kernels.warm import import_all, settle
 from autograder.probe.deadline import deadline
+from autograder.probe.probe import answer
+from autograder.probe.probe import prepare as prepare_probe
 
 OUTPUTS = (
     "stream",
@@ -107,9 +108,6 @@ class Stream(io.TextIOBase):
 FIRST_PROCESS = True  # its forks are, of a namespace
 
 
-_answers: list[Callable[..., bytes]] = []
-
-
 @cache
 def shell() -> Shell:
     """The kernel that all forks of this process copy."""
@@ -119,7 +117,7 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
-    _answers.append(own_answer())
+    prepare_probe()
     shell()
 
 
@@ -131,9 +129,8 @@ def threads(request: bytes) -> int:
 
 def become(request: bytes, sockets: list[socket.socket]) -> None:
     """In a fork: settle as the `Start` says, and answer the channel that came with the request."""
-    answer = _answers.pop()  # from here on, no module knows it
     settle(msgspec.json.decode(request, type=Start))
-    shell().serve(Channel(sockets[0]), answer)
+    shell().serve(Channel(sockets[0]))
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -161,13 +158,8 @@ class Shell:
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
 
-    def serve(self, channel: Channel, answer: Callable[..., bytes]) -> None:
-        """Run cells and answer probes as frames ask for them, until nobody is there any more.
-
-        Args:
-            channel: where frames come from.
-            answer: the probe's, see `own_answer`.
-        """
+    def serve(self, channel: Channel) -> None:
+        """Run cells and answer probes as frames ask for them, until nobody is there any more."""
         self.session.channel = channel
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
@@ -180,13 +172,13 @@ class Shell:
                     place.parent.mkdir(parents=True, exist_ok=True)
                     place.write_bytes(body)
                 elif order["do"] == "probe":
-                    self._answer(order, body, answer)
+                    self._answer(order, body)
                 else:
                     self._run(order, loop)
         except ChannelClosed:
             return
 
-    def _answer(self, order: dict[str, Any], message: bytes, answer: Callable[..., bytes]) -> None:
+    def _answer(self, order: dict[str, Any], message: bytes) -> None:
         """Answer the probe's requests, with nothing where the answers have no bytes or too many."""
         try:
             answers = answer(message, self.kernel.shell.user_ns, order["cpu"], order["seconds"])

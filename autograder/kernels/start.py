@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from autograder.kernels.limits import Limits
+from autograder.probe.bar import Bar
 
 EXIT = "exit"  # how a kernel says that a cell has told it to end
 
@@ -33,9 +34,11 @@ class Start:
         cwd: the working folder.
         walls: what to put around itself; None leaves all doors open.
         arguments: of ipykernel's command line, for a kernel that talks ZMQ.
+        bar: what is closed before anything runs, and for good.
     """
 
     env: dict[str, str]
     cwd: str
     walls: Walls | None = None
     arguments: list[str] = field(default_factory=list)
+    bar: Bar | None = None

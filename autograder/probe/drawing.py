@@ -26,8 +26,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage, NonUniformImage, PcolorImage
 
-from autograder.probe.alone import alone
-
 # what labels call the two axes
 POSITIONS = re.compile(r"\b(pos|word|token)", re.IGNORECASE)
 DIMENSIONS = re.compile(r"\b(dim|depth|embed|feature|d_model)", re.IGNORECASE)
@@ -118,7 +116,7 @@ def observe(
             keywords = {**keywords, "ax": given}
         else:
             others, _ = plt.subplots()
-        returned = alone(function, *arguments, **keywords)
+        returned = function(*arguments, **keywords)
         return _look(returned, given, others, bool(shows))
 
 

@@ -15,10 +15,9 @@ from typing import Any, TypedDict
 import torch
 from torch import nn
 
-from autograder.probe.alone import alone
+from autograder.probe.bar import Bar
 from autograder.probe.functions import disguised
 from autograder.probe.scripted import MAKERS
-from autograder.probe.wall import Bar
 from autograder.probe.wire import Function, Instance
 
 LONGEST_MESSAGE = 400
@@ -109,7 +108,7 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     and those of its submodules. Status "unfit" means that it is no module, or that weights of
     ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
     """
-    made = alone(subject, *request["construct"], **request["keywords"])
+    made = subject(*request["construct"], **request["keywords"])
     if not isinstance(made, nn.Module):
         return {"status": "unfit", "kind": type(made).__name__}
     if request["dtype"] != "float32":  # a module is made so, and what it holds otherwise shows
@@ -182,7 +181,7 @@ def _observe(
 ) -> Report:
     """Call, and report the value, the arguments afterwards and, if asked for, the gradients."""
     times = request.get("times", 1)
-    values = [alone(function, *arguments) for _ in range(times)]
+    values = [function(*arguments) for _ in range(times)]
     value = values[0] if times == 1 else values
     afterwards = [_modes(item) if isinstance(item, nn.Module) else item for item in arguments]
     report: Report = {"status": "returned", "value": value, "arguments": afterwards}

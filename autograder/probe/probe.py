@@ -17,9 +17,10 @@ from IPython import get_ipython
 from IPython.display import display
 
 from autograder.probe import functions, wall
+from autograder.probe.bar import NOTHING_BARRED
 from autograder.probe.deadline import deadline
 from autograder.probe.experiments import Report, Request, describe, perform
-from autograder.probe.wall import NOTHING_BARRED, Wall
+from autograder.probe.wall import Wall
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0

@@ -9,15 +9,19 @@ name, and whole packages that write PyTorch's operations down once more, for its
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import re
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
+from operator import is_
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, NamedTuple, Self, TypedDict
+from typing import Any, NamedTuple, Self
 
 import torch
+
+from autograder.probe.bar import Bar
 
 # packages that write PyTorch's operations once more and that nothing else of it calls: closed is what
 # bears a barred name there, what it calls beside it, and all that a submission has imported itself
@@ -45,19 +49,6 @@ ROUND_THE_DISPATCHER = (
 _library, _register = torch._C._dispatch_library, torch._C._DispatchModule.impl
 
 
-class Bar(TypedDict):
-    """What is closed: functions, classes and operations of these ``names``, and what holds them.
-
-    Of the course's own ``libraries``, what has such a name is closed as well.
-    """
-
-    names: list[str]
-    libraries: list[str]
-
-
-NOTHING_BARRED = Bar(names=[], libraries=[])
-
-
 class BarredError(RuntimeError):
     """A part has called what it may not use."""
 
@@ -78,6 +69,7 @@ class Wall(contextlib.AbstractContextManager["Wall"]):
         self._operations: list[Any] = []
         self._codes: list[tuple[FunctionType, CodeType]] = []
         self._late: dict[str, ModuleType] = {}
+        self._imported: tuple[object, ...] = ()
 
     def __enter__(self) -> Self:
         names = tuple(self._bar["names"])
@@ -112,8 +104,12 @@ class Wall(contextlib.AbstractContextManager["Wall"]):
     def close_what_is_new(self) -> None:
         """Close what PyTorch's modules hold that have been imported since; once imported, not anew."""
         names = tuple(self._bar["names"])
-        if not names:
+        imported = tuple(sys.modules.values())
+        # the same objects as last time: whether two are equal, a submission's own module may decide
+        same = len(imported) == len(self._imported) and all(map(is_, imported, self._imported))
+        if same or not names:
             return
+        self._imported = imported
         now = _late_modules()
         for place, module in self._late.items():
             again = _written_twice(place)
@@ -138,6 +134,18 @@ class Wall(contextlib.AbstractContextManager["Wall"]):
 
         # who catches the error sees where it was raised, and there nothing else
         return FunctionType(refuse.__code__, {}, "refuse", None, refuse.__closure__)
+
+
+def close_for_good(bar: Bar) -> None:
+    """Close what is barred so that nothing in this process opens it again, before other code runs.
+
+    The registrations last as long as the process, and no object of Python's leads to them; what the
+    functions did before is gone.
+    """
+    closed = Wall(bar)
+    closed.__enter__()
+    for registered in closed._operations:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(registered))
 
 
 # ------------------------------------------------------------------------------ operations

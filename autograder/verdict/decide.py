@@ -10,7 +10,8 @@ from functools import cached_property
 
 from msgspec import structs
 
-from autograder.probe.wall import WRITTEN_TWICE, Bar
+from autograder.probe.bar import Bar
+from autograder.probe.wall import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 from autograder.verdict import forbidden
 from autograder.verdict.absent import (
@@ -76,6 +77,12 @@ def seed_of(
     return int.from_bytes(digest.digest()[:6], "big")
 
 
+def bar_of(assignment: Assignment, part: Part) -> Bar:
+    """What a part may not use."""
+    barred = assignment.barred if part.barred is None else part.barred
+    return Bar(names=list(forbidden.with_doors(barred)), libraries=list(course().libraries))
+
+
 def decide(
     assignment: Assignment,
     part: Part,
@@ -99,10 +106,10 @@ def decide(
         secret: the course's own, for `seed_of`.
     """
     cells = list(cells)
-    barred = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
+    bar = bar_of(assignment, part)
     beside = forbidden.modules_beside(cells, files or {})
     used = forbidden.find(
-        cells, part.name, barred, assignment.allowed_modules, part.may_call, beside
+        cells, part.name, bar["names"], assignment.allowed_modules, part.may_call, beside
     )
     if used and used.of_course:
         free = " and ".join(f"`{module}`" for module in assignment.allowed_modules) or "none"
@@ -117,7 +124,7 @@ def decide(
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
     exam = exam_on(part, seed)
     try:
-        attempts = _tried(exam, probe, list(barred), {})
+        attempts = _tried(exam, probe, bar, {})
     except Undecided as reason:
         return nothing(part, str(reason), reason.obstacle)
     if all(item.report["status"] == "missing" for item in attempts):
@@ -128,7 +135,7 @@ def decide(
     if broken and not alone.all_right:
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
-            again = Trial(_tried(exam, probe, list(barred), ours))
+            again = Trial(_tried(exam, probe, bar, ours))
             # an earlier part that is not answered says so when this one calls it
             if not again.unanswered:
                 return _and_says(_with_ours(alone, again, broken), hidden)
@@ -246,23 +253,23 @@ def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> P
     )
 
 
-def _tried(exam: Exam, probe: Probe, barred: list[str], stand_ins: dict[str, str]) -> list[Attempt]:
+def _tried(exam: Exam, probe: Probe, bar: Bar, stand_ins: dict[str, str]) -> list[Attempt]:
     """Ask the probe, and look at each answer; `Undecided` if there is nothing to award.
 
     Args:
         exam: what is asked.
         probe: as in `decide`.
-        barred: names of functions that may not be used.
+        bar: what may not be used.
         stand_ins: source of ours by the names that it takes.
     """
-    bar = Bar(names=barred, libraries=list(course().libraries))
-    requests = [{**request, "replace": stand_ins, "bar": bar} for request in exam.requests]
+    requests = [{**request, "replace": stand_ins} for request in exam.requests]
+    requests[0]["bar"] = bar  # for all of them
     try:
         reports = reports_in(probe(encode(requests)), len(requests))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise Undecided(reason, Obstacle.STOPPED) from error
-    may_be_said = {*barred, *WRITTEN_TWICE}
+    may_be_said = {*bar["names"], *WRITTEN_TWICE}
     used = next((report["used"] for report in reports if report.get("used") in may_be_said), "")
     if used:
         raise Undecided(_why_barred(exam.part, used), Obstacle.BARRED)

@@ -106,12 +106,19 @@ class Definitions:
 @lru_cache(maxsize=64)
 def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
     """A cell's top-level statements and the names that they bind; each part asks again."""
-    try:
-        tree = ast.parse(_as_python(cell))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-    body = [inner for statement in tree.body for inner in _under_its_magic(statement)]
+    statements = statements_of(cell) or ()
+    body = [inner for statement in statements for inner in _under_its_magic(statement)]
     return [(statement, _bound_names(statement)) for statement in _bindings(body)]
+
+
+def statements_of(cell: str) -> list[ast.stmt] | None:
+    """A cell's statements as IPython runs them: none if it cannot run, None if it cannot be read."""
+    try:
+        return ast.parse(_as_python(cell)).body
+    except SyntaxError:
+        return []
+    except (ValueError, RecursionError, MemoryError):
+        return None
 
 
 def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
@@ -315,10 +322,7 @@ def _is_magic(node: ast.Call) -> bool:
 
 
 def _statements_in(source: object) -> list[ast.stmt]:
-    try:
-        return ast.parse(_as_python(str(source))).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    return statements_of(str(source)) or []
 
 
 def _smuggles(text: str) -> Used | None:

@@ -351,7 +351,8 @@ def test_cells_are_read_however_they_were_drawn(draw):
     assert torch.equal(picture.values, TABLE)
     assert not picture.other_figures
     assert not picture.shown
-    assert all(picture[1:-2]), picture
+    assert not picture.labels_exchanged
+    assert all(picture._replace(labels_exchanged=True)[1:-2]), picture
 
 
 def edit(*lines):

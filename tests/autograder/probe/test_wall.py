@@ -143,17 +143,6 @@ ATTENTION = {
                 one.weight.copy_(torch.eye(8))
             return inner(q[0], k[0], v[0])[0][None]
     """,
-    "with the look of ours": """
-        import sys
-        def f(q, k, v):
-            frame, seen = sys._getframe(), []
-            while frame:
-                seen.append(frame.f_code.co_filename)
-                frame = frame.f_back
-            if any('autograder' in name and 'alone' not in name for name in seen):
-                return (q @ k.mT / math.sqrt(q.shape[-1])).softmax(-1) @ v
-            return F.scaled_dot_product_attention(q, k, v)
-    """,
 }  # fmt: skip
 
 # name -> a definition of `f(x)`, the softmax of the rows of x
@@ -341,14 +330,14 @@ def zygote():
     provisioner.close()
 
 
-def asked_in_a_kernel(zygote, cells, inputs, bar, subject="f", **changes):
+def asked_in_a_kernel(zygote, cells, inputs, bar, subject="f", closed=None, **changes):
     """What a kernel's probe reports after these cells have run."""
     request = {
         "subject": subject, "experiment": "call", "arguments": list(inputs),
         "names": [f"x{number}" for number in range(len(inputs))], "strided": False,
         "gradient": False, "seed": 0, "replace": {}, "bar": bar, **changes,
     }  # fmt: skip
-    with DirectKernel(zygote, Limits()) as kernel:
+    with DirectKernel(zygote, Limits(), bar=closed) as kernel:
         for cell in cells:
             problems = []
             kernel.run(textwrap.dedent(cell), "id", lambda *shown, to=problems: to.append(shown))
@@ -368,49 +357,26 @@ KERNEL_OF_AN_OPERATION = """
             raise LookupError("no kernel")
         return saved.call_boxed(torch._C.DispatchKeySet(torch._C.DispatchKey.CPU), q, k, v)[0]
 """
-PUTS_IN_PLACE = """
-    import gc, sys, torch
-    from torch.nn import functional as F
-    import autograder.probe.wall as wall, autograder.probe.probe as probe
-    import autograder.probe.experiments as experiments
-    class Open:
-        found = ()
-        def __init__(self, *_): pass
-        def __enter__(self): return self
-        def __exit__(self, *_): pass
-        def close_what_is_new(self): pass
-    wall.Wall = probe.Wall = Open
-    probe.perform = experiments.perform = lambda *_: {"status": "returned", "value": 1, "arguments": []}
-    wall.kernels_of = wall.functions_of = lambda *_: ()
-    for thing in gc.get_objects():
-        if type(thing) is type(f"") or not callable(thing):
-            continue
-        if getattr(thing, "__name__", "") == "kernels_of":
-            getattr(thing, "cache_clear", int)()
-    f = lambda q, k, v: F.scaled_dot_product_attention(q, k, v)
-"""
-LOOKS_AT_FRAMES = """
-    import sys, torch
-    seen = []
-    def f(q, k, v):
-        frame = sys._getframe()
-        while frame:
-            seen.append(f"{frame.f_code.co_name} {sorted(frame.f_locals)}")
-            frame = frame.f_back
-        raise ValueError("; ".join(seen))
-"""
-ATTENTION_BAR = ("a3_scaled_dot_product_attention", "scaled_dot_product_attention")
+ATTENTION_BAR = barred_in("a3_scaled_dot_product_attention", "scaled_dot_product_attention")
 
 
-@pytest.mark.parametrize(
-    "cell", [KERNEL_OF_AN_OPERATION, PUTS_IN_PLACE], ids=["kept before", "put in place"]
-)
-def test_a_kernel_leaves_no_way_round(zygote, cell):
-    report = asked_in_a_kernel(zygote, [cell], (Q, K, V), barred_in(*ATTENTION_BAR))
+def test_a_kernel_leaves_no_way_round(zygote):
+    report = asked_in_a_kernel(zygote, [KERNEL_OF_AN_OPERATION], (Q, K, V), ATTENTION_BAR)
     assert "used" in report or report["error"]["message"] == "no kernel"
 
 
-def test_a_kernel_shows_no_frame_of_the_probes(zygote):
-    report = asked_in_a_kernel(zygote, [LOOKS_AT_FRAMES], (Q, K, V), barred_in(*ATTENTION_BAR))
-    frames = report["error"]["message"]
-    assert "f ['frame'" in frames and "request" not in frames and "namespace" not in frames
+def test_what_is_closed_for_good_stays_closed_when_a_wall_is_opened(zygote):
+    opens = """
+        import gc
+        def f(q, k, v):
+            gc.unfreeze()
+            for thing in gc.get_objects():
+                if type(thing).__name__ == "Wall":
+                    thing.__exit__()
+            return torch.nn.functional.scaled_dot_product_attention(q, k, v)
+    """
+    cells = ["import torch", opens]
+    report = asked_in_a_kernel(zygote, cells, (Q, K, V), ATTENTION_BAR)
+    assert report["status"] == "returned"  # or there would be nothing to show
+    report = asked_in_a_kernel(zygote, cells, (Q, K, V), ATTENTION_BAR, closed=ATTENTION_BAR)
+    assert report["status"] == "raised" and report["error"]["type"] == "BarredError"
