@@ -7,7 +7,7 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,7 +46,8 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         zygote: where to fork it.
         limits: what the notebook may use.
         files: (name, content) of the files beside the notebook, with plain relative names.
-        bar: what no code in it can use, from its first cell on.
+        closed: what no code in it can use, from its first cell on.
+        bars: what it will be told to close while it is asked.
 
     Raises:
         ZygoteError: the zygote is no more.
@@ -58,7 +59,8 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         zygote: ZygoteClient,
         limits: Limits,
         files: Iterable[tuple[str, bytes]] = (),
-        bar: Bar | None = None,
+        closed: Bar | None = None,
+        bars: Sequence[Bar] = (),
     ) -> None:
         self.limits = limits
         self._deadline = time.monotonic() + limits.seconds
@@ -66,12 +68,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         if zygote.isolation == sandbox.FULL:
             walls = Walls(limits, WORK, zygote.modules)
             known = {name: os.environ[name] for name in sandbox.HARMLESS if name in os.environ}
-            start = Start(known, WORK, walls, bar=bar)
+            start = Start(known, WORK, walls, closed=closed, bars=bars)
         else:
             self._folder = tempfile.TemporaryDirectory(
                 prefix=f"ag-{os.getpid()}-", ignore_cleanup_errors=True
             )
-            start = Start(dict(os.environ), self._folder.name, bar=bar)
+            start = Start(dict(os.environ), self._folder.name, closed=closed, bars=bars)
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         try:

@@ -106,8 +106,8 @@ def settle(start: Start) -> None:
 
         enter(start.walls)
     os.chdir(start.cwd)
-    if start.bar:
-        wall.close_for_good(start.bar)
+    if start.closed:
+        wall.close_for_good(start.closed)
     seed = time.time_ns() ^ os.getpid()
     random.seed(seed)
     import numpy

@@ -51,10 +51,12 @@ def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
     gc.freeze()  # a fork's garbage collector need not go through all that was imported
     requests = socket.socket(fileno=descriptor)
     requests.send(b"ready")
+    before = getattr(module, "before_fork", lambda _: None)
     if alone:
-        Server(requests, module.become, namespaces.fork_as_first, module.threads).serve()
+        fork, threads = namespaces.fork_as_first, module.threads
+        Server(requests, module.become, fork, threads, before).serve()
     else:
-        Server(requests, module.become).serve()
+        Server(requests, module.become, before=before).serve()
     os._exit(0)  # there is nothing to write, and taking down what was imported takes a while
 
 
@@ -72,6 +74,7 @@ class Server:
         become: what a fork does with its request and its sockets; it does not return.
         fork: makes one, as `os.fork` does.
         threads: how many threads a fork with this request may have; None counts none.
+        before: what to do before a fork with this request.
     """
 
     def __init__(
@@ -80,8 +83,10 @@ class Server:
         become: Become,
         fork: Callable[[], int] = os.fork,
         threads: Callable[[bytes], int] | None = None,
+        before: Callable[[bytes], None] = lambda _: None,
     ) -> None:
         self.requests, self.become, self.fork, self.threads = requests, become, fork, threads
+        self.before = before
         self.counted: dict[int, tuple[Path, int]] = {}  # where its threads are, and how many may be
         self.pid = os.getpid()
         self.channels: dict[int, socket.socket] = {}
@@ -113,6 +118,7 @@ class Server:
         if not message:
             return False
         channel, *others = (socket.socket(fileno=number) for number in descriptors)
+        self.before(message)
         try:
             pid = self.fork()
         except OSError:

@@ -110,7 +110,7 @@ class Execute(NbGraderExecute):
 
     def closed(self, bar: Bar) -> Direct:
         """See `grading.Kernel`; such a one is never Jupyter's."""
-        return Direct(own_zygote(SHELL), Limits(), self._files, bar)
+        return Direct(own_zygote(SHELL), Limits(), self._files, closed=bar)
 
     def _run_hidden(self, code: str, index: int) -> None:
         self.run(new_code_cell(code), index, own=False)

@@ -13,7 +13,7 @@ import base64
 import contextlib
 import errno
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,6 +36,7 @@ from autograder.notebook.outputs import Outputs
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import Job, Result, from_json, to_json
 from autograder.probe.bar import Bar
+from autograder.verdict.decide import bars_of
 from autograder.verdict.forbidden import forget
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
@@ -61,7 +62,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
     )
     files = {name: base64.b64decode(content) for name, content in job.files.items()}
     prepared = time.perf_counter()
-    with Direct(zygote, job.limits, files) as kernel:
+    with Direct(zygote, job.limits, files, bars_of(job.assignment)) as kernel:
         grading = Grading(kernel, files, job.secret)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
@@ -106,7 +107,7 @@ class Direct(contextlib.AbstractContextManager["Direct"]):
     """`grading.Kernel` over a channel, without nbclient.
 
     Args:
-        zygote, limits, files, bar: as for a `DirectKernel`.
+        zygote, limits, files, bars, closed: as for a `DirectKernel`.
 
     Raises:
         NotebookStopped: it does not take the files.
@@ -118,12 +119,13 @@ class Direct(contextlib.AbstractContextManager["Direct"]):
         zygote: ZygoteClient,
         limits: Limits,
         files: Mapping[str, bytes],
-        bar: Bar | None = None,
+        bars: Sequence[Bar] = (),
+        closed: Bar | None = None,
     ) -> None:
-        self.zygote, self.limits, self.files = zygote, limits, files
+        self.zygote, self.limits, self.files, self.bars = zygote, limits, files, bars
         self.outputs = Outputs(limits.output)
         try:
-            self.kernel = DirectKernel(zygote, limits, files.items(), bar)
+            self.kernel = DirectKernel(zygote, limits, files.items(), closed, bars)
         except (KernelDied, KernelStuck):
             raise NotebookStopped(ENDED) from None
 
@@ -132,7 +134,8 @@ class Direct(contextlib.AbstractContextManager["Direct"]):
 
     def closed(self, bar: Bar) -> Direct:
         left = max(1, round(self.kernel.seconds_left))
-        return Direct(self.zygote, replace(self.limits, seconds=left), self.files, bar)
+        limits = replace(self.limits, seconds=left)
+        return Direct(self.zygote, limits, self.files, self.bars, bar)
 
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)

@@ -15,7 +15,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
-from operator import is_
+from itertools import takewhile
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple, Self
 
@@ -69,7 +69,7 @@ class Wall(contextlib.AbstractContextManager["Wall"]):
         self._operations: list[Any] = []
         self._codes: list[tuple[FunctionType, CodeType]] = []
         self._late: dict[str, ModuleType] = {}
-        self._imported: tuple[object, ...] = ()
+        self._imported: tuple[int, object] = 0, None  # how many modules there are, and the last
 
     def __enter__(self) -> Self:
         names = tuple(self._bar["names"])
@@ -104,10 +104,9 @@ class Wall(contextlib.AbstractContextManager["Wall"]):
     def close_what_is_new(self) -> None:
         """Close what PyTorch's modules hold that have been imported since; once imported, not anew."""
         names = tuple(self._bar["names"])
-        imported = tuple(sys.modules.values())
-        # the same objects as last time: whether two are equal, a submission's own module may decide
-        same = len(imported) == len(self._imported) and all(map(is_, imported, self._imported))
-        if same or not names:
+        imported = len(sys.modules), next(reversed(sys.modules.values()))
+        # the same object as last time: whether two are equal, a submission's own module may decide
+        if not names or (imported[0] == self._imported[0] and imported[1] is self._imported[1]):
             return
         self._imported = imported
         now = _late_modules()
@@ -151,7 +150,7 @@ def close_for_good(bar: Bar) -> None:
 # ------------------------------------------------------------------------------ operations
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=64)
 def kernels_of(names: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
     """(name, operation, dispatch key) of each kernel that computes what has such a name.
 
@@ -211,6 +210,7 @@ class Known(NamedTuple):
 
     Attributes:
         modules: names of the modules.
+        last: name of the module, PyTorch's or not, that was imported last.
         named: by name, the functions and classes that a module holds under it.
         written_twice: functions of the packages that write operations once more, by
             ``module.name``.
@@ -218,6 +218,7 @@ class Known(NamedTuple):
     """
 
     modules: frozenset[str]
+    last: str
     named: dict[str, list[Any]]
     written_twice: dict[str, FunctionType]
     words: dict[str, list[str]]
@@ -239,10 +240,19 @@ def known() -> Known:
                     named.setdefault(static.__name__, []).append(static)
                 if again and value.__module__ == place:
                     twice.update((f"{place}.{name}.{f.__name__}", f) for f in _functions_of(value))
-    return Known(frozenset(modules), named, twice, _by_words(twice))
+    last = next(reversed(sys.modules))
+    return Known(frozenset(modules), last, named, twice, _by_words(twice))
 
 
-@lru_cache(maxsize=8)
+def make_ready(bar: Bar) -> None:
+    """Work out what `Wall` needs of a bar, before processes are forked that close it."""
+    names = tuple(bar["names"])
+    kernels_of(names)
+    functions_of(names)
+    _own_functions_so_far(tuple(bar["libraries"]), names)
+
+
+@lru_cache(maxsize=64)
 def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]:
     """(name, function) of PyTorch's functions in Python that are barred, and methods of classes."""
     found: dict[FunctionType, str] = {}
@@ -260,8 +270,8 @@ def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]
 
 def _late_modules() -> dict[str, ModuleType]:
     """PyTorch's modules that a submission has imported."""
-    early = known().modules
-    return {place: one for place, one in _modules_of(("torch",)).items() if place not in early}
+    early, late = known().modules, _modules_of(("torch",), known().last)
+    return {place: one for place, one in late.items() if place not in early}
 
 
 def _functions_in_late(
@@ -278,10 +288,18 @@ def _functions_in_late(
 
 
 def own_functions(
-    libraries: tuple[str, ...], names: Iterable[str]
+    libraries: tuple[str, ...], names: tuple[str, ...]
 ) -> Iterator[tuple[str, FunctionType]]:
     """(name, function) of what is barred in the modules of the course that are imported here."""
-    return _functions_in(_modules_of(libraries), names)
+    yield from _own_functions_so_far(libraries, names)
+    yield from _functions_in(_modules_of(libraries, known().last), names)
+
+
+@lru_cache(maxsize=64)
+def _own_functions_so_far(
+    libraries: tuple[str, ...], names: tuple[str, ...]
+) -> tuple[tuple[str, FunctionType], ...]:
+    return tuple(_functions_in(_modules_of(libraries), names))
 
 
 def _functions_in(
@@ -300,10 +318,15 @@ def keep_kernels_in() -> None:
             delattr(torch._C, name)
 
 
-def _modules_of(packages: tuple[str, ...]) -> dict[str, ModuleType]:
+def _modules_of(packages: tuple[str, ...], after: str = "") -> dict[str, ModuleType]:
+    """The modules of some packages, or only those imported after one; a fork writes to what it reads."""
+    try:
+        found = list(takewhile(lambda item: item[0] != after, reversed(sys.modules.items())))
+    except RuntimeError:  # another thread imports
+        found = list(sys.modules.items())
     return {
         name: module
-        for name, module in list(sys.modules.items())
+        for name, module in found
         if isinstance(module, ModuleType) and name.partition(".")[0] in packages
     }
 

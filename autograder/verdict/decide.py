@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from msgspec import structs
 
@@ -23,7 +24,7 @@ from autograder.verdict.absent import (
 from autograder.verdict.arrived import reports_in
 from autograder.verdict.charge import spared
 from autograder.verdict.check import Assignment, Part, Step
-from autograder.verdict.content import course
+from autograder.verdict.content import course, known, load
 from autograder.verdict.exam import Attempt, Exam, exam_on
 from autograder.verdict.judge import in_words, problem_with
 from autograder.verdict.maps import pictured
@@ -81,6 +82,16 @@ def bar_of(assignment: Assignment, part: Part) -> Bar:
     """What a part may not use."""
     barred = assignment.barred if part.barred is None else part.barred
     return Bar(names=list(forbidden.with_doors(barred)), libraries=list(course().libraries))
+
+
+@lru_cache(maxsize=64)
+def bars_of(assignment: str) -> list[Bar]:
+    """What the parts of an assignment may not use, each list once; none where it is not known."""
+    if assignment not in known():
+        return []
+    parts = load(assignment).parts
+    bars = {json.dumps(bar): bar for bar in (bar_of(load(assignment), part) for part in parts)}
+    return [bar for bar in bars.values() if bar["names"]]
 
 
 def decide(

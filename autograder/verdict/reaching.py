@@ -40,7 +40,8 @@ BUILT_IN = frozenset({
     "locals", "open", "setattr", "vars",
 })  # fmt: skip
 BY_NAME = ("getattr", "setattr", "hasattr")  # with a text that stands there, as good as a dot
-MAGICS = ("matplotlib", "time", "timeit")  # the code of the last two is read
+RUNNING = ("time", "timeit")  # magics whose text is code, which is read
+MAGICS = (*RUNNING, "cd", "ls", "matplotlib", "pip", "precision", "pwd", "who", "whos")
 # what begins with an underscore and is nobody's secret
 PLAIN = frozenset({
     "_", "__", "___", "__call__", "__class__", "__doc__", "__file__", "__init__", "__len__",
@@ -82,7 +83,7 @@ def _nodes(source: str) -> list[ast.AST] | None:
                 [ast.Constant(str() as name), *_, ast.Constant(str() as code)],
                 [],
             ) if name in MAGICS and how in ("run_line_magic", "run_cell_magic"):
-                inner = [] if name == "matplotlib" else _nodes(code)
+                inner = _nodes(code) if name in RUNNING else []
                 if inner is None:
                     return None
                 nodes += inner

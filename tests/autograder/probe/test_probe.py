@@ -377,8 +377,8 @@ ALL_ALIKE = {"colours_differ": False, "bar_fits": True}
         (edit("ax.set_xlabel(' ')"), {"x_labelled": False}),
         (edit("ax.yaxis.label.set_visible(False)"), {"y_labelled": False}),
         (edit("ax.axis('off')"), {"x_labelled": False, "y_labelled": False}),
-        (edit("ax.set_xlim(0, 4)"), {}),  # half a cell is still seen
-        (edit("ax.set_xlim(0.6, 4)"), {"complete": False}),
+        (edit("ax.set_xlim(-0.42, 4)"), {}),  # a sliver of a cell
+        (edit("ax.set_xlim(0, 4)"), {"complete": False}),
         (edit("ax.set_ylim(1, 0)"), {"complete": False}),
         (edit("ax.images[0].set_interpolation('bilinear')"), {"crisp": False}),
         (edit("ax.images[0].set_extent((-0.5, 3.5, 3.5, 0.5))"), {"counted_from_zero": False}),

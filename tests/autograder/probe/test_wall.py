@@ -337,7 +337,7 @@ def asked_in_a_kernel(zygote, cells, inputs, bar, subject="f", closed=None, **ch
         "names": [f"x{number}" for number in range(len(inputs))], "strided": False,
         "gradient": False, "seed": 0, "replace": {}, "bar": bar, **changes,
     }  # fmt: skip
-    with DirectKernel(zygote, Limits(), bar=closed) as kernel:
+    with DirectKernel(zygote, Limits(), closed=closed) as kernel:
         for cell in cells:
             problems = []
             kernel.run(textwrap.dedent(cell), "id", lambda *shown, to=problems: to.append(shown))
