@@ -4,18 +4,39 @@ One file per assignment. They come on top of the reference and of the named mist
 checks hold themselves.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer to one part: a function or a class, whether it is right, and its name if known."""
+    """One answer to one part: a function or a class, whether it is right, and what is true of it.
+
+    `named` holds names of mistakes, `told` kinds of sentences on how results differ, and
+    `published` is where a public project, or a person in a forum, made the same mistake.
+    """
 
     part: str
     code: Callable
     right: bool
-    named: str | None = None
+    named: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+    published: str | None = None
+
+
+def address_of(source: str) -> str:
+    """Where to read of a published mistake: a link to what `published` says.
+
+    Raises:
+        ValueError: it is neither owner/repository#number nor a link.
+    """
+    issue = re.fullmatch(r"([\w.-]+/[\w.-]+)#(\d+)", source)
+    if issue:  # GitHub leads from an issue's number to the pull request that has it
+        return f"https://github.com/{issue[1]}/issues/{issue[2]}"
+    if re.fullmatch(r"https://[\w.-]+/[\w./-]+", source):
+        return source
+    raise ValueError(f"expected owner/repository#number or a link, got {source!r}")
 
 
 @dataclass
@@ -30,21 +51,41 @@ class Bank:
         @BANK.wrong("split_heads", named="reshape without transpose")
         def axes_in_the_wrong_order(x, num_heads): ...
 
-    `named` says which named mistake the student must read; without it any or none will do.
+    `named` holds the names of mistakes that are true of the answer, one or several, and `told` the
+    kinds of sentences on how its results differ that are. Whatever else its author read would
+    mislead. Where there are names, one of them must be read.
+    `published="owner/repository#number"`, or a link, says where people really made the mistake.
     """
 
     assignment: str
     answers: list[Answer] = field(default_factory=list)
 
     def right(self, part: str) -> Callable[[Callable], Callable]:
-        return self._collect(part, True, None)
+        return self._collect(part, True)
 
-    def wrong(self, part: str, named: str | None = None) -> Callable[[Callable], Callable]:
-        return self._collect(part, False, named)
+    def wrong(
+        self,
+        part: str,
+        named: str | tuple[str, ...] = (),
+        told: str | tuple[str, ...] = (),
+        published: str | None = None,
+    ) -> Callable[[Callable], Callable]:
+        return self._collect(part, False, _several(named), _several(told), published)
 
-    def _collect(self, part: str, right: bool, named: str | None) -> Callable:
+    def _collect(
+        self,
+        part: str,
+        right: bool,
+        named: tuple[str, ...] = (),
+        told: tuple[str, ...] = (),
+        published: str | None = None,
+    ) -> Callable:
         def remember(code: Callable) -> Callable:
-            self.answers.append(Answer(part, code, right, named))
+            self.answers.append(Answer(part, code, right, named, told, published))
             return code
 
         return remember
+
+
+def _several(names: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else names

@@ -57,6 +57,15 @@ def printable(text: str) -> str:
     return "".join(sign if sign.isprintable() else "�" for sign in text)
 
 
+def plain_name(text: str) -> str:
+    """A name that any system can give a file, as near to this one as may be.
+
+    Whatever could be a folder, a drive, an option or a hidden file becomes "_" or goes.
+    """
+    letters = "".join(sign if sign.isalnum() or sign in "-_.@+, " else "_" for sign in text)
+    return letters.strip(" .")[:100].lstrip("-") or "_"
+
+
 def digest_of(text: str) -> str:
     """A short name for a text, by which it is known again."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -30,14 +30,15 @@ sys.path.insert(0, str(ROOT))
 
 from autograder.batch.course import scores_in
 from autograder.kernels import provisioner, sandbox
-from autograder.kernels.direct import DirectKernel
 from autograder.kernels.forks import ZygoteClient
 from autograder.kernels.limits import Limits
 from autograder.kernels.provisioner import own_zygote
 from autograder.notebook.grading import Grading, graded_part
 from autograder.notebook.job import SHELL, Direct
 from autograder.notebook.self_check import add_checks
+from autograder.probe.bar import Bar
 from autograder.verdict.content import allowed_modules
+from autograder.verdict.decide import bars_of
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached
@@ -302,8 +303,8 @@ def bench_grading(submissions: int, larger: list[int]) -> None:
 class Timed(Direct):
     """Notes how long a submission's stages take, in seconds."""
 
-    def __init__(self, kernel: DirectKernel, most_output: int) -> None:
-        super().__init__(kernel, most_output)
+    def __init__(self, zygote: ZygoteClient, bars: Sequence[Bar]) -> None:
+        super().__init__(zygote, Limits(), {}, bars)
         self.spent = dict.fromkeys(STAGES, 0.0)
 
     def run(self, cell: NotebookNode, index: int) -> None:
@@ -349,14 +350,13 @@ def bare_fork(cells: list[str]) -> float:
 
 def stages_of(notebook: NotebookNode, zygote: ZygoteClient) -> dict[str, float]:
     """Grade one notebook; the seconds of each stage."""
-    limits = Limits()
     cells = [cell.source for cell in notebook.cells if graded_part(cell.source) is None]
     bare = bare_fork([source for source in cells if "def " in source or "import " in source])
     begin = time.perf_counter()
-    with DirectKernel(zygote, limits) as kernel:
-        kernel.run("", "nothing", lambda *_: None)
+    timing = Timed(zygote, bars_of(GRADED))
+    with timing:
+        timing.kernel.run("", "nothing", lambda *_: None)
         started = time.perf_counter()
-        timing = Timed(kernel, limits.output)
         grading = Grading(timing)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)

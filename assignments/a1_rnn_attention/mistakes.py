@@ -389,7 +389,6 @@ class Swapped(InSteps):
 @bahdanau.mistakes_in(InSteps.__init__, costs=WEIGHTS_EXACT, of=InSteps)
 class BahdanauInit:
     @called("decoder_dim and encoder_dim swapped")
-    @costs_more("no weights fit in")
     def dimensions_swapped(self, encoder_dim, decoder_dim, attention_dim):
         """Your constructor takes the width of the annotations first. The order is decoder_dim,
         encoder_dim, attention_dim."""

@@ -633,9 +633,11 @@ class EquivariantCompare:
         Take its absolute value, or use `torch.allclose`."""
         return bool((sign * (before - after) <= 1e-5 + 1e-4 * after.abs()).all())
 
+    @called("too strict with large numbers, too generous with small ones")
     def the_two_tolerances_exchanged(self, before, after):
-        """Your relative tolerance is 1e-5 and your absolute one 1e-4. The text has them the other
-        way round: rtol 1e-4 and atol 1e-5."""
+        """Your comparison is too strict with large numbers and too generous with small ones, as it
+        is where the two tolerances are exchanged, or the absolute one stands alone. The text asks
+        for both: rtol 1e-4 and atol 1e-5."""
         return close(before, after, rtol=1e-5, atol=1e-4)
 
     @variants(

@@ -75,8 +75,9 @@ class StableShift:
         return scores - scores.max()
 
     def a_maximum_of_at_least_0(self, scores, axis):
-        """Your maximum is never below 0. Does its search start at 0? In a row far below 0, all
-        exponentials then become 0, or lose their digits. Start with a score of the row."""
+        """In a row whose scores are all below 0, nothing is subtracted. Far below 0, all its
+        exponentials become 0, or lose their digits. Subtract the largest score of each row, whatever
+        its sign: does the search for it start at 0, or does an `if` leave such rows alone?"""
         return scores - scores.max(axis=axis, keepdims=True).clip(min=0.0)
 
     def minimum_subtracted(self, scores, axis):
@@ -113,12 +114,6 @@ class StableShift:
         """Your numbers match scores divided by the largest one. That changes the weights; a softmax
         forgives a number that is added to all scores, not a factor."""
         return scores / scores.max(axis=axis, keepdims=True)
-
-    @costs(LAST_AXIS)
-    def scores_negated(self, scores, axis):
-        """The larger a score, the less weight it gets: the sign in the exponent is the wrong way
-        round."""
-        return scores.min(axis=axis, keepdims=True) - scores
 
     @costs(LAST_AXIS)
     def the_maximum_loses_its_axis(self, scores, axis):
@@ -162,8 +157,7 @@ class StableShare:
         return exponentials / exponentials.sum(axis=axis)
 
     def exp_without_the_division(self, exponentials, axis):
-        """Your numbers match exp of the differences to the maximum. The last step is missing:
-        weights sum to one."""
+        """Your numbers are those of exp alone. The last step is missing: weights sum to one."""
         return exponentials
 
     def logarithms_of_the_weights(self, exponentials, axis):
@@ -195,6 +189,11 @@ class StablePower:
         """Your weights match powers of 2 in place of powers of e. Which function of NumPy is
         exp?"""
         return np.exp2(shifted)
+
+    def scores_negated(self, shifted):
+        """The larger a score, the less weight it gets: the sign in the exponent is the wrong way
+        round."""
+        return np.exp(-shifted)
 
     def exp_left_out(self, shifted):
         """You divide the scores themselves by their sum, or what is left of them after a

@@ -38,8 +38,8 @@
 #   further arguments that have default values.
 # - What would be the answer itself is barred. In all parts these are `F.scaled_dot_product_attention`,
 #   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In
-#   part 1 it is also every softmax, log-softmax or logsumexp of a library; NumPy's `np.logaddexp` is welcome.
-#   In part 3 PyTorch's softmax is welcome.
+#   part 1 it is also every softmax, log-softmax, logsumexp or cross-entropy of a library; NumPy's
+#   `np.logaddexp` is welcome. In part 3 PyTorch's softmax is welcome.
 # - A function never changes its inputs.
 # - Part 2 may call `stable_softmax`. If that one is not right, part 2 is decided with our version of it: no
 #   error is charged twice.

@@ -288,7 +288,6 @@ class PaddingIsWord:
         words?"""
         return torch.ones_like(token_ids, dtype=torch.bool)
 
-    @costs_more("every other sentence is missing")
     def the_first_sentence_alone(self, token_ids, pad_id):
         """You make the mask of sentence 0 and of no other. Keep axis 0 of the ids throughout."""
         return token_ids[:1] != pad_id
@@ -367,7 +366,6 @@ class DecoderWords:
         return torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
     @called("padding of shape (B, T) with the causal mask")
-    @costs_more("it stops with an error")
     @variants("new_axes", ((), (None, None)))
     def sentences_under_queries(self, token_ids, pad_id, new_axes):
         """The padding has the shape (B, T) when it meets the causal mask (T, T). Shapes are lined
@@ -455,10 +453,23 @@ class DecoderJoined:
         `^` and != are such an exclusive or. It should be visible only if both do."""
         return words ^ past
 
+    @costs(OWN_PLACE)
+    def visible_where_the_two_masks_agree(self, words, past):
+        """A key is visible in your mask if both masks show it, but also if both hide it, as padding
+        of the future. So say two masks that are compared by ==. It should be visible only if both
+        show it."""
+        return words == past
+
     def padding_sees_itself(self, words, past):
         """Your diagonal is True throughout, so a pad sees itself. A row without any True may stand
         here: attention gives it zeros."""
         return words & past | torch.eye(past.shape[-1], dtype=torch.bool)
+
+    def padding_sees_padding(self, words, past):
+        """Your mask asks whether query and key are alike, so padding sees padding, and hides real
+        words from it. Only the key counts: True wherever it is no padding and not in the
+        future."""
+        return (words == words.mT) & past
 
     def rows_without_any_True_opened(self, words, past):
         """Where a row would hold no True, you make all of it True, and the word sees the future and
@@ -511,7 +522,6 @@ class ShiftPlaced:
         there instead?"""
         return F.pad(target_ids[:, 1:], (0, 1))
 
-    @costs_more("moved the wrong way, not begun, and too short")
     def first_target_cut_off(self, begin, target_ids):
         """You cut off the first target: each position holds the target *after* its own, and your
         rows are one too short. It is the last place that is left out, and `bos_id` comes in
@@ -529,7 +539,6 @@ class ShiftPlaced:
         sentence: what moves, and where to, to make room for it in front?"""
         return torch.cat([target_ids[:, :-1], begin], dim=1)
 
-    @costs_more("not moved, and too long")
     def start_token_put_behind_all_targets(self, begin, target_ids):
         """`bos_id` stands behind the last target, and your rows are one longer than the targets. It
         begins the sentence. Which target is never an input?"""
@@ -585,6 +594,11 @@ class ShiftPlaced:
         """`bos_id` stands at every position. If you move words from left to right one by one, each
         is overwritten before its turn: read from the targets, write to a new tensor."""
         return begin.expand_as(target_ids)
+
+    def zeros_for_the_targets(self, begin, target_ids):
+        """Behind `bos_id`, your result holds zeros and none of the targets. Did you shift a new
+        tensor before anything was written into it?"""
+        return torch.cat([begin, torch.zeros_like(target_ids[:, 1:])], dim=1)
 
     def a_single_target_left_as_it_is(self, begin, target_ids):
         """Longer rows are right, but where there is one target alone it comes back as it is. It is

@@ -269,8 +269,8 @@ def _in_one_half(asked: Callable[[Tensor], Tensor]) -> Judge:
 
 @_in_one_half
 def hides_the_future(expected: Tensor) -> Tensor:
-    """The keys that are words, which the last query of all may see."""
-    return expected[:, :, -1:, :]
+    """The keys that are words, which the last query of all may see, and all that is future."""
+    return expected[:, :, -1:, :] | ~masks.causal_mask(expected.shape[-1])
 
 
 @_in_one_half

@@ -466,6 +466,13 @@ class MultiHeadWeigh:
         return over(2, scores, mask)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
+    def softmax_over_heads_and_keys_together(self, scores, mask):
+        """A query's weights sum to one over all its heads together. Each head has a softmax of its
+        own: which axes did you join, and which one holds the keys?"""
+        side_by_side = (scores if mask is None else scores.masked_fill(~mask, -1e9)).transpose(1, 2)
+        return side_by_side.flatten(2).softmax(-1).view(side_by_side.shape).transpose(1, 2)
+
+    @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     @says(OVER_BATCH)
     def softmax_over_the_batch(self, scores, mask):
         return weights_over(0, scores, mask)

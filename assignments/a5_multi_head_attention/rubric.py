@@ -95,6 +95,26 @@ def attending(
     return Case(label, draw, **how)
 
 
+def quiet_and_loud(B: int, d_model: int, H: int) -> Case:
+    """Queries of very different size, keys that are all alike, and each query sees one of them.
+
+    So the weights are exact, however low the score of the one that is seen, and that is far below
+    -10000 here and there, a number that people hide keys by.
+    """
+    loudness = torch.tensor([1e6, 1.0, 1e2, 1e5, 1e4, 1e3, 1e1])
+    T = len(loudness)
+
+    def draw(randn: Randn) -> Build:
+        query = randn(B, T, d_model) * loudness[:, None]
+        key = randn(B, 1, d_model).repeat(1, T, 1)
+        arguments = [query, key, randn(B, T, d_model), torch.eye(T, dtype=torch.bool)]
+        return Build((d_model, H), arguments=arguments)
+
+    label = f"{B=}, {T=}, {d_model=}, {H=}, each query sees one key, scores up to ±10⁶"
+    # random: overflow takes too many forms to know a mistake by it
+    return Case(label, draw, random=True)
+
+
 def made(d_model: int, H: int) -> Case:
     """A module that is made and not used."""
     label = f"MultiHeadAttention({d_model}, {H})"
@@ -248,6 +268,10 @@ NOTHING_VISIBLE = multi_head.step(
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(T, S)", hidden=(1,), random=True),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="padding (B, 1, 1, S)", hidden=(1,), random=True),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, H, T, S)", hidden=(0, 1, 2), random=True),
+    # NaN easily flows back from a query that may attend to nothing
+    attending(
+        B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)", hidden=(0, 0, 2)
+    ).with_gradients(),
     judge=WEIGHTS.empty_rows_give("w_o(0)"),
 )
 REFUSED = multi_head.step(
@@ -260,13 +284,11 @@ MANNERS = multi_head.manners(
     attending(B=2, T=3, S=5, d_model=8, H=2),
     # with 13 keys every query has a large score; without one, exp of them all would be 0
     attending(B=2, T=3, S=13, d_model=8, H=2, loudness=50).in_float64(),
+    quiet_and_loud(B=2, d_model=8, H=2),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(T, S)").in_float64(),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)").with_gaps(),
     attending(B=2, T=5, d_model=8, H=2, training=True),
-    # NaN easily flows back from a query that may attend to nothing
-    attending(
-        B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)", hidden=(0, 0, 2)
-    ).with_gradients(),
+    attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)").with_gradients(),
     asks="float64, large scores, untouched inputs, any memory layout, train mode, gradients "
     "everywhere",
 )

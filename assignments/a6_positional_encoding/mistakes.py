@@ -24,7 +24,7 @@ from assignments.a6_positional_encoding.rubric import (
     table,
     wrong_tables,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.verdict.mistakes import Steps, called, costs, says, variants
 from course_utils import positional
 
 Table = Callable[[int, int], Tensor]
@@ -183,6 +183,19 @@ class TableExponents:
         """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and
         `//` makes 0 of it. Divide by `/`."""
         return 2 * pairs(d_model) // d_model
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def logarithm_rounded_down(self, d_model):
+        """Your logarithm of 10000 became a whole number before it met the columns: `//` stands
+        outside the brackets that it was meant for, and rounds down. Divide by d_model with `/`."""
+        return pairs(d_model) * -2 * (-math.log(10000.0) / d_model // 1) / math.log(10000.0)
+
+    @costs(FIRST_PAIR, FURTHER_PAIRS)
+    def base_and_exponent_exchanged(self, d_model):
+        """You raise the fraction 2k / d_model to a power of 1e-4. It is the exponent: 10000, or
+        1e-4, is what is raised to it."""
+        speeds = (2 * pairs(d_model) / d_model) ** 1e-4
+        return -torch.log(speeds) / math.log(10000.0)
 
     def exponents_spread_from_0_to_1(self, d_model):
         """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
@@ -404,7 +417,6 @@ class ModuleSummed:
         are counted along axis 1."""
         return self.dropout(x + self.pe[: len(x)])
 
-    @costs_more("it stops with an error")
     def table_not_cut_to_the_sentence(self, x, rows):
         """You add the whole table of max_len rows, which fits no shorter sentence. Take the rows of
         the first T positions."""
@@ -428,6 +440,13 @@ class ModuleSummed:
     def no_dropout(self, x, rows):
         """In train mode nothing is dropped. The sum goes through dropout before it is returned."""
         return x + rows
+
+    @costs()
+    def no_dropout_after_eval_mode(self, x, rows):
+        """Once your module was used in eval mode, it drops nothing in train mode either. What does
+        it keep of the mode, where `self.training` could be asked each time?"""
+        self.dropout.p = self.dropout.p if self.training else 0.0
+        return self.dropout(x + rows)
 
     @costs()
     def dropout_on_the_words_only(self, x, rows):
@@ -510,11 +529,15 @@ def draw(
     return ax
 
 
-@picture.mistake("axes swapped")
-def turned(length, d_model=512, ax=None):
-    """Positions run to the right and dimensions downwards: the table was turned round. One row of
-    the table is one position, and so is one row of the picture."""
-    return draw(length, d_model, ax, turned=True)
+for labelled in (("dimension", "position"), ("position", "dimension")):
+
+    @picture.mistake("axes swapped")
+    def turned(length, d_model=512, ax=None, labelled=labelled):
+        """Positions run to the right and dimensions downwards: the table was turned round. One row of
+        the table is one position, and so is one row of the picture."""
+        ax = draw(length, d_model, ax, turned=True)
+        ax.set(xlabel=labelled[0], ylabel=labelled[1])
+        return ax
 
 
 @picture.mistake("axes swapped")
@@ -539,10 +562,11 @@ def counting_backwards(length, d_model=512, ax=None):
     return draw(length, d_model, ax, extent=(0, d_model, 0, length))
 
 
-@picture.mistake("negative numbers share one colour")
+@picture.mistake("numbers that differ share one colour")
 def colours_from_zero(length, d_model=512, ax=None):
-    """Your colours begin at 0, so that all negative numbers look alike. The values run from −1 to 1:
-    what do `vmin` and `vmax` say?"""
+    """Numbers that differ have the same colour, as all negative ones have where the colours begin at
+    0. The values run from −1 to 1: what do `vmin` and `vmax` say, how many colours has the map, and
+    can they be seen?"""
     return draw(length, d_model, ax, vmin=0, vmax=1)
 
 
@@ -559,6 +583,30 @@ def limits_of_width_512(length, d_model=512, ax=None):
 def without_labels(length, d_model=512, ax=None):
     """The axes have no labels. Say what runs to the right and what runs downwards."""
     return draw(length, d_model, ax, labels=False)
+
+
+@picture.mistake("labels exchanged")
+def with_labels_exchanged(length, d_model=512, ax=None):
+    """Your picture is right, but each axis has the other one's label: dimensions run to the right and
+    positions downwards."""
+    ax = draw(length, d_model, ax)
+    ax.set(xlabel="position", ylabel="dimension")
+    return ax
+
+
+for limited in ("xy", "x", "y"):
+
+    @picture.mistake("edge cells cut in half")
+    def with_limits_at_the_centres(length, d_model=512, ax=None, limited=limited):
+        """The limits run from the centre of the first cell to the centre of the last, so half of each
+        cell at the edge is cut off. A cell reaches half a step to either side of its number: leave
+        the limits to `imshow`, or add that half."""
+        ax = draw(length, d_model, ax)
+        if "x" in limited:
+            ax.set_xlim(0, d_model - 1)
+        if "y" in limited:
+            ax.set_ylim(length - 1, 0)
+        return ax
 
 
 @picture.mistake("no colour bar")
@@ -587,12 +635,12 @@ def on_its_own_figure_unreturned(length, d_model=512, ax=None):
     draw(length, d_model, None)
 
 
-for labelled, returned in (
+for labels_on, returned in (
     ("current", "current"), ("current", "given"), ("given", "given"), ("current", "none"),
 ):  # fmt: skip
 
     @picture.mistake("drawn on the current Axes")
-    def on_the_current_axes(length, d_model=512, ax=None, to_label=labelled, to_return=returned):
+    def on_the_current_axes(length, d_model=512, ax=None, to_label=labels_on, to_return=returned):
         """Functions of `plt`, such as `plt.imshow` and `plt.xlabel`, draw on whichever Axes is
         current, and that need not be the one you were given. Use the methods of `ax`."""
         if ax is None:

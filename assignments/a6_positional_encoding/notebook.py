@@ -301,10 +301,10 @@ print("✓ PositionalEncoding")
 #
 # | what | how |
 # |---|---|
-# | cells | one for each number, its colour says which number; all of them can be seen and none is blurred into its neighbours |
+# | cells | one for each number, its colour says which number; each can be seen as a whole, and none is blurred into its neighbours |
 # | x axis | dimension: column $d$ of the table stands at $x = d$ (or between $d$ and $d + 1$, as `pcolormesh` puts it) |
 # | y axis | position: row $p$ stands at $y = p$ (or between $p$ and $p + 1$), **position 0 on top** |
-# | labels | one on each axis, in words of your choice |
+# | labels | one on each axis, which says what runs along it, in words of your choice |
 # | colour bar | says which colour is which number |
 # | `ax` | the `Axes` to draw on. If it is `None`, make a new figure by `plt`, even if another one is open |
 #
@@ -343,6 +343,15 @@ def visualize_positional_encodings(length, d_model=512, ax=None):
 
 
 # %% test="visualize_positional_encodings"
+def edges_of(cells, ax):
+    """Where the cells begin and end along x, and along y."""
+    if hasattr(cells, "get_extent"):
+        left, right, bottom, top = cells.get_extent()
+    else:
+        (left, bottom), (right, top) = cells.get_datalim(ax.transData).get_points()
+    return sorted((left, right)), sorted((bottom, top))
+
+
 def test_visualize_positional_encodings():
     plt.close("all")
     figure, (left, right) = plt.subplots(1, 2)
@@ -366,13 +375,23 @@ def test_visualize_positional_encodings():
         f"11 dimensions should stand side by side, but the x axis runs from {x_limits[0]:g} to "
         f"{x_limits[1]:g}. Which axis of the table is x, and is `d_model` used?"
     )
+    both = zip("xy", (x_limits, y_limits), edges_of(drawn[0], left), strict=True)
+    for axis, limits, (first, last) in both:
+        assert min(limits) < first + 0.1 and last - 0.1 < max(limits), (
+            f"along {axis}, the cells reach from {first:g} to {last:g}, but the axis shows only what lies "
+            f"between {min(limits):g} and {max(limits):g}: it cuts cells off"
+        )
     lowest, highest = drawn[0].get_clim()
     assert lowest <= -0.41 and highest >= 0.99, (
         "the numbers of this picture run from -0.416 to 1, but its colours from "
         f"{lowest:g} to {highest:g}: numbers beyond them cannot be told apart"
     )
     assert y_limits[0] > y_limits[1], "position 0 should be on top; here it is at the bottom"
-    assert left.get_xlabel() and left.get_ylabel(), "each axis should have a label"
+    x_label, y_label = left.get_xlabel().lower(), left.get_ylabel().lower()
+    assert x_label and y_label, "each axis should have a label"
+    assert not ("pos" in x_label and "dim" in y_label) or "dim" in x_label or "pos" in y_label, (
+        "the two labels are exchanged: dimensions run along x, positions along y"
+    )
     has_bar = len(figure.axes) > 2 or any(cells.colorbar is not None for cells in drawn)
     assert has_bar, "there is no colour bar"
     assert not shows, "`show` was called: leave that to whoever called the function"

@@ -80,18 +80,28 @@ class Norm(layers.LayerNorm):
         return self.affine(self.centred(x) / self.sigma(self.variance(x)))
 
 
+class Lacking(Norm):
+    """The right norm with plain numbers in the place of some of its parameters."""
+
+    def __init__(self, features, eps, **numbers):
+        super().__init__(features, eps)
+        for name, number in numbers.items():
+            delattr(self, name)
+            setattr(self, name, number)
+
+
 @norm.mistake("weight and bias missing", costs_more=NOTHING_RUNS)
 def without_parameters(features, eps=EPS):
     """The module has no `weight` and no `bias`, or not as parameters. γ and β are learned: a
     plain tensor is not registered with the module, so no optimiser would find it. Are both made
     in `__init__`, as `nn.Parameter`, under these names?"""
-    return nn.LayerNorm(features, eps, elementwise_affine=False)
+    return Lacking(features, eps, weight=1.0, bias=0.0)
 
 
 @norm.mistake("bias missing", costs_more=NOTHING_RUNS)
 def without_bias(features, eps=EPS):
     """The module has a `weight`, but no parameter `bias`. Which letter of the formula is that?"""
-    return nn.LayerNorm(features, eps, bias=False)
+    return Lacking(features, eps, bias=0.0)
 
 
 @norm.mistake("unbiased variance", UNBIASED, costs=VARIANCE)

@@ -109,7 +109,7 @@ def layer(
     return Case(label + (f", {SUBLAYERS[silent]} gives zeros" if silent else ""), draw)
 
 
-def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = ()) -> Case:
+def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = (), *, dropout: float = 0.0) -> Case:
     """A layer, sentences that differ in their last word alone, and a mask of this shape.
 
     It hides the last word from every second word; where all words share one row, from those of
@@ -123,9 +123,10 @@ def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = ()) -> Case:
             rows = seen[:2] if mask[-2] == 1 else seen[..., ::2, :]
             rows[..., -1] = False
             arguments.append(seen)
-        return Build((*SIZES, 0.0), arguments=arguments)
+        return Build((*SIZES, dropout), arguments=arguments)
 
-    return Case(f"{B=}, {T=}, {f'mask {mask}' if mask else 'no mask'}", draw)
+    label = f"{B=}, {T=}, {f'mask {mask}' if mask else 'no mask'}"
+    return Case(label + f", {dropout=} in eval mode" * bool(dropout), draw)
 
 
 # ------------------------------------------------------------------------------ what decides
@@ -251,6 +252,7 @@ MASKED = encoder_layer.step(
     last_word_hidden(2, 4, mask=(4, 4)),
     last_word_hidden(4, 5, mask=(4, 1, 1, 5)),
     last_word_hidden(2, 5, mask=(2, 1, 5, 5)),
+    last_word_hidden(2, 4, mask=(4, 4), dropout=0.5),
     judge=the_mask_acts,
 )
 LAYER_DROPS = encoder_layer.step(

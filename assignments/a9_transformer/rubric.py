@@ -146,8 +146,8 @@ def script(
 
     Row b writes its end symbol into column ``ends[b]`` (None: not before max_len). ``special``
     holds the ids of padding, begin and end. The parts of the model in ``training`` are in train
-    mode. With ``limited`` the model refuses targets beyond max_len, and to be asked more often
-    than once in vain. With ``odd``, row 0 holds pad_id and bos_id as words 2 and 3.
+    mode. With ``limited`` the model refuses targets beyond max_len, and to be asked once all rows
+    have ended. With ``odd``, row 0 holds pad_id and bos_id as words 2 and 3.
     """
     sentences, states, vocabulary = 6, 97, 11
     pad_id, bos_id, eos_id = special
@@ -164,7 +164,7 @@ def script(
         for row, real in zip(source, source_lengths(len(ends), 5), strict=True):
             row[real:] = pad_id
         width = min(max_len, 1 + max(max_len if end is None else end for end in ends))
-        options = {"rows": len(ends) * width, "max_len": max_len} if limited else {}
+        options = {"rows": len(ends) * (width - 1), "max_len": max_len} if limited else {}
         arguments = {"scores": scores, "pad_id": pad_id, "training": list(training), **options}
         return [Instance("ScriptedTranslator", arguments), source, bos_id, eos_id, max_len]
 

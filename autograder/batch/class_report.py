@@ -35,6 +35,7 @@ class Trouble:
         students: how many.
         codes: some of their answers, each once.
         says: what those students read.
+        also: in how many of their answers further steps are wrong, and not charged again.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Trouble:
     students: int
     codes: tuple[str, ...]
     says: str = ""
+    also: int = 0
 
 
 @dataclass(frozen=True)
@@ -134,17 +136,21 @@ def _parts(rows: Sequence[Row]) -> list[PartReport]:
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
     """What went wrong in a part, the most frequent first."""
     codes: dict[tuple[str, str], list[str]] = {}
+    also: Counter[tuple[str, str]] = Counter()
     for finding in findings:
         for trouble in _named(finding):
             answered = finding.obstacle not in (Obstacle.UNANSWERED, Obstacle.MISSING)
             codes.setdefault(trouble, []).append(finding.code if answered else "")
-    says = {name: told for finding in findings for name, told in finding.mistakes}
+            also[trouble] += bool(finding.also)
+    told_of = [mistake for finding in findings for mistake in finding.mistakes]
+    # the shortest comes last, which is the one that was behind all that went wrong
+    says = dict(sorted(told_of, key=lambda mistake: -len(mistake[1])))
     order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
     for kind, name in order:
         given = codes[kind, name]
         shown = [code for code, _ in Counter(filter(None, given)).most_common(MOST_ANSWERS)]
         told = says.get(name, "") if kind == MISTAKE else ""
-        yield Trouble(kind, name, len(given), tuple(shown), told)
+        yield Trouble(kind, name, len(given), tuple(shown), told, also[kind, name])
 
 
 def _named(finding: Finding) -> list[tuple[str, str]]:

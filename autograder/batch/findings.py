@@ -27,6 +27,7 @@ class Finding:
         relations: names of how the result differs, where no mistake has a name.
         obstacle: what kept the part from being decided.
         missed: what the first step asks that earned less than its points.
+        also: how many further steps are wrong, and not charged again.
         code: the student's own, without what could tell who wrote it.
     """
 
@@ -35,6 +36,7 @@ class Finding:
     relations: tuple[str, ...] = ()
     obstacle: Obstacle = Obstacle.NONE
     missed: str = ""
+    also: int = 0
     code: str = ""
 
 
@@ -54,6 +56,7 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
             tuple(name for name, _ in verdict.relations),
             verdict.obstacle,
             next((step.asks for step in verdict.steps if step.earned < step.points), ""),
+            sum(step.state == "also" for step in verdict.steps),
             anonymous(_answer_to(part, cells), student),
         )
 
@@ -79,17 +82,17 @@ def _answer_to(part: str, cells: list[dict[str, Any]]) -> str:
 
 def anonymous(code: str, student: str) -> str:
     """Code without comments and without the student's id, cut to what a page can show."""
-    lines = code.splitlines(keepends=True)
+    code = code.replace("\r\n", "\n").replace("\r", "\n")
+    lines = code.split("\n")  # as Python's reader does, to which other line ends are letters
     try:
         for token in tokenize.generate_tokens(io.StringIO(code).readline):
             if token.type == tokenize.COMMENT:
                 row, column = token.start
-                lines[row - 1] = lines[row - 1][:column] + "\n"
+                lines[row - 1] = lines[row - 1][:column]
     except (tokenize.TokenError, SyntaxError, IndexError):
-        lines = [re.sub(r"(^|\s)#.*", "", line) for line in lines]
-    text = "".join(lines)
+        lines = [line.partition("#")[0] for line in lines]
     name = re.compile(rf"(?<!\w){re.escape(student)}(?!\w)", re.IGNORECASE)
-    kept = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in text.splitlines()]
+    kept = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in lines]
     kept = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in kept]
     while kept and not kept[0]:
         kept.pop(0)

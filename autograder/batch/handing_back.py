@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.batch.row import Row
+from autograder.files import plain_name
 
 
 def pack_feedback(course: Path, assignment: str, rows: Sequence[Row]) -> str:
     """Put the feedback pages of students into one archive, as ``<student>_<assignment>.html``.
+
+    A student's id is a name of a folder, and may be one that would leave the archive's own folder or
+    act where it is unpacked; see `plain_name`. Where two meet, the later one gets a number.
 
     Args:
         course: the course folder.
@@ -28,7 +33,17 @@ def pack_feedback(course: Path, assignment: str, rows: Sequence[Row]) -> str:
     there = {student: page for student, page in pages.items() if page.is_file()}
     aside = target.with_name(".feedback.zip")
     with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
+        taken: set[str] = set()
         for student, page in there.items():
-            archive.write(page, f"{student}_{assignment}.html")
+            archive.write(page, f"{_free_name(student, taken)}_{assignment}.html")
     aside.replace(target)
     return f"{len(there)} of {len(pages)} students: {target}"
+
+
+def _free_name(student: str, taken: set[str]) -> str:
+    """A name for a student's page that is not ``taken``, also where case makes no difference."""
+    plain = plain_name(student)
+    names = (plain if number == 1 else f"{plain} {number}" for number in itertools.count(1))
+    name = next(name for name in names if name.casefold() not in taken)
+    taken.add(name.casefold())
+    return name

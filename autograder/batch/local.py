@@ -14,7 +14,7 @@ from autograder.batch.task import Task
 from autograder.errors import EngineError
 from autograder.files import write_whole
 from autograder.kernels import sandbox
-from autograder.kernels.channel import Channel, ChannelClosed
+from autograder.kernels.channel import LARGEST_BODY, Channel, ChannelClosed
 from autograder.kernels.forks import LOST, Zygote, ZygoteError
 from autograder.notebook.work import Result, to_json
 
@@ -62,7 +62,12 @@ class Local:
 
         def grade(worker: Worker, task: Task) -> bool:
             seconds = task.job.limits.seconds + SECONDS_OF_GRACE
-            answer = worker.obey({"do": "grade"}, seconds, to_json(task.job))
+            job = to_json(task.job)
+            if len(job) > LARGEST_BODY:
+                says = f"what was handed in takes {len(job) >> 20} MiB to send"
+                write_whole(task.target, to_json(Result(f"{says}, more than {LARGEST_BODY >> 20}")))
+                return True
+            answer = worker.obey({"do": "grade"}, seconds, job)
             if answer is None:
                 return False
             failed, result = answer
@@ -202,8 +207,9 @@ class Worker:
     ) -> tuple[str, bytes] | None:
         """Its answer to an order; None if it died over it or did not answer in time."""
         try:
-            self.orders.send(order, body)
-            header, answer = self.orders.receive(time.monotonic() + seconds)
+            deadline = time.monotonic() + seconds
+            self.orders.send(order, body, deadline)
+            header, answer = self.orders.receive(deadline)
         except (ChannelClosed, TimeoutError):
             return None
         return str(header["failed"]), answer

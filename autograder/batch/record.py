@@ -26,7 +26,15 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import undefer
 
 from autograder.batch.findings import findings_in
-from autograder.batch.row import Row, by_hand, digest_of_page, due_of, lateness, reasons_for
+from autograder.batch.row import (
+    Row,
+    by_hand,
+    digest_of_page,
+    doubted_by_visible_tests,
+    due_of,
+    lateness,
+    reasons_for,
+)
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
@@ -306,7 +314,8 @@ class Recorder:
             reasons.insert(0, result.broken)
             return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
         waiting = [name for name in unseen if grades[name].manual_score is None]
-        reasons = [*reasons_for(result), *reasons]
+        doubted = list(doubted_by_visible_tests(result))
+        reasons = [*reasons_for(result), *doubted, *reasons]
         if waiting:
             reasons.append(f"waits for a person: {', '.join(waiting)}")
         return replace(
@@ -316,7 +325,7 @@ class Recorder:
             findings=tuple(findings_in(result, submission.student.id)),
             signatures={part: verdict.signature for part, verdict in result.verdicts.items()},
             seconds=sum(result.seconds.values()),
-            needs_person=bool(unseen),
+            needs_person=bool(unseen or doubted),
         )
 
 

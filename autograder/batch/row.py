@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+from nbformat import NotebookNode
+
 from autograder.batch.findings import Finding
 from autograder.batch.run import grader_digest
 from autograder.files import digest_of
+from autograder.notebook.feedback import doubted_parts
 from autograder.notebook.work import CHECK, Result
+from autograder.verdict.verdicts import SIGNS
 
 
 @dataclass(frozen=True)
@@ -114,5 +119,20 @@ def reasons_for(result: Result) -> Iterator[str]:
         if verdict.right:
             continue
         named = [name for name, _ in verdict.mistakes]
-        problems = [step.problem for step in verdict.steps if step.problem]
-        yield f"{part}: {'; '.join(named or problems[:1] or [verdict.remark])}"
+        problems = [step.problem for step in verdict.steps if step.problem and not step.spared]
+        also = [step for step in verdict.steps if step.state == "also"]
+        told = "; ".join(named or problems[:1] or [verdict.remark])
+        yield f"{part}: {told}{_also_wrong(len(also))}"
+
+
+def _also_wrong(steps: int) -> str:
+    if not steps:
+        return ""
+    return f" ({SIGNS['also']} {steps} more {'step' if steps == 1 else 'steps'} wrong, not charged again)"
+
+
+def doubted_by_visible_tests(result: Result) -> Iterator[str]:
+    """Parts that a person must look at: the checks found nothing wrong, and a visible test did."""
+    cells = [NotebookNode(cell) for cell in json.loads(result.notebook or '{"cells": []}')["cells"]]
+    for part, error in doubted_parts(cells):
+        yield f"{part}: all points, but its visible test stops ({error}): please look"

@@ -5,6 +5,7 @@ Either side may be hostile to the other, so what arrives is measured before it i
 
 from __future__ import annotations
 
+import contextlib
 import json
 import select
 import socket
@@ -36,10 +37,18 @@ class Channel:
         self.socket = end
         self._sending = threading.Lock()
 
-    def send(self, header: dict[str, Any], body: bytes = b"") -> None:
+    def send(
+        self, header: dict[str, Any], body: bytes = b"", deadline: float | None = None
+    ) -> None:
         """Send one frame whole, also where several threads do.
 
+        Args:
+            header, body: what the frame holds.
+            deadline: when to give up, by `time.monotonic`; None waits for ever.
+
         Raises:
+            TimeoutError: the other side did not read it in time. It may have begun to, so nothing
+                that is sent after it makes sense.
             ChannelClosed: nobody listens any more.
             FrameTooLarge: it has more bytes than `receive` takes.
         """
@@ -49,9 +58,20 @@ class Channel:
         try:
             # an error in the middle of a frame would make nonsense of all that follow
             with self._sending, hold():
-                self.socket.sendall(LENGTHS.pack(len(text), len(body)) + text + body)
+                self._write(LENGTHS.pack(len(text), len(body)) + text + body, deadline)
+        except TimeoutError:
+            raise
         except OSError as error:
             raise ChannelClosed(str(error)) from error
+
+    def _write(self, data: bytes, deadline: float | None) -> None:
+        if deadline is None:
+            return self.socket.sendall(data)
+        left = memoryview(data)
+        while left:
+            self._wait(select.POLLOUT, deadline)
+            with contextlib.suppress(BlockingIOError):
+                left = left[self.socket.send(left, socket.MSG_DONTWAIT) :]
 
     def receive(self, deadline: float | None = None) -> tuple[dict[str, Any], bytes]:
         """The next frame.
@@ -78,9 +98,8 @@ class Channel:
     def _read(self, length: int, deadline: float | None) -> bytearray:
         read = bytearray()
         while len(read) < length:
-            left = None if deadline is None else deadline - time.monotonic()
-            if left is not None and (left <= 0 or not self._readable(left)):
-                raise TimeoutError
+            if deadline is not None:
+                self._wait(select.POLLIN, deadline)
             try:
                 more = self.socket.recv(min(length - len(read), PIECE))
             except OSError as error:
@@ -90,10 +109,13 @@ class Channel:
             read += more
         return read
 
-    def _readable(self, seconds: float) -> bool:
+    def _wait(self, event: int, deadline: float) -> None:
+        """Until the socket can be read or written; `TimeoutError` if that is too late."""
+        seconds = deadline - time.monotonic()
         poll = select.poll()
-        poll.register(self.socket, select.POLLIN)
-        return bool(poll.poll(seconds * 1000))
+        poll.register(self.socket, event)
+        if seconds <= 0 or not poll.poll(seconds * 1000):
+            raise TimeoutError
 
     def close(self) -> None:
         self.socket.close()

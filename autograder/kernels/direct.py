@@ -7,7 +7,7 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from autograder.kernels.channel import Channel, ChannelClosed
 from autograder.kernels.forks import ZygoteClient, ZygoteError
 from autograder.kernels.limits import Limits
 from autograder.kernels.start import Start, Walls
+from autograder.probe.bar import Bar
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
 # beyond what the kernel itself keeps to, before it is taken for stuck
@@ -45,13 +46,21 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         zygote: where to fork it.
         limits: what the notebook may use.
         files: (name, content) of the files beside the notebook, with plain relative names.
+        closed: what no code in it can use, from its first cell on.
+        bars: what it will be told to close while it is asked.
 
     Raises:
         ZygoteError: the zygote is no more.
+        KernelDied, KernelStuck: the kernel does not take the files.
     """
 
     def __init__(
-        self, zygote: ZygoteClient, limits: Limits, files: Iterable[tuple[str, bytes]] = ()
+        self,
+        zygote: ZygoteClient,
+        limits: Limits,
+        files: Iterable[tuple[str, bytes]] = (),
+        closed: Bar | None = None,
+        bars: Sequence[Bar] = (),
     ) -> None:
         self.limits = limits
         self._deadline = time.monotonic() + limits.seconds
@@ -59,12 +68,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         if zygote.isolation == sandbox.FULL:
             walls = Walls(limits, WORK, zygote.modules)
             known = {name: os.environ[name] for name in sandbox.HARMLESS if name in os.environ}
-            start = Start(known, WORK, walls)
+            start = Start(known, WORK, walls, closed=closed, bars=bars)
         else:
             self._folder = tempfile.TemporaryDirectory(
                 prefix=f"ag-{os.getpid()}-", ignore_cleanup_errors=True
             )
-            start = Start(dict(os.environ), self._folder.name)
+            start = Start(dict(os.environ), self._folder.name, closed=closed, bars=bars)
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         try:
@@ -73,8 +82,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
         except ZygoteError:
             self.__exit__()
             raise
-        for name, content in files:
-            self._send({"do": "file", "name": name}, content)
+        try:
+            for name, content in files:
+                self._send({"do": "file", "name": name}, content)
+        except (KernelDied, KernelStuck, ZygoteError):
+            self.__exit__()
+            raise
 
     def run(self, code: str, cell: str, take: Callable[[str, dict[str, Any]], None]) -> Done:
         """Run a cell.
@@ -117,16 +130,24 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
             if header.get("type") == "answers":
                 return answers
 
+    @property
+    def seconds_left(self) -> float:
+        """Of those on the clock that the notebook has."""
+        return self._deadline - time.monotonic()
+
     def _clock(self, seconds: float) -> float:
         """Time on the clock, within what is left of the notebook's."""
-        left = self._deadline - time.monotonic()
-        if left <= 0:
+        if self.seconds_left <= 0:
             raise KernelStuck
-        return min(seconds, left)
+        return min(seconds, self.seconds_left)
 
     def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
+        # who has said that a cell is done and goes on with it may not read what comes next
+        patience = self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
         try:
-            self.channel.send(header, body)
+            self.channel.send(header, body, time.monotonic() + patience)
+        except TimeoutError:
+            raise KernelStuck from None
         except ChannelClosed as error:
             self._died(error)
 

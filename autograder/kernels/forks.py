@@ -69,7 +69,7 @@ class Zygote:
         with theirs:
             self.process = _starter.submit(
                 subprocess.Popen,
-                [*walls, sys.executable, "-P", "-m", "autograder.kernels.zygote", str(theirs.fileno()),
+                [*walls, os.path.abspath(sys.executable), "-P", "-m", "autograder.kernels.zygote", str(theirs.fileno()),
                  purpose, isolation, *modules],
                 pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,

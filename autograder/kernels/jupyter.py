@@ -11,11 +11,13 @@ import msgspec
 
 from autograder.kernels.start import Start
 from autograder.kernels.warm import import_all, settle
+from autograder.probe.probe import prepare as prepare_probe
 
 
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: see `warm.import_all`."""
     import_all(modules)
+    prepare_probe()
 
 
 def become(request: bytes, _sockets: list[socket.socket]) -> None:

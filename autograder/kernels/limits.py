@@ -29,8 +29,10 @@ class Limits:
     seconds: int = _limit(240, "seconds on the clock for the whole notebook")
     memory: int = _limit(2048, "MiB beyond what the imports take", MEBIBYTE)
     disk: int = _limit(128, "MiB in its folder and /tmp together", MEBIBYTE)
+    entries: int = _limit(10_000, "files and folders in /tmp, its own included")
     file: int = _limit(64, "MiB in one file", MEBIBYTE)
     files: int = _limit(256, "open files")
+    threads: int = _limit(512, "threads at a time")
     output: int = _limit(8, "MiB that it may print and show; the rest is left out", MEBIBYTE)
 
 

@@ -6,6 +6,7 @@ import ctypes
 import os
 import signal
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 CLONE_THREAD = 0x10000
@@ -87,3 +88,14 @@ def fork_as_first() -> int:
         return pid
     finally:
         os.close(own)
+
+
+def threads_of(pid: int) -> Path:
+    """The folder in /proc with the threads of a child, which may have another number there."""
+    descriptor = os.pidfd_open(pid)
+    try:
+        about = Path(f"/proc/self/fdinfo/{descriptor}").read_text()
+    finally:
+        os.close(descriptor)
+    number = next(line.split()[1] for line in about.splitlines() if line.startswith("Pid:"))
+    return Path("/proc", number, "task")

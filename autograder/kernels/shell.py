@@ -28,10 +28,13 @@ from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets.config import Application, Config
 
 from autograder.kernels.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.kernels.limits import Limits
 from autograder.kernels.start import EXIT, Start
 from autograder.kernels.warm import import_all, settle
+from autograder.probe import wall
 from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
+from autograder.probe.probe import prepare as prepare_probe
 
 OUTPUTS = (
     "stream",
@@ -115,7 +118,20 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
+    prepare_probe()
     shell()
+
+
+def before_fork(request: bytes) -> None:
+    """In the zygote: work out what all forks for an assignment would."""
+    for bar in msgspec.json.decode(request, type=Start).bars:
+        wall.make_ready(bar)
+
+
+def threads(request: bytes) -> int:
+    """How many threads a fork may have that is asked for by this `Start`."""
+    walls = msgspec.json.decode(request, type=Start).walls
+    return (walls.limits if walls else Limits()).threads
 
 
 def become(request: bytes, sockets: list[socket.socket]) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from autograder.kernels.limits import Limits
+from autograder.probe.bar import Bar
 
 EXIT = "exit"  # how a kernel says that a cell has told it to end
 
@@ -33,9 +35,13 @@ class Start:
         cwd: the working folder.
         walls: what to put around itself; None leaves all doors open.
         arguments: of ipykernel's command line, for a kernel that talks ZMQ.
+        closed: what is closed before anything runs, and for good.
+        bars: what will be closed while parts are asked; worked out before the fork.
     """
 
     env: dict[str, str]
     cwd: str
     walls: Walls | None = None
     arguments: list[str] = field(default_factory=list)
+    closed: Bar | None = None
+    bars: Sequence[Bar] = ()

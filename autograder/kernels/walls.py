@@ -2,33 +2,31 @@
 
 It enters namespaces of its own (mounts, processes, network, IPC), gets a private /tmp in memory,
 gives up every capability, may start threads but no processes (seccomp), and has limits on memory,
-processor time and file sizes.
+processor time and files.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 import resource
 import signal
 from functools import cache
 from pathlib import Path
 
-import pyseccomp
-
 from autograder.kernels.limits import Limits
 from autograder.kernels.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
     CLONE_NEWNS,
-    CLONE_THREAD,
     MNT_DETACH,
     MS_BIND,
     MS_NODEV,
     MS_NOEXEC,
     MS_NOSUID,
     MS_PRIVATE,
+    MS_RDONLY,
     MS_REC,
+    MS_REMOUNT,
     PR_SET_PDEATHSIG,
     call,
     drop_capabilities,
@@ -36,8 +34,9 @@ from autograder.kernels.namespaces import (
     mount,
     prctl,
 )
-from autograder.kernels.sandbox import visible_paths
+from autograder.kernels.sandbox import DEVICES, visible_paths
 from autograder.kernels.start import Walls
+from autograder.kernels.system_calls import system_calls
 
 HOME = Path("/tmp/home")
 
@@ -53,7 +52,13 @@ def enter(walls: Walls) -> None:
     below = [path for path in visible_paths(walls.modules) if path.is_relative_to("/tmp")]
     if below:
         mount("/tmp", "/stash", None, MS_BIND | MS_REC)
-    mount("tmpfs", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, f"size={limits.disk},mode=777")
+    mount(
+        "tmpfs",
+        "/tmp",
+        "tmpfs",
+        MS_NOSUID | MS_NODEV,
+        f"size={limits.disk},nr_inodes={limits.entries},mode=777",
+    )
     for path in below:  # a course, or its Python, may stand below /tmp itself
         stashed = Path("/stash") / path.relative_to("/tmp")
         (path if stashed.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)
@@ -65,6 +70,8 @@ def enter(walls: Walls) -> None:
     for folder in (cwd, HOME):
         folder.mkdir(parents=True, exist_ok=True)
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    for device in DEVICES:
+        _make_read_only(device)
     _hide_other_processes()
     os.environ.update(HOME=str(HOME), TMPDIR="/tmp", IPYTHONDIR=f"{HOME}/.ipython")
     os.environ.update(MPLCONFIGDIR=f"{HOME}/matplotlib", XDG_CACHE_HOME=f"{HOME}/.cache")
@@ -74,20 +81,48 @@ def enter(walls: Walls) -> None:
     system_calls().load()  # which also sets that no program gains privileges
 
 
-def _hide_other_processes() -> None:
-    """Leave of /proc what concerns the calling process itself, and two files about the machine.
+def prepare() -> None:
+    """Before the fork: make once what each fork needs."""
+    system_calls()
+    _about_the_machine()
 
-    A proc of the new namespace would show as little, but Linux refuses to mount one where some of
+
+@cache
+def _about_the_machine() -> dict[str, bytes]:
+    """Files of /proc about the machine, as they are now: later ones would tell what others do."""
+    return {name: Path("/proc", name).read_bytes() for name in ("cpuinfo", "meminfo")}
+
+
+# what libraries read of their own process; the rest also tells of others, who map the same files
+OF_ITSELF = (
+    "cmdline", "comm", "environ", "fd", "limits", "maps", "mounts", "stat", "statm", "status",
+)  # fmt: skip
+
+
+def _hide_other_processes() -> None:
+    """Leave of /proc some of what concerns the calling process itself, and two files about the machine.
+
+    A proc of the new namespace would show too much, and Linux refuses to mount one where some of
     the outer one is covered, as it is in containers.
     """
     myself = Path("/proc") / os.readlink("/proc/self")
-    mount("tmpfs", "/box", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=16k,mode=755")
+    mount("tmpfs", "/box", "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=1m,mode=755")
     Path("/box/self").mkdir()
-    mount(str(myself), "/box/self", None, MS_BIND)
-    for name in ("cpuinfo", "meminfo"):
-        Path("/box", name).touch()
-        mount(f"/proc/{name}", f"/box/{name}", None, MS_BIND)
+    for name in OF_ITSELF:
+        place = Path("/box/self", name)
+        place.mkdir() if name == "fd" else place.touch()
+        mount(str(myself / name), str(place), None, MS_BIND)
+    Path("/box/self/exe").symlink_to(os.readlink(myself / "exe"))
+    for name, content in _about_the_machine().items():
+        Path("/box", name).write_bytes(content)
+    _make_read_only("/box")
     mount("/box", "/proc", None, MS_BIND | MS_REC)
+
+
+def _make_read_only(place: str) -> None:
+    """Let nobody change what stands there, its times and owner included; a device still works."""
+    flags = os.statvfs(place).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
+    mount("none", place, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
 
 
 def _set_limits(limits: Limits) -> None:
@@ -99,37 +134,6 @@ def _set_limits(limits: Limits) -> None:
         resource.RLIMIT_FSIZE: limits.file,
         resource.RLIMIT_NOFILE: limits.files,
         resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_SIGPENDING: 0,  # those that wait are counted for all kernels together
     }.items():
         resource.setrlimit(kind, (most, most))
-
-
-# ------------------------------------------------------------------------------ system calls
-
-REFUSED = (
-    # other programs, other processes, other namespaces
-    "fork", "vfork", "execve", "execveat", "ptrace", "process_vm_readv", "process_vm_writev",
-    "mount", "unshare", "setns", "kexec_load",
-    # ways round the limits, and parts of the kernel that no notebook needs
-    "memfd_create", "bpf", "userfaultfd", "io_uring_setup", "keyctl", "add_key", "request_key",
-    "perf_event_open",
-    # memory that belongs to no process, and so counts for none
-    "shmget", "shmat", "shmctl", "msgget", "msgsnd", "msgrcv", "msgctl", "semget", "semop",
-    "mq_open",
-)  # fmt: skip
-
-
-@cache
-def system_calls() -> pyseccomp.SyscallFilter:
-    """A filter, made before the fork and loaded after it: threads may start, processes may not."""
-    refuse = pyseccomp.ERRNO(errno.EPERM)
-    calls = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
-    for name in REFUSED:
-        if pyseccomp.resolve_syscall(pyseccomp.system_arch(), name) >= 0:  # else unknown here
-            calls.add_rule(refuse, name)
-    # libc falls back to clone, whose flags a filter can read
-    calls.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-    no_thread = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_THREAD, 0)
-    calls.add_rule(refuse, "clone", no_thread)
-    # nobody may outlive its guard
-    calls.add_rule(refuse, "prctl", pyseccomp.Arg(0, pyseccomp.EQ, PR_SET_PDEATHSIG))
-    return calls

@@ -13,6 +13,7 @@ from pathlib import Path
 from autograder import patches
 from autograder.kernels import sandbox
 from autograder.kernels.start import Start
+from autograder.probe import wall
 from autograder.probe.experiments import Request, perform
 from autograder.probe.wire import decode, encode
 
@@ -45,15 +46,16 @@ def import_all(modules: Sequence[str]) -> None:
 
     patches.for_kernels()
     if not sandbox.missing_library():
-        from autograder.kernels.walls import system_calls
+        from autograder.kernels.walls import prepare
 
-        system_calls()
+        prepare()
     exercise()
     try:
         torch.nn.Linear(1, 1, device="meta")(None)  # no tensor is computed
     except TypeError:
         # a traceback reads and analyses the whole files that it passes through
         FormattedTB("Context").structured_traceback(*sys.exc_info())
+    wall.keep_kernels_in()
 
 
 def exercise() -> None:
@@ -104,6 +106,8 @@ def settle(start: Start) -> None:
 
         enter(start.walls)
     os.chdir(start.cwd)
+    if start.closed:
+        wall.close_for_good(start.closed)
     seed = time.time_ns() ^ os.getpid()
     random.seed(seed)
     import numpy

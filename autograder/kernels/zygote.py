@@ -4,11 +4,13 @@
 
 PURPOSE is a module with ``prepare(modules)``, called once, and ``become(request, sockets)``, called
 in each fork. Inside the sandbox, forks of a purpose that says ``FIRST_PROCESS`` begin a namespace of
-processes. Requests arrive on one socket that is given as a file descriptor: bytes, with one end of
-a socket pair attached that belongs to the new process alone. On it, the zygote reads signal numbers
-for the process and writes how it ended; when the other end is closed, the process is killed. Further
-sockets of a request are handed to the fork. When the request socket is closed, the zygote kills all
-and ends.
+processes, and are killed when they have more threads than its ``threads(request)``: Linux itself
+counts those of all processes of a user together, and root's not at all.
+
+Requests arrive on one socket that is given as a file descriptor: bytes, with one end of a socket
+pair attached that belongs to the new process alone. On it, the zygote reads signal numbers for the
+process and writes how it ended; when the other end is closed, the process is killed. Further sockets
+of a request are handed to the fork. When the request socket is closed, the zygote kills all and ends.
 
 It stays single-threaded and makes no ZMQ context, so that forks are safe.
 """
@@ -31,6 +33,7 @@ from typing import Any
 from autograder.kernels import namespaces, sandbox
 
 LARGEST_REQUEST, MOST_SOCKETS = 1 << 20, 3
+SECONDS_BETWEEN_COUNTS = 0.02
 
 Become = Callable[[bytes, list[socket.socket]], None]
 
@@ -48,7 +51,12 @@ def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
     gc.freeze()  # a fork's garbage collector need not go through all that was imported
     requests = socket.socket(fileno=descriptor)
     requests.send(b"ready")
-    Server(requests, module.become, namespaces.fork_as_first if alone else os.fork).serve()
+    before = getattr(module, "before_fork", lambda _: None)
+    if alone:
+        fork, threads = namespaces.fork_as_first, module.threads
+        Server(requests, module.become, fork, threads, before).serve()
+    else:
+        Server(requests, module.become, before=before).serve()
     os._exit(0)  # there is nothing to write, and taking down what was imported takes a while
 
 
@@ -65,12 +73,21 @@ class Server:
         requests: the socket on which requests arrive.
         become: what a fork does with its request and its sockets; it does not return.
         fork: makes one, as `os.fork` does.
+        threads: how many threads a fork with this request may have; None counts none.
+        before: what to do before a fork with this request.
     """
 
     def __init__(
-        self, requests: socket.socket, become: Become, fork: Callable[[], int] = os.fork
+        self,
+        requests: socket.socket,
+        become: Become,
+        fork: Callable[[], int] = os.fork,
+        threads: Callable[[bytes], int] | None = None,
+        before: Callable[[bytes], None] = lambda _: None,
     ) -> None:
-        self.requests, self.become, self.fork = requests, become, fork
+        self.requests, self.become, self.fork, self.threads = requests, become, fork, threads
+        self.before = before
+        self.counted: dict[int, tuple[Path, int]] = {}  # where its threads are, and how many may be
         self.pid = os.getpid()
         self.channels: dict[int, socket.socket] = {}
         self.selector = selectors.DefaultSelector()
@@ -84,7 +101,7 @@ class Server:
 
     def serve(self) -> None:
         while True:
-            for key, _ in self.selector.select():
+            for key, _ in self.selector.select(SECONDS_BETWEEN_COUNTS if self.counted else None):
                 if key.fileobj is self.requests:
                     if not self._answer():
                         return self._end()
@@ -92,6 +109,7 @@ class Server:
                     self.alarm.recv(4096)
                 else:
                     self._forward(key.data, self.channels.get(key.data))
+            self._count()
             self._reap()
 
     def _answer(self) -> bool:
@@ -100,6 +118,7 @@ class Server:
         if not message:
             return False
         channel, *others = (socket.socket(fileno=number) for number in descriptors)
+        self.before(message)
         try:
             pid = self.fork()
         except OSError:
@@ -112,6 +131,8 @@ class Server:
             other.close()
         if pid > 0:
             self.channels[pid] = channel
+            if self.threads:
+                self.counted[pid] = namespaces.threads_of(pid), self.threads(message)
             self.selector.register(channel, selectors.EVENT_READ, pid)
             with contextlib.suppress(OSError):  # whoever asked may be gone; then the fork goes, too
                 channel.send(f"pid {pid}\n".encode())
@@ -155,12 +176,19 @@ class Server:
         for number in numbers:
             os.kill(pid, number)
 
+    def _count(self) -> None:
+        for pid, (threads, most) in self.counted.items():
+            with contextlib.suppress(FileNotFoundError):  # it has ended
+                if threads.stat().st_nlink - 2 > most:  # a folder for each, beside its own two
+                    os.kill(pid, signal.SIGKILL)
+
     def _reap(self) -> None:
         while self.channels:
             pid, status = os.waitpid(-1, os.WNOHANG)
             if pid == 0:
                 return
             channel = self.channels.pop(pid, None)
+            self.counted.pop(pid, None)
             if channel is None:
                 continue
             if channel in {key.fileobj for key in self.selector.get_map().values()}:

@@ -7,6 +7,7 @@ shorter one of `autograder.notebook.job`. What is shown and what is decided is t
 from __future__ import annotations
 
 import base64
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -18,8 +19,13 @@ from nbgrader.preprocessors import Execute as NbGraderExecute
 from traitlets import Integer
 
 from autograder.kernels.forks import ZygoteError
+from autograder.kernels.limits import Limits
+from autograder.kernels.provisioner import own_zygote
 from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped
+from autograder.notebook.handed_in import files_beside
+from autograder.notebook.job import SHELL, Direct
 from autograder.notebook.outputs import SHOWN, Outputs, is_count
+from autograder.probe.bar import Bar
 from autograder.probe.probe import ANSWERS_MIME, TARGET
 from autograder.verdict.verdicts import PartVerdict
 
@@ -54,7 +60,8 @@ class Execute(NbGraderExecute):
     def preprocess(
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
-        self._grading = Grading(self)
+        self._files = files_beside(Path(resources["metadata"]["path"]))[0]
+        self._grading = Grading(self, self._files)
         self._outputs = Outputs(self.most_output)
         self._listening = False
         self._answer: bytes | None = None  # of the probe, while it is asked
@@ -100,6 +107,10 @@ class Execute(NbGraderExecute):
         finally:
             self._answer = None
             self.nb.cells[index] = last  # where running the request has put the request
+
+    def closed(self, bar: Bar) -> Direct:
+        """See `grading.Kernel`; such a one is never Jupyter's."""
+        return Direct(own_zygote(SHELL), Limits(), self._files, closed=bar)
 
     def _run_hidden(self, code: str, index: int) -> None:
         self.run(new_code_cell(code), index, own=False)

@@ -133,6 +133,11 @@ class Section:
         return self.mark.score >= self.task.of and not self.mark.waits
 
     @property
+    def doubted(self) -> bool:
+        """The checks found nothing wrong, and the visible test did: a person must look."""
+        return bool(self.verdict and self.verdict.right and fails_visibly(self.stopped))
+
+    @property
     def state(self) -> str:
         if self.mark.waits:
             return "waits"
@@ -146,7 +151,8 @@ class Section:
     def failed(self) -> StepVerdict | None:
         """The step whose problem is told first: the one with a picture, if there is one."""
         steps = self.verdict.steps if self.verdict else ()
-        return self.pictured or next((step for step in steps if step.problem), None)
+        wrong = [step for step in steps if step.problem]
+        return self.pictured or min(wrong, key=lambda step: step.state == "also", default=None)
 
 
 def plan_of(notebook: NotebookNode) -> Plan:
@@ -226,6 +232,7 @@ def feedback_page(
         comments=others,
         first=next((item for item in sections if item.state == "wrong"), None),
         ended=_ended(sections),
+        doubted=next((item for item in sections if item.doubted), None),
         restored=_restored(notebook),
         alone=alone,
     )
@@ -327,6 +334,32 @@ def verdict_in(outputs: Iterable[Mapping[str, Any]]) -> PartVerdict | None:
             except msgspec.ValidationError:
                 return None
     return None
+
+
+def fails_visibly(error: str) -> bool:
+    """Whether the error with which visible tests stop says that something is wrong."""
+    return error.startswith("AssertionError")
+
+
+def doubted_parts(cells: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
+    """Parts that earned everything while their visible test says that something is wrong.
+
+    Args:
+        cells: of the graded notebook.
+
+    Yields:
+        the part, and the error with which its visible test stopped.
+    """
+    stopped = ""
+    for cell in cells:
+        name, outputs = grade_id_of(cell), cell.get("outputs", [])
+        if name.startswith(TEST):
+            stopped, _ = _error_in(outputs)
+        elif name.startswith(CHECK):
+            verdict = verdict_in(outputs)
+            if verdict and verdict.right and fails_visibly(stopped):
+                yield verdict.part, stopped
+            stopped = ""
 
 
 def _error_in(outputs: Iterable[Mapping[str, Any]]) -> tuple[str, str]:

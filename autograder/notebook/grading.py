@@ -7,13 +7,21 @@ put there at the end, when nothing that the notebook has sent can change them.
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from copy import deepcopy
 from typing import Protocol
 
+from msgspec import structs
 from nbformat import NotebookNode, from_dict
 
 from autograder.kernels.forks import ZygoteError
+from autograder.probe.bar import Bar
+from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import load
-from autograder.verdict.decide import decide, nothing
+from autograder.verdict.decide import Probe, bar_of, decide, nothing
+from autograder.verdict.forbidden import modules_beside
+from autograder.verdict.reaching import reaches_into
 from autograder.verdict.report import as_bundle
 from autograder.verdict.verdicts import PartVerdict
 
@@ -36,6 +44,14 @@ STUCK = (
 )
 
 
+LOOKED_AT_AGAIN = (
+    "This notebook has `{tool}`, with which code can look into the process that runs it, so the part "
+    "was asked once more where all that it may not use is closed from the first cell on. There it "
+    "earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests of a "
+    "library function stopped a cell, put them into a cell of their own."
+)
+
+
 class Kernel(Protocol):
     """Whatever runs a notebook's cells."""
 
@@ -45,23 +61,31 @@ class Kernel(Protocol):
     def ask(self, message: bytes) -> bytes:
         """What the probe answers to a message; `NotebookStopped` as above."""
 
+    def closed(self, bar: Bar) -> AbstractContextManager[Kernel]:
+        """Another one, for the same files, in which something is barred from the first cell on."""
+
 
 class Grading:
     """One submission on its way.
 
     Args:
         kernel: runs its cells.
+        files: what lies beside the notebook, by relative name.
         secret: the course's own, for `seed_of`.
 
     Attributes:
         verdicts: the verdict on each part so far.
     """
 
-    def __init__(self, kernel: Kernel, secret: str = "") -> None:
-        self.kernel, self.secret = kernel, secret
+    def __init__(
+        self, kernel: Kernel, files: Mapping[str, bytes] | None = None, secret: str = ""
+    ) -> None:
+        self.kernel, self.files, self.secret = kernel, files or {}, secret
         self.verdicts: dict[str, PartVerdict] = {}
         self._decided: list[tuple[NotebookNode, PartVerdict]] = []
         self._cells: list[str] = []
+        self._own: list[str] = []  # those of them that are not the course's
+        self._ran: list[tuple[NotebookNode, int]] = []
         self._stopped = ""
 
     def take(self, cell: NotebookNode, index: int) -> None:
@@ -74,7 +98,10 @@ class Grading:
             self._decide(cell, *asked, index)
         elif cell.source.strip():
             self._cells.append(cell.source)
+            if not locked:
+                self._own.append(cell.source)
             if not self._stopped:
+                self._ran.append((cell, index))
                 try:
                     self.kernel.run(cell, index)
                 except NotebookStopped as stopped:
@@ -103,14 +130,9 @@ class Grading:
                 return b""
 
         try:
-            verdict = decide(
-                assignment,
-                part,
-                probe,
-                self._cells,
-                failed_before=[name for name, held in self.verdicts.items() if not held.right],
-                secret=self.secret,
-            )
+            verdict = self._by(probe, assignment, part)
+            if verdict.earned and not self._stopped:
+                verdict = self._looked_at_again(verdict, assignment, part)
         except (ZygoteError, OSError):
             raise  # the machine's trouble, not this part's
         except Exception as error:  # noqa: BLE001 (what was earned before stays)
@@ -122,6 +144,53 @@ class Grading:
             verdict = nothing(part, self._stopped)
         self.verdicts[part_name] = verdict
         self._decided.append((cell, verdict))
+
+    def _by(self, probe: Probe, assignment: Assignment, part: Part) -> PartVerdict:
+        return decide(
+            assignment,
+            part,
+            probe,
+            self._cells,
+            failed_before=self._failed_before(assignment, part),
+            files=self.files,
+            secret=self.secret,
+        )
+
+    def _looked_at_again(
+        self, verdict: PartVerdict, assignment: Assignment, part: Part
+    ) -> PartVerdict:
+        """The verdict that counts where a notebook could open what is barred while it is asked.
+
+        It is asked again in a kernel in which nothing can, since that is closed before its first
+        cell runs; what it earns there counts if it is less.
+        """
+        bar = bar_of(assignment, part)
+        beside = modules_beside(self._own, self.files)
+        tool = reaches_into(self._own, beside) if bar["names"] else ""
+        if not tool:
+            return verdict
+        try:
+            with self.kernel.closed(bar) as kernel:
+                for cell, index in self._ran:
+                    kernel.run(deepcopy(cell), index)
+                again = self._by(kernel.ask, assignment, part)
+        except NotebookStopped as stopped:
+            says = stopped.says.format(place="while it ran there")
+            again = nothing(part, f"The notebook{says}")
+        if again.earned >= verdict.earned:
+            return verdict
+        remark = " ".join(filter(None, (LOOKED_AT_AGAIN.format(tool=tool), again.remark)))
+        return structs.replace(again, remark=remark)
+
+    def _failed_before(self, assignment: Assignment, part: Part) -> list[str]:
+        """Earlier parts in whose place ours may be put; none while one of them is still to be decided.
+
+        Ours may hold the answer to another earlier part, and a submission can keep what it sees.
+        """
+        earlier = assignment.parts[: assignment.parts.index(part)]
+        if any(other.name not in self.verdicts for other in earlier):
+            return []
+        return [other.name for other in earlier if not self.verdicts[other.name].right]
 
     def _stop(self, stopped: NotebookStopped, cell: NotebookNode, index: int) -> None:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")

@@ -209,6 +209,7 @@ def notebook_in(text: str) -> NotebookNode:
     try:
         data = json.loads(text)
         if isinstance(data, dict) and data.get("nbformat") == 3 and type(data["nbformat"]) is int:
+            _bound_headings(data)
             data = nbformat.convert(nbformat.from_dict(data), 4)
     except RecursionError:
         raise Unreadable(
@@ -236,6 +237,14 @@ def notebook_in(text: str) -> NotebookNode:
         if isinstance(cell, dict):
             notebook.cells.append(_cell(cell, number, taken))
     return notebook
+
+
+def _bound_headings(data: dict[str, Any]) -> None:
+    """Give headings of format 3 a level that there is: one becomes as many signs as its level."""
+    for sheet in data.get("worksheets", []):
+        for cell in sheet.get("cells", []):
+            if cell.get("level") not in range(1, 7):
+                cell["level"] = 1
 
 
 def _cell(cell: dict[str, Any], number: int, taken: set[str]) -> NotebookNode:

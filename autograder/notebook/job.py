@@ -10,8 +10,11 @@ from __future__ import annotations
 
 import argparse
 import base64
+import contextlib
 import errno
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -23,6 +26,7 @@ from nbgrader.preprocessors import LimitOutput
 from autograder.files import write_whole
 from autograder.kernels.direct import DirectKernel, KernelDied, KernelStuck
 from autograder.kernels.forks import ZygoteClient, ZygoteError
+from autograder.kernels.limits import Limits
 from autograder.kernels.provisioner import own_zygote
 from autograder.kernels.start import EXIT
 from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped
@@ -31,6 +35,9 @@ from autograder.notebook.intake import grade_id_of, restore
 from autograder.notebook.outputs import Outputs
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import Job, Result, from_json, to_json
+from autograder.probe.bar import Bar
+from autograder.verdict.decide import bars_of
+from autograder.verdict.forbidden import forget
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -53,10 +60,10 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
         kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
         restored=msgspec.to_builtins(restored),
     )
-    files = [(name, base64.b64decode(content)) for name, content in job.files.items()]
+    files = {name: base64.b64decode(content) for name, content in job.files.items()}
     prepared = time.perf_counter()
-    with DirectKernel(zygote, job.limits, files) as kernel:
-        grading = Grading(Direct(kernel, job.limits.output), job.secret)
+    with Direct(zygote, job.limits, files, bars_of(job.assignment)) as kernel:
+        grading = Grading(kernel, files, job.secret)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
     executed = time.perf_counter()
@@ -96,11 +103,39 @@ def score_of(cell: NotebookNode) -> float | None:
         return 0.0
 
 
-class Direct:
-    """`grading.Kernel` over a channel, without nbclient."""
+class Direct(contextlib.AbstractContextManager["Direct"]):
+    """`grading.Kernel` over a channel, without nbclient.
 
-    def __init__(self, kernel: DirectKernel, most_output: int) -> None:
-        self.kernel, self.outputs = kernel, Outputs(most_output)
+    Args:
+        zygote, limits, files, bars, closed: as for a `DirectKernel`.
+
+    Raises:
+        NotebookStopped: it does not take the files.
+        ZygoteError: kernels cannot be had.
+    """
+
+    def __init__(
+        self,
+        zygote: ZygoteClient,
+        limits: Limits,
+        files: Mapping[str, bytes],
+        bars: Sequence[Bar] = (),
+        closed: Bar | None = None,
+    ) -> None:
+        self.zygote, self.limits, self.files, self.bars = zygote, limits, files, bars
+        self.outputs = Outputs(limits.output)
+        try:
+            self.kernel = DirectKernel(zygote, limits, files.items(), closed, bars)
+        except (KernelDied, KernelStuck):
+            raise NotebookStopped(ENDED) from None
+
+    def __exit__(self, *_: object) -> None:
+        self.kernel.__exit__()
+
+    def closed(self, bar: Bar) -> Direct:
+        left = max(1, round(self.kernel.seconds_left))
+        limits = replace(self.limits, seconds=left)
+        return Direct(self.zygote, limits, self.files, self.bars, bar)
 
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
@@ -140,6 +175,8 @@ def attempt(job: Job, zygote: ZygoteClient) -> Result:
         return broken(error)
     except Exception as error:  # noqa: BLE001 (the batch goes on)
         return broken(error)
+    finally:
+        forget()
 
 
 def broken(error: Exception) -> Result:

@@ -31,11 +31,17 @@ TAGS = {
 CELL = {"colspan", "rowspan"}
 ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt"}, "td": CELL, "th": CELL}
 LINK = re.compile(r"(https?://|mailto:|#|\.\./|[\w-]+\.(ipynb|html|md)\b)", re.IGNORECASE)
+# of what formulas are set as; a larger one could cover the page
+LENGTHS = {"width", "linethickness", "rowspacing", "minsize", "maxsize"}
+LENGTH = re.compile(r"-?(0|0?\.\d+|[1-3](\.\d+)?)(em|ex)?|\d\d?(\.\d+)?(px|pt)|[a-z]*mathspace")
 INLINE_PICTURE = re.compile(r"data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*")
-# commands of TeX by which a formula could make a link or load something
+# commands of TeX by which a formula could make a link, load something, or cover what stands around it
 ACTING_FORMULA = re.compile(
     r"\\(href|url|html\w*|class|cssId|style|require|def|let|newcommand|renewcommand|newenvironment|"
-    r"csname|unicode|includegraphics|data|toggle|mmlToken|texttip|tooltip|bbox)",
+    r"csname|unicode|includegraphics|data|toggle|mmlToken|texttip|tooltip|bbox|"
+    r"m?kern|[hm]skip|raise|lower|move(left|right)|(math)?[clr]lap|smash|rule|space|genfrac|"
+    r"[hmv]space\*?[\s{]*(-|\d{3}|\d\d[\d.\s]*(em|ex|cm|in|pc)))|"
+    r"\\\\\s*\[\s*(-|\d\d)|((\\!|\\neg\w*space)[\s{}]*){9}",
     re.IGNORECASE,
 )
 TAG = re.compile(r"<[^<>]*>")
@@ -45,6 +51,7 @@ MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]!`*_~|\\"})
 # shown as text, or inside <img>, where nothing runs
 SHOWN = ("text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml", "text/html")
 LONGEST_PAGE = 100_000  # characters of one text that is parsed; a longer one is shown as it is
+LONGEST_KEPT = 10_000  # of those that are kept for the next submission
 # of Markdown's own, in one cell and in all; more would take its reader minutes
 MARKS, MOST_MARKS, MOST_MARKS_IN_ALL = "[]*_`<&\\$|#>-+~!\n", 2_000, 20_000
 MOST_HTML = 1_000_000  # characters of all outputs that are parsed
@@ -130,13 +137,15 @@ def clean(html: str) -> str:
 def attribute(tag: str, name: str, value: str) -> str | None:
     if tag == "img" and name == "src":
         return value if INLINE_PICTURE.fullmatch(value) else None
+    if name in LENGTHS and not LENGTH.fullmatch(value):
+        return None
     if name == "href":
         return value if LINK.match(value.strip()) else None
     return value
 
 
 def formula_acts(html: str) -> bool:
-    """Whether a formula in it could make a link or load something, once a browser has read it."""
+    """Whether a formula in it could do more than stand in its place, once a browser has read it."""
     return bool(ACTING_FORMULA.search(html) or ACTING_FORMULA.search(unescape(TAG.sub("", html))))
 
 
@@ -171,9 +180,14 @@ def harmless_markdown(
     return f"<div{ignored}>{shown}</div>"
 
 
-@lru_cache(maxsize=512)
 def rendered(source: str) -> str:
     """Markdown as clean HTML."""
+    return _rendered_before(source) if len(source) <= LONGEST_KEPT else _render(source, {})
+
+
+@lru_cache(maxsize=512)
+def _rendered_before(source: str) -> str:
+    """The same, kept: most of it is the assignment's own."""
     return _render(source, {})
 
 

@@ -8,6 +8,7 @@ are there to see.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
@@ -25,6 +26,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage, NonUniformImage, PcolorImage
 
+# what labels call the two axes
+POSITIONS = re.compile(r"\b(pos|word|token)", re.IGNORECASE)
+DIMENSIONS = re.compile(r"\b(dim|depth|embed|feature|d_model)", re.IGNORECASE)
 # how images show one cell as one patch; all others blur cells into each other
 CRISP = {"none", "nearest", "auto", "antialiased"}
 
@@ -43,7 +47,7 @@ class Picture(NamedTuple):
         values: the numbers shown, (rows, columns) float32, by rising y and x; (0, 0) if there are
             no cells, or if they make no grid.
         counted_from_zero: row y stands at y or between y and y + 1, and columns likewise.
-        complete: the limits of the axes cut off no more than half of any cell.
+        complete: the limits of the axes cut off no more than a tenth of any cell.
         crisp: each cell is a patch of one colour, not blurred into its neighbours.
         fills: the cells take up a good part of what the axes show.
         seen: once rendered, each cell is there in its colour, and large enough; True if the picture
@@ -51,6 +55,7 @@ class Picture(NamedTuple):
         colours_differ: numbers from one end to the other have colours of their own.
         zero_on_top: the y axis runs downwards.
         x_labelled, y_labelled: the axis has a label that can be seen.
+        labels_exchanged: the label of the x axis speaks of positions, that of the y axis of dimensions.
         colour_bar: the figure has one.
         bar_fits: it shows the colours that the cells have; True if there is none.
         on_given_axes: the cells are on the Axes that the function was given; if it was given none,
@@ -71,6 +76,7 @@ class Picture(NamedTuple):
     zero_on_top: bool
     x_labelled: bool
     y_labelled: bool
+    labels_exchanged: bool
     colour_bar: bool
     bar_fits: bool
     on_given_axes: bool
@@ -152,6 +158,7 @@ def _look(returned: Any, given: Axes | None, others: Figure | None, shown: bool)
         zero_on_top=ax is not None and bool(ax.yaxis_inverted()),
         x_labelled=any(_is_labelled(one, one.xaxis) for one in likely),
         y_labelled=any(_is_labelled(one, one.yaxis) for one in likely),
+        labels_exchanged=any(map(_labels_exchanged, likely)),
         colour_bar=bool(bars),
         bar_fits=bool(cells) and (not bars or any(_same_colours(cells, bar) for bar in bars)),
         on_given_axes=ax is not None and (ax is given if given else home is not others),
@@ -245,13 +252,13 @@ def _as_table(cells: Cells | None) -> tuple[np.ndarray, bool]:
 
 
 def _is_complete(ax: Axes | None, cells: Cells | None) -> bool:
-    """Whether the centre of every cell lies within the limits, or on them."""
+    """Whether every cell lies within the limits, but for a sliver at the edges."""
     if ax is None or cells is None:
         return False
     for axis, limits in enumerate((ax.get_xlim(), ax.get_ylim())):
-        centres = cells.centres[..., axis]
-        room = 1e-6 * max(float(np.ptp(cells.corners[:, axis])), 1e-6)
-        if centres.min() < min(limits) - room or centres.max() > max(limits) + room:
+        corners = cells.corners[:, axis]
+        room = 0.1 * float(np.ptp(corners)) / cells.numbers.shape[1 - axis]
+        if corners.min() < min(limits) - room or corners.max() > max(limits) + room:
             return False
     return True
 
@@ -324,6 +331,14 @@ def _same_colours(cells: Cells | None, bar: Any) -> bool:
     told = np.asarray(bar.mappable.to_rgba(along))[:, :3]
     shown = np.asarray(cells.artist.to_rgba(along))[:, :3]
     return bool((np.abs(told - shown) < 3 * SAME_COLOUR).all())
+
+
+def _labels_exchanged(ax: Axes) -> bool:
+    """Whether each label speaks of what runs along the other axis, and of nothing else."""
+    x, y = ax.get_xlabel(), ax.get_ylabel()
+    of_positions = [bool(POSITIONS.search(text)) for text in (x, y)]
+    of_dimensions = [bool(DIMENSIONS.search(text)) for text in (x, y)]
+    return of_positions == [True, False] and of_dimensions == [False, True]
 
 
 def _is_labelled(ax: Axes, axis: Any) -> bool:

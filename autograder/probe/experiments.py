@@ -15,7 +15,8 @@ from typing import Any, TypedDict
 import torch
 from torch import nn
 
-from autograder.probe.functions import FUNCTIONS
+from autograder.probe.bar import Bar
+from autograder.probe.functions import disguised
 from autograder.probe.scripted import MAKERS
 from autograder.probe.wire import Function, Instance
 
@@ -33,12 +34,13 @@ class Request(TypedDict, total=False):
     gradient: bool
     seed: int
     replace: dict[str, str]
-    watch: list[list[str]]
+    bar: Bar
     construct: list[Any]
     keywords: dict[str, Any]
     method: str | None
     state: dict[str, torch.Tensor]
     training: bool
+    rested: bool
     dtype: str
     times: int
     on_axes: bool
@@ -100,7 +102,8 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
 
     The request says how to build it (``construct``, ``keywords``, ``dtype``), which weights to
     load by name (``state``), whether it is ``training``, which ``method`` to call with
-    ``arguments``, and how often (``times``; above one, the value is the list of all results).
+    ``arguments``, whether it has ``rested``, that is, was called so in eval mode before, and how
+    often to call it (``times``; above one, the value is the list of all results).
     Without a method the value is what the module holds: its parameters, the names of its buffers
     and those of its submodules. Status "unfit" means that it is no module, or that weights of
     ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
@@ -140,13 +143,18 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
             "modules": [name for name, _ in made.named_modules() if name],
         }
         return {"status": "returned", "value": value, "arguments": []}
+    use = getattr(made, request["method"])
+    if request.get("rested"):
+        made.eval()
+        use(*(_materialise(value, request) for value in request["arguments"]))
+        made.train(request["training"])
     arguments = [_materialise(value, request) for value in request["arguments"]]
     parameters = {
         name: value
         for name, value in made.named_parameters(remove_duplicate=False)
         if name in request["state"]
     }
-    return _observe(getattr(made, request["method"]), arguments, request, parameters)
+    return _observe(use, arguments, request, parameters)
 
 
 def drawing(subject: Callable[..., Any], request: Request) -> Report:
@@ -190,7 +198,7 @@ def _observe(
 def _materialise(value: Any, request: Request) -> Any:
     """An argument as the subject receives it: always its own copy."""
     if isinstance(value, Function):
-        return FUNCTIONS[value.name]
+        return disguised(value.name)
     if isinstance(value, Instance):
         return MAKERS[value.name](**value.arguments)
     if not isinstance(value, torch.Tensor):
@@ -216,10 +224,11 @@ def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.T
     """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
     outputs = value if isinstance(value, tuple | list) else [value]
     total: torch.Tensor | float = 0.0
-    for output in outputs:
-        if isinstance(output, torch.Tensor) and output.is_floating_point():
-            weights = torch.arange(output.numel(), dtype=output.dtype).cos().reshape(output.shape)
-            total = total + (output * weights).sum()
+    with torch.enable_grad():  # a notebook may have switched gradients off for its own thread
+        for output in outputs:
+            if isinstance(output, torch.Tensor) and output.is_floating_point():
+                numbers = torch.arange(output.numel(), dtype=output.dtype)
+                total = total + (output * numbers.cos().reshape(output.shape)).sum()
     if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:
         return dict.fromkeys(leaves)
     asked = {name: leaf for name, leaf in leaves.items() if leaf.requires_grad}

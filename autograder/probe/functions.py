@@ -1,12 +1,18 @@
 """Functions of a sequence, (T, D) in and T rows out, that a check may hand to student code.
 
 A function cannot cross the border as data, so a check names one of these and the probe looks it up.
+What student code gets is none of these but an operation that PyTorch carries out for it, with a name
+drawn anew: it can be called, and holds nothing else that could be read. For that they are written
+in what of Python PyTorch's own compiler understands.
 """
 
 from __future__ import annotations
 
+import inspect
+import secrets
+import warnings
 from collections.abc import Callable
-from types import FunctionType
+from functools import cache
 from typing import Any
 
 import torch
@@ -40,7 +46,7 @@ def total_everywhere(x: Tensor) -> Tensor:
 
 def row_lengths(x: Tensor) -> Tensor:
     """One number a row, shape (T,): equivariant."""
-    return x.norm(dim=1)
+    return x.norm(2, dim=1)
 
 
 def running_sum(x: Tensor) -> Tensor:
@@ -55,7 +61,7 @@ def backwards(x: Tensor) -> Tensor:
 
 def sorted_rows(x: Tensor) -> Tensor:
     """Sorts each column: the order of the input leaves no trace, so invariant, not equivariant."""
-    return x.sort(dim=0).values
+    return x.sort(dim=0)[0]
 
 
 def minus_first(x: Tensor) -> Tensor:
@@ -114,7 +120,7 @@ def in_three_axes(x: Tensor) -> Tensor:
 
 
 def _positions(x: Tensor) -> Tensor:
-    return torch.arange(len(x), dtype=x.dtype).unsqueeze(1)
+    return torch.ones_like(x[:, :1]).cumsum(0) - 1
 
 
 def all_pairs(x: Tensor) -> Tensor:
@@ -122,20 +128,8 @@ def all_pairs(x: Tensor) -> Tensor:
     return torch.cdist(x, x)
 
 
-def unnamed(function: Any) -> Callable[[Tensor], Tensor]:
-    """The same function, without the name and the docstring that would tell what it does."""
-    code = function.__code__
-    silent = code.replace(
-        co_name="f",
-        co_qualname="f",
-        co_filename="",
-        co_consts=tuple(None if item == function.__doc__ else item for item in code.co_consts),
-    )
-    return FunctionType(silent, {"torch": torch, "_positions": _positions}, "f")
-
-
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    function.__name__: unnamed(function)
+    function.__name__: function
     for function in (
         doubled, unchanged, centred, share_of_total, total_everywhere, row_lengths,
         running_sum, backwards, sorted_rows, minus_first, slightly_positional, barely_positional,
@@ -143,3 +137,34 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
         last_column_positional, first_everywhere, minus_first_everywhere, in_three_axes, all_pairs,
     )
 }  # fmt: skip
+
+NAMESPACE = "probe"
+_operations: list[Any] = []  # what is defined lasts as long as what has defined it
+
+
+def disguised(name: str) -> Callable[[Tensor], Tensor]:
+    """One of `FUNCTIONS` as an operation of PyTorch's, of which nothing but its results can be seen."""
+    operation = f"f_{secrets.token_hex(8)}"
+    library = torch._C._dispatch_library("FRAGMENT", NAMESPACE, "")
+    library.define(f"{operation}(Tensor x) -> Tensor", "")
+    library.impl(operation, "CPU", compiled()[name])
+    _operations.append(library)
+    return torch._C._jit_get_operation(f"{NAMESPACE}::{operation}")[0]
+
+
+@cache
+def compiled() -> dict[str, Callable[[Tensor], Tensor]]:
+    """All functions in a form that runs without Python, each under the same name and used twice.
+
+    PyTorch looks at what it has compiled when it runs for the first times, which takes a while.
+    """
+    made, helper = {}, inspect.getsource(_positions)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it is deprecated in favour of what needs a compiler of C
+        for name, function in FUNCTIONS.items():
+            text = inspect.getsource(function).replace(f"def {name}(", "def f(", 1)
+            needed = helper if "_positions(" in text else ""
+            made[name] = torch.jit.CompilationUnit(f"{needed}\n{text}").f
+            for _ in range(2):
+                made[name](torch.ones(2, 2))
+    return made

@@ -6,6 +6,7 @@ The probe knows no right answer and decides nothing. It runs wherever the studen
 from __future__ import annotations
 
 import base64
+import builtins
 import contextlib
 import io
 import warnings
@@ -15,9 +16,11 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import display
 
+from autograder.probe import functions, wall
+from autograder.probe.bar import NOTHING_BARRED
 from autograder.probe.deadline import deadline
 from autograder.probe.experiments import Report, Request, describe, perform
-from autograder.probe.watch import Watch
+from autograder.probe.wall import Wall
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
@@ -29,6 +32,13 @@ _messages: list[bytes] = []
 
 class TimeLimit(BaseException):
     """A call ran too long. Not an Exception, so that a loop's ``except Exception`` lets it pass."""
+
+
+def prepare() -> None:
+    """Work out what is only looked up later; before any submission runs, so that it has no say."""
+    functions.compiled()
+    wall.operations()
+    wall.known()
 
 
 def listen() -> None:
@@ -60,22 +70,28 @@ def answer(
     Args:
         message: an encoded list of requests, see `autograder.probe.experiments.perform`; beside what
             stands there, ``subject`` (name of the function or class), ``replace`` (name ->
-            source of a stand-in to use for the duration) and ``watch`` (what a `Watch` is given,
-            whose find is reported as ``used``).
+            source of a stand-in to use for the duration) and ``bar`` (what a `Wall` closes; the
+            first request's holds for all).
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same on the clock.
 
     Returns:
         an encoded list with one report a request. Beside the experiment's own ones there are the
-        statuses "raised" (with ``error``), "missing" and "timeout" (with ``seconds``).
+        statuses "raised" (with ``error``), "missing" and "timeout" (with ``seconds``); ``used``
+        names what was called though it is barred.
     """
     reports: list[Report] = []
-    for request in decode(message):
-        if reports and reports[-1]["status"] == "timeout":
-            reports.append(reports[-1])
-            continue
-        reports.append(_carry_out(request, namespace, cpu, seconds))
+    requests = decode(message)
+    bar = requests[0].get("bar", NOTHING_BARRED) if requests else NOTHING_BARRED
+    with Wall(bar) as closed:
+        for request in requests:
+            if reports and reports[-1]["status"] == "timeout":
+                reports.append(reports[-1])
+                continue
+            closed.close_what_is_new()
+            report = _carry_out(request, namespace, cpu, seconds)
+            reports.append({**report, "used": closed.found[0]} if closed.found else report)
     return encode(reports)
 
 
@@ -86,11 +102,7 @@ def _carry_out(request: Request, namespace: dict[str, Any], cpu: float, seconds:
     with _stand_ins(namespace, request["replace"]):
         try:
             with _quiet(), deadline(cpu, seconds, TimeLimit):
-                if not request.get("watch"):
-                    return perform(subject, request)
-                with Watch(*request["watch"]) as watch:
-                    report = perform(subject, request)
-                return {**report, "used": watch.seen}
+                return perform(subject, request)
         except TimeLimit:
             return {"status": "timeout", "seconds": cpu}
         except KeyboardInterrupt:
@@ -105,7 +117,7 @@ def _stand_ins(namespace: dict[str, Any], replace: dict[str, str]) -> Iterator[N
     missing = object()
     before = {name: namespace.get(name, missing) for name in replace}
     for name, source in replace.items():
-        stand_in: dict[str, Any] = {"__name__": "stand_in"}
+        stand_in: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
         exec(source, stand_in)  # noqa: S102 (ours, and inside the walls)
         namespace[name] = stand_in[name]
     try:

@@ -1,12 +1,15 @@
 """Plain data as bytes, and back: what crosses the border between verdict and probe.
 
-It is MessagePack, in which arrays are plain numbers beside their type and shape: nothing in it can
-run code when it is read. Whatever has no plain form arrives as an :class:`Opaque` that holds
-the name of its type and nothing else.
+It is a tree in MessagePack, in which arrays are a type and a shape, and behind it the numbers of all
+arrays in their order: nothing in it can run code when it is read, and the length of the tree bounds
+how many objects it can become. Whatever has no plain form, or too large a one, arrives as an
+:class:`Opaque` that holds the name of its type and nothing else.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +18,13 @@ import numpy as np
 import torch
 from msgspec.msgpack import Ext
 
-LARGEST_MESSAGE = 64 * 2**20
+# bytes of a message, and of the tree in it, which may be nothing but empty maps of one byte each
+LARGEST_MESSAGE, LARGEST_TREE = 64 << 20, 1 << 20
+MOST_NUMBERS, MOST_AXES = 1 << 20, 64  # of one array
+LONGEST_TEXT, LONGEST_NAME = 1 << 16, 80  # characters of a text, and of a type's name
+MOST_BITS = 1024  # of a whole number
 MARK = b"probe1"  # how every message begins
+LENGTH = struct.Struct(">I")  # of the tree, which stands behind it
 
 
 class WireError(ValueError):
@@ -51,84 +59,135 @@ ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE = range(1, 6)
 DTYPES = frozenset("?bhilqBHILQefd")
 
 
-def _pack(value: Any) -> Any:
-    if value is None or type(value) in (bool, float):
-        return value
-    if type(value) is int:
-        return value if abs(value) < 1 << 63 else str(value)
-    if isinstance(value, str):  # half a character has no bytes
-        return value if value.isascii() else value.encode("utf-8", "replace").decode()
-    if isinstance(value, torch.Tensor | np.ndarray | np.generic):
-        return _pack_array(value)
-    if isinstance(value, list):
-        return [_pack(item) for item in value]
-    if isinstance(value, tuple):
-        return Ext(TUPLE, _bytes([_pack(item) for item in value]))
-    if isinstance(value, dict):
-        return {_pack(str(key)): _pack(item) for key, item in value.items()}
-    if isinstance(value, Function):
-        return Ext(FUNCTION, _bytes(value.name))
-    if isinstance(value, Instance):
-        return Ext(INSTANCE, _bytes([value.name, _pack(value.arguments)]))
-    name = value.type_name if isinstance(value, Opaque) else type(value).__name__
-    return Ext(OPAQUE, _bytes(_pack(name)))
+class _Writer:
+    """Turns values into what MessagePack has; the numbers of arrays go beside."""
+
+    def __init__(self) -> None:
+        self.numbers: list[bytes] = []
+
+    def pack(self, value: Any) -> Any:
+        if value is None or type(value) in (bool, float):
+            return value
+        if type(value) is int:
+            return self._whole_number(value)
+        if isinstance(value, str):
+            if len(value) > LONGEST_TEXT:
+                return self.pack(Opaque(f"str of {len(value)} characters"))
+            # half a character has no bytes
+            return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        if isinstance(value, torch.Tensor | np.ndarray | np.generic):
+            return self._array(value)
+        if isinstance(value, list):
+            return [self.pack(item) for item in value]
+        if isinstance(value, tuple):
+            return Ext(TUPLE, _bytes([self.pack(item) for item in value]))
+        if isinstance(value, dict):
+            return {self.pack(str(key)): self.pack(item) for key, item in value.items()}
+        if isinstance(value, Function):
+            return Ext(FUNCTION, _bytes(value.name))
+        if isinstance(value, Instance):
+            return Ext(INSTANCE, _bytes([value.name, self.pack(value.arguments)]))
+        name = value.type_name if isinstance(value, Opaque) else type(value).__name__
+        return Ext(OPAQUE, _bytes(self.pack(name[:LONGEST_NAME])))
+
+    def _whole_number(self, value: int) -> Any:
+        if value.bit_length() < 64:
+            return value if abs(value) < 1 << 63 else str(value)
+        if value.bit_length() > MOST_BITS:  # Python itself writes no more than some thousand digits
+            return self.pack(Opaque(f"int of {value.bit_length()} bits"))
+        return str(value)
+
+    def _array(self, value: torch.Tensor | np.ndarray | np.generic) -> Any:
+        torchy = isinstance(value, torch.Tensor)
+        try:
+            number = math.prod(value.shape)
+            if number > MOST_NUMBERS:  # perhaps more than there is memory: one number, expanded
+                return self.pack(Opaque(f"{value.dtype} array of {number} numbers"))
+            if isinstance(value, torch.Tensor):
+                array = value.detach().cpu().resolve_conj().numpy()
+            else:
+                array = np.asarray(value)
+        except (TypeError, ValueError, RuntimeError):
+            # NumPy has no such kind: bfloat16, sparse, nested, or not initialised yet
+            layout = getattr(value, "layout", "")
+            return self.pack(Opaque(f"{value.dtype} tensor ({layout}) without plain numbers"))
+        if array.dtype.char not in DTYPES or not array.dtype.isnative:
+            return self.pack(Opaque(f"array of {array.dtype}"))
+        self.numbers.append(array.tobytes())
+        return Ext(ARRAY, _bytes([torchy, array.dtype.char, array.shape]))
 
 
-def _pack_array(value: torch.Tensor | np.ndarray | np.generic) -> Any:
-    torchy = isinstance(value, torch.Tensor)
-    try:
-        if isinstance(value, torch.Tensor):
-            array = value.detach().cpu().resolve_conj().numpy()
-        else:
-            array = np.asarray(value)
-    except (TypeError, ValueError, RuntimeError):
-        # NumPy has no such kind: bfloat16, sparse, nested, or not initialised yet
-        layout = getattr(value, "layout", "")
-        return _pack(Opaque(f"{value.dtype} tensor ({layout}) without plain numbers"))
-    if array.dtype.char not in DTYPES or not array.dtype.isnative:
-        return _pack(Opaque(f"array of {array.dtype}"))
-    return Ext(ARRAY, _bytes([torchy, array.dtype.char, array.shape, array.tobytes()]))
+class _Reader:
+    """Turns bytes into values; each array takes its numbers from those that are left.
 
+    Args:
+        numbers: of all arrays, in their order.
+    """
 
-def _unpack(code: int, data: memoryview) -> Any:
-    """What an extension stands for; whatever is wrong with it is a ValueError or a TypeError."""
-    content = _read(data)
-    if code == ARRAY:
-        torchy, kind, shape, raw = content
+    def __init__(self, numbers: memoryview) -> None:
+        self.left = numbers
+        self.read = msgspec.msgpack.Decoder(ext_hook=self._unpack).decode
+
+    def _unpack(self, code: int, data: memoryview) -> Any:
+        """What an extension stands for; whatever is wrong with it is a ValueError or a TypeError."""
+        content = self.read(data)
+        if code == ARRAY:
+            return self._array(*content)
+        if code == TUPLE:
+            return tuple(content)
+        if code == FUNCTION:
+            return Function(str(content)[:LONGEST_NAME])
+        if code == INSTANCE:
+            name, arguments = content
+            return Instance(str(name)[:LONGEST_NAME], dict(arguments))
+        return Opaque(str(content)[:LONGEST_NAME])
+
+    def _array(self, torchy: bool, kind: str, shape: list[int]) -> torch.Tensor | np.ndarray:
         if kind not in DTYPES:
             raise ValueError(f"no array: {kind!r}")
+        if len(shape) > MOST_AXES or any(type(n) is not int or n < 0 for n in shape):
+            raise ValueError(f"no shape: {shape!r}")
+        size = math.prod(shape) * np.dtype(kind).itemsize
+        if math.prod(shape) > MOST_NUMBERS or size > len(self.left):
+            raise ValueError(f"{size} bytes of numbers, and {len(self.left)} are left")
+        raw, self.left = self.left[:size], self.left[size:]
         array = np.frombuffer(raw, dtype=kind).reshape(shape).copy()  # so it may be written to
         return torch.from_numpy(array) if torchy else array
-    if code == TUPLE:
-        return tuple(content)
-    if code == FUNCTION:
-        return Function(str(content))
-    if code == INSTANCE:
-        name, arguments = content
-        return Instance(str(name), dict(arguments))
-    return Opaque(str(content))
 
 
 _bytes = msgspec.msgpack.Encoder().encode
-_read = msgspec.msgpack.Decoder(ext_hook=_unpack).decode
 
 
 def encode(value: Any) -> bytes:
     """Turn a tree of dicts, lists, tuples, scalars, strings and arrays into bytes."""
-    return MARK + _bytes(_pack(value))
+    writer = _Writer()
+    tree = _bytes(writer.pack(value))
+    return b"".join([MARK, LENGTH.pack(len(tree)), tree, *writer.numbers])
 
 
 def decode(message: bytes) -> Any:
     """Turn bytes made by :func:`encode` back into a tree.
 
     Raises:
-        WireError: the message is larger than ``LARGEST_MESSAGE`` or is not one of ours.
+        WireError: the message is larger than ``LARGEST_MESSAGE``, or the tree in it than
+            ``LARGEST_TREE``, or it is not one of ours.
     """
     if len(message) > LARGEST_MESSAGE:
         raise WireError(f"a message of {len(message)} bytes; at most {LARGEST_MESSAGE} are read")
-    if not message.startswith(MARK):
+    start = len(MARK) + LENGTH.size
+    if not message.startswith(MARK) or len(message) < start:
         raise WireError("not a message of the probe")
+    (length,) = LENGTH.unpack(message[len(MARK) : start])
+    if length > LARGEST_TREE:
+        raise WireError(
+            f"{length} bytes beside the numbers of arrays; at most {LARGEST_TREE} are read"
+        )
+    body = memoryview(message)[start:]
+    reader = _Reader(body[length:])
     try:
-        return _read(message[len(MARK) :])
-    except (msgspec.MsgspecError, ValueError, TypeError, RecursionError) as error:
+        tree = reader.read(body[:length])
+    except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:
         raise WireError(f"not a message of the probe: {type(error).__name__}") from None
+    if reader.left:
+        raise WireError("not a message of the probe: numbers that are no array's")
+    return tree

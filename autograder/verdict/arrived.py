@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+import numpy as np
+import torch
 
 from autograder.files import cut
 from autograder.probe.experiments import Report
-from autograder.probe.wire import WireError, decode
+from autograder.probe.wire import Opaque, WireError, decode
 
 LONGEST_NAME, MOST_NAMES = 80, 20
-LONGEST_PROBLEM = 1200
+LONGEST_PROBLEM, LONGEST_VALUE = 1200, 2000
+DEEPEST = 50  # of lists in lists: whoever looks at a value goes down by calls
 
 
 def reports_in(message: bytes, number: int) -> list[Report]:
@@ -50,4 +53,31 @@ def _report(item: Any) -> Report:
         ]
     if "kind" in report:
         report["kind"] = cut(report["kind"], LONGEST_NAME)
+    if "value" in report:
+        report["value"] = _plain(report["value"])
+    if "arguments" in report:
+        report["arguments"] = _plain(report["arguments"])
+    if "gradients" in report:
+        report["gradients"] = _plain(report["gradients"])
     return report
+
+
+def _plain(value: Any, depth: int = 0) -> Any:
+    """A value with its texts cut, in which nothing is but what a student's code can return.
+
+    Raises:
+        WireError: it is nested too deeply.
+    """
+    if depth > DEEPEST:
+        raise WireError(f"an answer of more than {DEEPEST} lists in lists")
+    if value is None or isinstance(value, bool | int | float | torch.Tensor | np.ndarray | Opaque):
+        return value
+    if isinstance(value, str):
+        return cut(value, LONGEST_VALUE)
+    if isinstance(value, list | tuple):
+        return type(value)(_plain(item, depth + 1) for item in value)
+    if isinstance(value, dict):
+        return {
+            cut(str(name), LONGEST_VALUE): _plain(item, depth + 1) for name, item in value.items()
+        }
+    return Opaque(type(value).__name__)

@@ -55,7 +55,9 @@ class Axis:
     along: str = ""
 
     def __str__(self) -> str:
-        return f"the axis of the {self.many}, {self.letter}" if self.letter else f"the {self.many}"
+        if self.letter:
+            return f"the axis of the {self.many}, {self.letter}"
+        return self.along.removeprefix("of ") or f"the {self.many}"
 
     def place(self, index: int) -> str:
         """One place on it: ``word 2``, ``index 0 of axis 1``."""
@@ -64,7 +66,7 @@ class Axis:
     @classmethod
     def numbered(cls, number: int) -> Axis:
         """An axis that has no letter and goes by its number."""
-        return cls("", f"entry of axis {number}", f"axis {number}", f"of axis {number}")
+        return cls("", f"entry of axis {number}", f"entries of axis {number}", f"of axis {number}")
 
 
 @cache

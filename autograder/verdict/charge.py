@@ -1,54 +1,111 @@
-"""Charge a mistake once: the steps that it is not about are decided as if it were no mistake.
+"""Charge an error once: decide which of the steps that failed cost points.
 
-A missing scale makes every number of a layer wrong, and a step that asks about masks would fail
-with all others. Where a named mistake is seen in the steps that it costs, what other steps get is
-therefore compared with what an otherwise right answer with this mistake gives.
+A missing scale makes every number of a layer wrong, and a step that asks about masks fails with all
+others. Two rules keep one error from costing a whole part:
+
+1. A mistake that has a name costs the steps of which its author says so, or else the first that it
+   explains. Other steps that it explains are wrong, and keep their points. Where its author only
+   gives a reason why it costs more (it is as good as no answer), it costs all that it breaks.
+2. What has no name costs half of a part at most, as long as the part is right in its plainest case,
+   which is the smallest one of the first step that compares numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import Any
 
-from autograder.verdict.check import Part, Step
+from torch import nn
+
+from autograder.probe.experiments import Report
+from autograder.verdict.check import Step
+from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Attempt
 from autograder.verdict.judge import problem_with
-from autograder.verdict.naming import Found, does_the_same, drew_the_same, tells_of_mistakes
+from autograder.verdict.naming import (
+    Evidence,
+    Found,
+    alike,
+    does_the_same,
+    drew_the_same,
+    size_of,
+    tells_much,
+    tells_of_mistakes,
+)
+from autograder.verdict.verdicts import Spared
 
 Find = Callable[[], Found | None]
 
 
-def charged_once(attempts: Sequence[Attempt], find: Find) -> list[Attempt]:
-    """The same attempts, where problems that come from a mistake charged elsewhere are none.
+def spared(attempts: Sequence[Attempt], find: Find) -> dict[Step, Spared]:
+    """The steps that failed, in their order, each with why it keeps its points, if it does.
 
     Args:
-        attempts: all cases of a part, with what is wrong with them. Of the part's mistakes, those
-            that do not say what they cost are left out.
+        attempts: all cases of a part, with what is wrong with them.
         find: what is behind all of them, as `found_in` says; asked only where more than one step
             failed.
     """
-    failed = {item.step for item in attempts if item.problem}
+    part = attempts[0].part
+    wrong = {item.step for item in attempts if item.problem}
+    failed = [step for step in part.steps if step in wrong]
+    why = dict.fromkeys(failed, Spared.NO)
     if len(failed) < 2:
-        return list(attempts)
-    best: set[Step] = set()
-    for answer, costs in _suspects(attempts[0].part, find):
-        free = failed - costs
-        if not failed & costs or not free or not _seen(answer, costs, attempts):
-            continue
-        right = {step for step in free if _right_but_for(answer, step, attempts)}
-        best = max(best, right, key=lambda steps: sum(step.points for step in steps))
-    return [replace(item, problem=None) if item.step in best else item for item in attempts]
+        return why
+    causes = (_cause(each, failed, attempts) for each in _suspects(attempts, find))
+    cause = max(filter(None, causes), key=lambda each: _points(each.spares), default=Cause())
+    why |= dict.fromkeys(cause.spares, Spared.SAME)
+    if _right_in_its_plainest_case(attempts):
+        lost = _points(cause.costs)
+        for step in failed:
+            if why[step] or step in cause.costs:
+                continue
+            if lost and lost + step.points > part.points / 2:
+                why[step] = Spared.HALF
+            else:
+                lost += step.points
+    return why
 
 
-def _suspects(part: Part, find: Find) -> Iterator[tuple[Callable[..., Any], set[Step]]]:
-    """Wrong answers with the steps that they cost: each mistake, and two that were made at once."""
-    for mistake in part.mistakes:
-        if mistake.costs:
-            yield mistake.answer, set(mistake.costs)
+@dataclass(frozen=True)
+class Cause:
+    """A mistake, or two, with the steps that they cost, and those that fail for no other reason."""
+
+    costs: frozenset[Step] = frozenset()
+    spares: frozenset[Step] = frozenset()
+
+
+def _points(steps: frozenset[Step]) -> float:
+    return sum(step.points for step in steps)
+
+
+def _suspects(attempts: Sequence[Attempt], find: Find) -> Iterator[Found]:
+    """What may be behind it: what was found, and each mistake by itself, seen in its own steps."""
     found = find()
-    if found and len(found.mistakes) > 1 and all(mistake.costs for mistake in found.mistakes):
-        yield found.answer, {step for mistake in found.mistakes for step in mistake.costs}
+    if found:
+        yield found
+    for mistake in attempts[0].part.mistakes:
+        yield Found((mistake,), mistake.answer, Evidence.STEP)
+
+
+def _cause(found: Found, failed: Sequence[Step], attempts: Sequence[Attempt]) -> Cause | None:
+    """What mistakes cost, and what they spare; None if they are not seen in the steps they cost."""
+    about = {step for mistake in found.mistakes for step in mistake.costs}
+    if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
+        about = set(failed)
+    if not about & set(failed) and found.evidence is not Evidence.STEP:
+        about = set()
+    costs = (about or {failed[0]}) & set(failed)
+    if found.evidence is not Evidence.STEP:
+        # who only stops with the same error has not shown that anything else is right
+        seen = any(tells_much(item) for item in attempts)
+    else:
+        seen = bool(costs) and _seen(found.answer, about or costs, attempts)
+    if not seen:
+        return None
+    others = [step for step in failed if step not in costs]
+    spares = (step for step in others if _right_but_for(found, step, attempts))
+    return Cause(frozenset(costs), frozenset(spares))
 
 
 def _seen(answer: Callable[..., Any], costs: set[Step], attempts: Sequence[Attempt]) -> bool:
@@ -61,14 +118,15 @@ def _seen(answer: Callable[..., Any], costs: set[Step], attempts: Sequence[Attem
     )
 
 
-def _right_but_for(answer: Callable[..., Any], step: Step, attempts: Sequence[Attempt]) -> bool:
+def _right_but_for(found: Found, step: Step, attempts: Sequence[Attempt]) -> bool:
     """Whether a step's problems all come from a mistake.
 
-    That both stop with an error says nothing, so something must have come back.
+    That both stop with an error says nothing, unless the mistake is behind all that went wrong.
     """
     asked = [item for item in attempts if item.step is step]
-    return any(item.report["status"] == "returned" for item in asked) and all(
-        item.problem is None or _comes_from(answer, item) for item in asked
+    says_something = any(item.report["status"] == "returned" for item in asked)
+    return (says_something or found.evidence is not Evidence.STEP) and all(
+        item.problem is None or _comes_from(found.answer, item) for item in asked
     )
 
 
@@ -81,6 +139,40 @@ def _comes_from(answer: Callable[..., Any], item: Attempt) -> bool:
         return drew_the_same(given, item.report)
     if problem_with(item, given) is None:
         return True
+    if item.step.strict or item.case.gradient:
+        return alike(item.case, given, item.report) and _same_gradients(given, item.report)
     # a judge that asks for weights does not know the numbers that came in their place
-    numbers_alone = not item.step.strict and not item.case.gradient
-    return numbers_alone and drew_the_same(given, item.report)
+    return drew_the_same(given, item.report)
+
+
+def _same_gradients(one: Report, other: Report) -> bool:
+    """Whether two implementations have the same derivatives, NaN where the other has NaN."""
+    ours, theirs = one.get("gradients") or {}, other.get("gradients") or {}
+    return ours.keys() == theirs.keys() and all(
+        type(ours[name]) is type(theirs[name]) and values_agree(ours[name], theirs[name]) is None
+        for name in ours
+    )
+
+
+def _right_in_its_plainest_case(attempts: Sequence[Attempt]) -> bool:
+    """Whether the smallest case of the first step that compares numbers came back exactly right."""
+    plain = [
+        item
+        for item in attempts
+        if tells_of_mistakes(item.case)
+        and not item.case.raises
+        and _computes(item.request.get("method", "forward"))
+    ]
+    if not plain:
+        return False
+    item = min((each for each in plain if each.step is plain[0].step), key=size_of)
+    return (
+        item.problem is None
+        and tells_much(item)
+        and values_agree(item.expected["value"], item.report.get("value")) is None
+    )
+
+
+def _computes(method: str | None) -> bool:
+    """Whether a method is the author's own, and does not only look at what a module holds."""
+    return method is not None and (method == "forward" or not hasattr(nn.Module, method))

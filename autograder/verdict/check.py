@@ -58,6 +58,7 @@ class Build:
         method: the method to call; None looks at what the module holds when it is new.
         state: weights by name. Weights that stand in the reference and not here are drawn.
         training: in train mode; otherwise in eval mode.
+        rested: the method was called once in eval mode before, which should leave no trace.
         dtype: of the module's parameters; None is the case's own.
         times: how often the method is called; above one, the value is the list of all results.
     """
@@ -68,6 +69,7 @@ class Build:
     method: str | None = "forward"
     state: dict[str, torch.Tensor] = field(default_factory=dict)
     training: bool = False
+    rested: bool = False
     dtype: torch.dtype | None = None
     times: int = 1
 

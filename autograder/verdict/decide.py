@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import hashlib
-import re
-from collections.abc import Callable, Container, Iterable
+import json
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
-from IPython.core.inputtransformer2 import TransformerManager
 from msgspec import structs
 
-from autograder.probe.experiments import Report
+from autograder.probe.bar import Bar
+from autograder.probe.wall import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 from autograder.verdict import forbidden
+from autograder.verdict.absent import (
+    says_unanswered,
+    what_hides_it,
+    why_missing,
+    why_unanswered,
+)
 from autograder.verdict.arrived import reports_in
-from autograder.verdict.charge import charged_once
-from autograder.verdict.check import Assignment, Part
-from autograder.verdict.content import course
+from autograder.verdict.charge import spared
+from autograder.verdict.check import Assignment, Part, Step
+from autograder.verdict.content import course, known, load
 from autograder.verdict.exam import Attempt, Exam, exam_on
 from autograder.verdict.judge import in_words, problem_with
 from autograder.verdict.maps import pictured
@@ -27,7 +32,7 @@ from autograder.verdict.naming import Found, found_in, mistakes_in
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.says.differences import relations_in
 from autograder.verdict.stand_in import source_of
-from autograder.verdict.verdicts import PartVerdict, StepVerdict
+from autograder.verdict.verdicts import PartVerdict, Spared, StepVerdict
 
 Probe = Callable[[bytes], bytes]
 
@@ -54,11 +59,39 @@ def _why_barred(part: Part, used: str) -> str:
     )
 
 
-def seed_of(assignment: str, cells: Iterable[str], secret: str = "") -> int:
-    """A seed that differs by submission, and can be computed again by who knows the secret."""
+def seed_of(
+    assignment: str,
+    cells: Iterable[str],
+    secret: str = "",
+    files: Mapping[str, bytes] | None = None,
+) -> int:
+    """A seed that differs by submission, and can be computed again by who knows the secret.
+
+    All that a submission's code can see of itself counts, cells and files, so that what one has
+    noted of its inputs is of no use to another.
+    """
     text = "\0".join([*([secret] if secret else []), assignment, *cells])
     digest = hashlib.sha256(text.encode("utf-8", "replace"))
+    for name, content in sorted((files or {}).items()):
+        digest.update(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
+        digest.update(hashlib.sha256(content).digest())
     return int.from_bytes(digest.digest()[:6], "big")
+
+
+def bar_of(assignment: Assignment, part: Part) -> Bar:
+    """What a part may not use."""
+    barred = assignment.barred if part.barred is None else part.barred
+    return Bar(names=list(forbidden.with_doors(barred)), libraries=list(course().libraries))
+
+
+@lru_cache(maxsize=64)
+def bars_of(assignment: str) -> list[Bar]:
+    """What the parts of an assignment may not use, each list once; none where it is not known."""
+    if assignment not in known():
+        return []
+    parts = load(assignment).parts
+    bars = {json.dumps(bar): bar for bar in (bar_of(load(assignment), part) for part in parts)}
+    return [bar for bar in bars.values() if bar["names"]]
 
 
 def decide(
@@ -67,6 +100,7 @@ def decide(
     probe: Probe,
     cells: Iterable[str],
     failed_before: Iterable[str] = (),
+    files: Mapping[str, bytes] | None = None,
     secret: str = "",
 ) -> PartVerdict:
     """Decide one part of a submission.
@@ -79,11 +113,15 @@ def decide(
         failed_before: earlier parts that did not earn all their points. Where this part may build
             on one of them and fails, it is decided again with the reference in their place, so
             that one error is not charged twice.
+        files: what lies beside the notebook, by relative name; read as the cells are.
         secret: the course's own, for `seed_of`.
     """
     cells = list(cells)
-    barred = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
-    used = forbidden.find(cells, part.name, barred, assignment.allowed_modules, part.may_call)
+    bar = bar_of(assignment, part)
+    beside = forbidden.modules_beside(cells, files or {})
+    used = forbidden.find(
+        cells, part.name, bar["names"], assignment.allowed_modules, part.may_call, beside
+    )
     if used and used.of_course:
         free = " and ".join(f"`{module}`" for module in assignment.allowed_modules) or "none"
         return nothing(
@@ -94,26 +132,34 @@ def decide(
         )
     if used:
         return nothing(part, _why_barred(part, used.says), Obstacle.BARRED)
-    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret)
+    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
     exam = exam_on(part, seed)
-    # watching slows a call, so two are watched, and nobody knows which
-    watched = {seed % len(exam.plan), seed // 7 % len(exam.plan)}
     try:
-        attempts = _tried(exam, probe, watched, list(barred), {})
+        attempts = _tried(exam, probe, bar, {})
     except Undecided as reason:
         return nothing(part, str(reason), reason.obstacle)
     if all(item.report["status"] == "missing" for item in attempts):
-        return nothing(part, _why_missing(part.name, cells), Obstacle.MISSING)
-    if all(_unanswered(item.report) for item in attempts):
-        return nothing(part, _why_unanswered(part.name, cells), Obstacle.UNANSWERED)
+        return nothing(part, why_missing(part.name, cells), Obstacle.MISSING)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
     alone = Trial(attempts)
+    hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
     if broken and not alone.all_right:
         ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
-            again = Trial(_tried(exam, probe, watched, list(barred), ours))
-            return _with_ours(alone, again, broken)
-    return alone.with_names(alone.verdict)
+            again = Trial(_tried(exam, probe, bar, ours))
+            # an earlier part that is not answered says so when this one calls it
+            if not again.unanswered:
+                return _and_says(_with_ours(alone, again, broken), hidden)
+    if alone.unanswered and hidden:
+        return nothing(part, hidden, Obstacle.NONE)
+    if alone.unanswered:
+        return nothing(part, why_unanswered(part.name, cells), Obstacle.UNANSWERED)
+    return _and_says(alone.with_names(alone.verdict), hidden)
+
+
+def _and_says(verdict: PartVerdict, more: str) -> PartVerdict:
+    """The verdict with a further remark."""
+    return structs.replace(verdict, remark=" ".join(filter(None, (verdict.remark, more))))
 
 
 class Trial:
@@ -131,6 +177,23 @@ class Trial:
     def all_right(self) -> bool:
         return not any(item.problem for item in self.attempts)
 
+    @property
+    def unanswered(self) -> bool:
+        """Whether nothing but the released line was reached."""
+        reports = [item.report for item in self.attempts]
+        return all(
+            report["status"] == "raised" and says_unanswered(report["error"]) for report in reports
+        )
+
+    @property
+    def may_be_hidden(self) -> bool:
+        """Whether an answer that was written may not have been reached."""
+        reports = [item.report for item in self.attempts]
+        return any(
+            report["status"] == "raised" and report["error"]["type"] == "NotImplementedError"
+            for report in reports
+        )
+
     @cached_property
     def found(self) -> Found | None:
         """The named mistakes that are behind all of it."""
@@ -140,13 +203,16 @@ class Trial:
     def verdict(self) -> PartVerdict:
         """The points of each step: all, or none and the first case on which it failed."""
         part, attempts, steps = self.part, self.attempts, []
+        why: dict[Step, Spared] = {}
         with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
-            attempts = charged_once(attempts, lambda: self.found)
+            why = spared(attempts, lambda: self.found)
         for step in part.steps:
             wrong = next((item for item in attempts if item.step is step and item.problem), None)
             if wrong:
                 told = wrong.case.label, in_words(wrong), *pictured(wrong)
-                steps.append(StepVerdict(step.asks, 0.0, step.points, *told))
+                kept = why.get(step, Spared.NO)
+                earned = step.points if kept else 0.0
+                steps.append(StepVerdict(step.asks, earned, step.points, *told, kept))
             else:
                 steps.append(StepVerdict(step.asks, step.points, step.points))
         late = any(item.report["status"] == "timeout" for item in attempts)
@@ -198,66 +264,25 @@ def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> P
     )
 
 
-def _why_unanswered(name: str, cells: list[str]) -> str:
-    """What to say of a part that only says that it is not answered."""
-    if (
-        sum(bool(re.search(rf"^\s*(def|class)\s+{name}\b", cell, re.MULTILINE)) for cell in cells)
-        > 1
-    ):
-        return (
-            f"Two cells define `{name}`, and the later one is not answered yet: it takes the other's "
-            "place. Is there an answer in a cell of your own? Put it where the text says."
-        )
-    return "This part is not answered yet."
-
-
-def _why_missing(name: str, cells: list[str]) -> str:
-    """Why a name is not there after the notebook ran, as far as its source tells."""
-    for cell in cells:
-        if not re.search(rf"\b(def|class)\s+{name}\b", cell):
-            continue
-        try:
-            ast.parse(TransformerManager().transform_cell(cell))
-        except SyntaxError as error:
-            line = (error.text or "").strip()
-            return (
-                f"No `{name}`: its cell has a typing error, so none of it ran. Line {error.lineno}, "
-                f"`{line}`: {error.msg}."
-            )
-        except (ValueError, RecursionError, MemoryError) as error:
-            return f"No `{name}`: Python cannot read its cell ({type(error).__name__}). Is it too long?"
-        return f"No `{name}`: its cell stopped with an error before the definition was done."
-    return f"No `{name}`: no cell defines it. Was the cell deleted, or the name changed?"
-
-
-def _tried(
-    exam: Exam, probe: Probe, watched: Container[int], barred: list[str], stand_ins: dict[str, str]
-) -> list[Attempt]:
+def _tried(exam: Exam, probe: Probe, bar: Bar, stand_ins: dict[str, str]) -> list[Attempt]:
     """Ask the probe, and look at each answer; `Undecided` if there is nothing to award.
 
     Args:
         exam: what is asked.
         probe: as in `decide`.
-        watched: numbers of the cases in which to look for the use of ``barred`` functions.
-        barred: their names.
+        bar: what may not be used.
         stand_ins: source of ours by the names that it takes.
     """
-    look_for = [barred, list(course().libraries), list(course().always_allowed)]
-    requests = [
-        {**request, "replace": stand_ins, "watch": look_for if number in watched else []}
-        for number, request in enumerate(exam.requests)
-    ]
+    requests = [{**request, "replace": stand_ins} for request in exam.requests]
+    requests[0]["bar"] = bar  # for all of them
     try:
         reports = reports_in(probe(encode(requests)), len(requests))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise Undecided(reason, Obstacle.STOPPED) from error
-    used = next((report["used"] for report in reports if report.get("used") in barred), "")
+    may_be_said = {*bar["names"], *WRITTEN_TWICE}
+    used = next((report["used"] for report in reports if report.get("used") in may_be_said), "")
     if used:
         raise Undecided(_why_barred(exam.part, used), Obstacle.BARRED)
     attempts = [Attempt(exam, number, report) for number, report in enumerate(reports)]
     return [replace(item, problem=problem_with(item)) for item in attempts]
-
-
-def _unanswered(report: Report) -> bool:
-    return report["status"] == "raised" and report["error"]["type"] == "NotImplementedError"

@@ -142,6 +142,7 @@ def _request(part: Part, case: Case, seed: int) -> Request:
         "method": drawn.method,
         "state": {},
         "training": drawn.training,
+        "rested": drawn.rested,
         "dtype": str(dtype).removeprefix("torch."),
         "times": drawn.times,
     }

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import symtable
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
+from pathlib import Path
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -15,18 +16,28 @@ from autograder.verdict.content import course
 
 # other names under which PyTorch has what a barred name stands for
 DOORS = {
+    "log_softmax": (
+        "_safe_softmax", "cross_entropy", "CrossEntropyLoss", "cross_entropy_loss",
+        "gumbel_softmax", "AdaptiveLogSoftmaxWithLoss",
+    ),
+    "logsumexp": ("logcumsumexp", "_logcumsumexp"),
     "scaled_dot_product_attention": (
         "_scaled_dot_product_attention_math", "_scaled_dot_product_attention_math_for_mps",
         "_scaled_dot_product_cudnn_attention", "_scaled_dot_product_efficient_attention",
         "_scaled_dot_product_flash_attention", "_scaled_dot_product_flash_attention_for_cpu",
         "_scaled_dot_product_fused_attention_overrideable", "_triton_scaled_dot_attention",
-        "_flash_attention_forward", "_efficient_attention_forward", "flex_attention",
+        "_flash_attention_forward", "_efficient_attention_forward", "_cudnn_attention_forward",
+        "_flash_attention_forward_no_dropout_inplace", "flex_attention", "math_attention",
+        "varlen_attn", "_scaled_dot_product_flash_attention_for_cpu_backward",
     ),
     "MultiheadAttention": (
         "_native_multi_head_attention", "_triton_multi_head_attention",
         "_transformer_encoder_layer_fwd", "TransformerEncoderLayer", "TransformerDecoderLayer",
     ),
 }  # fmt: skip
+
+# a line that is no Python, but IPython's own: `%time f()`, `!ls`, `files = !ls`, `f?`
+MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$")
 
 
 @dataclass(frozen=True)
@@ -56,18 +67,21 @@ def with_doors(barred: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass
 class Definitions:
-    """Top-level statements of a notebook's code cells, by the names that they bind."""
+    """Top-level statements of a notebook's code cells, by the names that they bind.
+
+    Those of a file beside the notebook stand here as well, and once more under ``<module>.*``.
+    """
 
     statements: dict[str, list[ast.stmt]] = field(default_factory=dict)
 
     @classmethod
     @lru_cache(maxsize=4)  # each part of a submission asks again
-    def of(cls, cells: tuple[str, ...]) -> Definitions:
-        """Read the cells; one that is no Python is left out, since it defines nothing either."""
+    def of(cls, cells: tuple[str, ...], beside: tuple[tuple[str, str], ...] = ()) -> Definitions:
+        """Read the cells, and modules (name, source); what is no Python defines nothing either."""
         found = cls()
-        for cell in cells:
-            for statement, names in _read(cell):
-                for name in names:
+        for module, source in (*(("", cell) for cell in cells), *beside):
+            for statement, names in _read(source):
+                for name in names | ({f"{module}.*"} if module else set()):
                     found.statements.setdefault(name, []).append(statement)
         return found
 
@@ -86,16 +100,48 @@ class Definitions:
                 seen.add(statement)
                 yield statement
                 todo.extend(_global_names(statement))
+                todo.extend(_imported_names(statement))
 
 
 @lru_cache(maxsize=64)
 def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
     """A cell's top-level statements and the names that they bind; each part asks again."""
+    statements = statements_of(cell) or ()
+    body = [inner for statement in statements for inner in _under_its_magic(statement)]
+    return [(statement, _bound_names(statement)) for statement in _bindings(body)]
+
+
+def statements_of(cell: str) -> list[ast.stmt] | None:
+    """A cell's statements as IPython runs them: none if it cannot run, None if it cannot be read."""
     try:
-        tree = ast.parse(TransformerManager().transform_cell(cell))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ast.parse(_as_python(cell)).body
+    except SyntaxError:
         return []
-    return [(statement, _bound_names(statement)) for statement in _bindings(tree.body)]
+    except (ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
+    """What stands below a cell magic, as below `%%time`, after the statement itself."""
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    if not (isinstance(call, ast.Call) and _is_magic(call)):
+        return [statement]
+    text = call.args[-1]
+    return [statement, *_statements_in(text.value if isinstance(text, ast.Constant) else "")]
+
+
+def _as_python(cell: str) -> str:
+    """A cell as IPython would run it; line by line where that gives up, at some hundred magics."""
+    try:
+        return TransformerManager().transform_cell(cell)
+    except RuntimeError:
+        lines = cell.splitlines(keepends=True)
+        return "".join(_line_as_python(line) if MAGIC.search(line) else line for line in lines)
+
+
+def _line_as_python(line: str) -> str:
+    indent = line[: len(line) - len(line.lstrip())]
+    return indent + TransformerManager().transform_cell(line.lstrip())
 
 
 def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -103,7 +149,9 @@ def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
 
     So a name is charged with its own definition and not with what happens to stand beside it.
     """
-    for statement in body:
+    todo = body[::-1]  # a chain of `elif` is as deep as it is long
+    while todo:
+        statement = todo.pop()
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for alias in statement.names:
                 one: ast.stmt = ast.Import([alias])
@@ -111,12 +159,12 @@ def _bindings(body: list[ast.stmt]) -> Iterator[ast.stmt]:
                     one = ast.ImportFrom(statement.module, [alias], statement.level)
                 yield ast.fix_missing_locations(ast.copy_location(one, statement))
         elif isinstance(statement, ast.If | ast.With | ast.For | ast.While | ast.Try):
-            for branch in ("body", "orelse", "finalbody"):
-                yield from _bindings(getattr(statement, branch, []))
-            for handler in getattr(statement, "handlers", []):
-                yield from _bindings(handler.body)
             if not isinstance(statement, ast.Try):
                 yield _header(statement)
+            for handler in getattr(statement, "handlers", [])[::-1]:
+                todo += handler.body[::-1]
+            for branch in ("finalbody", "orelse", "body"):
+                todo += getattr(statement, branch, [])[::-1]
         else:
             yield statement
 
@@ -136,13 +184,17 @@ def _header(statement: ast.For | ast.With | ast.If | ast.While) -> ast.stmt:
 def _bound_names(statement: ast.stmt) -> set[str]:
     """Names that one top-level statement gives a meaning to, also inside `if`, `for`, `with`."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return {statement.name}
+        said = (node.names for node in ast.walk(statement) if isinstance(node, ast.Global))
+        return {statement.name, *(name for names in said for name in names)}
     names = set()
     for node in ast.walk(statement):
         if isinstance(node, ast.alias):
             names.add((node.asname or node.name).split(".")[0])
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             names.add(node.id)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str):
+                names.add(node.slice.value)  # as in `globals()["name"] = …`
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
             base = node.value
             while isinstance(base, ast.Attribute):
@@ -172,12 +224,42 @@ def _global_names(statement: ast.stmt) -> set[str]:
         return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
 
 
+def forget() -> None:
+    """Let go of what was read, of which a submission may have made a great deal."""
+    for read in (_read, _global_names, Definitions.of):
+        read.cache_clear()
+
+
+def _imported_names(statement: ast.stmt) -> Iterator[str]:
+    """What `Definitions` would have of the modules that a statement imports, or imports from."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Import):
+            yield from (f"{alias.name}.*" for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                yield f"{node.module}.*" if alias.name == "*" else alias.name
+                yield f"{alias.name}.*"
+
+
+def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
+    """(name, source) of the Python files beside a notebook that a cell names, or such a file."""
+    waiting = {Path(name).stem: data for name, data in files.items() if name.endswith(".py")}
+    todo, found = list(cells), []
+    while todo and waiting:
+        text = todo.pop()
+        for module in [name for name in waiting if re.search(rf"\b{re.escape(name)}\b", text)]:
+            todo.append(waiting.pop(module).decode("utf-8", "replace"))
+            found.append((module, todo[-1]))
+    return tuple(found)
+
+
 def find(
     cells: Iterable[str],
     part: str,
     barred: Iterable[str],
     modules: Iterable[str],
     other_parts: Iterable[str] = (),
+    beside: tuple[tuple[str, str], ...] = (),
 ) -> Used | None:
     """The first thing that ``part`` uses and may not; None if there is none.
 
@@ -188,18 +270,23 @@ def find(
             under such a name is the student's own, and free.
         modules: modules of the course that may be imported, whole or name by name.
         other_parts: parts that this one may call; what they use is charged there.
+        beside: what `modules_beside` finds.
     """
-    definitions, barred, modules = Definitions.of(tuple(cells)), set(barred), set(modules)
+    definitions, barred, modules = Definitions.of(tuple(cells), beside), set(barred), set(modules)
     own = {
         name
         for name, statements in definitions.statements.items()
         if any(not isinstance(node, ast.Import | ast.ImportFrom) for node in statements)
     }
+    mine = {"self", "cls"} - definitions.statements.keys()
     # what a star brings in has no name here, so it counts for every part
     stars = definitions.statements.get("*", [])
     for statement in [*stars, *definitions.reached_from(part, other_parts)]:
+        mine = mine - _taken_for_something_else(statement)
         for node, text in _read_nodes(statement):
-            used = _uses(node, text, barred, own) or _imports(node, modules) or _smuggles(text)
+            used = (
+                _uses(node, text, barred, own, mine) or _imports(node, modules) or _smuggles(text)
+            )
             if used:
                 return used
     return None
@@ -235,10 +322,7 @@ def _is_magic(node: ast.Call) -> bool:
 
 
 def _statements_in(source: object) -> list[ast.stmt]:
-    try:
-        return ast.parse(TransformerManager().transform_cell(str(source))).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
+    return statements_of(str(source)) or []
 
 
 def _smuggles(text: str) -> Used | None:
@@ -287,10 +371,21 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
     return "".join(pieces), rest
 
 
-def _uses(node: ast.AST, text: str, barred: set[str], own: set[str]) -> Used | None:
+def _taken_for_something_else(statement: ast.stmt) -> set[str]:
+    """Names that an import or an assignment inside a statement gives a meaning to."""
+    names = set()
+    for node in ast.walk(statement):
+        if isinstance(node, ast.alias):
+            names.add(node.asname or node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+    return names
+
+
+def _uses(node: ast.AST, text: str, barred: set[str], own: set[str], mine: set[str]) -> Used | None:
     if isinstance(node, ast.Attribute) and node.attr in barred:
-        mine = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        return None if mine else Used(ast.unparse(node))
+        own_method = isinstance(node.value, ast.Name) and node.value.id in mine
+        return None if own_method else Used(ast.unparse(node))
     if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in barred - own:
         return Used(node.id)
     if isinstance(node, ast.alias) and node.name.split(".")[-1] in barred:

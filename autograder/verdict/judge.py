@@ -9,6 +9,7 @@ import torch
 
 from autograder.files import cut
 from autograder.probe.experiments import ErrorReport, Report
+from autograder.verdict.absent import says_unanswered
 from autograder.verdict.arrived import LONGEST_PROBLEM
 from autograder.verdict.axes import results_in
 from autograder.verdict.compare import strict_differences, values_agree
@@ -69,7 +70,7 @@ def _problem(item: Attempt, right: Report) -> Problem | None:
 
 
 def _error_in_words(error: ErrorReport) -> str:
-    if error["type"] == "NotImplementedError":
+    if says_unanswered(error):
         return "not answered yet (NotImplementedError)"
     line = f", in `{error['line']}`" if error["line"] else ""
     message = f": {error['message']}" if error["message"] else ""

@@ -66,8 +66,9 @@ class Mistake:
         says: what the student reads: what happened, and what to do.
         in_steps: the class in which the mistake overrides a step, if it was made so.
         costs: the steps of the part that are about it. Others are earned by results that are right
-            but for this mistake; without any, every step that it spoils is lost.
-        costs_more: why it may cost more than half of the part, if it does.
+            but for this mistake; without any, the first step that it spoils is lost.
+        costs_more: why it may cost more than half of the part, if it does; without ``costs``, it
+            costs every step that it spoils.
     """
 
     name: str

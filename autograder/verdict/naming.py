@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from enum import Enum
 from functools import lru_cache
 from typing import Any
 
@@ -18,10 +19,11 @@ import numpy as np
 import torch
 
 from autograder.probe.experiments import Report
-from autograder.verdict.check import Case
+from autograder.verdict.arguments import mistakes_about_arguments
+from autograder.verdict.check import Case, Part
 from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
 from autograder.verdict.exam import Attempt
-from autograder.verdict.judge import wrong_error
+from autograder.verdict.judge import problem_with, wrong_error
 from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
 
@@ -30,12 +32,21 @@ MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out befor
 MOST_STEPS = 3  # in which one mistake beside something unknown is looked for
 
 
+class Evidence(Enum):
+    """How much of what a student's code did a mistake explains; its value opens the sentence."""
+
+    ALL = ""
+    WRONG = "In what went wrong, your results are those of this mistake; other cases are right."
+    STEP = "In one step, your results are those of this mistake; something else is wrong beside it."
+
+
 @dataclass(frozen=True)
 class Found:
     """One mistake, or two at once, with an answer of ours that makes them."""
 
     mistakes: tuple[Mistake, ...]
     answer: Callable[..., Any]
+    evidence: Evidence = Evidence.ALL
 
 
 def mistakes_in(attempts: Sequence[Attempt], found: Found | None) -> Sentences:
@@ -47,7 +58,10 @@ def mistakes_in(attempts: Sequence[Attempt], found: Found | None) -> Sentences:
             are looked at.
     """
     mistakes = found.mistakes if found else _in_single_steps(attempts)
-    return tuple((mistake.name, mistake.says) for mistake in mistakes)
+    evidence = found.evidence if found else Evidence.STEP
+    return tuple(
+        (mistake.name, f"{evidence.value} {mistake.says}".lstrip()) for mistake in mistakes
+    )
 
 
 def found_in(attempts: Sequence[Attempt]) -> Found | None:
@@ -68,19 +82,19 @@ def found_in(attempts: Sequence[Attempt]) -> Found | None:
     wrong = [
         item
         for item in telling
-        if item.problem and not _alike(item.case, item.expected, item.report)
+        if item.problem and not alike(item.case, item.expected, item.report)
     ]
     if not wrong:
         return _found_by_chance(attempts)
     right = [item for item in telling if item not in wrong]
     # what is wrong rules most mistakes out, so it is looked at first, what costs least before all
-    wrong.sort(key=_size)
+    wrong.sort(key=size_of)
     all_of_them = wrong + right
     enough = any(_tells(item) for item in wrong)
-    for shown in (all_of_them, wrong) if enough else (all_of_them,):
-        for mistake in attempts[0].part.mistakes:
+    for evidence, shown in ((Evidence.ALL, all_of_them), (Evidence.WRONG, wrong)):
+        for mistake in _known(attempts[0].part) if enough or shown is all_of_them else ():
             if does_the_same(mistake.answer, shown):
-                return Found((mistake,), mistake.answer)
+                return Found((mistake,), mistake.answer, evidence)
     return _two_at_once(wrong, right) if enough else None
 
 
@@ -94,13 +108,25 @@ def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
     if not wrong or any(item.report["status"] != "returned" for item in wrong):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
-    for mistake in attempts[0].part.mistakes:
+    for mistake in _known(attempts[0].part):
         if does_the_same(mistake.answer, telling) and all(
-            drew_the_same(item.exam.done_by(mistake.answer, item.number), item.report)
-            for item in wrong
+            _is_as_wrong(item, item.exam.done_by(mistake.answer, item.number)) for item in wrong
         ):
             return Found((mistake,), mistake.answer)
     return None
+
+
+def _is_as_wrong(item: Attempt, done: Report) -> bool:
+    """Whether a mistake of ours drew the same as a student's code, and is wrong in the same way."""
+    problem = problem_with(replace(item, report=done))
+    return bool(problem and item.problem and problem.kind is item.problem.kind) and drew_the_same(
+        done, item.report
+    )
+
+
+def _known(part: Part) -> tuple[Mistake, ...]:
+    """All mistakes of a part, those that its author wrote down first."""
+    return (*part.mistakes, *mistakes_about_arguments(part))
 
 
 def drew_the_same(one: Report, other: Report) -> bool:
@@ -126,7 +152,7 @@ def _tells(item: Attempt) -> bool:
     return item.report["status"] == "returned" and not isinstance(value, bool)
 
 
-def _size(item: Attempt) -> int:
+def size_of(item: Attempt) -> int:
     """How many numbers go into a case, which is roughly what it costs."""
     values = [*item.request["arguments"], *item.request.get("state", {}).values()]
     return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
@@ -149,7 +175,7 @@ def _two_at_once(wrong: Sequence[Attempt], right: Sequence[Attempt]) -> Found | 
     if not returned:
         return None
     quiet = [item for item in right if item.problem is None and not item.case.raises]
-    looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=_size)[:MOST_CASES]]
+    looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=size_of)[:MOST_CASES]]
     in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.in_steps]
     alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
     unchanged = [_right_results(item) for item in looked_at]
@@ -267,11 +293,11 @@ def _in_single_steps(attempts: Sequence[Attempt]) -> tuple[Mistake, ...]:
         wrong = [
             item
             for item in asked
-            if item.problem and not _alike(item.case, item.expected, item.report)
+            if item.problem and not alike(item.case, item.expected, item.report)
         ]
-        if not any(_tells_much(item) for item in wrong):
+        if not any(tells_much(item) for item in wrong):
             continue
-        asked.sort(key=lambda item: (item not in wrong, _size(item)))
+        asked.sort(key=lambda item: (item not in wrong, size_of(item)))
         mistake = next(
             (each for each in attempts[0].part.mistakes if does_the_same(each.answer, asked)), None
         )
@@ -280,7 +306,7 @@ def _in_single_steps(attempts: Sequence[Attempt]) -> tuple[Mistake, ...]:
     return tuple(found[:2])
 
 
-def _tells_much(item: Attempt) -> bool:
+def tells_much(item: Attempt) -> bool:
     """Whether so many different numbers came back that no other mistake gives the same."""
     value = item.report.get("value")
     values = value if isinstance(value, tuple | list) else (value,)
@@ -298,7 +324,7 @@ def does_the_same(answer: Callable[..., Any], attempts: Sequence[Attempt]) -> bo
     Where the student's code did nothing but stop, one of its errors at least must be ours, too.
     """
     if not all(
-        _alike(item.case, item.exam.done_by(answer, item.number), item.report) for item in attempts
+        alike(item.case, item.exam.done_by(answer, item.number), item.report) for item in attempts
     ):
         return False
     return any(item.report["status"] != "raised" for item in attempts) or any(
@@ -307,7 +333,7 @@ def does_the_same(answer: Callable[..., Any], attempts: Sequence[Attempt]) -> bo
     )
 
 
-def _alike(case: Case, one: Report, other: Report) -> bool:
+def alike(case: Case, one: Report, other: Report) -> bool:
     """Whether two implementations did the same in a case, as far as a mistake would show."""
     if one["status"] != other["status"]:
         return False

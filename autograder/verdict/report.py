@@ -25,9 +25,10 @@ def as_text(verdict: PartVerdict) -> str:
     lines = [f"{verdict.part}: {verdict.earned:g} of {verdict.points:g} points"]
     shown = pictured_step(verdict)
     for step in verdict.steps:
-        mark = "✓" if step.earned == step.points else "✗"
-        lines.append(f"  {mark} {step.earned:g} of {step.points:g}  {step.asks}")
-        if step.problem:
+        lines.append(f"{step.sign:>3} {step.earned:g} of {step.points:g}  {step.asks}")
+        if step.spared:
+            lines.append(f"        {step.spared.words}")
+        elif step.problem:
             lines.append(f"        on {step.case}: {step.problem}")
         if step is shown and step.maps:
             lines.extend(f"          {line}" for line in as_lines(step.maps))
@@ -46,5 +47,9 @@ def as_html(verdict: PartVerdict) -> str:
 
 
 def pictured_step(verdict: PartVerdict) -> StepVerdict | None:
-    """The first step of which there is something to see; one picture a part is enough."""
-    return next((step for step in verdict.steps if step.maps or step.shapes), None)
+    """The first step of which there is something to see; one picture a part is enough.
+
+    What is charged comes before what is only wrong as well.
+    """
+    shown = [step for step in verdict.steps if step.maps or step.shapes]
+    return min(shown, key=lambda step: step.state == "also", default=None)

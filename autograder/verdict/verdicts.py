@@ -5,6 +5,7 @@ Whoever only reads verdicts, as the batch does, needs no more than this, and no 
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct, to_builtins
@@ -13,8 +14,32 @@ from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.pictures import Maps, Shapes
 
 
+class Spared(StrEnum):
+    """Why a step that is wrong keeps its points; its value is what graded notebooks hold."""
+
+    NO = ""
+    SAME = "same mistake"
+    HALF = "half"
+
+    @property
+    def words(self) -> str:
+        """The same for the student."""
+        return WHY_SPARED[self]
+
+
+WHY_SPARED = {
+    Spared.NO: "",
+    Spared.SAME: "wrong here too, by the same mistake, so it is not charged again",
+    Spared.HALF: "wrong here too, but not charged, because a part that is right in its plainest "
+    "case keeps half of its points",
+}
+
+
 class StepVerdict(Struct, frozen=True):
-    """One step: what it asked, what it earned, and the case on which it failed, as a picture too."""
+    """One step: what it asked, what it earned, and the case on which it failed, as a picture too.
+
+    ``spared`` says why it keeps its points although it is wrong.
+    """
 
     asks: str
     earned: float
@@ -23,6 +48,22 @@ class StepVerdict(Struct, frozen=True):
     problem: str = ""
     maps: Maps | None = None
     shapes: Shapes | None = None
+    spared: Spared = Spared.NO
+
+    @property
+    def state(self) -> str:
+        """``right``, ``wrong``, or ``also``, where it is wrong and charged elsewhere."""
+        if self.earned < self.points:
+            return "wrong"
+        return "also" if self.spared else "right"
+
+    @property
+    def sign(self) -> str:
+        """The state as a sign before a line."""
+        return SIGNS[self.state]
+
+
+SIGNS = {"right": "✓", "wrong": "✗", "also": "(✗)"}
 
 
 class PartVerdict(Struct, frozen=True):

@@ -8,7 +8,7 @@ from itertools import combinations
 from unittest.mock import patch
 
 from assignments import known, load
-from autograder.probe import watch
+from autograder.probe import wall
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
 from autograder.verdict.exam import Attempt, Exam
@@ -28,6 +28,7 @@ class Outcome:
         caught: it lost points.
         named: the mistake was called by name; of a pair, at least one.
         explained: instead, it was said how the result differs.
+        misled: it was called by a name, or told something, that is not true of it.
     """
 
     assignment: str
@@ -36,11 +37,12 @@ class Outcome:
     caught: bool
     named: bool
     explained: bool
+    misled: bool = False
 
 
 def ours_may_answer():
     """While the reference answers: it lies where no submission may reach."""
-    return patch.object(watch, "within_reach", lambda *_: ())
+    return patch.object(wall, "own_functions", lambda *_: ())
 
 
 def verdict_on(assignment, part, code, cells=("",), **namespace):
@@ -58,12 +60,20 @@ def attempts_at(part, code, seed=0):
     return [replace(item, problem=problem_with(item)) for item in given]
 
 
-def outcome_of(assignment, part, kind, verdict, names=None):
-    """The outcome; of a pair, ``names`` are those of its two mistakes."""
+def outcome_of(assignment, part, kind, verdict, names=None, told=None):
+    """The outcome of one answer.
+
+    Args:
+        names, told: names of mistakes, and kinds of sentences on how results differ, that are true
+            of the answer; of a mistake and of a pair, any sentence may be.
+    """
     found = {name for name, _ in verdict.mistakes}
-    named = bool(found & set(names)) if names else bool(found)
+    said = {name for name, _ in verdict.relations}
+    named = bool(found & set(names)) if kind in (MISTAKE, PAIR) else bool(found)
     explained = not named and bool(verdict.relations)
-    return Outcome(assignment, part.name, kind, verdict.earned < part.points, named, explained)
+    caught = verdict.earned < part.points
+    misled = not found <= set(names or ()) or (told is not None and not said <= set(told))
+    return Outcome(assignment, part.name, kind, caught, named, explained, misled)
 
 
 def bank_of(assignment):
@@ -86,18 +96,20 @@ def measured(assignment, part):
         a list of outcomes: of the bank's answers, the named mistakes, and a sample of pairs.
     """
     tried = [
-        (RIGHT if given.right else WRONG, None, given.code)
+        (RIGHT if given.right else WRONG, given.named, given.told, given.code)
         for given in bank_of(assignment)
         if given.part == part.name
     ]
-    tried += [(MISTAKE, {mistake.name}, mistake.answer) for mistake in part.mistakes]
+    tried += [(MISTAKE, {mistake.name}, None, mistake.answer) for mistake in part.mistakes]
     pairs = sorted(pairs_of(part), key=lambda pair: pair[:2])
     sample = random.Random(part.name).sample(pairs, min(MOST_PAIRS, len(pairs)))
-    tried += [(PAIR, {one, other}, both) for one, other, both in sample]
+    tried += [(PAIR, {one, other}, None, both) for one, other, both in sample]
     with ours_may_answer():
         return [
-            outcome_of(assignment, part, kind, verdict_on(assignment, part, code, ["0"]), names)
-            for kind, names, code in tried
+            outcome_of(
+                assignment, part, kind, verdict_on(assignment, part, code, ["0"]), names, told
+            )
+            for kind, names, told, code in tried
         ]
 
 
@@ -115,7 +127,7 @@ class Tally:
             count = self.counts.setdefault((item.assignment, item.part), Counter())
             kind = WRONG if item.kind == MISTAKE else item.kind
             count[kind] += 1
-            for what in ("caught", "named", "explained"):
+            for what in ("caught", "named", "explained", "misled"):
                 count[f"{kind} {what}"] += getattr(item, what)
 
     def rows(self):
@@ -129,7 +141,7 @@ class Tally:
 
 HEAD = (
     "assignment", "part", "right", "false alarms", "wrong", "caught", "named", "explained",
-    "pairs", "one named",
+    "misled", "pairs", "one named",
 )  # fmt: skip
 
 
@@ -142,6 +154,7 @@ def cells(count):
         count[f"{WRONG} caught"],
         count[f"{WRONG} named"],
         count[f"{WRONG} explained"],
+        count[f"{WRONG} misled"],
         count[PAIR],
         count[f"{PAIR} named"],
     )

@@ -16,7 +16,21 @@ from tests.autograder.measure import (
     pairs_of,
 )
 from tests.sample_class import ROOT
-from tools.accuracy import COLUMNS, PAGE, QUOTING, page, quoted, rows_in, rows_of
+from tools.accuracy import (
+    COLUMNS,
+    PAGE,
+    PUBLISHED,
+    QUOTING,
+    page,
+    published_line,
+    published_lines_in,
+    published_section,
+    quoted,
+    rows_in,
+    rows_of,
+    sections_of,
+    with_section,
+)
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 STALE = "docs/accuracy.md is older than the banks or the checks: run `make accuracy`"
@@ -48,6 +62,7 @@ def test_what_the_page_claims_is_what_the_tests_demand(stored):
     for part, row in stored.items():
         assert row["false alarms"] == 0, part
         assert row["caught"] == row["wrong"], part
+        assert row["misled"] == 0, part
         assert row["named"] + row["explained"] <= row["wrong"], part
         assert row["one named"] <= row["pairs"], part
 
@@ -61,34 +76,50 @@ def test_one_part_measured_again_gives_the_same_row(stored):
 
 
 def test_the_table_counts_what_happened():
-    def outcome(kind, caught=True, named=False, explained=False):
-        return Outcome("a4_masks", "causal_mask", kind, caught, named, explained)
+    def outcome(kind, caught=True, named=False, explained=False, misled=False):
+        return Outcome("a4_masks", "causal_mask", kind, caught, named, explained, misled)
 
     outcomes = [
         outcome(RIGHT, caught=False),
         outcome(RIGHT),
         outcome(WRONG, named=True),
-        outcome(WRONG, explained=True),
+        outcome(WRONG, explained=True, misled=True),
         outcome(MISTAKE, named=True),
         outcome(WRONG, caught=False),
         outcome(PAIR, named=True),
         outcome(PAIR),
     ]
     text = page(rows_of(outcomes))
-    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 2 | 1 |" in text
+    assert "| a4_masks | `causal_mask` | 2 | 1 | 4 | 3 | 2 | 1 | 1 | 2 | 1 |" in text
     assert "of 4 wrong ones 3 lost some, and 3 (75.0 %)\nwere named or explained" in text
 
 
 def test_a_page_that_is_read_is_written_again_as_it_was():
     text = PAGE.read_text(encoding="utf-8")
-    assert page(rows_in(text)) == text, STALE
+    assert page(rows_in(text)) + sections_of(text) == text, STALE
+    assert with_section(text, PUBLISHED, published_section(published_lines_in(text))) == text, STALE
+
+
+def test_a_section_is_put_in_the_place_of_its_predecessor():
+    text = with_section(with_section("# A page\n\nwords\n", "One", "1\n"), "Two", "2\n")
+    assert text == "# A page\n\nwords\n\n## One\n\n1\n\n## Two\n\n2\n"
+    assert with_section(text, "One", "11\n") == text.replace("\n1\n", "\n11\n")
+    assert with_section(text, "Two", "22\n") == text.replace("\n2\n", "\n22\n")
+
+
+def test_every_published_mistake_has_a_row_that_is_still_true():
+    rows = published_lines_in(PAGE.read_text(encoding="utf-8"))
+    published = [(name, given) for name in known() for given in bank_of(name) if given.published]
+    assert len(rows) == len(published), STALE
+    for assignment, given in published[::20]:
+        assert published_line(assignment, given) in rows, STALE
 
 
 def test_a_guide_that_quotes_the_page_gets_its_numbers():
     text = QUOTING.read_text(encoding="utf-8")
     rows = rows_in(PAGE.read_text(encoding="utf-8"))
     assert quoted(text, rows) == text, STALE
-    one = {("a4_masks", "causal_mask"): [12, 0, 80, 80, 40, 20, 2, 1]}
+    one = {("a4_masks", "causal_mask"): [12, 0, 80, 80, 40, 20, 0, 2, 1]}
     said = " ".join(quoted(text, one).split())
     for words in (
         "12 right ones, of which none",

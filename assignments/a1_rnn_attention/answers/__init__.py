@@ -3,6 +3,7 @@
 from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the bank)
     annotations,
     bahdanau_attention,
+    published,
     wrong_bahdanau_attention,
 )
 from assignments.a1_rnn_attention.answers.bank import BANK  # noqa: F401

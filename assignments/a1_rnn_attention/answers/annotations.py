@@ -94,36 +94,36 @@ def joined_one_word_off(forward_states, backward_states):
     return torch.stack(columns, dim=1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="too short or too long")
 def joined_by_reversed(forward_states, backward_states):
     return torch.cat([forward_states, torch.stack(list(reversed(backward_states)))], dim=-1)[:1]
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="right in part")
 def joined_with_ends_swapped(forward_states, backward_states):
     backward = backward_states.clone()
     backward[:, [0, -1]] = backward[:, [-1, 0]]
     return torch.cat([forward_states, backward], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="in another order")
 def joined_for_one_sentence(forward_states, backward_states):
     joined = joined_by_flip(forward_states[:1], backward_states[:1])
     return joined.expand(len(forward_states), -1, -1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="stops with RuntimeError")
 def joined_for_three_words(forward_states, backward_states):
     return torch.cat([forward_states, backward_states[:, [2, 1, 0]]], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="stops with RuntimeError")
 def joined_for_square_states(forward_states, backward_states):
     turn = torch.eye(backward_states.shape[2]).flip(0)
     return torch.cat([forward_states, turn @ backward_states], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told=("stops with RuntimeError", "wrong with gaps in memory"))
 def joined_for_contiguous_states(forward_states, backward_states):
     batch, length, width = forward_states.shape
     flat = backward_states.view(batch * length, width).flip(0).view(batch, length, width)
@@ -136,8 +136,11 @@ def joined_from_sums_of_halves(forward_states, backward_states):
     return torch.cat([forward_states + backward, forward_states - backward], dim=-1)
 
 
-@BANK.wrong("annotations", named="forward states twice")
+@BANK.wrong(
+    "annotations", named="forward states twice", published="ematvey/tensorflow-seq2seq-tutorials#1"
+)
 def joined_twice_the_forward(forward_states, backward_states):
+    """The forward states are joined with themselves."""
     return torch.cat([forward_states, forward_states], dim=-1)
 
 
@@ -147,13 +150,13 @@ def joined_by_the_first_word(forward_states, backward_states):
     return torch.cat([forward_states, backward], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="stops with RuntimeError")
 def joined_in_place(forward_states, backward_states):
     backward_states[:] = backward_states.flip(1)
     return torch.cat([forward_states, backward_states], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told=("another dtype", "wrong in float64"))
 def joined_in_float32(forward_states, backward_states):
     batch, length, width = forward_states.shape
     result = torch.zeros(batch, length, 2 * width)
@@ -161,28 +164,28 @@ def joined_in_float32(forward_states, backward_states):
     return result
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told=("no gradient", "wrong about gradients"))
 def joined_and_detached(forward_states, backward_states):
     return joined_by_flip(forward_states, backward_states.detach())
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told=("no gradient", "wrong about gradients"))
 def joined_in_numpy(forward_states, backward_states):
     pair = forward_states.detach().numpy(), backward_states.detach().numpy()[:, ::-1]
     return torch.from_numpy(np.concatenate(pair, axis=-1))
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="another type")
 def joined_as_an_array(forward_states, backward_states):
     return joined_in_numpy(forward_states, backward_states).numpy()
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="always one shape")
 def joined_as_in_the_example(forward_states, backward_states):
     return torch.tensor([[[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]]])
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="right numbers in another shape")
 def joined_and_squeezed(forward_states, backward_states):
     return joined_by_flip(forward_states, backward_states).squeeze()
 
@@ -237,17 +240,17 @@ def joined_in_time_order(forward_states, backward_states):
     return torch.stack([torch.cat(pair, dim=-1) for pair in words])
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="axes exchanged")
 def joined_features_first(forward_states, backward_states):
     return torch.cat([forward_states.mT, backward_states.flip(1).mT], dim=1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="right in part")
 def joined_by_sorting(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.sort(dim=1).values], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="right but for special places")
 def joined_but_for_the_first_word(forward_states, backward_states):
     backward = torch.zeros_like(backward_states)
     for j in range(1, backward.shape[1]):
@@ -260,18 +263,18 @@ def joined_by_rot90(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.rot90(2, (1, 2))], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="right in part")
 def joined_by_a_view_as_turned(forward_states, backward_states):
     batch, length, width = backward_states.shape
     turned = backward_states.reshape(length, batch, width).flip(0).reshape(batch, length, width)
     return torch.cat([forward_states, turned], dim=-1)
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="a list of numbers")
 def joined_and_returned_as_a_list(forward_states, backward_states):
     return torch.cat([forward_states, backward_states.flip(1)], dim=-1).tolist()
 
 
-@BANK.wrong("annotations")
+@BANK.wrong("annotations", told="nothing comes back")
 def joined_and_printed(forward_states, backward_states):
     torch.cat([forward_states, backward_states.flip(1)], dim=-1)

@@ -11,8 +11,12 @@ from assignments.a1_rnn_attention.answers.shared import ThreeMaps
 from course_utils import attention
 
 
-@BANK.wrong("BahdanauAttention", named="no tanh")
+@BANK.wrong(
+    "BahdanauAttention", named="no tanh", published="AuCson/PyTorch-Batch-Attention-Seq2seq#3"
+)
 class LinearScores(ThreeMaps):
+    """There is no tanh between the two maps and v."""
+
     def scores(self, state, annotations):
         return (self.v(self.W(state)).unsqueeze(1) + self.v(self.U(annotations))).squeeze(-1)
 
@@ -48,16 +52,24 @@ class SoftmaxOfTheHiddenLayer(ThreeMaps):
         return self.v(F.softmax(hidden, dim=-1))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention", named="softmax over the batch")
+@BANK.wrong(
+    "BahdanauAttention", named="softmax over the batch", published="PetrochukM/PyTorch-NLP#2"
+)
 class SoftmaxAlongAxisZero(ThreeMaps):
+    """The softmax runs over axis 0, the sentences."""
+
     def softmax(self, scores, mask):
         if mask is not None:
             scores = scores.masked_fill(~mask, -1e9)
         return torch.softmax(scores, dim=0)
 
 
-@BANK.wrong("BahdanauAttention", named="softmax over the features")
+@BANK.wrong(
+    "BahdanauAttention", named="softmax over the features", published="DEEP-PolyU/KEQA_WSDM19#2"
+)
 class SoftmaxAlongTheLastOfThree(ThreeMaps):
+    """The softmax runs over an axis of length 1, so every weight is 1."""
+
     def forward(self, state, annotations, mask=None):
         scores = self.v(torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations)))
         if mask is not None:
@@ -66,7 +78,7 @@ class SoftmaxAlongTheLastOfThree(ThreeMaps):
         return (weights * annotations).sum(dim=1), weights.squeeze(-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="softmax over the features")
 class SoftmaxAlongTheLastOfThreeWithNan(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         scores = self.v(torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations)))
@@ -76,8 +88,10 @@ class SoftmaxAlongTheLastOfThreeWithNan(ThreeMaps):
         return (weights * annotations).sum(dim=1), weights.squeeze(-1)
 
 
-@BANK.wrong("BahdanauAttention", named="mask ignored")
+@BANK.wrong("BahdanauAttention", named="mask ignored", published="tensorflow/tensorflow#43941")
 class MaskUnused(ThreeMaps):
+    """The mask is not used, so padding gets attention."""
+
     def forward(self, state, annotations, mask=None):
         return super().forward(state, annotations)
 
@@ -98,8 +112,12 @@ class MaskTheOtherWayAtFirst(ThreeMaps):
         return scores.masked_fill(mask, -torch.inf).softmax(dim=-1).masked_fill(~mask, 0)
 
 
-@BANK.wrong("BahdanauAttention", named="hidden scores set to 0")
+@BANK.wrong(
+    "BahdanauAttention", named="hidden scores set to 0", published="georg-wolflein/good-features#1"
+)
 class ZeroForHiddenScores(ThreeMaps):
+    """Hidden scores become 0, which is a score like any other."""
+
     def softmax(self, scores, mask):
         return (scores if mask is None else scores.masked_fill(~mask, 0)).softmax(dim=-1)
 
@@ -112,7 +130,7 @@ class MaskForTheContextOnly(ThreeMaps):
         return (visible[..., None] * annotations).sum(dim=1), weights
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="mask ignored")
 class MaskInEvalModeOnly(ThreeMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores, None if self.training else mask)
@@ -201,27 +219,27 @@ class LayersSwapped(ThreeMaps):
         return self.v(torch.tanh(self.U(state)[:, None] + self.W(annotations)))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="`W` in the place of `U`")
 class OneLayerForBoth(ThreeMaps):
     def scores(self, state, annotations):
         return self.v(torch.tanh(self.W(state)[:, None] + self.W(annotations)))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="weights of another shape")
 class OneLayerWithTwoNames(ThreeMaps):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(decoder_dim, encoder_dim, attention_dim)
         self.W = self.U = nn.Linear(decoder_dim, attention_dim, bias=False)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="weights of another shape")
 class CopiesInAList(ThreeMaps):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(decoder_dim, encoder_dim, attention_dim)
         self.W, self.U = nn.ModuleList([nn.Linear(decoder_dim, attention_dim, bias=False)] * 2)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong about what a new module holds")
 class BiasEverywhere(ThreeMaps):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(decoder_dim, encoder_dim, attention_dim)
@@ -230,7 +248,7 @@ class BiasEverywhere(ThreeMaps):
         self.v = nn.Linear(attention_dim, 1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong about what a new module holds")
 class BiasInV(ThreeMaps):
     """No number shows it: a softmax does not see what is added to all scores."""
 
@@ -262,7 +280,7 @@ class LayersInAList(ThreeMaps):
         return v(torch.tanh(W(state)[:, None] + U(annotations)))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="weights with other names")
 class LayersWithOtherNames(nn.Module):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__()
@@ -276,7 +294,7 @@ class LayersWithOtherNames(nn.Module):
         return (weights[..., None] * annotations).sum(1), weights
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="no layers W, U and v")
 class LayersInAModuleOfTheirOwn(nn.Module):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__()
@@ -286,19 +304,19 @@ class LayersInAModuleOfTheirOwn(nn.Module):
         return self.inner(state, annotations, mask)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="right but for special places")
 class LargeNumberAlone(ThreeMaps):
     def softmax(self, scores, mask):
         return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="right but for special places")
 class InfinityAlone(ThreeMaps):
     def softmax(self, scores, mask):
         return (scores if mask is None else scores.masked_fill(~mask, -torch.inf)).softmax(dim=-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("wrong gradient", "wrong about gradients"))
 class InfinityAdded(ThreeMaps):
     """Right numbers, but NaN in the gradient of a sentence in which all is hidden."""
 
@@ -309,7 +327,7 @@ class InfinityAdded(ThreeMaps):
         return torch.nan_to_num((scores + penalty).softmax(-1))
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("right but for special places", "wrong with `mask` given"))
 class NotLargeEnough(ThreeMaps):
     def softmax(self, scores, mask):
         if mask is None:
@@ -339,25 +357,25 @@ class MaskOfTheFirstSentence(ThreeMaps):
         return super().softmax(scores, None if mask is None else mask[:1].expand_as(mask))
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class MaskNeedsARoundTrip(ThreeMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores, None if mask is None else mask.view(-1).view(mask.shape))
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="stops with TypeError")
 class MaskRequired(ThreeMaps):
     def forward(self, state, annotations, mask):
         return super().forward(state, annotations, mask)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="inputs changed")
 class MaskChanged(ThreeMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores, None if mask is None else mask.logical_not_().logical_not())
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong gradient")
 class StateChanged(ThreeMaps):
     def scores(self, state, annotations):
         scores = super().scores(state, annotations)
@@ -365,39 +383,39 @@ class StateChanged(ThreeMaps):
         return scores
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong gradient")
 class AnnotationsChanged(ThreeMaps):
     def context(self, weights, annotations):
         return annotations.data.mul_(weights.unsqueeze(-1)).sum(dim=1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("wrong gradient", "wrong about gradients"))
 class WeightsDetached(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         context, weights = super().forward(state, annotations, mask)
         return context, weights.detach()
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("wrong gradient", "wrong about gradients"))
 class ContextFromDetachedWeights(ThreeMaps):
     def context(self, weights, annotations):
         return super().context(weights.detach(), annotations)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("wrong gradient", "wrong about gradients"))
 class FrozenKeys(ThreeMaps):
     def scores(self, state, annotations):
         return super().scores(state, annotations.detach())
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("another dtype", "wrong in float64"))
 class AlwaysFloat32(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         context, weights = super().forward(state, annotations, mask)
         return context.float(), weights.float()
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("rounded", "wrong in float64"))
 class Float32WeightsOnTheWay(ThreeMaps):
     def softmax(self, scores, mask):
         result = torch.zeros(scores.shape)
@@ -408,7 +426,7 @@ class Float32WeightsOnTheWay(ThreeMaps):
         return super().context(weights.to(annotations.dtype), annotations)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class ContiguousInputsOnly(ThreeMaps):
     def scores(self, state, annotations):
         batch, length, width = annotations.shape
@@ -416,7 +434,7 @@ class ContiguousInputsOnly(ThreeMaps):
         return self.v(torch.tanh(self.W(state).unsqueeze(1) + words)).squeeze(-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="annotations left out")
 class EvenWidthsOnly(ThreeMaps):
     def scores(self, state, annotations):
         half = self.U.out_features // 2
@@ -424,7 +442,7 @@ class EvenWidthsOnly(ThreeMaps):
         return (hidden @ self.v.weight[0, : 2 * half].unsqueeze(-1)).squeeze(-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="stops with RuntimeError")
 class EqualWidthsOnly(ThreeMaps):
     def scores(self, state, annotations):
         words = annotations + 0 * state.unsqueeze(1)
@@ -457,13 +475,13 @@ class SummedOverTheFeatures(ThreeMaps):
         return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="the weights right, the context wrong")
 class ContextPlusMean(ThreeMaps):
     def context(self, weights, annotations):
         return super().context(weights, annotations) + annotations.mean(dim=1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="annotations left out")
 class UniformWeights(ThreeMaps):
     def scores(self, state, annotations):
         return torch.zeros_like(super().scores(state, annotations))
@@ -494,20 +512,20 @@ class NegatedScores(ThreeMaps):
         return -super().scores(state, annotations)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named="logarithms of the weights")
 class LogarithmsOfWeights(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         context, weights = super().forward(state, annotations, mask)
         return context, weights.log()
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="weights that are no shares")
 class DropoutThatActs(ThreeMaps):
     def softmax(self, scores, mask):
         return F.dropout(super().softmax(scores, mask), 0.1, self.training)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="stops with ValueError")
 class RaisesWhereAllIsHidden(ThreeMaps):
     def softmax(self, scores, mask):
         if mask is not None and not mask.any(dim=-1).all():
@@ -527,7 +545,7 @@ class NumbersOfTheExample(ThreeMaps):
         return torch.tensor([[0.746, 18.73]]), torch.tensor([[0.127, 0.873]])
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="stops with TypeError")
 def attention_as_a_function(state, annotations, mask=None):
     weights = attention.masked_softmax(torch.einsum("bd,bsd->bs", state, annotations), mask)
     return torch.einsum("bs,bsd->bd", weights, annotations), weights
@@ -617,7 +635,7 @@ class DifferenceForSum(ThreeMaps):
         return self.v(torch.tanh(self.W(state)[:, None] - self.U(annotations)))[..., 0]
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="weights that are no shares")
 class NormalisedScores(ThreeMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores - scores.mean(), mask) * scores.shape[1]
@@ -636,7 +654,7 @@ class ContextWithoutTheMask(ThreeMaps):
         return self.context(scores.softmax(-1), annotations), self.softmax(scores, mask)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named=("no tanh", "mask ignored"))
 class NoTanhAndMaskIgnored(ThreeMaps):
     def scores(self, state, annotations):
         return self.v(self.W(state)[:, None] + self.U(annotations))[..., 0]
@@ -645,7 +663,7 @@ class NoTanhAndMaskIgnored(ThreeMaps):
         return scores.softmax(dim=1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named=("relu instead of tanh", "context is the plain mean"))
 class ReluAndPlainMean(ThreeMaps):
     def scores(self, state, annotations):
         return self.v(torch.relu(self.W(state)[:, None] + self.U(annotations)))[..., 0]
@@ -654,14 +672,14 @@ class ReluAndPlainMean(ThreeMaps):
         return annotations.mean(1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", named=("mask inverted", "results in the wrong order"))
 class MaskInvertedAndWeightsFirst(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         mask = None if mask is None else ~mask
         return super().forward(state, annotations, mask)[::-1]
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="softmax left out, twice or along another axis")
 class SoftmaxOverBatchAndDotProduct(ThreeMaps):
     def scores(self, state, annotations):
         return (self.W(state)[:, None] * self.U(annotations)).sum(-1)
@@ -672,7 +690,7 @@ class SoftmaxOverBatchAndDotProduct(ThreeMaps):
         return scores.softmax(0)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong about what a new module holds")
 class BiasInWAndU(ThreeMaps):
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(decoder_dim, encoder_dim, attention_dim)

@@ -4,6 +4,7 @@ from assignments.a2_self_attention.answers import (  # noqa: F401 (each fills th
     attention_weights,
     basic_self_attention,
     is_permutation_equivariant,
+    published,
     self_attention,
 )
 from assignments.a2_self_attention.answers.bank import BANK  # noqa: F401

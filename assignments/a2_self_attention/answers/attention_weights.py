@@ -49,41 +49,41 @@ def weights_of_negative_distances(x):
     return (-torch.cdist(x, x)).softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told=("no gradient", "wrong about gradients"))
 def weights_detached(x):
     return (x @ x.T).softmax(dim=-1).detach()
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told=("another dtype", "wrong in float64"))
 def weights_always_float32(x):
     x = x.float()
     return (x @ x.T).softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="stops with RuntimeError")
 def weights_that_change_their_input(x):
     x -= x.mean()
     x += x.mean()
     return (x @ x.T).softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told=("stops with RuntimeError", "wrong with gaps in memory"))
 def weights_by_view_of_contiguous_input_only(x):
     flat = x.view(-1)
     return (flat.view(x.shape) @ x.T).softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="another type")
 def weights_as_numpy(x):
     return (x @ x.T).softmax(dim=-1).detach().numpy()
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="a list of numbers")
 def weights_as_a_list(x):
     return (x @ x.T).softmax(dim=-1).tolist()
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="weights that are no shares")
 def weights_for_two_words_only(x):
     if x.shape == (2, 2):
         return torch.tensor([[0.9526, 0.0474], [0.7311, 0.2689]])
@@ -143,48 +143,50 @@ def weights_by_squared_distances(x):
     return (-(torch.cdist(x, x) ** 2)).softmax(-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="rounded")
 def weights_rounded(x):
     return (x @ x.T).softmax(-1).mul(100).round().div(100)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="weights that are no shares")
 def weights_of_ones(x):
     return torch.ones(len(x), len(x)) / len(x)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="too short or too long")
 def weights_by_elementwise_product(x):
     return (x * x).softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="too short or too long")
 def weights_of_the_words_themselves(x):
     return x.softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="weights that are no shares")
 def weights_symmetrised(x):
     weights = (x @ x.T).softmax(dim=-1)
     return (weights + weights.T) / 2
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="right numbers in another shape")
 def weights_of_the_first_word(x):
     return (x[0] @ x.T).softmax(dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong(
+    "attention_weights", named=("softmax over the columns", "scaled although unscaled was asked")
+)
 def weights_scaled_over_columns(x):
     return (x @ x.T / x.shape[-1] ** 0.5).softmax(dim=0)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", named=("scores returned for weights", "cosine similarity"))
 def cosine_scores_alone(x):
     return F.cosine_similarity(x[:, None], x[None], dim=-1)
 
 
-@BANK.wrong("attention_weights")
+@BANK.wrong("attention_weights", told="weights that are no shares")
 def weights_plus_the_identity(x):
     return (x @ x.T).softmax(dim=-1) + torch.eye(len(x))
 

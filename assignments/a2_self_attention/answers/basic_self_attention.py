@@ -60,30 +60,30 @@ def context_plus_the_input(x):
     return weights @ x + x, weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", named="scores returned for weights")
 def context_with_the_scores_beside_it(x):
     return weights_by_einsum(x) @ x, x @ x.T
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told=("wrong gradient", "wrong about gradients"))
 def context_detached(x):
     weights = weights_by_einsum(x)
     return (weights @ x).detach(), weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told=("wrong gradient", "wrong about gradients"))
 def context_with_detached_weights(x):
     weights = weights_by_einsum(x.detach())
     return weights @ x, weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told=("another dtype", "wrong in float64"))
 def context_always_float32(x):
     z, weights = context_by_einsum(x.float())
     return z, weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="results in a dict")
 def context_in_a_dict(x):
     z, weights = context_by_einsum(x)
     return {"z": z, "weights": weights}
@@ -165,48 +165,54 @@ def context_by_elementwise_product(x):
     return torch.stack([weights[i, i] * x[i] for i in range(len(x))]), weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="too short or too long")
 def context_of_the_last_word(x):
     weights = weights_by_loops(x)
     return weights[-1:] @ x, weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="another number of axes")
 def context_added_up(x):
     weights = weights_by_loops(x)
     return (weights @ x).sum(dim=0), weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="stops with RuntimeError")
 def context_on_the_wrong_side(x):
     weights = weights_by_loops(x)
     return x @ weights, weights
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="scores too large or too small")
 def context_and_scaled_weights(x):
     weights = weights_by_loops(x)
     return weights @ x, (x @ x.T / x.shape[1] ** 0.5).softmax(-1)
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="another number of results")
 def context_three_results(x):
     weights = weights_by_loops(x)
     return weights @ x, weights, x
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong("basic_self_attention", told="another type")
 def context_as_arrays(x):
     weights = weights_by_loops(x).detach()
     return (weights @ x.detach()).numpy(), weights.numpy()
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong(
+    "basic_self_attention",
+    named=("results in the wrong order", "weights transposed before the sum"),
+)
 def context_transposed_and_swapped(x):
     weights = weights_by_loops(x)
     return weights, weights.T @ x
 
 
-@BANK.wrong("basic_self_attention")
+@BANK.wrong(
+    "basic_self_attention",
+    named=("z returned without the weights", "scaled although unscaled was asked"),
+)
 def context_scaled_and_alone(x):
     return (x @ x.T / x.shape[1] ** 0.5).softmax(-1) @ x

@@ -48,6 +48,12 @@ def asked_about_sums(f, x, permutation):
     return torch.allclose(f(x[permutation]).sum(), f(x).sum(), rtol=1e-4, atol=1e-5)
 
 
+@BANK.wrong("is_permutation_equivariant", told="stops with IndexError")
+def asked_about_tables_alone(f, x, permutation):
+    """Rows and columns are named, which not every output has."""
+    return torch.allclose(f(x[permutation])[:, :], f(x)[permutation, :], rtol=1e-4, atol=1e-5)
+
+
 @BANK.wrong("is_permutation_equivariant", named="always True")
 def asked_about_shapes(f, x, permutation):
     return f(x[permutation]).shape == f(x).shape
@@ -63,24 +69,27 @@ def asked_about_the_last_row(f, x, permutation):
     return torch.allclose(f(x[permutation])[-1], f(x)[permutation][-1], rtol=1e-4, atol=1e-5)
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", named="difference without its absolute value")
 def asked_about_rises_alone(f, x, permutation):
     one, other = f(x)[permutation], f(x[permutation])
     return bool((other - one <= 1e-5 + 1e-4 * one.abs()).all())
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", named="difference without its absolute value")
 def asked_about_falls_alone(f, x, permutation):
     one, other = f(x)[permutation], f(x[permutation])
     return bool((one - other <= 1e-5 + 1e-4 * one.abs()).all())
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong(
+    "is_permutation_equivariant",
+    named="too strict with large numbers, too generous with small ones",
+)
 def asked_about_the_mean_difference(f, x, permutation):
     return float((f(x[permutation]) - f(x)[permutation]).abs().mean()) < 1e-4
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", named="always False")
 def asked_about_columns(f, x, permutation):
     one = f(x[:, permutation % x.shape[1]])
     return one.shape == f(x).shape and torch.allclose(one, f(x), rtol=1e-4, atol=1e-5)
@@ -152,12 +161,15 @@ def asked_with_equals_signs(f, x, permutation):
     return bool((f(x[permutation]) == f(x)[permutation]).all())
 
 
-@BANK.wrong("is_permutation_equivariant", named="the two tolerances exchanged")
+@BANK.wrong(
+    "is_permutation_equivariant",
+    named="too strict with large numbers, too generous with small ones",
+)
 def asked_with_tolerances_exchanged(f, x, permutation):
     return torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-5, atol=1e-4)
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", named="absolute tolerance only")
 def asked_with_round(f, x, permutation):
     before, after = f(x[permutation]), f(x)[permutation]
     return torch.equal(before.round(decimals=4), after.round(decimals=4))
@@ -174,7 +186,7 @@ def asked_about_sorted_rows(f, x, permutation):
     return torch.allclose(before, after, rtol=1e-4, atol=1e-5)
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", told="nothing comes back")
 def asked_and_printed(f, x, permutation):
     print(torch.allclose(f(x[permutation]), f(x)[permutation], rtol=1e-4, atol=1e-5))
 
@@ -185,12 +197,12 @@ def asked_for_a_string(f, x, permutation):
     return "True" if same else "False"
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", told="another type")
 def asked_for_a_numpy_bool(f, x, permutation):
     return torch.isclose(f(x[permutation]), f(x)[permutation], 1e-4, 1e-5).all().numpy()
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong("is_permutation_equivariant", named="tolerance too wide")
 def asked_with_the_square(f, x, permutation):
     return float((f(x[permutation]) - f(x)[permutation]).square().sum()) < 1e-5
 
@@ -200,6 +212,8 @@ def asked_about_the_largest(f, x, permutation):
     return torch.allclose(f(x[permutation]).max(), f(x).max(), rtol=1e-4, atol=1e-5)
 
 
-@BANK.wrong("is_permutation_equivariant")
+@BANK.wrong(
+    "is_permutation_equivariant", told=("False where True is right", "wrong where True is right")
+)
 def asked_inverse_and_exactly(f, x, permutation):
     return torch.equal(f(x[permutation])[permutation], f(x))

@@ -43,7 +43,7 @@ def batch_by_three_loops(query, key, value, dropout=None):
     return torch.stack(output)
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told="wrong with T ≠ S")
 def batch_only_when_lengths_agree(query, key, value):
     if query.shape[1] != key.shape[1]:
         key, value = key[:, : query.shape[1]], value[:, : query.shape[1]]
@@ -61,23 +61,23 @@ def batch_with_value_as_wide_as_the_key(query, key, value):
     return output[..., : key.shape[-1]]
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told="`key` in reverse order")
 def batch_with_the_keys_reversed(query, key, value):
     return batch_by_einsum(query, key.flip(1), value)
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told=("no gradient", "wrong about gradients"))
 def batch_without_gradient_for_the_keys(query, key, value):
     return batch_by_einsum(query, key.detach(), value)
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told=("no gradient", "wrong about gradients"))
 def batch_without_gradient(query, key, value):
     with torch.no_grad():
         return batch_by_einsum(query, key, value)
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told="wrong by a constant factor")
 def batch_in_place(query, key, value):
     value.mul_(1.0 + 1e-3)
     return batch_by_einsum(query, key, value)
@@ -150,8 +150,13 @@ def batch_of_keys_with_keys(query, key, value):
     return torch.bmm(torch.bmm(key, key.mT).softmax(-1), value)
 
 
-@BANK.wrong("self_attention", named="softmax over the queries")
+@BANK.wrong(
+    "self_attention",
+    named="softmax over the queries",
+    published="labmlai/annotated_deep_learning_paper_implementations#146",
+)
 def batch_with_the_middle_axis(query, key, value):
+    """The softmax runs along the axis of the queries."""
     return F.softmax(query @ key.mT, dim=-2) @ value
 
 
@@ -182,35 +187,37 @@ def batch_of_columns(query, key, value):
     return value.mT @ (query @ key.mT).softmax(-1).mT
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told="right in part")
 def batch_causal(query, key, value):
     scores = query @ key.mT
     future = torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1)
     return scores.masked_fill(future, -torch.inf).softmax(-1) @ value
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told="another number of axes")
 def batch_added_up(query, key, value):
     return ((query @ key.mT).softmax(-1) @ value).sum(dim=1)
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told="right numbers in another shape")
 def batch_squeezed(query, key, value):
     return ((query @ key.mT).softmax(-1) @ value).squeeze()
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong(
+    "self_attention", named=("softmax over the queries", "scaled although unscaled was asked")
+)
 def batch_scaled_and_over_queries(query, key, value):
     return (query @ key.mT / key.shape[-1] ** 0.5).softmax(1) @ value
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", named=("key used as value", "weights returned beside the output"))
 def batch_key_for_value_and_weights(query, key, value):
     weights = (query @ key.mT).softmax(-1)
     return weights @ key, weights
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", named=("scaled although unscaled was asked", "reshape for transpose"))
 def batch_reshaped_and_scaled(query, key, value):
     turned = key.reshape(key.shape[0], key.shape[2], key.shape[1])
     return (query @ turned / key.shape[-1] ** 0.5).softmax(-1) @ value
@@ -222,12 +229,12 @@ def batch_by_cosine(query, key, value):
     return scores.softmax(-1) @ value
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told=("no gradient", "wrong about gradients"))
 def batch_with_weights_detached(query, key, value):
     return (query @ key.mT).softmax(-1).detach() @ value
 
 
-@BANK.wrong("self_attention")
+@BANK.wrong("self_attention", told=("too short or too long", "wrong with several sentences"))
 def batch_by_the_last_sentence(query, key, value):
     for q, k, v in zip(query, key, value, strict=True):
         output = (q @ k.T).softmax(-1) @ v

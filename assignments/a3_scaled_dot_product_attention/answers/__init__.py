@@ -2,6 +2,7 @@
 
 from assignments.a3_scaled_dot_product_attention.answers import (  # noqa: F401 (each fills the bank)
     numpy_self_attention,
+    published,
     scaled_dot_product_attention,
     stable_softmax,
 )

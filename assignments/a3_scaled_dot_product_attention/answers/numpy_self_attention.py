@@ -80,12 +80,12 @@ def sentence_with_one_maximum(X, Wq, Wk, Wv):
     return weights @ V, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", told="stops with ValueError")
 def sentence_with_transposed_maps(X, Wq, Wk, Wv):
     return sentence_by_matrices(X, Wq.T, Wk.T, Wv.T)
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="divided by d_k")
 def sentence_that_scales_its_input(X, Wq, Wk, Wv):
     X /= np.sqrt(Wk.shape[1])
     output, weights = sentence_by_matrices(X * Wk.shape[1] ** 0.25, Wq, Wk, Wv)
@@ -112,7 +112,7 @@ def sentence_that_sees_the_past_only(X, Wq, Wk, Wv):
     return weights @ (X @ Wv), weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named=("not scaled", "cosine similarity"))
 def sentence_by_cosine(X, Wq, Wk, Wv):
     Q, K = X @ Wq, X @ Wk
     Q, K = (item / np.linalg.norm(item, axis=1, keepdims=True) for item in (Q, K))
@@ -126,7 +126,7 @@ def sentence_with_width_four(X, Wq, Wk, Wv):
     return weights @ (X @ Wv), weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named="scores returned for weights")
 def sentence_with_scores_beside_it(X, Wq, Wk, Wv):
     output, _ = sentence_by_matrices(X, Wq, Wk, Wv)
     return output, (X @ Wq) @ (X @ Wk).T / np.sqrt(Wk.shape[1])
@@ -138,7 +138,7 @@ def sentence_of_equal_weights(X, Wq, Wk, Wv):
     return weights @ (X @ Wv), weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", told="always one shape")
 def sentence_of_the_example_only(X, Wq, Wk, Wv):
     return np.array([[12.69], [17.31]]), np.array([[0.731, 0.269], [0.269, 0.731]])
 
@@ -219,7 +219,7 @@ def sentence_without_keepdims(X, Wq, Wk, Wv):
     return weights @ X @ Wv, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", told="another type")
 def sentence_as_tensors(X, Wq, Wk, Wv):
     return tuple(torch.from_numpy(item) for item in sentence_by_matrices(X, Wq, Wk, Wv))
 
@@ -230,13 +230,13 @@ def sentence_divided_by_length(X, Wq, Wk, Wv):
     return weights @ X @ Wv, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", told="another number of axes")
 def sentence_with_the_output_added_up(X, Wq, Wk, Wv):
     output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
     return output.sum(axis=0), weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", told="axes exchanged")
 def sentence_with_output_transposed(X, Wq, Wk, Wv):
     output, weights = sentence_by_matrices(X, Wq, Wk, Wv)
     return output.T, weights
@@ -249,18 +249,18 @@ def sentence_scaled_before_and_after(X, Wq, Wk, Wv):
     return weights @ X @ Wv, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named=("softmax over the columns", "not scaled"))
 def sentence_unscaled_over_columns(X, Wq, Wk, Wv):
     weights = rows_softmax((X @ Wq @ (X @ Wk).T).T).T
     return weights @ X @ Wv, weights
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named=("query and key swapped", "results in the wrong order"))
 def sentence_swapped_and_weights_first(X, Wq, Wk, Wv):
     return sentence_by_matrices(X, Wk, Wq, Wv)[::-1]
 
 
-@BANK.wrong("numpy_self_attention")
+@BANK.wrong("numpy_self_attention", named=("keys averaged instead of values", "not scaled"))
 def sentence_of_keys_unscaled(X, Wq, Wk, Wv):
     weights = rows_softmax(X @ Wq @ (X @ Wk).T)
     return weights @ X @ Wk, weights

@@ -100,8 +100,13 @@ def attention_by_logarithms(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    told=("wrong gradient", "wrong about gradients"),
+    published="pytorch/pytorch#41508",
+)
 def attention_with_nan_in_the_gradient(query, key, value, mask=None):
+    """Results are mended where nothing is visible, but NaN flows back."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is not None:
         scores = scores + torch.zeros_like(mask, dtype=scores.dtype).masked_fill(~mask, -math.inf)
@@ -109,8 +114,13 @@ def attention_with_nan_in_the_gradient(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", named="hidden by a number that is not low enough")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    named="hidden by a number that is not low enough",
+    published="karpathy/minGPT#75",
+)
 def attention_hidden_by_ten_thousand(query, key, value, mask=None):
+    """Hidden keys get −10 000, which scores that are seen can undercut."""
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is None:
         weights = scores.softmax(dim=-1)
@@ -130,12 +140,12 @@ def attention_in_three_axes(query, key, value, mask=None):
     return torch.bmm(weights, value), weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told=("another dtype", "wrong in float64"))
 def attention_in_float32(query, key, value, mask=None):
     return attention_filled_twice(query.float(), key.float(), value.float(), mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told=("no gradient", "wrong about gradients"))
 def attention_repaired_in_numpy(query, key, value, mask=None):
     q, k, v = (item.detach().numpy() for item in (query, key, value))
     scores = torch.from_numpy(q @ np.swapaxes(k, -2, -1) / math.sqrt(k.shape[-1]))
@@ -145,21 +155,21 @@ def attention_repaired_in_numpy(query, key, value, mask=None):
     return weights @ torch.from_numpy(v), weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told=("no gradient", "wrong about gradients"))
 def attention_with_detached_weights(query, key, value, mask=None):
     _, weights = attention_filled_twice(query, key, value, mask)
     weights = weights.detach()
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="inputs changed")
 def attention_that_scales_the_query_itself(query, key, value, mask=None):
     with torch.no_grad():
         query /= key.shape[-1] ** 0.5
     return attention_filled_twice(query * key.shape[-1] ** 0.5, key, value, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told=("inputs changed", "wrong with `mask` given"))
 def attention_that_changes_the_mask(query, key, value, mask=None):
     if mask is not None:
         mask.logical_not_()
@@ -169,31 +179,36 @@ def attention_that_changes_the_mask(query, key, value, mask=None):
     return attention_filled_twice(query, key, value)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention", told=("stops with RuntimeError", "wrong with gaps in memory")
+)
 def attention_on_contiguous_inputs(query, key, value, mask=None):
     flat = [item.view(-1) for item in (query, key, value)]
     q, k, v = (a.view(b.shape) for a, b in zip(flat, (query, key, value), strict=True))
     return attention_filled_twice(q, k, v, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="another number of axes")
 def attention_with_a_mask_per_head(query, key, value, mask=None):
     if mask is not None and mask.dim() == 3:
         mask = mask.unsqueeze(1)
     return attention_filled_twice(query, key, value, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="stops with TypeError")
 def attention_that_must_have_a_mask(query, key, value, mask):
     return attention_filled_twice(query, key, value, mask)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="stops with TypeError")
 def attention_without_a_mask(query, key, value):
     return attention_filled_twice(query, key, value)
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    told=("right but for special places", "wrong with a row in which nothing may be seen"),
+)
 def attention_whose_empty_rows_look_at_the_first_key(query, key, value, mask=None):
     if mask is not None:
         mask = mask.expand(*query.shape[:-1], key.shape[-2]).clone()
@@ -208,7 +223,10 @@ def attention_with_the_hidden_values_kept(query, key, value, mask=None):
     return output, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention",
+    named=("softmax axis counted from the front", "all is seen where nothing is visible"),
+)
 def attention_over_the_first_axis(query, key, value, mask=None):
     scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-1])
     if mask is not None:
@@ -217,7 +235,7 @@ def attention_over_the_first_axis(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="always one shape")
 def attention_of_the_example_only(query, key, value, mask=None):
     weights = torch.tensor([[0.731, 0.269, 0.0]])
     return torch.tensor([[12.69]]), weights
@@ -327,7 +345,9 @@ def attention_with_a_float_root(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention", told=("stops with RuntimeError", "wrong with gaps in memory")
+)
 def attention_flattened_by_a_view(query, key, value, mask=None):
     leading, (queries, width), keys = query.shape[:-2], query.shape[-2:], key.shape[-2]
     q, k = query.view(-1, queries, width), key.view(-1, keys, width)
@@ -340,7 +360,9 @@ def attention_flattened_by_a_view(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention", told=("stops with RuntimeError", "wrong with gaps in memory")
+)
 def attention_with_a_view_of_the_mask(query, key, value, mask=None):
     if mask is not None:
         mask = mask.view(-1).view(mask.shape)
@@ -375,7 +397,7 @@ def attention_to_queries(query, key, value, mask=None):
     return weights @ query, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named=("not scaled", "NaN where nothing is visible"))
 def attention_unscaled_with_nan_rows(query, key, value, mask=None):
     scores = query @ key.mT
     scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
@@ -383,7 +405,7 @@ def attention_unscaled_with_nan_rows(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named=("not scaled", "softmax over the queries"))
 def attention_unscaled_over_queries(query, key, value, mask=None):
     scores = query @ key.mT
     scores = scores if mask is None else scores.masked_fill(~mask, -1e9)
@@ -392,7 +414,9 @@ def attention_unscaled_over_queries(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong(
+    "scaled_dot_product_attention", named=("divided by d_k", "all is seen where nothing is visible")
+)
 def attention_divided_by_width_with_a_billion(query, key, value, mask=None):
     scores = query @ key.mT / key.shape[-1]
     scores = scores if mask is None else scores.masked_fill(mask == 0, -1e9)
@@ -400,7 +424,7 @@ def attention_divided_by_width_with_a_billion(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", named=("inverted mask", "results in the wrong order"))
 def attention_inverted_and_weights_first(query, key, value, mask=None):
     return attention_filled_twice(query, key, value, None if mask is None else ~mask)[::-1]
 
@@ -423,14 +447,14 @@ def attention_with_a_billionth(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="weights that are no shares")
 def attention_with_dropout(query, key, value, mask=None, p=0.1):
     _, weights = attention_filled_twice(query, key, value, mask)
     weights = F.dropout(weights, p)
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention")
+@BANK.wrong("scaled_dot_product_attention", told="hidden ones have weight, or visible ones none")
 def attention_causal_by_itself(query, key, value, mask=None):
     if mask is None:
         mask = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool).tril()

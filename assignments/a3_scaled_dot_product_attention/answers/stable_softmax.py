@@ -57,12 +57,13 @@ def softmax_in_place_on_a_copy(scores, axis=-1):
     return weights
 
 
-@BANK.wrong("stable_softmax", named="overflow")
+@BANK.wrong("stable_softmax", named="overflow", published="tenstorrent/tt-metal#12661")
 def softmax_taken_literally(scores, axis=-1):
+    """Nothing is subtracted, so large scores overflow."""
     return np.exp(scores) / np.exp(scores).sum(axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="inputs changed")
 def softmax_in_place_on_the_input(scores, axis=-1):
     scores -= scores.max(axis=axis, keepdims=True)
     e = np.exp(scores)
@@ -84,20 +85,21 @@ def softmax_with_the_largest_size_subtracted(scores, axis=-1):
     return softmax_taken_literally(scores - np.abs(scores).max(axis=axis, keepdims=True), axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="stops with ValueError")
 def softmax_of_matrices_only(scores, axis=-1):
     rows, columns = scores.shape
     e = np.exp(scores - scores.max(axis=axis, keepdims=True))
     return (e / e.sum(axis=axis, keepdims=True)).reshape(rows, columns)
 
 
-@BANK.wrong("stable_softmax", named="the maximum loses its axis")
+@BANK.wrong("stable_softmax", named="the maximum loses its axis", published="DeNA/HandyRL#209")
 def softmax_without_keepdims(scores, axis=-1):
+    """The maximum loses its axis."""
     e = np.exp(scores - scores.max(axis))
     return e / e.sum(axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named=("minimum subtracted", "exp left out"))
 def softmax_without_exp(scores, axis=-1):
     shifted = scores - scores.min(axis=axis, keepdims=True)
     return shifted / shifted.sum(axis=axis, keepdims=True)
@@ -109,35 +111,37 @@ def softmax_to_base_two(scores, axis=-1):
     return e / e.sum(axis=axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="hidden ones have weight, or visible ones none")
 def softmax_without_infinities(scores, axis=-1):
     scores = np.where(np.isfinite(scores), scores, 0.0)
     return softmax_in_two_lines(scores, axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="all the same")
 def softmax_in_long_double(scores, axis=-1):
     return softmax_taken_literally(scores.astype(np.longdouble), axis).astype(float)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="overflow")
 def softmax_with_a_little_in_the_denominator(scores, axis=-1):
     e = np.exp(scores)
     return e / (e.sum(axis=axis, keepdims=True) + 1e-9)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="another type")
 def softmax_as_a_tensor(scores, axis=-1):
     return torch.from_numpy(softmax_in_two_lines(scores, axis))
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="always one shape")
 def softmax_of_the_example_only(scores, axis=-1):
     return np.array([0.6652, 0.2447, 0.0900])
 
 
-@BANK.wrong("stable_softmax", named="a maximum of at least 0")
+@BANK.wrong("stable_softmax", named="a maximum of at least 0", published="FluxML/NNlib.jl#43")
 def softmax_with_a_search_from_zero(scores, axis=-1):
+    """What is subtracted is the maximum or 0, whichever is larger."""
+
     def one_row(row):
         largest = 0.0
         for score in row:
@@ -229,13 +233,13 @@ def softmax_with_a_plus(scores, axis=-1):
     return softmax_taken_literally(scores + scores.max(axis=axis, keepdims=True), axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="overflow")
 def softmax_with_nan_to_num(scores, axis=-1):
     with np.errstate(all="ignore"):
         return np.nan_to_num(softmax_taken_literally(scores, axis))
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="overflow")
 def softmax_with_nan_to_one(scores, axis=-1):
     with np.errstate(all="ignore"):
         return np.nan_to_num(softmax_taken_literally(scores, axis), nan=1.0)
@@ -246,19 +250,19 @@ def softmax_with_a_fixed_shift(scores, axis=-1):
     return softmax_taken_literally(scores - 700, axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="a maximum of at least 0")
 def softmax_with_a_shift_when_large(scores, axis=-1):
     if scores.max() > 700:
         scores = scores - scores.max()
     return softmax_taken_literally(scores, axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="scores too large or too small")
 def softmax_scaled_down(scores, axis=-1):
     return softmax_taken_literally(scores / 10, axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="nearly right")
 def softmax_in_halves(scores, axis=-1):
     return softmax_in_two_lines(scores.astype(np.float16), axis).astype(np.float64)
 
@@ -269,7 +273,7 @@ def softmax_one_axis_less(scores, axis=-1):
     return (e / e.sum(axis=axis, keepdims=True)).squeeze()
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", told="a list of numbers")
 def softmax_as_a_nested_list(scores, axis=-1):
     return softmax_in_two_lines(scores, axis).tolist()
 
@@ -279,14 +283,14 @@ def softmax_of_absolute_values(scores, axis=-1):
     return softmax_in_two_lines(np.abs(scores), axis)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named="powers of 2")
 def softmax_to_base_two_and_one_maximum(scores, axis=-1):
     with np.errstate(all="ignore"):
         e = np.exp2(scores - scores.max())
         return e / e.sum(axis=axis, keepdims=True)
 
 
-@BANK.wrong("stable_softmax")
+@BANK.wrong("stable_softmax", named=("overflow", "exp without the division"))
 def softmax_unshifted_and_undivided(scores, axis=-1):
     with np.errstate(all="ignore"):
         return np.exp(scores)

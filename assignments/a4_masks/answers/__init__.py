@@ -1,4 +1,10 @@
 """Answers to assignment 4, a file for each part."""
 
-from assignments.a4_masks.answers import causal_mask, decoder_mask, padding_mask, shift_right  # noqa: F401 (each fills the bank)
+from assignments.a4_masks.answers import (  # noqa: F401 (each fills the bank)
+    causal_mask,
+    decoder_mask,
+    padding_mask,
+    published,
+    shift_right,
+)
 from assignments.a4_masks.answers.bank import BANK  # noqa: F401

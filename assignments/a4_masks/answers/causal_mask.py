@@ -72,8 +72,9 @@ def causal_with_the_axes_swapped(size):
     return position[:, None] <= position[None, :]
 
 
-@BANK.wrong("causal_mask", named="inverted mask")
+@BANK.wrong("causal_mask", named="inverted mask", published="rasbt/LLMs-from-scratch#1061")
 def causal_as_multi_head_attention_wants_it(size):
+    """True stands above the diagonal, where it hides in another convention."""
     return torch.triu(torch.ones(size, size), diagonal=1) == 1
 
 
@@ -87,37 +88,40 @@ def causal_in_floats(size):
     return torch.tril(torch.ones(size, size))
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", named="whole numbers instead of bool")
 def causal_in_bytes(size):
     return torch.ones(size, size, dtype=torch.uint8).tril()
 
 
-@BANK.wrong("causal_mask", named="minus infinity for hidden")
+@BANK.wrong(
+    "causal_mask", named="minus infinity for hidden", published="harvard-edge/cs249r_book#1785"
+)
 def causal_to_be_added(size):
+    """A mask to be added stands where True and False are expected."""
     return torch.triu(torch.full((size, size), float("-inf")), diagonal=1)
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", named="minus infinity for hidden")
 def causal_to_be_added_with_a_large_number(size):
     return torch.triu(torch.full((size, size), -1e9), diagonal=1)
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", named="a NumPy array")
 def causal_as_numpy(size):
     return np.tri(size, dtype=bool)
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", told="a list of numbers")
 def causal_as_a_list(size):
     return causal_by_loops(size).tolist()
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", told="always one shape")
 def causal_of_three(size):
     return torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", told="wrong for larger T")
 def causal_up_to_three(size):
     return causal_by_tril(3)[:size, :size]
 
@@ -129,19 +133,19 @@ def causal_with_positions_in_bytes(size):
     return position[None, :] <= position[:, None]
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", told="the opposite mask, or one that hides too much or too little")
 def causal_that_forgets_the_distant_past(size):
     position = torch.arange(size)
     distance = position[:, None] - position[None, :]
     return (distance >= 0) & (distance < 3)
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", named="triangle in another corner")
 def causal_from_the_other_corner(size):
     return causal_by_tril(size).flip(1)
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", told="too short or too long")
 def causal_one_row_short(size):
     return causal_by_tril(size)[1:]
 
@@ -156,12 +160,12 @@ def causal_for_heads(size):
     return causal_by_tril(size).view(1, 1, size, size)
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", named="axes of length 1 dropped")
 def causal_without_axes_of_one(size):
     return causal_by_tril(size).squeeze()
 
 
-@BANK.wrong("causal_mask")
+@BANK.wrong("causal_mask", told="nothing comes back")
 def causal_printed(size):
     print(causal_by_tril(size))
 

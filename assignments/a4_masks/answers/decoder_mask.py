@@ -116,8 +116,9 @@ def decoder_by_sum(token_ids, pad_id=0):
     return (padding + causal_by_tril(token_ids.shape[1]).int()) > 0
 
 
-@BANK.wrong("decoder_mask", named="inverted mask")
+@BANK.wrong("decoder_mask", named="inverted mask", published="huggingface/transformers#38094")
 def decoder_of_what_is_hidden(token_ids, pad_id=0):
+    """A mask that is not 0 where it hides is turned to bool, so True hides."""
     return padding_where_the_pads_are(token_ids, pad_id) | ~causal_by_tril(token_ids.shape[1])
 
 
@@ -136,12 +137,12 @@ def decoder_by_broadcasting_two_axes(token_ids, pad_id=0):
     return (token_ids != pad_id) & causal_by_tril(token_ids.shape[1])
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="padding of shape (B, T) with the causal mask")
 def decoder_right_for_one_sentence_only(token_ids, pad_id=0):
     return ((token_ids != pad_id) & causal_by_tril(token_ids.shape[1]))[None, None]
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="padding of shape (B, T) with the causal mask")
 def decoder_with_sentences_as_queries(token_ids, pad_id=0):
     return (token_ids != pad_id)[None, None] & causal_by_tril(token_ids.shape[1])
 
@@ -151,7 +152,7 @@ def decoder_in_three_axes(token_ids, pad_id=0):
     return padding_in_three_axes(token_ids, pad_id) & causal_by_tril(token_ids.shape[1])
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="sentences where the heads belong")
 def decoder_with_heads_and_sentences_swapped(token_ids, pad_id=0):
     return decoder_from_two_masks(token_ids, pad_id).transpose(0, 1)
 
@@ -166,7 +167,7 @@ def decoder_that_hides_the_diagonal(token_ids, pad_id=0):
     return padding_by_view(token_ids, pad_id) & causal_strictly_before(token_ids.shape[1])
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="queries and keys exchanged")
 def decoder_transposed(token_ids, pad_id=0):
     return decoder_from_two_masks(token_ids, pad_id).transpose(-2, -1)
 
@@ -178,7 +179,7 @@ def decoder_without_empty_rows(token_ids, pad_id=0):
     return mask
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="rows without any True opened")
 def decoder_that_opens_empty_rows(token_ids, pad_id=0):
     mask = decoder_from_two_masks(token_ids, pad_id)
     return mask | ~mask.any(dim=-1, keepdim=True)
@@ -195,31 +196,31 @@ def decoder_with_one_padding_for_all(token_ids, pad_id=0):
     return mask.expand(len(token_ids), 1, -1, -1)
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", told="inputs changed")
 def decoder_that_changes_the_ids(token_ids, pad_id=0):
     mask = decoder_from_two_masks(token_ids, pad_id)
     token_ids[token_ids == pad_id] = -1
     return mask
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", told=("stops with RuntimeError", "wrong with gaps in memory"))
 def decoder_of_contiguous_ids_only(token_ids, pad_id=0):
     flat = token_ids.view(-1) != pad_id
     words = flat.view(len(token_ids), 1, 1, -1)
     return words & causal_by_tril(token_ids.shape[1])
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", told="always one shape")
 def decoder_of_the_example(token_ids, pad_id=0):
     return torch.tensor([[[[True, False, False], [True, True, False], [True, True, False]]]])
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="words counted instead of found")
 def decoder_of_the_number_of_words(token_ids, pad_id=0):
     return padding_by_lengths(token_ids, pad_id) & causal_by_tril(token_ids.shape[1])
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", told="several results where one is asked")
 def decoder_as_a_pair(token_ids, pad_id=0):
     return padding_by_view(token_ids, pad_id), causal_by_tril(token_ids.shape[1])
 
@@ -234,7 +235,7 @@ def decoder_by_identity(token_ids, pad_id=0):
     return torch.tensor(rows)[:, None]
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named="joined by exclusive or")
 def decoder_by_exclusive_or(token_ids, pad_id=0):
     return causal_by_tril(token_ids.shape[1]) ^ (token_ids != pad_id)[:, None, None]
 
@@ -257,7 +258,7 @@ def decoder_of_columns(token_ids, pad_id=0):
     return decoder_by_filling(token_ids, pad_id).mT
 
 
-@BANK.wrong("decoder_mask")
+@BANK.wrong("decoder_mask", named=("the axis of the heads left out", "upper triangle"))
 def decoder_upside_down_and_in_three_axes(token_ids, pad_id=0):
     upper = torch.ones(token_ids.shape[1], token_ids.shape[1]).triu().bool()
     return (token_ids != pad_id)[:, None, :] & upper
@@ -267,3 +268,20 @@ def decoder_upside_down_and_in_three_axes(token_ids, pad_id=0):
 def decoder_up_to_the_last_word(token_ids, pad_id=0):
     rest = (token_ids != pad_id).flip(1).cumsum(1).flip(1) > 0
     return rest[:, None, None] & causal_by_rows(token_ids.shape[1])
+
+
+@BANK.wrong("decoder_mask", named="visible where the two masks agree")
+def decoder_where_the_two_masks_are_equal(token_ids, pad_id=0):
+    return padding_by_unsqueeze(token_ids, pad_id) == causal_by_tril(token_ids.size(1))
+
+
+@BANK.wrong("decoder_mask", named="visible where the two masks agree")
+def decoder_of_words_before_and_padding_behind(token_ids, pad_id=0):
+    words, past = padding_by_unsqueeze(token_ids, pad_id), causal_by_tril(token_ids.size(1))
+    return (words & past) | ~(words | past)
+
+
+@BANK.wrong("decoder_mask", named="visible where the two masks agree")
+def decoder_whose_padding_hides_itself_up_to_the_query_alone(token_ids, pad_id=0):
+    padding, past = ~padding_by_unsqueeze(token_ids, pad_id), causal_by_tril(token_ids.size(1))
+    return torch.where(padding, ~past, past)

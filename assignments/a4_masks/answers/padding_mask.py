@@ -64,8 +64,13 @@ def padding_in_three_axes(token_ids, pad_id=0):
     return (token_ids != pad_id).unsqueeze(1)
 
 
-@BANK.wrong("padding_mask", named="pads hidden as queries, not as keys")
+@BANK.wrong(
+    "padding_mask",
+    named="pads hidden as queries, not as keys",
+    published="hyunwoongko/transformer#40",
+)
 def padding_in_rows(token_ids, pad_id=0):
+    """The new axis is the last one, so rows are hidden and not columns."""
     return (token_ids != pad_id).unsqueeze(1).unsqueeze(3)
 
 
@@ -87,8 +92,9 @@ def padding_to_be_added(token_ids, pad_id=0):
     return mask[:, None, None, :]
 
 
-@BANK.wrong("padding_mask", named="argument pad_id ignored")
+@BANK.wrong("padding_mask", named="argument pad_id ignored", published="jingtaozhan/DRhard#23")
 def padding_by_truth(token_ids, pad_id=0):
+    """Padding is taken to be 0, although the vocabulary has another id for it."""
     return token_ids.bool()[:, None, None, :]
 
 
@@ -99,39 +105,39 @@ def padding_by_lengths(token_ids, pad_id=0):
     return (places[None, :] < lengths[:, None])[:, None, None, :]
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", named="the first sentence alone")
 def padding_of_one_sentence_only(token_ids, pad_id=0):
     return (token_ids[0] != pad_id).view(1, 1, 1, -1)
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", named="axes of length 1 dropped")
 def padding_squeezed(token_ids, pad_id=0):
     return (token_ids != pad_id)[:, None, None, :].squeeze()
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", told=("stops with RuntimeError", "wrong with gaps in memory"))
 def padding_by_view_of_contiguous_ids_only(token_ids, pad_id=0):
     return (token_ids.view(-1) != pad_id).view(len(token_ids), 1, 1, -1)
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", told="inputs changed")
 def padding_that_changes_the_ids(token_ids, pad_id=0):
     token_ids -= pad_id
     return (token_ids != 0)[:, None, None, :]
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", told="always one shape")
 def padding_of_the_example(token_ids, pad_id=0):
     return torch.tensor([[True, True, False, False], [True] * 4])[:, None, None, :]
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", named="padding shown")
 def padding_nowhere(token_ids, pad_id=0):
     batch, length = token_ids.shape
     return torch.ones(batch, 1, 1, length, dtype=torch.bool)
 
 
-@BANK.wrong("padding_mask")
+@BANK.wrong("padding_mask", told="axes exchanged")
 def padding_of_the_transposed_ids(token_ids, pad_id=0):
     return (token_ids.T != pad_id)[:, None, None, :]
 

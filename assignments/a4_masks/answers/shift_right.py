@@ -68,7 +68,7 @@ def shift_to_the_left(target_ids, bos_id):
     return F.pad(target_ids[:, 1:], (0, 1), value=bos_id)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", named="shifted left, bos_id in front")
 def shift_to_the_left_with_bos_in_front(target_ids, bos_id):
     shifted = target_ids.roll(-1, dims=1)
     shifted[:, 0] = bos_id
@@ -85,21 +85,21 @@ def shift_in_a_circle(target_ids, bos_id):
     return torch.roll(target_ids, 1, 1)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", named="shifted as one long row")
 def shift_of_the_flattened_ids(target_ids, bos_id):
     shifted = torch.roll(target_ids, 1)
     shifted[0, 0] = bos_id
     return shifted
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="inputs changed")
 def shift_in_place(target_ids, bos_id):
     target_ids[:, 1:] = target_ids[:, :-1].clone()
     target_ids[:, 0] = bos_id
     return target_ids
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", named="first word overwritten")
 def shift_that_reads_a_copy_and_writes_the_targets(target_ids, bos_id):
     shifted = target_ids
     shifted[:, 0] = bos_id
@@ -140,7 +140,7 @@ def shift_with_a_column_of_floats(target_ids, bos_id):
     return torch.cat([column, target_ids[:, :-1]], dim=1)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="another dtype")
 def shift_in_half_the_bits(target_ids, bos_id):
     return shift_by_rolling(target_ids, bos_id).int()
 
@@ -159,40 +159,40 @@ def shift_without_the_last_word(target_ids, bos_id):
     return torch.tensor(rows)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", named="last token kept")
 def shift_that_wants_two_targets(target_ids, bos_id):
     first, rest = target_ids[:, :1], target_ids[:, 1:-1]
     column = torch.full_like(first, bos_id)
     return torch.cat([column, first, rest], dim=1)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="too short or too long")
 def shift_of_one_sentence_only(target_ids, bos_id):
     return torch.cat([torch.tensor([[bos_id]]), target_ids[:1, :-1]], dim=1)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told=("stops with RuntimeError", "wrong with gaps in memory"))
 def shift_of_contiguous_ids_only(target_ids, bos_id):
     batch, length = target_ids.shape
     return shift_by_rolling(target_ids.view(-1).view(batch, length), bos_id)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", named="shifted by two places")
 def shift_by_two(target_ids, bos_id):
     return F.pad(target_ids, (2, 0), value=bos_id)[:, : target_ids.shape[1]]
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="always one shape")
 def shift_of_the_example(target_ids, bos_id):
     return torch.tensor([[1, 5, 3], [1, 4, 2]])
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="a list of numbers")
 def shift_as_a_list(target_ids, bos_id):
     return shift_by_lists(target_ids, bos_id).tolist()
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="more results than asked")
 def shift_with_input_and_target(target_ids, bos_id):
     return shift_by_rolling(target_ids, bos_id), target_ids
 
@@ -222,7 +222,7 @@ def shift_unless_there_is_one_target(target_ids, bos_id):
     return shift_by_padding(target_ids, bos_id)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", named="end of the sentence left out")
 def shift_without_the_end_of_a_sentence(target_ids, bos_id):
     shifted = shift_by_padding(target_ids, bos_id)
     return torch.where(shifted == 2, 0, shifted)

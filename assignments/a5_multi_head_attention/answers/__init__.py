@@ -3,6 +3,7 @@
 from assignments.a5_multi_head_attention.answers import (  # noqa: F401 (each fills the bank)
     merge_heads,
     multi_head_attention,
+    published,
     split_heads,
 )
 from assignments.a5_multi_head_attention.answers.bank import BANK  # noqa: F401

@@ -42,8 +42,11 @@ def merge_by_einsum(x):
     return torch.einsum("bhti->bthi", x).flatten(-2)
 
 
-@BANK.wrong("merge_heads", named="reshape without transpose")
+@BANK.wrong(
+    "merge_heads", named="reshape without transpose", published="jsbaan/transformer-from-scratch#6"
+)
 def merge_by_one_reshape(x):
+    """Heads are merged by a reshape, without a transpose."""
     return x.reshape(x.size(0), x.size(2), -1)
 
 
@@ -52,12 +55,12 @@ def merge_by_view_of_a_permutation(x):
     return x.permute(0, 2, 1, 3).view(x.size(0), x.size(2), -1)
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told="right numbers in other places")
 def merge_when_heads_are_words(x):
     return x.reshape(x.size(0), x.size(1), -1)
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told="too short or too long")
 def merge_one_sentence(x):
     return merge_by_cat(x)[:1]
 
@@ -67,39 +70,39 @@ def merge_two_heads(x):
     return torch.cat([x[:, 0], x[:, -1]], dim=-1)
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", named="heads in reverse order")
 def merge_backwards(x):
     return merge_by_cat(x.flip(1))
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told=("no gradient", "wrong about gradients"))
 def merge_without_gradient(x):
     return torch.tensor(merge_by_cat(x).tolist(), dtype=x.dtype)
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told=("another dtype", "wrong in float64"))
 def merge_in_float32(x):
     return merge_by_cat(x).float()
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told="always one shape")
 def merge_as_in_the_example(x):
     return torch.tensor([[[11.0, 12, 13, 14], [21, 22, 23, 24], [31, 32, 33, 34]]])
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told="each row has a factor of its own")
 def merge_and_normalise(x):
     return F.normalize(merge_by_cat(x), dim=-1)
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told="wrong with gaps in memory")
 def merge_memory_as_it_lies(x):
     batch, heads, length, d_k = x.shape
     strides = (heads * length * d_k, d_k, length * d_k, 1)
     return torch.as_strided(x, (batch, length, heads, d_k), strides).flatten(2)
 
 
-@BANK.wrong("merge_heads")
+@BANK.wrong("merge_heads", told="wrong by a constant factor")
 def merge_in_place(x):
     return merge_by_cat(x.mul_(1.0 + 1e-3))
 

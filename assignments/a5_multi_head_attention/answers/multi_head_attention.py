@@ -202,7 +202,7 @@ class AsASumOverHeads(FourMaps):
         return torch.einsum("bhtd,ohd->bto", context, blocks) + self.w_o.bias, weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("no gradient", "wrong about gradients"))
 class WithFrozenKeys(AsInTheLecture):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)
@@ -219,7 +219,7 @@ class WithTheFormulaOfTheSoftmax(FourMaps):
         return e / torch.where(total == 0, 1.0, total)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="right but for special places")
 class WithOneMaximumForAllRows(FourMaps):
     def softmax(self, scores, mask):
         e = torch.exp(scores - scores.max()) * (1.0 if mask is None else mask)
@@ -239,7 +239,7 @@ class OneHeadWithoutAnAxis(FourMaps):
         return output, weights[:, 0] if self.num_heads == 1 else weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("stops with RuntimeError", "wrong with several calls"))
 class KeepsTheContextsOfEarlierCalls(FourMaps):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)
@@ -257,7 +257,7 @@ class MaskWithAnAxisForTheHeads(FourMaps):
         return super().softmax(scores, None if mask is None else mask.unsqueeze(1))
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="a mask of three axes taken for one per sentence")
 class MaskWithThreeAxesPerSentence(FourMaps):
     def softmax(self, scores, mask):
         if mask is not None and mask.dim() == 3:
@@ -265,7 +265,7 @@ class MaskWithThreeAxesPerSentence(FourMaps):
         return super().softmax(scores, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("stops with RuntimeError", "wrong with `mask` given"))
 class MaskSubtracted(FourMaps):
     """An error of PyTorch's in every case with a mask, and none of the mistakes over shapes."""
 
@@ -273,7 +273,11 @@ class MaskSubtracted(FourMaps):
         return super().softmax(scores, None if mask is None else 1 - (1 - mask))
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong(
+    "MultiHeadAttention",
+    told=("some rows right", "wrong with `mask` given"),
+    published="lsdefine/attention-is-all-you-need-keras#36",
+)
 class MaskOfAnotherSentence(FourMaps):
     """The heads stand in the batch, but the mask is repeated in another order than they."""
 
@@ -285,8 +289,10 @@ class MaskOfAnotherSentence(FourMaps):
         return super().softmax(scores, mask)
 
 
-@BANK.wrong("MultiHeadAttention", named="scaled by √d_model")
+@BANK.wrong("MultiHeadAttention", named="scaled by √d_model", published="lucidrains/vit-pytorch#65")
 class ScaledByTheEmbedding(FourMaps):
+    """The scale is that of the model's width, not of a head's."""
+
     def softmax(self, scores, mask):
         return super().softmax(scores / self.num_heads**0.5, mask)
 
@@ -317,7 +323,7 @@ class KeysAsLongAsQueries(FourMaps):
         return self.w_o((weights @ v).transpose(1, 2).reshape(B, T, -1)), weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="hidden keys shared where nothing is visible")
 class WithALargeNumberOnly(FourMaps):
     def softmax(self, scores, mask):
         if mask is not None:
@@ -325,7 +331,7 @@ class WithALargeNumberOnly(FourMaps):
         return scores.softmax(-1)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="NaN where nothing is visible")
 class WithAnAddedMinusInfinity(FourMaps):
     def softmax(self, scores, mask):
         if mask is not None:
@@ -333,7 +339,7 @@ class WithAnAddedMinusInfinity(FourMaps):
         return scores.softmax(-1)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("some rows right", "wrong with `mask` given"))
 class WithANumberThatIsNotLargeEnough(FourMaps):
     def softmax(self, scores, mask):
         if mask is None:
@@ -342,7 +348,7 @@ class WithANumberThatIsNotLargeEnough(FourMaps):
         return scores.masked_fill(~mask, -30.0).softmax(-1) * seen
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("wrong gradient", "wrong about gradients"))
 class WithNanInTheGradient(FourMaps):
     def softmax(self, scores, mask):
         if mask is None:
@@ -364,42 +370,46 @@ class OutputOnly(FourMaps):
         return super().forward(query, key, value, mask)[0]
 
 
-@BANK.wrong("MultiHeadAttention", named="no output projection")
+@BANK.wrong(
+    "MultiHeadAttention", named="no output projection", published="Kyubyong/transformer#117"
+)
 class NeverMixed(FourMaps):
+    """There is no map behind the joined heads."""
+
     def forward(self, query, key, value, mask=None):
         heads = self.heads(self.w_v(value))
         weights = super().forward(query, key, value, mask)[1]
         return (weights @ heads).transpose(1, 2).flatten(2), weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("wrong gradient", "wrong about gradients"))
 class WeightsDetached(FourMaps):
     def forward(self, query, key, value, mask=None):
         output, weights = super().forward(query, key, value, mask)
         return output, weights.detach()
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("no gradient", "wrong about gradients"))
 class WithoutGradient(FourMaps):
     def forward(self, query, key, value, mask=None):
         with torch.no_grad():
             return super().forward(query, key, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("no gradient", "wrong about gradients"))
 class FrozenKeys(FourMaps):
     def forward(self, query, key, value, mask=None):
         return super().forward(query, key.detach(), value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("another dtype", "wrong in float64"))
 class AlwaysFloat32(FourMaps):
     def forward(self, query, key, value, mask=None):
         output, weights = super().forward(query, key, value, mask)
         return output.float(), weights.float()
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="inputs changed")
 class ChangesItsMask(FourMaps):
     def softmax(self, scores, mask):
         weights = super().softmax(scores, mask)
@@ -408,7 +418,7 @@ class ChangesItsMask(FourMaps):
         return weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="wrong gradient")
 class ChangesItsQuery(FourMaps):
     def forward(self, query, key, value, mask=None):
         output, weights = super().forward(query, key, value, mask)
@@ -416,21 +426,21 @@ class ChangesItsQuery(FourMaps):
         return output, weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class OnlyContiguousInputs(FourMaps):
     def forward(self, query, key, value, mask=None):
         query = query.view(-1).view(query.shape)
         return super().forward(query, key, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="in another order")
 class OneSentenceOnly(FourMaps):
     def forward(self, query, key, value, mask=None):
         output, weights = super().forward(query[:1], key[:1], value[:1], mask)
         return output.expand(len(query), -1, -1), weights.expand(len(query), -1, -1, -1)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="weights that are not found")
 class LayersInsideForward(FourMaps):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)
@@ -442,7 +452,7 @@ class LayersInsideForward(FourMaps):
         return super().forward(query, key, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="weights with other names")
 class LayersInAList(FourMaps):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)
@@ -454,7 +464,7 @@ class LayersInAList(FourMaps):
         return super().forward(query, key, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="weights with other names")
 class OtherNames(nn.Module):
     def __init__(self, d_model, num_heads):
         super().__init__()
@@ -464,7 +474,7 @@ class OtherNames(nn.Module):
         return self.inner(query, key, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("weights of another shape", "wrong with several heads"))
 class NarrowMaps(FourMaps):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)
@@ -495,7 +505,7 @@ class RefusedWithoutNumbers(FourMaps):
         super().__init__(d_model, num_heads)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="stops with ValueError")
 class RefusesEverything(FourMaps):
     def __init__(self, d_model, num_heads):
         raise ValueError(f"{d_model}, {num_heads}")
@@ -509,7 +519,7 @@ class RefusesInForward(NoCheckOfTheWidth):
         return super().forward(query, key, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="stops with ValueError")
 class EvenWidthsOnly(FourMaps):
     def __init__(self, d_model, num_heads):
         if d_model % 2:
@@ -517,26 +527,26 @@ class EvenWidthsOnly(FourMaps):
         super().__init__(d_model, num_heads)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="causal although nobody asked")
 class AlwaysCausal(FourMaps):
     def softmax(self, scores, mask):
         causal = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         return super().softmax(scores, causal if mask is None else mask & causal)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told="hidden ones have weight, or visible ones none")
 class DropoutThatActs(FourMaps):
     def softmax(self, scores, mask):
         return F.dropout(super().softmax(scores, mask), 0.1, self.training)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="the first sentence's mask for all")
 class MaskOfTheFirstSentenceForAll(FourMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores, mask[:1] if mask is not None and mask.dim() == 4 else mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="the first head's mask for all")
 class MaskOfTheFirstHeadForAll(FourMaps):
     def softmax(self, scores, mask):
         return super().softmax(
@@ -544,7 +554,7 @@ class MaskOfTheFirstHeadForAll(FourMaps):
         )
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="masks of four axes alone")
 class MaskWithFourAxesOnly(FourMaps):
     def softmax(self, scores, mask):
         if mask is not None:
@@ -552,7 +562,7 @@ class MaskWithFourAxesOnly(FourMaps):
         return super().softmax(scores, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="scaled by the root of another axis")
 class ScaledByTheLength(FourMaps):
     def softmax(self, scores, mask):
         return super().softmax(scores * (self.d_k / scores.shape[-1]) ** 0.5, mask)
@@ -564,7 +574,7 @@ class ScaledByAnAxisThatSplittingMoved(FourMaps):
         return super().softmax(scores * (self.d_k / scores.shape[1]) ** 0.5, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", told=("right but for special places", "wrong with several heads"))
 class ProjectedAfterSplitting(FourMaps):
     """Each head works on its own share of the raw features."""
 
@@ -578,13 +588,13 @@ class ProjectedAfterSplitting(FourMaps):
         return self.w_o(attention.merge_heads(weights @ v)), weights
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="query and key exchanged")
 class QueriesAndKeysSwapped(FourMaps):
     def forward(self, query, key, value, mask=None):
         return super().forward(key, query, value, mask)
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named="the query added to the output")
 class WithAResidual(FourMaps):
     def forward(self, query, key, value, mask=None):
         output, weights = super().forward(query, key, value, mask)
@@ -660,7 +670,7 @@ class NoBiasAnywhere(FourMaps):
             setattr(self, name, nn.Linear(d_model, d_model, bias=False))
 
 
-@BANK.wrong("MultiHeadAttention")
+@BANK.wrong("MultiHeadAttention", named=("not scaled", "no output projection"))
 class UnscaledAndUnmixed(FourMaps):
     def forward(self, query, key, value, mask=None):
         q, k, v = (

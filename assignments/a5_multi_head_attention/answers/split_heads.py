@@ -59,8 +59,9 @@ def split_by_a_matrix(x, num_heads):
     return torch.einsum("btd,dhk->bhtk", x, places)
 
 
-@BANK.wrong("split_heads", named="reshape without transpose")
+@BANK.wrong("split_heads", named="reshape without transpose", published="reczoo/FuxiCTR#30")
 def split_by_view_of_a_copy(x, num_heads):
+    """Heads are cut by a view, without a transpose."""
     return x.contiguous().view(x.shape[0], num_heads, x.shape[1], -1)
 
 
@@ -69,27 +70,27 @@ def split_by_strides(x, num_heads):
     return torch.stack([x[..., h::num_heads] for h in range(num_heads)], dim=1)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told=("too short or too long", "wrong with several sentences"))
 def split_only_one_sentence(x, num_heads):
     return split_by_chunks(x[:1], num_heads)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told="right numbers in other places")
 def split_only_into_two(x, num_heads):
     return split_by_chunks(x, 2)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told=("stops with RuntimeError", "wrong with gaps in memory"))
 def split_only_when_contiguous(x, num_heads):
     return x.view(-1).view(*x.shape[:2], num_heads, -1).transpose(1, 2)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told=("no gradient", "wrong about gradients"))
 def split_detached(x, num_heads):
     return split_by_chunks(x, num_heads).detach()
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told=("another dtype", "wrong in float64"))
 def split_in_float32(x, num_heads):
     heads = torch.zeros(len(x), num_heads, x.shape[1], x.shape[2] // num_heads)
     for h, head in enumerate(x.chunk(num_heads, dim=-1)):
@@ -97,28 +98,28 @@ def split_in_float32(x, num_heads):
     return heads
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", named="heads in reverse order")
 def split_backwards(x, num_heads):
     return split_by_chunks(x, num_heads).flip(1)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told="right numbers in other places")
 def split_the_words(x, num_heads):
     return torch.stack([part for part in x.tensor_split(num_heads, dim=1)], dim=1)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", named="every head gets all features")
 def split_into_copies(x, num_heads):
     return x.unsqueeze(1).repeat(1, num_heads, 1, 1)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told="always one shape")
 def split_as_in_the_example(x, num_heads):
     first = [[11.0, 12], [21, 22], [31, 32]]
     return torch.tensor([[first, [[13, 14], [23, 24], [33, 34]]]])
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told="stops with RuntimeError")
 def split_and_scaled_in_place(x, num_heads):
     x *= 1.5
     return split_by_chunks(x / 1.5, num_heads)
@@ -136,7 +137,7 @@ def split_only_for_several_heads(x, num_heads):
     return split_by_chunks(x, num_heads)
 
 
-@BANK.wrong("split_heads")
+@BANK.wrong("split_heads", told="inputs changed")
 def split_with_the_axes_turned_in_place(x, num_heads):
     with torch.no_grad():
         x.unsqueeze_(2)

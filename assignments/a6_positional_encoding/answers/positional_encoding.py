@@ -93,8 +93,9 @@ def table_with_the_number_of_the_pair(length, d_model):
     return pe
 
 
-@BANK.wrong("positional_encoding", named="odd width crashes")
+@BANK.wrong("positional_encoding", named="odd width crashes", published="codertimo/BERT-pytorch#78")
 def table_as_in_many_tutorials(length, d_model):
+    """At an odd width there is one cosine too many, and it stops."""
     pe = torch.zeros(length, d_model)
     position = torch.arange(0, length, dtype=torch.float).unsqueeze(1)
     speed = torch.exp(torch.arange(0, d_model, 2).float() * (-math.log(10000.0) / d_model))
@@ -103,7 +104,7 @@ def table_as_in_many_tutorials(length, d_model):
     return pe
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", named=("odd width crashes", "positions from 1"))
 def table_of_a_tutorial_that_counts_from_one(length, d_model):
     return table_as_in_many_tutorials(length + 1, d_model)[1:]
 
@@ -117,8 +118,13 @@ def table_in_two_halves(length, d_model):
     return pe
 
 
-@BANK.wrong("positional_encoding", named="an angle of its own for each column")
+@BANK.wrong(
+    "positional_encoding",
+    named="an angle of its own for each column",
+    published="luhengshiwo/LLMForEverybody#106",
+)
 def table_with_an_angle_for_each_column(length, d_model):
+    """Each cosine has an exponent of its own."""
     table = torch.empty(length, d_model)
     for i in range(d_model):
         angle = torch.arange(length) / 10000 ** (i / d_model)
@@ -126,8 +132,13 @@ def table_with_an_angle_for_each_column(length, d_model):
     return table
 
 
-@BANK.wrong("positional_encoding", named="number of the column for k")
+@BANK.wrong(
+    "positional_encoding",
+    named="number of the column for k",
+    published="jadore801120/attention-is-all-you-need-pytorch#32",
+)
 def table_of_a_tutorial_that_doubles_the_column(length, d_model):
+    """Twice the column's own number stands in the exponent."""
     table = torch.zeros(length, d_model)
     for pos in range(length):
         for i in range(0, d_model, 2):
@@ -137,7 +148,9 @@ def table_of_a_tutorial_that_doubles_the_column(length, d_model):
     return table
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong(
+    "positional_encoding", named=("odd width crashes", "an angle of its own for each column")
+)
 def table_with_an_angle_for_each_column_of_a_pair(length, d_model):
     table = torch.zeros(length, d_model)
     for i in range(0, d_model, 2):
@@ -176,18 +189,23 @@ def table_with_the_last_column_left_out(length, d_model):
     return table
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", named="a NumPy array")
 def table_as_numpy(length, d_model):
     return table_by_numpy(length, d_model).numpy()
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", told="a list of numbers")
 def table_as_a_list(length, d_model):
     return table_by_numpy(length, d_model).tolist()
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong(
+    "positional_encoding",
+    named="another base than 10000",
+    published="YutaroOgawa/pytorch_advanced#15",
+)
 def table_of_another_base(length, d_model):
+    """1000 stands where 10000 belongs."""
     return table_by_exp_and_log(length, d_model, base=1000.0)
 
 
@@ -198,13 +216,18 @@ def table_in_degrees(length, d_model):
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong(
+    "positional_encoding",
+    named="fraction of the exponent lost",
+    published="Kyubyong/transformer#81",
+)
 def table_with_whole_exponents(length, d_model):
+    """A division of whole numbers makes every exponent 0."""
     angles = torch.arange(length)[:, None] / 10000 ** (torch.arange(0, d_model, 2) // d_model)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", named="division by d_model outside the exponent")
 def table_without_brackets(length, d_model):
     table = torch.zeros(length, d_model)
     for pos in range(length):
@@ -214,7 +237,7 @@ def table_without_brackets(length, d_model):
     return table
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", named="last column repeated at odd widths")
 def table_of_an_even_width_with_a_cosine_repeated(length, d_model):
     table = table_by_two_loops(length, d_model)
     if d_model % 2 and d_model > 1:
@@ -222,25 +245,25 @@ def table_of_an_even_width_with_a_cosine_repeated(length, d_model):
     return table
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", told="right in part")
 def table_of_the_example(length, d_model):
     rows = torch.tensor([[0.0, 1.0, 0.0, 1.0], [0.8415, 0.5403, 0.0100, 0.9999]])
     return rows.repeat(length, d_model)[:length, :d_model]
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", named="positions stretched")
 def table_that_counts_to_the_length(length, d_model):
     positions = torch.linspace(0, length, length)[:, None]
     angles = positions / 10000 ** (torch.arange(0, d_model, 2) / d_model)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(1)[:, :d_model]
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", told="rounded")
 def table_in_half_precision(length, d_model):
     return table_by_two_loops(length, d_model).half()
 
 
-@BANK.wrong("positional_encoding")
+@BANK.wrong("positional_encoding", told="right in part")
 def table_with_coarse_angles(length, d_model):
     # right at the first positions, off by tenths at the thousandth
     speed = torch.round(10000.0 ** (-torch.arange(0, d_model, 2) / d_model), decimals=4)

@@ -171,15 +171,23 @@ class WithAPlainAttribute(Right):
         self.pe = table
 
 
-@BANK.wrong("PositionalEncoding", named="dropout in eval mode")
+@BANK.wrong("PositionalEncoding", named="dropout in eval mode", published="facebookresearch/DME#3")
 class WithDropoutThatNeverSleeps(Right):
+    """`F.dropout` is not told of the mode."""
+
     def forward(self, x):
         self.check(x)
         return F.dropout(x + self.positions(x), self.dropout.p)
 
 
-@BANK.wrong("PositionalEncoding", named="batch axis indexed")
+@BANK.wrong(
+    "PositionalEncoding",
+    named="batch axis indexed",
+    published="KasperGroesLudvigsen/influenza_transformer#9",
+)
 class AsForTimeFirst(nn.Module):
+    """Positions are counted along the batch."""
+
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__()
         self.dropout = nn.Dropout(dropout)
@@ -191,7 +199,7 @@ class AsForTimeFirst(nn.Module):
         return self.dropout(x + self.pe[: x.size(0)])
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="stops with AttributeError")
 class WithLearnedPositions(nn.Module):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__()
@@ -203,7 +211,7 @@ class WithLearnedPositions(nn.Module):
         return self.dropout(x + self.pe(torch.arange(x.shape[1])))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong about what a new module holds")
 class WithALearnedScale(Right):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__(d_model, dropout, max_len)
@@ -213,7 +221,7 @@ class WithALearnedScale(Right):
         return self.scale * super().positions(x)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="inputs changed")
 class InPlace(Right):
     def forward(self, x):
         self.check(x)
@@ -222,47 +230,56 @@ class InPlace(Right):
         return self.dropout(x)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told=("no gradient", "wrong about gradients"))
 class Detached(Right):
     def forward(self, x):
         self.check(x)
         return self.dropout(x.detach() + self.positions(x))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told=("another dtype", "wrong in float64"))
 class AlwaysFloat32(Right):
     def forward(self, x):
         self.check(x)
         return self.dropout(x.float() + self.positions(x).float())
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told=("rounded", "wrong in float64"))
+class WithInputsRoundedToSinglePrecision(Right):
+    """The dtype of the result is that of x, which has lost digits on the way."""
+
+    def forward(self, x):
+        self.check(x)
+        return self.dropout((x.float() + self.positions(x)).to(x.dtype))
+
+
+@BANK.wrong("PositionalEncoding", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class OfContiguousInputOnly(Right):
     def forward(self, x):
         self.check(x)
         return self.dropout(x.view(-1).view(x.shape) + self.positions(x))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
 class WithoutACheck(Right):
     def check(self, x):
         pass
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
 class WithAnAssert(Right):
     def check(self, x):
         assert x.shape[1] <= self.pe.shape[1], "too long"
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="stops with ValueError")
 class WithAnErrorTooEarly(Right):
     def check(self, x):
         if x.shape[1] >= self.pe.shape[1]:
             raise ValueError("too long")
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
 class WithAnErrorInEvalModeOnly(Right):
     def check(self, x):
         if not self.training:
@@ -271,13 +288,15 @@ class WithAnErrorInEvalModeOnly(Right):
             raise RuntimeError("too long")
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="stops with ValueError", published="sooftware/transformer#1")
 class WithArgumentsInAnotherOrder(Right):
+    """max_len is expected where dropout is given."""
+
     def __init__(self, d_model, max_len=5000, dropout=0.1):
         super().__init__(d_model, dropout, int(max_len))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong about what a new module holds")
 class WithAnEmptyBuffer(Right):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__(d_model, dropout, max_len)
@@ -287,7 +306,7 @@ class WithAnEmptyBuffer(Right):
         return table_by_where(x.shape[1], x.shape[2])
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong about what a new module holds")
 class WithATableMadeWhenNeeded(Right):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__(d_model, dropout, max_len)
@@ -300,54 +319,54 @@ class WithATableMadeWhenNeeded(Right):
         self.pe = table_by_where(x.shape[1], x.shape[2]).unsqueeze(0)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
 class WithALimitOnTheBatch(Right):
     def check(self, x):
         if x.shape[0] > self.pe.shape[1]:
             raise ValueError("too long")
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
 class CutToTheTable(Right):
     def forward(self, x):
         x = x[:, : self.pe.shape[1]]
         return self.dropout(x + self.positions(x))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
 class RoundAndRound(Right):
     def forward(self, x):
         positions = torch.arange(x.shape[1]) % self.pe.shape[1]
         return self.dropout(x + self.pe[:, positions])
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="stops with ValueError")
 class WithAShorterTable(Right):
     def __init__(self, d_model, dropout=0.1, max_len=512):
         super().__init__(d_model, dropout, max_len)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="another dtype")
 class WithATableOfNumPysNumbers(Right):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__(d_model, dropout, max_len)
         self.pe = self.pe.double()
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class WithMoreDropout(Right):
     def __init__(self, d_model, dropout=0.5, max_len=5000):
         super().__init__(d_model, dropout, max_len)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class WithTwoDropouts(Right):
     def forward(self, x):
         self.check(x)
         return self.dropout(x) + self.dropout(self.positions(x).expand_as(x))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class WithTheSameDropoutEveryTime(Right):
     def forward(self, x):
         self.check(x)
@@ -358,7 +377,7 @@ class WithTheSameDropoutEveryTime(Right):
         return (x + self.positions(x)) * keep / (1 - self.dropout.p)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class DroppingWithoutMakingUpForIt(Right):
     def forward(self, x):
         self.check(x)
@@ -366,54 +385,54 @@ class DroppingWithoutMakingUpForIt(Right):
         return total * (torch.rand_like(total) >= self.dropout.p) if self.training else total
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class DroppingWholeWords(Right):
     def forward(self, x):
         self.check(x)
         return (x + self.positions(x)) * self.dropout(torch.ones_like(x[..., :1]))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class DroppingTheSameInEverySentence(Right):
     def forward(self, x):
         self.check(x)
         return (x + self.positions(x)) * self.dropout(torch.ones_like(x[:1]))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="wrong in train mode with dropout")
 class DroppingWholeDimensions(Right):
     def forward(self, x):
         self.check(x)
         return (x + self.positions(x)) * self.dropout(torch.ones_like(x[:, :1]))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", named="positions joined to the words")
 class SideBySide(Right):
     def forward(self, x):
         self.check(x)
         return self.dropout(torch.cat([x, self.positions(x).expand_as(x)], dim=-1))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", named="positions from the end")
 class FromTheEnd(Right):
     def positions(self, x):
         return super().positions(x).flip(1)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told=("too short or too long", "wrong with several sentences"))
 class OfTheFirstSentence(Right):
     def forward(self, x):
         self.check(x)
         return self.dropout(x[0] + self.positions(x))
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="more results than asked")
 class AsATuple(Right):
     def forward(self, x):
         return super().forward(x), self.positions(x)
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="no module")
 class NoModule:
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         self.pe = table_by_exp_and_log(max_len, d_model)
@@ -437,7 +456,7 @@ class WithAnEmbeddingOfTheTable(nn.Module):
         return self.dropout(x + self.pe[places])
 
 
-@BANK.wrong("PositionalEncoding")
+@BANK.wrong("PositionalEncoding", told="stops with RuntimeError")
 class AddedInPlaceWithoutNoGrad(Right):
     def forward(self, x):
         self.check(x)

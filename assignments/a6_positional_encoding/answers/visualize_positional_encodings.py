@@ -124,6 +124,39 @@ def picture_by_pcolormesh_upwards(length, d_model=512, ax=None):
     return labelled(ax)
 
 
+@BANK.wrong("visualize_positional_encodings", named="labels exchanged")
+def picture_with_labels_in_each_others_place(length, d_model=512, ax=None):
+    ax = picture_by_pcolormesh(length, d_model, ax)
+    ax.set(xlabel="Position of the token", ylabel="Embedding dimension")
+    return ax
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_with_labels_that_say_more(length, d_model=512, ax=None):
+    ax = picture_by_pcolormesh(length, d_model, ax)
+    ax.set(xlabel="dimension of the position's vector", ylabel="position in the sentence")
+    return ax
+
+
+@BANK.right("visualize_positional_encodings")
+def picture_by_pcolormesh_on_the_current_axes_of_a_new_figure(length, d_model=512, ax=None):
+    if ax is None:
+        plt.figure()
+        ax = plt.gca()
+    edges = np.arange(d_model + 1) - 0.5, np.arange(length + 1) - 0.5
+    mesh = ax.pcolormesh(*edges, table_by_numpy(length, d_model).numpy())
+    ax.invert_yaxis()
+    plt.colorbar(mesh, ax=ax)
+    return labelled(ax)
+
+
+@BANK.wrong("visualize_positional_encodings", named="edge cells cut in half")
+def picture_from_centre_to_centre(length, d_model=512, ax=None):
+    ax = picture_by_imshow(length, d_model, ax)
+    ax.set_xlim(0, d_model - 1)
+    return ax
+
+
 @BANK.wrong("visualize_positional_encodings", named="axes not labelled")
 def picture_with_a_title_only(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
@@ -176,7 +209,7 @@ def picture_on_whichever_axes_that_is_not_the_one_returned(length, d_model=512, 
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_in_whatever_figure_is_open(length, d_model=512, ax=None):
     return picture_by_imshow(length, d_model, ax or plt.gca())
 
@@ -189,87 +222,87 @@ def picture_for_itself(length, d_model=512, ax=None):
     labelled(plt.gca())
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_one_label(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     ax.set_ylabel("")
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", named="axes not labelled")
 def picture_without_axes(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     ax.set_axis_off()
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="other numbers in the picture")
 def picture_of_the_first_dimensions(length, d_model=512, ax=None):
     return picture_by_imshow(length, min(d_model, 6), ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_tight_limits(length, d_model=512, ax=None):
     ax = picture_by_pcolormesh(length, d_model, ax)
     ax.set_ylim(length - 1, 0)
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_smooth_colours(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     ax.images[0].set_interpolation("bicubic")
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_places_from_one(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     ax.images[0].set_extent((0.5, d_model + 0.5, length + 0.5, 0.5))
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_in_shares_of_one(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     ax.images[0].set_extent((0, 1, 1, 0))
     return ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="no cells")
 def picture_of_curves(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.plot(table_by_two_loops(length, d_model))
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="a function too many or left out")
 def picture_of_other_numbers(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.figure.colorbar(ax.imshow(table_by_two_loops(length, d_model).abs()), ax=ax)
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="other numbers in the picture")
 def picture_of_random_numbers(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.figure.colorbar(ax.imshow(torch.rand(length, d_model)), ax=ax)
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_beside_an_empty_figure(length, d_model=512, ax=None):
     plt.figure(figsize=(12, 8))
     return picture_by_imshow(length, d_model, axes_or_new(ax))
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_its_colour_bar_returned(length, d_model=512, ax=None):
     ax = picture_by_imshow(length, d_model, ax)
     return ax.images[0].colorbar.ax
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_the_colour_bar_elsewhere(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     other = plt.figure()
@@ -277,7 +310,7 @@ def picture_with_the_colour_bar_elsewhere(length, d_model=512, ax=None):
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="no cells")
 def picture_on_the_first_call_only(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     if length != 3:
@@ -343,7 +376,7 @@ def looked_at(change, like=picture_by_imshow):
     return picture
 
 
-@BANK.wrong("visualize_positional_encodings", named="negative numbers share one colour")
+@BANK.wrong("visualize_positional_encodings", named="numbers that differ share one colour")
 def picture_with_colours_from_zero(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     image = ax.imshow(table_by_numpy(length, d_model), vmin=0, vmax=1, aspect="auto")
@@ -351,14 +384,14 @@ def picture_with_colours_from_zero(length, d_model=512, ax=None):
     return labelled(ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", named="numbers that differ share one colour")
 def picture_with_colours_up_to_a_half(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.images[0].set_clim(-0.5, 0.5))(
         length, d_model, ax
     )
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", named="numbers that differ share one colour")
 def picture_in_two_colours(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.images[0].set_cmap(plt.get_cmap("bwr", 2)))(
         length, d_model, ax
@@ -370,7 +403,7 @@ def picture_with_the_limits_of_512(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.set_xlim((0, 512)))(length, d_model, ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_behind_a_patch(length, d_model=512, ax=None):
     def cover(ax, length, d_model):
         ax.axhspan(-1, length, color="w", zorder=9)
@@ -378,7 +411,7 @@ def picture_behind_a_patch(length, d_model=512, ax=None):
     return looked_at(cover)(length, d_model, ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_as_small_as_a_stamp(length, d_model=512, ax=None):
     def shrink(ax, length, d_model):
         ax.set_position([0.4, 0.4, 0.01, 0.01])
@@ -386,19 +419,19 @@ def picture_as_small_as_a_stamp(length, d_model=512, ax=None):
     return looked_at(shrink)(length, d_model, ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", named="numbers that differ share one colour")
 def picture_that_is_transparent(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.images[0].set_alpha(0.0))(length, d_model, ax)
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_cut_from_below(length, d_model=512, ax=None):
     return looked_at(lambda ax, length, d_model: ax.set_ylim(length // 2, -0.5))(
         length, d_model, ax
     )
 
 
-@BANK.wrong("visualize_positional_encodings")
+@BANK.wrong("visualize_positional_encodings", told="the picture, not its numbers")
 def picture_with_a_bar_of_other_colours(length, d_model=512, ax=None):
     ax = axes_or_new(ax)
     ax.imshow(table_by_numpy(length, d_model), cmap="coolwarm", aspect="auto")

@@ -2,6 +2,7 @@
 
 from assignments.a7_dropout_and_layer_norm.answers import (  # noqa: F401 (each fills the bank)
     layer_norm,
+    published,
     self_attention_with_dropout_and_norm,
 )
 from assignments.a7_dropout_and_layer_norm.answers.bank import BANK  # noqa: F401

@@ -134,24 +134,40 @@ class ByVmap(Learned):
         return torch.vmap(one)(x.reshape(-1, self.features)).reshape(x.shape)
 
 
-@BANK.wrong("LayerNorm", named="unbiased variance and epsilon outside the root")
+@BANK.wrong(
+    "LayerNorm",
+    named="unbiased variance and epsilon outside the root",
+    published="harvardnlp/annotated-transformer#119",
+)
 class AsInManyTutorials(Learned):
+    """The standard deviation is the unbiased one, and epsilon is added behind the root."""
+
     def forward(self, x):
         mean = x.mean(-1, keepdim=True)
         std = x.std(-1, keepdim=True)
         return self.weight * (x - mean) / (std + self.eps) + self.bias
 
 
-@BANK.wrong("LayerNorm", named="unbiased variance")
+@BANK.wrong(
+    "LayerNorm",
+    named="unbiased variance",
+    published="https://discuss.pytorch.org/t/implementation-of-layernorm-precision-is-low/111173",
+)
 class DividedByOneLess(Learned):
+    """The variance is the unbiased one."""
+
     def forward(self, x):
         centred = x - x.mean(-1, keepdim=True)
         variance = centred.square().sum(-1, keepdim=True) / (self.features - 1)
         return self.weight * centred / (variance + self.eps).sqrt() + self.bias
 
 
-@BANK.wrong("LayerNorm", named="epsilon outside the root")
+@BANK.wrong(
+    "LayerNorm", named="epsilon outside the root", published="callummcdougall/ARENA_3.0#228"
+)
 class StdPlusEps(Learned):
+    """Epsilon is added behind the root."""
+
     def forward(self, x):
         std = x.std(-1, keepdim=True, unbiased=False)
         return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps) + self.bias
@@ -180,7 +196,7 @@ class PlainTensors(nn.Module):
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="no gradient")
 class Buffers(nn.Module):
     def __init__(self, features, eps=1e-5):
         super().__init__()
@@ -192,7 +208,7 @@ class Buffers(nn.Module):
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("no gradient", "wrong about gradients"))
 class FrozenParameters(ByVar):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)
@@ -200,21 +216,21 @@ class FrozenParameters(ByVar):
         self.bias.requires_grad_(False)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="wrong about what a new module holds")
 class StartingAtZeros(ByVar):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)
         nn.init.zeros_(self.weight)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="wrong about what a new module holds")
 class StartingAnywhere(ByVar):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)
         nn.init.normal_(self.bias)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="weights of another shape")
 class ParametersWithThreeAxes(Learned):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)
@@ -224,7 +240,7 @@ class ParametersWithThreeAxes(Learned):
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="weights of another shape")
 class OneScaleForAll(Learned):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)
@@ -270,8 +286,10 @@ class OverAxisTwo(Learned):
         return centred / spread * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm", named="axis of the words")
+@BANK.wrong("LayerNorm", named="axis of the words", published="lucidrains/segformer-pytorch#7")
 class OverAxisOne(Learned):
+    """Each feature is normalised over the words, as an instance norm does."""
+
     def forward(self, x):
         centred = x - x.mean(1, keepdim=True)
         spread = (centred.square().mean(1, keepdim=True) + self.eps).sqrt()
@@ -293,8 +311,10 @@ class OnATableOfTokens(Learned):
         return ((table - table.mean(0)) / spread * self.weight + self.bias).reshape(x.shape)
 
 
-@BANK.wrong("LayerNorm", named="one mean for each sentence")
+@BANK.wrong("LayerNorm", named="one mean for each sentence", published="reczoo/FuxiCTR#23")
 class OverWordsAndFeatures(Learned):
+    """Mean and variance are those of the last two axes."""
+
     def forward(self, x):
         variance, mean = torch.var_mean(x, dim=(1, 2), keepdim=True, correction=0)
         return self.weight * (x - mean) / (variance + self.eps).sqrt() + self.bias
@@ -307,7 +327,7 @@ class BroadcastAlongTheWrongAxis(Learned):
         return (x - x.mean(-1)) / spread * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", named="epsilon missing")
 class ScalesTokens(Learned):
     def forward(self, x):
         y = F.normalize(x - x.mean(-1, keepdim=True), dim=-1) * math.sqrt(self.features)
@@ -316,21 +336,21 @@ class ScalesTokens(Learned):
         return y * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="in another order")
 class FirstSentenceOnly(Learned):
     def forward(self, x):
         first = x[:1] if x.dim() > 2 else x
         return ByVar.forward(self, first).expand(x.shape)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="stops with AssertionError")
 class OneSentenceAtATime(Learned):
     def forward(self, x):
         assert x.dim() < 3 or len(x) == 1
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("stops with RuntimeError", "wrong with an odd `features`"))
 class EvenWidthsOnly(Learned):
     def forward(self, x):
         halves = x.reshape(*x.shape[:-1], 2, x.shape[-1] // 2)
@@ -340,7 +360,7 @@ class EvenWidthsOnly(Learned):
         ) + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="stops with RuntimeError")
 class InPlace(Learned):
     def forward(self, x):
         x = x.detach() if x.is_leaf and not x.requires_grad else x.clone()
@@ -349,38 +369,38 @@ class InPlace(Learned):
         return x * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("wrong gradient", "wrong about gradients"))
 class DetachedStatistics(Learned):
     def forward(self, x):
         variance, mean = torch.var_mean(x.detach(), dim=-1, correction=0, keepdim=True)
         return (x - mean) / (variance + self.eps).sqrt() * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("no gradient", "wrong about gradients"))
 class Detached(ByVar):
     def forward(self, x):
         return super().forward(x).detach()
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("another dtype", "wrong in float64"))
 class AlwaysFloat32(ByVar):
     def forward(self, x):
         return super().forward(x).float()
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("rounded", "wrong in float64"))
 class ComputedInFloat32(ByVar):
     def forward(self, x):
         return super().forward(x.float()).to(x.dtype)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class ContiguousOnly(ByVar):
     def forward(self, x):
         return super().forward(x.view(-1, self.features)).view(x.shape)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="wrong by a constant factor")
 class RunningStatistics(Learned):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)
@@ -392,39 +412,39 @@ class RunningStatistics(Learned):
         return ByVar.forward(self, x)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="another type")
 class AsNumpy(ByVar):
     def forward(self, x):
         return super().forward(x).detach().numpy()
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="more results than asked")
 class WithItsStatistics(ByVar):
     def forward(self, x):
         return super().forward(x), x.mean(-1), x.var(-1)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="each row has a factor of its own")
 class RootOfEps(Learned):
     def forward(self, x):
         std = x.std(-1, keepdim=True, correction=0)
         return self.weight * (x - x.mean(-1, keepdim=True)) / (std + self.eps**0.5) + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="each row has a factor of its own")
 class EpsOfAnotherSize(ByVar):
     def __init__(self, features, eps=1e-6):
         super().__init__(features, eps)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="each row has a factor of its own")
 class ClampedByEps(Learned):
     def forward(self, x):
         variance, mean = torch.var_mean(x, dim=-1, correction=0, keepdim=True)
         return (x - mean) / variance.clamp(min=self.eps).sqrt() * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told=("wrong gradient", "wrong about gradients"))
 class NanInTheGradient(Learned):
     def forward(self, x):
         centred = x - x.mean(-1, keepdim=True)
@@ -446,20 +466,20 @@ class SoftmaxForNorm(Learned):
         return x.softmax(-1) * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="each row has a factor and an offset of its own")
 class MinMax(Learned):
     def forward(self, x):
         low, high = x.amin(-1, keepdim=True), x.amax(-1, keepdim=True)
         return (x - low) / (high - low + self.eps) * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="each row has a factor and an offset of its own")
 class UnitLength(Learned):
     def forward(self, x):
         return F.normalize(x, dim=-1) * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="each row has a factor and an offset of its own")
 class MedianForMean(Learned):
     def forward(self, x):
         centred = x - x.median(-1, keepdim=True).values
@@ -467,14 +487,14 @@ class MedianForMean(Learned):
         return centred / spread * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="all the same")
 class OfTheExample(Learned):
     def forward(self, x):
         row = torch.tensor([-1.3416, -0.4472, 0.4472, 1.3416]).to(x.dtype)
         return row.repeat(self.features)[: self.features].expand(x.shape) * self.weight + self.bias
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="no module")
 class NoModule:
     def __init__(self, features, eps=1e-5):
         self.eps, self.weight, self.bias = eps, torch.ones(features), torch.zeros(features)

@@ -122,13 +122,13 @@ class WithAFloatRoot(Parts):
         return self.layer_norm(self.dropout(weights) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="stops with AttributeError")
 class StopsInForward(Parts):
     def forward(self, query, key, value):
         return self.norm(torch.bmm(query, key))
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="weights of another shape")
 class FixedWidth(Parts):
     def __init__(self, features=6, dropout_rate=0.1):
         super().__init__(6, dropout_rate)
@@ -180,14 +180,16 @@ class OverTheQueries(Parts):
         return self.layer_norm(self.dropout(weights) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong with T ≠ S")
 class OnlyAsManyKeysAsQueries(Parts):
     def forward(self, query, key, value):
         T = query.shape[1]
         return ByBmm.forward(self, query, key[:, :T], value[:, :T])
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", told=("in another order", "wrong with several sentences")
+)
 class OneSentence(Parts):
     def forward(self, query, key, value):
         return ByBmm.forward(self, query[:1], key[:1], value[:1]).expand(len(query), -1, -1)
@@ -201,7 +203,7 @@ class ReshapedForTransposed(Parts):
         return self.layer_norm(self.dropout(weights) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong with several sentences")
 class SentencesMixed(Parts):
     def forward(self, query, key, value):
         flat = [item.reshape(1, -1, item.shape[-1]) for item in (query, key, value)]
@@ -253,7 +255,7 @@ class PartsInAList(nn.Module):
         return layer_norm(dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong about what a new module holds")
 class DropoutIsNoSubmodule(nn.Module):
     def __init__(self, features, dropout_rate=0.1):
         super().__init__()
@@ -273,15 +275,27 @@ class NormOverTheWords(Parts):
         return y * self.layer_norm.weight + self.layer_norm.bias
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on the scores")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm",
+    named="dropout on the scores",
+    published="PaddlePaddle/Parakeet#75",
+)
 class DroppedScores(Parts):
+    """Dropout acts on the scores, before the softmax."""
+
     def forward(self, query, key, value):
         scores = self.dropout(query @ key.mT / key.shape[-1] ** 0.5)
         return self.layer_norm(scores.softmax(-1) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="dropout on what was collected")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm",
+    named="dropout on what was collected",
+    published="nikhilbarhate99/min-decision-transformer#2",
+)
 class DroppedOutput(Parts):
+    """Dropout acts on what was collected, behind the product."""
+
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
         return self.layer_norm(self.dropout(weights @ value))
@@ -294,7 +308,7 @@ class DroppedValues(Parts):
         return self.layer_norm(weights @ self.dropout(value))
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class DroppedWords(Parts):
     """The same words are missing for all queries."""
 
@@ -303,7 +317,7 @@ class DroppedWords(Parts):
         return self.layer_norm(weights * self.dropout(torch.ones_like(weights[:, :1])) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class DroppedQueries(Parts):
     """Whole rows of weights are dropped."""
 
@@ -312,7 +326,7 @@ class DroppedQueries(Parts):
         return self.layer_norm(weights * self.dropout(torch.ones_like(weights[..., :1])) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class DroppedInputs(Parts):
     def forward(self, query, key, value):
         return ByBmm.forward(self, self.dropout(query), self.dropout(key), value)
@@ -332,14 +346,18 @@ class AsleepInTraining(Parts):
         return self.layer_norm(F.dropout(weights, self.dropout.p, not self.training) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="no dropout")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", named="no dropout", published="zhouhaoyi/Informer2020#97"
+)
 class DropoutForgotten(Parts):
+    """Dropout is made and never used."""
+
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
         return self.layer_norm(weights @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class DefaultOfOneHalf(ByBmm):
     def __init__(self, features, dropout_rate=0.5):
         super().__init__(features, dropout_rate)
@@ -351,13 +369,15 @@ class RateIgnored(ByBmm):
         super().__init__(features, 0.1)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", named="`dropout_rate` taken for the share that is kept"
+)
 class KeepingForDropping(ByBmm):
     def __init__(self, features, dropout_rate=0.1):
         super().__init__(features, 1 - dropout_rate)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class NotMadeUpFor(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
@@ -373,14 +393,14 @@ class RowsRepaired(Parts):
         return self.layer_norm(weights / weights.sum(-1, keepdim=True).clamp(min=1e-9) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class DroppedTwice(Parts):
     def forward(self, query, key, value):
         weights = self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
         return self.layer_norm(self.dropout(weights) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class AlwaysTheSameDraw(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
@@ -406,7 +426,7 @@ class OutputAndWeights(Parts):
         return ByBmm.forward(self, query, key, value), weights
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="too short or too long")
 class WeightsForOutput(Parts):
     def forward(self, query, key, value):
         return self.dropout((query @ key.mT / key.shape[-1] ** 0.5).softmax(-1))
@@ -424,25 +444,29 @@ class KeysAsk(Parts):
         return ByBmm.forward(self, key, query, value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", named="query used as value")
 class ValueKeyQuery(Parts):
     def forward(self, value, key, query):
         return ByBmm.forward(self, query, key, value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told=("another dtype", "wrong in float64"))
 class AlwaysSinglePrecision(Parts):
     def forward(self, query, key, value):
         return ByBmm.forward(self, query, key, value).float()
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", told=("stops with RuntimeError", "wrong with gaps in memory")
+)
 class ContiguousInputs(Parts):
     def forward(self, query, key, value):
         return ByBmm.forward(self, query.view(-1).view(query.shape), key, value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", told=("nearly right", "wrong with `dropout_rate` given")
+)
 class ScalesItsQuery(Parts):
     def forward(self, query, key, value):
         with torch.no_grad():
@@ -451,7 +475,7 @@ class ScalesItsQuery(Parts):
         return self.layer_norm(self.dropout((query @ key.mT).softmax(-1)) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong gradient")
 class ChangesItsValue(Parts):
     def forward(self, query, key, value):
         output = ByBmm.forward(self, query, key, value)
@@ -459,28 +483,28 @@ class ChangesItsValue(Parts):
         return output
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told=("no gradient", "wrong about gradients"))
 class WeightsDetached(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1).detach()
         return self.layer_norm(self.dropout(weights) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told=("no gradient", "wrong about gradients"))
 class WithoutGradient(Parts):
     def forward(self, query, key, value):
         with torch.no_grad():
             return ByBmm.forward(self, query, key, value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="all the same")
 class MeanOfTheValues(Parts):
     def forward(self, query, key, value):
         mean = value.mean(1, keepdim=True).expand(-1, query.shape[1], -1)
         return self.layer_norm(self.dropout(torch.ones(1, dtype=value.dtype)) * mean)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="all the same")
 class OutputOfTheExample(Parts):
     def forward(self, query, key, value):
         row = torch.tensor([1.3173, -0.2130, -1.1042], dtype=value.dtype)
@@ -502,14 +526,16 @@ class NormOfItsOwn(Parts):
         return F.layer_norm(weights @ value, value.shape[-1:])
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong(
+    "SelfAttentionWithDropoutAndNorm", told=("stops with RuntimeError", "wrong about gradients")
+)
 class DroppedInPlace(ByBmm):
     def __init__(self, features, dropout_rate=0.1):
         super().__init__(features)
         self.dropout = nn.Dropout(dropout_rate, inplace=True)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told=("no gradient", "wrong about gradients"))
 class DetachedInTraining(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)
@@ -518,7 +544,7 @@ class DetachedInTraining(Parts):
         return self.layer_norm(weights @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class ScaledInEvalOnly(Parts):
     def forward(self, query, key, value):
         scores = query @ key.mT
@@ -527,7 +553,7 @@ class ScaledInEvalOnly(Parts):
         return self.layer_norm((scores / key.shape[-1] ** 0.5).softmax(-1) @ value)
 
 
-@BANK.wrong("SelfAttentionWithDropoutAndNorm")
+@BANK.wrong("SelfAttentionWithDropoutAndNorm", told="wrong in train mode with dropout")
 class SameNumberInEachRow(Parts):
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)

@@ -1,4 +1,8 @@
 """Answers to assignment 8, a file for each part."""
 
-from assignments.a8_transformer_layer.answers import positionwise_feed_forward, transformer_layer  # noqa: F401 (each fills the bank)
+from assignments.a8_transformer_layer.answers import (  # noqa: F401 (each fills the bank)
+    positionwise_feed_forward,
+    published,
+    transformer_layer,
+)
 from assignments.a8_transformer_layer.answers.bank import BANK  # noqa: F401

@@ -103,19 +103,19 @@ class NetworkDroppingTwice(Maps):
         return F.dropout(self.w_2(hidden), self.p, self.training)
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="wrong in train mode with dropout")
 class NetworkWithItsOwnDefault(NetworkInOneLine):
     def __init__(self, d_model, d_ff, dropout=0.5):
         super().__init__(d_model, d_ff, dropout)
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", named="`dropout` taken for the share that is kept")
 class NetworkThatDropsOthers(Maps):
     def forward(self, x):
         return self.w_2(F.dropout(F.relu(self.w_1(x)), 1 - self.p, self.training))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="wrong in train mode with dropout")
 class NetworkThatDoesNotScaleWhatIsLeft(Maps):
     def forward(self, x):
         hidden = F.relu(self.w_1(x))
@@ -124,7 +124,7 @@ class NetworkThatDoesNotScaleWhatIsLeft(Maps):
         return self.w_2(hidden)
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="wrong in train mode with dropout")
 class NetworkThatDropsWholeWords(Maps):
     def forward(self, x):
         hidden = F.relu(self.w_1(x))
@@ -132,14 +132,14 @@ class NetworkThatDropsWholeWords(Maps):
         return self.w_2(hidden * keep)
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="wrong in train mode with dropout")
 class NetworkThatDropsTheSameOfAllWords(Maps):
     def forward(self, x):
         hidden = F.relu(self.w_1(x))
         return self.w_2(hidden * F.dropout(torch.ones_like(hidden[:1, :1]), self.p, self.training))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="wrong in train mode with dropout")
 class NetworkThatDropsTheSameEachTime(Maps):
     def forward(self, x):
         hidden = F.relu(self.w_1(x))
@@ -162,7 +162,7 @@ class NetworkThatMixesTheBatch(NetworkInOneLine):
         return super().forward(x - x.mean(dim=0, keepdim=True))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="in another order")
 class NetworkForOneSentence(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x[0]).expand_as(x)
@@ -176,7 +176,7 @@ class NetworkOnTheWrongAxisOfSquares(NetworkInOneLine):
         return super().forward(x)
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="weights of another shape")
 class NetworkFourTimesAsWide(Maps):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__(d_model, 4 * d_model, dropout)
@@ -184,7 +184,7 @@ class NetworkFourTimesAsWide(Maps):
     forward = NetworkInOneLine.forward
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="weights with other names")
 class NetworkWithoutBias(nn.Module):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
@@ -195,7 +195,7 @@ class NetworkWithoutBias(nn.Module):
     forward = NetworkInOneLine.forward
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="weights with other names")
 class NetworkWithMapsOfOtherNames(nn.Module):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
@@ -206,7 +206,7 @@ class NetworkWithMapsOfOtherNames(nn.Module):
         return self.linear2(F.dropout(F.relu(self.linear1(x)), self.p, self.training))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="weights that are not found")
 class NetworkWithMapsMadeInForward(nn.Module):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
@@ -218,7 +218,7 @@ class NetworkWithMapsMadeInForward(nn.Module):
         return w_2(F.dropout(F.relu(w_1(x)), self.p, self.training))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="weights that are not found")
 class NetworkWithMapsInAList(nn.Module):
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
@@ -229,7 +229,7 @@ class NetworkWithMapsInAList(nn.Module):
         return self.maps[1](F.dropout(F.relu(self.maps[0](x)), self.p, self.training))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="no module")
 class NetworkThatIsNoModule:
     def __init__(self, d_model, d_ff, dropout=0.1):
         self.inner = layers.PositionwiseFeedForward(d_model, d_ff, dropout)
@@ -240,38 +240,40 @@ class NetworkThatIsNoModule:
     forward = __call__
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told=("no gradient", "wrong about gradients"))
 class NetworkThatDetaches(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x.detach())
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told=("no gradient", "wrong about gradients"))
 class NetworkWithDetachedWeights(Maps):
     def forward(self, x):
         hidden = F.relu(x @ self.w_1.weight.data.T + self.w_1.bias)
         return self.w_2(F.dropout(hidden, self.p, self.training))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told=("another dtype", "wrong in float64"))
 class NetworkThatIsAlwaysFloat32(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x).float()
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told=("stops with RuntimeError", "wrong in float64"))
 class NetworkForFloat32Input(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x @ torch.eye(x.shape[-1]))
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong(
+    "PositionwiseFeedForward", told=("stops with RuntimeError", "wrong with gaps in memory")
+)
 class NetworkThatNeedsContiguousInput(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x.view(-1, x.shape[-1])).view(x.shape)
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="inputs changed")
 class NetworkThatChangesItsInput(NetworkInOneLine):
     def forward(self, x):
         result = super().forward(x)
@@ -279,13 +281,13 @@ class NetworkThatChangesItsInput(NetworkInOneLine):
         return result
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="always one shape")
 class NetworkForTheExampleByHand(NetworkInOneLine):
     def forward(self, x):
         return x.new_tensor([[[1.0, -1.0], [3.0, 4.0]]])
 
 
-@BANK.wrong("PositionwiseFeedForward")
+@BANK.wrong("PositionwiseFeedForward", told="more results than asked")
 class NetworkThatReturnsAPair(NetworkInOneLine):
     def forward(self, x):
         return super().forward(x), None

@@ -179,14 +179,22 @@ class Taken(layers.TransformerLayer):
     """The right layer, to be spoilt."""
 
 
-@BANK.wrong("TransformerLayer", named="mask dropped")
+@BANK.wrong("TransformerLayer", named="mask dropped", published="keras-team/keras#21284")
 class LayerThatForgetsTheMask(LayerByEinsum):
+    """The mask is taken and not handed on."""
+
     def forward(self, x, mask=None):
         return super().forward(x)
 
 
-@BANK.wrong("TransformerLayer", named="norm first (pre-LN)")
+@BANK.wrong(
+    "TransformerLayer",
+    named="norm first (pre-LN)",
+    published="jadore801120/attention-is-all-you-need-pytorch#150",
+)
 class LayerWithTheNormFirst(LayerByEinsum):
+    """The norm comes before the sublayer."""
+
     def forward(self, x, mask=None):
         x = x + self.drop(self.self_attn(self.layer_norm1(x), mask))
         hidden = self.drop(self.feed_forward["w_1"](self.layer_norm2(x))).relu()
@@ -202,8 +210,10 @@ class LayerWithTheNormFirstAndOneOnTop(Taken):
         return F.layer_norm(x, x.shape[-1:])
 
 
-@BANK.wrong("TransformerLayer", named="only one norm made")
+@BANK.wrong("TransformerLayer", named="only one norm made", published="allenai/OLMo#222")
 class LayerOfOneNorm(nn.Module):
+    """One norm serves both sublayers."""
+
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__()
         self.self_attn = MultiHeadAttention(d_model, num_heads)
@@ -223,7 +233,7 @@ class LayerOfOneNormTwice(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = [nn.LayerNorm(d_model)] * 2
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
 class LayerWithItsOwnDefault(LayerInTwoLines):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.5):
         super().__init__(d_model, num_heads, d_ff, dropout)
@@ -242,13 +252,13 @@ class LayerWithATrailingReLU(Taken):
         return self.layer_norm2(x + self.dropout(torch.relu(self.feed_forward(x))))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="an input added or left out")
 class LayerWithAResidualTooMany(Taken):
     def forward(self, x, mask=None):
         return x + super().forward(x, mask)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="each row has a factor and an offset of its own")
 class LayerWithNormsOverTheWords(Taken):
     def forward(self, x, mask=None):
         result = super().forward(x, mask)
@@ -279,7 +289,7 @@ class LayerWithUnbiasedNorms(LayerInTwoLines):
         self.layer_norm1, self.layer_norm2 = self.Norm(d_model), self.Norm(d_model)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("all the same", "wrong with several sentences"))
 class LayerForOneSentence(Taken):
     def forward(self, x, mask=None):
         return super().forward(x[:1]).expand_as(x)
@@ -291,7 +301,7 @@ class LayerThatAttendsAcrossTheBatch(Taken):
         return super().forward(x.transpose(0, 1)).transpose(0, 1)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("some rows right", "wrong with `mask` given"))
 class LayerForMasksOfOneSentence(Taken):
     def forward(self, x, mask=None):
         if mask is not None and mask.dim() == 4:
@@ -299,19 +309,19 @@ class LayerForMasksOfOneSentence(Taken):
         return super().forward(x, mask)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("stops with ValueError", "wrong with `mask` given"))
 class LayerForMasksOfThreeAxes(Taken):
     def forward(self, x, mask=None):
         return super().forward(x, None if mask is None else mask.unsqueeze(1))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("stops with TypeError", "wrong without `mask`"))
 class LayerThatMustHaveAMask(Taken):
     def forward(self, x, mask):
         return super().forward(x, mask)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("some rows right", "wrong with `mask` given"))
 class LayerThatMasksAfterTheSoftmax(LayerByEinsum):
     class Attention(OwnAttention):
         def forward(self, x, mask):
@@ -327,7 +337,9 @@ class LayerThatMasksAfterTheSoftmax(LayerByEinsum):
         self.self_attn = self.Attention(d_model, num_heads, dropout)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong(
+    "TransformerLayer", told=("right in part", "wrong with a row in which nothing may be seen")
+)
 class LayerThatLooksEvenlyWhereAllIsHidden(Taken):
     def forward(self, x, mask=None):
         if mask is not None:
@@ -335,7 +347,9 @@ class LayerThatLooksEvenlyWhereAllIsHidden(Taken):
         return super().forward(x, mask)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong(
+    "TransformerLayer", told=("right in part", "wrong with a row in which nothing may be seen")
+)
 class LayerOfNaNs(LayerInTwoLines):
     class Attention(LibraryAttention):
         def forward(self, query, key, value, mask=None):
@@ -350,7 +364,7 @@ class LayerOfNaNs(LayerInTwoLines):
         self.self_attn = self.Attention(d_model, num_heads)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("inputs changed", "wrong with `mask` given"))
 class LayerThatChangesTheMask(Taken):
     def forward(self, x, mask=None):
         result = super().forward(x, mask)
@@ -359,7 +373,7 @@ class LayerThatChangesTheMask(Taken):
         return result
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="inputs changed")
 class LayerThatChangesItsInput(LayerInTwoLines):
     def forward(self, x, mask=None):
         with torch.no_grad():
@@ -369,14 +383,14 @@ class LayerThatChangesItsInput(LayerInTwoLines):
         return self.layer_norm2(x + self.drop(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("wrong gradient", "wrong about gradients"))
 class LayerWithADetachedResidual(LayerInTwoLines):
     def forward(self, x, mask=None):
         first = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, mask)[0]))
         return self.layer_norm2(first.detach() + self.drop(self.feed_forward(first)))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("no gradient", "wrong about gradients"))
 class LayerWithoutGradientsForAttention(LayerInTwoLines):
     def forward(self, x, mask=None):
         with torch.no_grad():
@@ -385,20 +399,20 @@ class LayerWithoutGradientsForAttention(LayerInTwoLines):
         return self.layer_norm2(x + self.drop(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("another dtype", "wrong in float64"))
 class LayerThatIsAlwaysFloat32(Taken):
     def forward(self, x, mask=None):
         return super().forward(x, mask).float()
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("rounded", "wrong in float64"))
 class LayerThatComputesInFloat32(Taken):
     def forward(self, x, mask=None):
         single = copy.deepcopy(self).float()
         return layers.TransformerLayer.forward(single, x.float(), mask).to(x.dtype)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told=("stops with RuntimeError", "wrong with gaps in memory"))
 class LayerThatNeedsContiguousInput(Taken):
     def forward(self, x, mask=None):
         return super().forward(x.view(-1).view(x.shape), mask)
@@ -412,7 +426,7 @@ class LayerWithNormsMadeInForward(Taken):
         return norm(x + self.dropout(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="weights that are not found")
 class LayerWithEverythingInAList(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -422,14 +436,14 @@ class LayerWithEverythingInAList(nn.Module):
         return self.parts[0](x, mask)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="stops with TypeError")
 class LayerThatAddsThePair(Modules):
     def forward(self, x, mask=None):
         x = self.layer_norm1(x + self.drop(self.self_attn(x, x, x, mask)))
         return self.layer_norm2(x + self.drop(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="no module")
 class LayerThatIsNoModule:
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         self.inner = layers.TransformerLayer(d_model, num_heads, d_ff, dropout)
@@ -438,7 +452,7 @@ class LayerThatIsNoModule:
         return self.inner(*arguments)
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="all the same")
 class LayerForTheExampleByHand(Taken):
     def forward(self, x, mask=None):
         return x.new_tensor([-1.0, 1.0, 1.0, -1.0]).repeat(*x.shape[:2], x.shape[2] // 4)
@@ -470,7 +484,7 @@ class LayerOfResidualBlocks(nn.Module):
         return self.second(self.first(x, x, x, mask))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
 class LayerDroppingTwiceBehindAttention(Taken):
     def forward(self, x, mask=None):
         attended = self.dropout(self.self_attn(x, x, x, mask)[0])
@@ -478,14 +492,14 @@ class LayerDroppingTwiceBehindAttention(Taken):
         return self.layer_norm2(x + self.dropout(self.feed_forward(x)))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
 class LayerDroppingTwiceBehindFeedForward(Taken):
     def forward(self, x, mask=None):
         x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, mask)[0]))
         return self.layer_norm2(x + self.dropout(self.dropout(self.feed_forward(x))))
 
 
-@BANK.wrong("TransformerLayer")
+@BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
 class LayerDroppingTheSameOfAllWords(Taken):
     def forward(self, x, mask=None):
         def add(norm, x, change):

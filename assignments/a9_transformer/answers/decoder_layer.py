@@ -120,8 +120,10 @@ class Taken(layers.DecoderLayer):
     """The right layer, to be spoilt."""
 
 
-@BANK.wrong("DecoderLayer", named="memory mask missing")
+@BANK.wrong("DecoderLayer", named="memory mask missing", published="huggingface/transformers#47946")
 class LayerThatForgetsTheMemoryMask(LayerOfThreeDropouts):
+    """The memory's mask is overwritten with None."""
+
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask)
 
@@ -135,32 +137,32 @@ class LayerThatAsksItself(LayerByEinsum):
         return self.layer_norm3(x + self.drop(self.feed_forward.w_2(hidden)))
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="`x` and `memory` exchanged")
 class LayerWithMemoryFirst(Taken):
     def forward(self, memory, x, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask, memory_mask)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told=("stops with RuntimeError", "wrong with T ≠ S"))
 class LayerForSentencesOfOneLength(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory.reshape(x.shape), self_mask, memory_mask)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="all the same")
 class LayerForOneSentence(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         result = super().forward(x[:1], memory[:1])
         return result.expand_as(x)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="in the other mode")
 class LayerThatDropsInEvalMode(LayerByEinsum):
     def drop(self, x):
         return F.dropout(x, self.p)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="weights with other names")
 class LayerWithNormsInAList(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -170,7 +172,7 @@ class LayerWithNormsInAList(nn.Module):
         return self.inner(*arguments)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="stops with RuntimeError")
 class LayerWithNormsMadeInForward(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         norm = nn.LayerNorm(x.shape[-1])
@@ -179,13 +181,13 @@ class LayerWithNormsMadeInForward(Taken):
         return norm(x + self.dropout(self.feed_forward(x)))
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told=("no gradient", "wrong about gradients"))
 class LayerWithDetachedMemory(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory.detach(), self_mask, memory_mask)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="inputs changed")
 class LayerThatChangesItsInput(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         with torch.no_grad():
@@ -194,13 +196,13 @@ class LayerThatChangesItsInput(Taken):
         return result
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told=("another dtype", "wrong in float64"))
 class LayerThatIsAlwaysFloat32(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return super().forward(x, memory, self_mask, memory_mask).float()
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told=("right in part", "wrong with a row in which nothing may be seen"))
 class LayerThatAddsALargeNegativeNumber(LayerByEinsum):
     class Attention(OwnAttention):
         def forward(self, query, key, value, mask):
@@ -215,14 +217,14 @@ class LayerThatAddsALargeNegativeNumber(LayerByEinsum):
         self.cross_attn = self.Attention(d_model, num_heads, dropout)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="each row has a factor and an offset of its own")
 class LayerThatNormalisesOverWordsToo(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         result = super().forward(x, memory, self_mask, memory_mask)
         return F.layer_norm(result, result.shape[1:])
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="weights with other names")
 class LayerOfTheLibrarysNames(nn.Module):
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -232,7 +234,7 @@ class LayerOfTheLibrarysNames(nn.Module):
         return self.self_attn(x, x, x)[0]
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="no module")
 class LayerThatIsNoModule:
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         self.inner = layers.DecoderLayer(d_model, num_heads, d_ff, dropout)
@@ -241,13 +243,13 @@ class LayerThatIsNoModule:
         return self.inner(*arguments)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="all the same")
 class LayerForTheExampleByHand(Taken):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         return torch.tensor([-1.0, 1.0]).repeat(*x.shape[:2], x.shape[2] // 2)
 
 
-@BANK.wrong("DecoderLayer")
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
 class LayerDroppingTwiceBehindCrossAttention(layers.DecoderLayer):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.layer_norm1(x + self.dropout(self.self_attn(x, x, x, self_mask)[0]))

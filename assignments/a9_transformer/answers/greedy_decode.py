@@ -95,8 +95,9 @@ def decoded_for_rows_that_go_on(model, src, bos_id, eos_id, max_len, device=None
             module.training = modes[name]
 
 
-@BANK.wrong("greedy_decode", named="decoding in train mode")
+@BANK.wrong("greedy_decode", named="decoding in train mode", published="d2l-ai/d2l-en#1528")
 def decoded_as_it_stands(model, src, bos_id, eos_id, max_len):
+    """The model stays in train mode."""
     memory = model.encode(src)
     ids = src.new_full((len(src), 1), bos_id)
     for _ in range(max_len - 1):
@@ -108,20 +109,20 @@ def decoded_as_it_stands(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="model left in eval mode")
 def decoded_and_left_in_eval_mode(model, src, bos_id, eos_id, max_len):
     model.eval()
     return decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="all parts in train mode afterwards")
 def decoded_and_all_woken_up(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
     model.train()
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", named="the model's own mode given to all its parts")
 def decoded_and_the_models_own_mode_given_to_all(model, src, bos_id, eos_id, max_len):
     training = model.training
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
@@ -137,8 +138,11 @@ def decoded_with_only_the_model_itself_in_eval_mode(model, src, bos_id, eos_id, 
     return ids
 
 
-@BANK.wrong("greedy_decode", named="finished rows keep growing")
+@BANK.wrong(
+    "greedy_decode", named="finished rows keep growing", published="mistralai/mistral-inference#270"
+)
 def decoded_without_padding(model, src, bos_id, eos_id, max_len):
+    """Rows that have ended go on being written."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         for _ in range(max_len - 1):
@@ -149,8 +153,13 @@ def decoded_without_padding(model, src, bos_id, eos_id, max_len):
     return ids
 
 
-@BANK.wrong("greedy_decode", named="waits until all rows end in one column")
+@BANK.wrong(
+    "greedy_decode",
+    named="waits until all rows end in one column",
+    published="lucidrains/h-transformer-1d#9",
+)
 def decoded_until_all_end_in_the_same_column(model, src, bos_id, eos_id, max_len):
+    """It ends only where all rows write EOS at the same time."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         while ids.shape[1] < max_len and not (ids[:, -1] == eos_id).all():
@@ -159,7 +168,7 @@ def decoded_until_all_end_in_the_same_column(model, src, bos_id, eos_id, max_len
     return ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="stops with RuntimeError")
 def decoded_at_random(model, src, bos_id, eos_id, max_len):
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
@@ -178,44 +187,44 @@ def decoded_for_the_first_row(model, src, bos_id, eos_id, max_len):
     return ids.expand(len(src), -1)
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="too short or too long")
 def decoded_until_the_first_row_ends(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
     ends = (ids[0] == eos_id).nonzero()
     return ids[:, : int(ends[0]) + 1] if len(ends) else ids
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="a list of numbers")
 def decoded_to_lists(*arguments):
     return decoded_with_the_courses_context(*arguments).tolist()
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="another dtype")
 def decoded_to_floats(*arguments):
     return decoded_with_the_courses_context(*arguments).float()
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="more results than asked")
 def decoded_with_logits_beside(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
     with evaluating(model):
         return ids, model.decode(ids, model.encode(src), src)
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="stops with ValueError")
 def decoded_with_exchanged_arguments(model, src, bos_id, eos_id, max_len):
     with evaluating(model):
         ids = torch.full((len(src), 1), bos_id)
         return torch.cat([ids, model.decode(src, model.encode(src), ids).argmax(-1)], dim=1)
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told=("stops with ValueError", "stops with RuntimeError"))
 def decoded_longer_and_cut(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len + 5)
     return ids[:, :max_len]
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="stops with RuntimeError")
 def decoded_to_the_limit_and_cut(model, src, bos_id, eos_id, max_len):
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
@@ -229,12 +238,12 @@ def decoded_to_the_limit_and_cut(model, src, bos_id, eos_id, max_len):
     return ids[:, : int((ids != model.pad_id).sum(dim=1).max())]
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="always one shape")
 def decoded_to_a_counted_answer(model, src, bos_id, eos_id, max_len):
     return torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 0]])
 
 
-@BANK.wrong("greedy_decode")
+@BANK.wrong("greedy_decode", told="inputs changed")
 def decoded_with_the_source_overwritten(model, src, bos_id, eos_id, max_len):
     ids = decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len)
     src.fill_(model.pad_id)
@@ -282,4 +291,32 @@ def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
             best = logits.argmax(dim=-1).masked_fill(ended, model.pad_id)
             ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
             ended = ended | (best == eos_id)
+    return ids
+
+
+@BANK.wrong("greedy_decode", told="stops with NotImplementedError")
+def decoded_by_calling_the_model_itself(model, src, bos_id, eos_id, max_len):
+    """Only `encode`, `decode` and `pad_id` are promised."""
+    with evaluating(model):
+        ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
+        while ids.shape[1] < max_len and not ended.all():
+            words = model(src, ids)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, words[:, None]], dim=1)
+            ended |= words == eos_id
+    return ids
+
+
+@BANK.wrong("greedy_decode", told="stops with RuntimeError")
+def decoded_until_a_column_of_padding(model, src, bos_id, eos_id, max_len):
+    """The model is asked once more before the code looks whether all have ended."""
+    with evaluating(model):
+        memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
+        ended = torch.zeros(len(src), dtype=torch.bool)
+        while ids.shape[1] < max_len:
+            words = model.decode(ids, memory, src)[:, -1].argmax(-1)
+            if ended.all():
+                break
+            words = words.masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, words[:, None]], dim=1)
+            ended |= words == eos_id
     return ids

@@ -196,13 +196,17 @@ class ModelWithQuietWords(ModelThatChecksItsLengths):
         )
 
 
-@BANK.wrong("Transformer", named="softmax before the loss")
+@BANK.wrong(
+    "Transformer", named="softmax before the loss", published="bowang-lab/Transformer-GCN-QA#32"
+)
 class ModelThatEndsInASoftmax(ModelWithACausalMaskAlone):
+    """A softmax stands before the loss, which has one."""
+
     def decode(self, tgt, memory, src):
         return F.softmax(super().decode(tgt, memory, src), dim=-1)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told=("weights with other names", "wrong for larger num_layers"))
 class ModelWithLayersInAPythonList(Outline):
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
@@ -215,8 +219,10 @@ class ModelWithLayersInAPythonList(Outline):
     decode = ModelWithACausalMaskAlone.decode
 
 
-@BANK.wrong("Transformer", named="one layer repeated")
+@BANK.wrong("Transformer", named="one layer repeated", published="linkedin/Liger-Kernel#269")
 class ModelWithOneLayerTimesN(ModelWithACausalMaskAlone):
+    """A list times n holds n times the same layer."""
+
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)
         n = len(self.encoder_layers)
@@ -224,19 +230,19 @@ class ModelWithOneLayerTimesN(ModelWithACausalMaskAlone):
         self.decoder_layers = nn.ModuleList(list(self.decoder_layers[:1]) * n)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="wrong in train mode with dropout")
 class ModelWithAnotherDefaultDropout(ModelWithACausalMaskAlone):
     def __init__(self, *arguments, dropout=0.2, **keywords):
         super().__init__(*arguments, dropout=dropout, **keywords)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="wrong in train mode with dropout")
 class ModelWithoutDropoutUnlessAskedFor(Assembled):
     def __init__(self, *arguments, dropout=0.0, **keywords):
         super().__init__(*arguments, dropout=dropout, **keywords)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="too short or too long")
 class ModelWithSourcesAndTargetsExchanged(Assembled):
     def decode(self, tgt, memory, src):
         return super().decode(src, memory, tgt)
@@ -254,8 +260,10 @@ class ModelThatShiftsOnceMore(Assembled):
         return super().decode(masks.shift_right(tgt, 1), memory, src)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", published="EdinburghNLP/nematus#106")
 class ModelThatDropsTwice(Assembled):
+    """Embeddings are dropped twice."""
+
     def _embed(self, embedding, ids, start=0):
         x = F.dropout(embedding(ids), 0.1, self.training)
         return self.positional_encoding(x * math.sqrt(self.d_model), start)
@@ -288,7 +296,7 @@ class ModelWithPositionsInEveryLayer(ModelWithACausalMaskAlone):
         return x
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="some rows right")
 class ModelWithPositionsOfTheBatch(Assembled):
     def _embed(self, embedding, ids, start=0):
         x = embedding(ids) * math.sqrt(self.d_model)
@@ -309,7 +317,7 @@ class ModelWithLearnedPositions(Outline):
     decode = ModelThatChecksItsLengths.decode
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="stops with IndexError")
 class ModelForOneLayer(Assembled):
     def encode(self, src):
         x = self._embed(self.src_embedding, src)
@@ -322,60 +330,60 @@ class ModelThatForgetsItsMaxLen(Assembled):
         super().__init__(*arguments, **keywords)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="wrong where an error is asked for")
 class ModelThatCutsWhatIsTooLong(Assembled):
     def _embed(self, embedding, ids, start=0):
         return super()._embed(embedding, ids[:, : len(self.positional_encoding.pe)], start)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="wrong where an error is asked for")
 class ModelThatAssertsItsLengths(Assembled):
     def _embed(self, embedding, ids, start=0):
         assert ids.shape[1] <= len(self.positional_encoding.pe), "too long"
         return super()._embed(embedding, ids, start)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told=("no gradient", "wrong about gradients"))
 class ModelWithADetachedMemory(Assembled):
     def encode(self, src):
         return super().encode(src).detach()
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="another dtype")
 class ModelInFloat32Only(Assembled):
     def decode(self, tgt, memory, src):
         return super().decode(tgt, memory, src).float()
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told=("no gradient", "wrong about gradients"))
 class ModelThatEncodesWithoutGradients(Assembled):
     def encode(self, src):
         with torch.no_grad():
             return super().encode(src)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told=("more results than asked", "wrong with `forward`"))
 class ModelThatReturnsItsMemoryToo(Assembled):
     def forward(self, src, tgt):
         memory = self.encode(src)
         return self.decode(tgt, memory, src), memory
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="weights with other names")
 class ModelWithoutBiasOnTop(Assembled):
     def __init__(self, src_vocab, tgt_vocab, d_model, *arguments, **keywords):
         super().__init__(src_vocab, tgt_vocab, d_model, *arguments, **keywords)
         self.generator = nn.Linear(d_model, tgt_vocab, bias=False)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="weights of another shape")
 class ModelWithOneTableForBoth(Assembled):
     def __init__(self, src_vocab, tgt_vocab, *arguments, **keywords):
         super().__init__(max(src_vocab, tgt_vocab), tgt_vocab, *arguments, **keywords)
         self.tgt_embedding = self.src_embedding
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="stops with ValueError")
 class ModelThatTakesTheSourcesMaskForTargets(Assembled):
     def decode(self, tgt, memory, src):
         mask = masks.padding_mask(src, self.pad_id)
@@ -395,7 +403,7 @@ class ModelThatTakesTheTargetWordZeroForPadding(transformer.Transformer):
         return self.generator(x)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told="stops with ValueError")
 class ModelThatRefusesASourceOfMaxLen(transformer.Transformer):
     def encode(self, src):
         if src.shape[1] >= self.positional_encoding.pe.shape[-2]:
@@ -403,7 +411,7 @@ class ModelThatRefusesASourceOfMaxLen(transformer.Transformer):
         return super().encode(src)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", named="source mask missing in the encoder")
 class ModelWithAnotherDefaultPadding(transformer.Transformer):
     def __init__(self, *sizes, dropout=0.1, max_len=128, pad_id=1):
         super().__init__(*sizes, dropout, max_len, pad_id)

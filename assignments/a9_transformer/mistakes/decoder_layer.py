@@ -122,6 +122,15 @@ class DecoderLayerForward:
         x = self.add(self.layer_norm2, x, lambda _: attended)
         return self.add(self.layer_norm3, x, self.feed_forward)
 
+    @called("cross-attention asks before residual and norm")
+    def raw_attention_asks(self, x, memory, self_mask=None, memory_mask=None):
+        """The query of your cross-attention is self-attention's output alone. It should be the x of
+        the first line, to which the residual was added and which was normalised."""
+        raw = self.dropout(self.attend_self(x, self_mask))
+        x = self.layer_norm1(x + raw)
+        x = self.add(self.layer_norm2, x, lambda _: self.attend_memory(raw, memory, memory_mask))
+        return self.add(self.layer_norm3, x, self.feed_forward)
+
     @called("cross-attention before self-attention")
     def cross_before_self(self, x, memory, self_mask=None, memory_mask=None):
         """Your layer looks at the source first. In which order do the text's three equations

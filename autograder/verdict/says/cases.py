@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.probe.experiments import Request
 from autograder.verdict.axes import built_with, sizes_of
 from autograder.verdict.check import Part
 from autograder.verdict.exam import Attempt
@@ -34,7 +35,7 @@ PLAIN: dict[str, Trait] = {
     "gradients": (
         "about gradients",
         "about numbers",
-        "Which step cuts the way from the result back to the inputs and weights?",
+        "Where is the way back to inputs and weights cut, or led through NaN or changed numbers?",
     ),
     "gaps": (
         "with gaps in memory",
@@ -54,7 +55,7 @@ PLAIN: dict[str, Trait] = {
     "train mode": (
         "in train mode with dropout",
         "in eval mode, or without dropout",
-        "What should act in train mode alone, and how does the code know which mode it is in?",
+        "What happens there alone: which numbers are dropped, and what becomes of the others?",
     ),
     "float64": (
         "in float64",
@@ -99,6 +100,12 @@ def when_it_is_right(attempts: Sequence[Attempt]) -> Sentences:
     if not wrong or not right:
         return ()
     traits = {**PLAIN, **COUNTED, **_of_arguments(attempts[0].part)}
+    alike = _looked_at_alike(attempts)
+    traits = {
+        name: trait
+        for name, trait in traits.items()
+        if name in PLAIN or len({item.get(name) for item in [*wrong, *alike]}) > 1
+    }
     for name, trait in traits.items():
         least = 1 if name in PLAIN else 2
         sides = _sides(name, wrong, right, least)
@@ -106,7 +113,19 @@ def when_it_is_right(attempts: Sequence[Attempt]) -> Sentences:
             with_it, without, question = trait
             bad, good = (with_it, without) if sides == "wrong with" else (without, with_it)
             return ((f"wrong {bad}", _told(right, wrong, good, bad) + question),)
+    if not alike:
+        return _only_among(traits, wrong, right)
     return _from_some_size_on(attempts) or _only_among(traits, wrong, right)
+
+
+def _looked_at_alike(attempts: Sequence[Attempt]) -> list[dict[str, bool]]:
+    """Traits of the right cases that were looked at as a wrong one was: the look decides nothing there."""
+    looks = {(item.step.judge, item.case.random) for item in attempts if item.problem}
+    return [
+        _traits(item)
+        for item in attempts
+        if not item.problem and (item.step.judge, item.case.random) in looks
+    ]
 
 
 def _only_among(
@@ -169,8 +188,7 @@ def _traits(item: Attempt) -> dict[str, bool]:
         "an error asked": bool(case.raises),
         "gaps": case.strided,
         "gradients": case.gradient,
-        "new module": request["experiment"] == "module"
-        and (request["method"] is None or "target" in request["names"]),
+        "new module": is_about_a_new_module(request),
         "calls": request.get("times", 1) > 1 and not request.get("training"),
         "train mode": bool(request.get("training")) and _dropout(item) > 0,
         "empty": _has_an_empty_row(item),
@@ -209,6 +227,13 @@ def _traits(item: Attempt) -> dict[str, bool]:
             for number in range(1, 5):
                 found[f"{number} axes of `{name}`"] = value.ndim == number
     return found
+
+
+def is_about_a_new_module(request: Request) -> bool:
+    """Whether a case looks at what a module holds, and at nothing that it calculates."""
+    return request["experiment"] == "module" and (
+        request["method"] is None or "target" in request["names"]
+    )
 
 
 def _dropout(item: Attempt) -> float:
@@ -266,7 +291,7 @@ def _of_arguments(part: Part) -> dict[str, Trait]:
             f"with an even `{name}`",
             "Which step divides by 2, or takes every second one?",
         )
-    for name in {*re.findall(r"(\w+) \(", part.signature), *_defaults(part)}:
+    for name in dict.fromkeys([*re.findall(r"(\w+) \(", part.signature), *_defaults(part)]):
         for number in range(1, 5):
             words = f"{number} ax{'i' if number == 1 else 'e'}s"
             found[f"{number} axes of `{name}`"] = (
@@ -291,7 +316,7 @@ def _from_some_size_on(attempts: Sequence[Attempt]) -> Sentences:
             words = (f"from {letter} = {min(good)} on", f"up to {letter} = {max(bad)}")
         else:
             continue
-        question = f"Which number in your code should follow {letter}?"
+        question = f"What in your code depends on {letter}, or should: a number, a shape, an index?"
         name = f"wrong for {'larger' if max(good) < min(bad) else 'smaller'} {letter}"
         return ((name, _told(right, wrong, *words) + question),)
     return ()

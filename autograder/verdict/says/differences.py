@@ -15,7 +15,8 @@ import torch
 from autograder.verdict.axes import axes_of, built_with, results_in, sizes_of
 from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Attempt
-from autograder.verdict.says.cases import when_it_is_right
+from autograder.verdict.problem import Kind
+from autograder.verdict.says.cases import is_about_a_new_module, when_it_is_right
 from autograder.verdict.says.forms import ever_the_same, form, picture
 from autograder.verdict.says.in_part import right_in_part
 from autograder.verdict.says.numbers import nearly_right
@@ -103,6 +104,8 @@ def _seen(item: Attempt) -> Iterator[tuple[int, Seen]]:
     request, report = item.request, item.report
     by_chance = item.case.random and (request.get("training") or request.get("times", 1) > 1)
     if not item.problem or report["status"] != "returned" or item.case.raises or by_chance:
+        return
+    if item.problem.kind is Kind.INPUT_CHANGED or is_about_a_new_module(request):
         return
     expected, value = item.expected["value"], report.get("value")
     several = isinstance(expected, tuple)

@@ -96,8 +96,8 @@ def _forms_of_one(expected: Any, value: Any) -> Iterator[tuple[str, str]]:
         yield (
             "a list of numbers",
             (
-                "Plain numbers come back in a list. What is asked is a tensor: which operations keep it "
-                "one?"
+                "Plain numbers come back in a list. What is asked is an array or a tensor: which "
+                "operations keep it one?"
             ),
         )
     elif isinstance(value, int | float):
@@ -220,29 +220,13 @@ def _forms_of_right_numbers(item: Attempt) -> Iterator[tuple[str, str]]:
                 "wrong gradient",
                 (
                     "The numbers are right, but a gradient is not. Which way from an input to the result "
-                    "is cut, or passes through NaN?"
+                    "is cut, passes through NaN, or uses numbers that are changed later?"
                 ),
             )
 
 
 def _first(value: Any) -> Any:
     return value[0] if isinstance(value, tuple | list) and value else value
-
-
-SHOWN = {
-    "counted_from_zero": "the numbers on its axes",
-    "complete": "the limits of its axes",
-    "crisp": "how its cells are filled",
-    "zero_on_top": "which end of its y axis is up",
-    "x_labelled": "its label on x",
-    "y_labelled": "its label on y",
-    "colour_bar": "its colour bar",
-    "on_given_axes": "where it is drawn",
-    "axes_returned": "what comes back",
-    "right_axes_returned": "which Axes come back",
-    "other_figures": "how many figures there are",
-    "shown": "that it is shown at once",
-}
 
 
 def picture(attempts: Sequence[Attempt]) -> Sentences:
@@ -257,21 +241,19 @@ def picture(attempts: Sequence[Attempt]) -> Sentences:
     ]
     if any(not isinstance(found, tuple) or len(found) != len(right) for right, found in pairs):
         return ()
-    names = ["values", *SHOWN]
     differ = {
-        name
+        place
         for right, found in pairs
-        for name, one, other in zip(names, right, found, strict=False)
+        for place, (one, other) in enumerate(zip(right, found, strict=True))
         if values_agree(one, other) is not None
     }
-    if "values" not in differ and differ:
-        what = " and ".join(words for name, words in SHOWN.items() if name in differ)
+    if differ and 0 not in differ:  # the numbers in the cells come first
         return (
             (
                 "the picture, not its numbers",
                 (
-                    f"The cells show the right numbers; what differs is {what}. Look at your picture beside "
-                    "the text: what should its reader be able to see?"
+                    "The cells show the right numbers; something else about the picture is not as asked. "
+                    "Look at it beside the text: what should its reader be able to see?"
                 ),
             ),
         )

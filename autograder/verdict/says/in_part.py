@@ -38,16 +38,16 @@ def _which(wrong: Array) -> Iterator[tuple[str, str]]:
     if places == list(range(1, length)):
         yield (
             "only the first {0.one} is right, all others are wrong",
-            "Which index or length is taken from the first alone?",
+            "What changes from the first to the next: an index, a length, a factor?",
         )
     if places == [0]:
-        yield "only the first {0.one} is wrong", "What is different where the count begins?"
+        yield "only the first {0.one} is wrong", "What is special about it?"
     if places == [length - 1] and length > 2:
         yield "only the last {0.one} is wrong", "Where does a range end one too early?"
     if places == list(range(length - 1)) and length > 2:
         yield (
             "only the last {0.one} is right, all others are wrong",
-            "Is a result overwritten in a loop?",
+            "Is a result overwritten in a loop, or is something hidden from the others?",
         )
     if length > 3:
         half = length // 2
@@ -119,14 +119,14 @@ def right_but_for_special_places(seen: Seen) -> Iterator[str]:
             ("above the diagonal", rows < columns, "What is asked of the words that come later?"),
             ("below the diagonal", rows > columns, "What is asked of the words that came before?"),
         ):
-            if not wrong[..., ~places].any():
+            if not wrong[..., ~places].any() and wrong.any(-1).sum() > 1:
                 yield f"{seen.yours} {seen.verb} wrong only {words}. {question}"
     empty = (right == 0).all(-1)
     if empty.any() and not empty.all() and not wrong[~empty].any():
         if np.isnan(seen.found[empty]).any():
             yield (
                 f"{seen.yours} {seen.verb} right but for the rows in which nothing may be seen, where "
-                "NaN stands for 0. What does a softmax make of scores that are all −∞?"
+                "NaN stands for 0. What is divided by what there?"
             )
         yield (
             f"{seen.yours} {seen.verb} right but for the rows that should be 0 throughout. What "

@@ -345,9 +345,17 @@ def rounded(seen: Seen) -> Iterator[str]:
                 f"{seen.yours} {seen.verb} right but rounded to {digits or 'no'} "
                 f"digit{'s' * (digits != 1)} behind the point. Where is it rounded?"
             )
+    if seen.found_kind in ("float16", "bfloat16") and seen.kind != seen.found_kind:
+        apart = np.abs(seen.expected - seen.found).max() / max(np.abs(seen.expected).max(), 1e-300)
+        if apart < 1e-2:
+            yield (
+                f"{seen.yours} {seen.verb} right but rounded to two or three digits, because it comes "
+                f"as {seen.found_kind}. Which step makes it so?"
+            )
     if seen.kind == "float64" and seen.found_kind == "float64":
         apart = np.abs(seen.expected - seen.found).max() / max(np.abs(seen.expected).max(), 1e-300)
-        if 1e-10 < apart < 3e-6:
+        zeros = seen.expected == 0  # which no rounding changes
+        if 1e-10 < apart < 3e-6 and not seen.found[zeros].any():
             yield (
                 f"{seen.yours} should be in float64 and {seen.verb} right to about seven digits only, "
                 "as in float32. Which step, or which tensor that you make yourself, is in float32?"

@@ -132,7 +132,8 @@ def mixed_up(seen: Seen) -> Iterator[str]:
     if not seen.same_shape:
         yield (
             f"{seen.yours} {'hold' if seen.verb == 'are' else 'holds'} the right numbers, in another "
-            "shape and in other places. Which axes have to change places before a reshape?"
+            "shape and in other places. Which axes are cut or joined, by which lengths, and does one "
+            "have to change places before?"
         )
         return
     for number in reversed(range(seen.expected.ndim)):

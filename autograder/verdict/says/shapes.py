@@ -98,7 +98,7 @@ def shorter_or_longer(seen: Seen) -> Iterator[str]:
             )
     # without a look at the numbers: the length of another axis
     for letter, size in seen.sizes.items():
-        if size == length and letter != axis.letter and len(letter) < 8:
+        if size == length and letter != axis.letter and len(letter) < 4:
             yield (
                 f"{seen.yours} {seen.has} the length of {letter} along {axis}. Where does your code take "
                 f"{letter} for {axis.letter or 'it'}?"

@@ -5,11 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from autograder.verdict.absent import says_unanswered
 from autograder.verdict.axes import sizes_of
 from autograder.verdict.exam import Attempt
 from autograder.verdict.says.seen import Sentences
 
 HINTS = (
+    (
+        r"Boolean value of Tensor|truth value of an array",
+        (
+            "`and`, `or`, `not` and `if` ask for one truth value, and a tensor holds many. For bool "
+            "tensors, 'and' is `&`, 'or' is `|`, 'not' is `~`."
+        ),
+    ),
+    (
+        r"missing the required \"forward\"",
+        (
+            "A module was called whose class has no `forward`. If the class is yours, is there a method of "
+            "just this name, and not inside another one? If it is not, which methods does the text promise?"
+        ),
+    ),
+    (
+        r"Module\.__init__\(\) call",
+        "`super().__init__()` must come first in `__init__`, because it is what lets a module hold layers.",
+    ),
+    (
+        r"^NameError",
+        "Nothing has that name there. Is it written as in the signature, and defined before?",
+    ),
+    (
+        r"'NoneType'",
+        "Something is None there. Which argument may be None, and what should happen then?",
+    ),
     (
         r"view size is not compatible|view\(\)",
         (
@@ -60,7 +87,7 @@ HINTS = (
         r"positional argument|keyword argument",
         "Compare the arguments with those that the text names.",
     ),
-    (r"dtype|[Bb]ool|Long|Half|Double|Float", "Of which dtype is each thing in that line?"),
+    (r"dtype|\b[Bb]ool\b|Long|Half|Double|Float", "Of which dtype is each thing in that line?"),
 )
 
 
@@ -73,7 +100,7 @@ def how_it_stops(attempts: Sequence[Attempt]) -> Sentences:
     ]
     wrong = [item for item in attempts if item.problem]
     kinds = [item.report["error"]["type"] for item in stopped]
-    if not stopped or "NotImplementedError" in kinds:
+    if not stopped or any(says_unanswered(item.report["error"]) for item in stopped):
         return ()
     kind = max(kinds, key=kinds.count)
     stopped = [item for item in stopped if item.report["error"]["type"] == kind]

@@ -88,12 +88,12 @@ def sharper_or_flatter(seen: Seen) -> Iterator[str]:
             return
         for words in factor_in_words(seen, round(factor, 4)):
             yield (
-                f"{seen.yours} are in the right order, but {'sharper' if factor > 1 else 'flatter'} "
+                f"{seen.yours} {seen.verb} in the right order, but {'sharper' if factor > 1 else 'flatter'} "
                 f"than they should be: they come from scores {words} the right ones. By what are the "
                 "scores divided?"
             )
         yield (
-            f"{seen.yours} are in the right order, but too {'sharp' if factor > 1 else 'flat'}: all "
+            f"{seen.yours} {seen.verb} in the right order, but too {'sharp' if factor > 1 else 'flat'}: all "
             "scores are off by one factor, another from case to case. By what are the scores divided?"
         )
 

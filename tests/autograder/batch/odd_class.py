@@ -15,8 +15,8 @@ from autograder import __main__ as command_line
 from autograder.batch import classroom
 from tests.autograder.batch.odd_code import (
     ANSWERS,
+    BESIDE,
     FETCHED,
-    HELPER,
     KERNELS,
     QUOTED,
     STAND_IN,
@@ -51,6 +51,7 @@ def hand_in_everything(course):
     notebooks |= {name: with_answer(PARTS[2], code) for name, code in ANSWERS.items()}
     notebooks |= {f"fetch_{way}": with_answer(*answer) for way, answer in FETCHED.items()}
     notebooks["stand_in"] = filled_in({**RIGHT, **STAND_IN})
+    notebooks["stand_in_moved"] = with_check_behind(PARTS[0], filled_in({**RIGHT, **STAND_IN}))
     notebooks["attacker"] = attacker()
     notebooks["quoted"] = filled_in({**RIGHT, **QUOTED})
     notebooks |= {name: submission(name) for name in HONEST}
@@ -65,8 +66,8 @@ def hand_in_everything(course):
             place.write_text(json.dumps(notebook), encoding="utf-8")
     for student, (change, _) in FOLDERS.items():
         change(course / "submitted" / student / ASSIGNMENT)
-    for way in ("run", "exec", "own_helper"):
-        (course / f"submitted/fetch_{way}" / ASSIGNMENT / "helper.py").write_text(HELPER)
+    for way, (name, text) in BESIDE.items():
+        (course / f"submitted/fetch_{way}" / ASSIGNMENT / name).write_text(text)
     submitted = course / "submitted"
     (submitted / LINKS[0]).symlink_to("right_loops")
     for name, target in ((LINKS[1], "../right_loops/" + ASSIGNMENT), (LINKS[2], "nowhere")):
@@ -75,6 +76,13 @@ def hand_in_everything(course):
     (submitted / LINKS[3]).mkdir()
     (submitted / LINKS[3] / ASSIGNMENT).write_text("x")
     return {*notebooks, *LINKS}
+
+
+def with_check_behind(part, notebook):
+    """The notebook with the cell that decides a part behind all others."""
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id") for cell in notebook.cells]
+    notebook.cells.append(notebook.cells.pop(names.index(f"check_{part}")))
+    return notebook
 
 
 class Class:

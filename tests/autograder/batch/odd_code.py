@@ -162,6 +162,46 @@ ANSWERS = {
 WEIGHTS = "def attention_weights(x):\n    {how}"
 BATCH = "def self_attention(query, key, value):\n    {how}"
 NAMED = "'scaled_dot' + '_product_attention'"
+LIBRARYS = "getattr(torch.nn.functional, '_'.join(['scaled', 'dot', 'product', 'attention']))(query, key, value, scale=1.0)"
+FETCH = BATCH.format(how=f"open_up()\n    return {LIBRARYS}")
+OPENS = "            for wall in frame.f_locals.values():\n                if type(wall).__name__ == 'Wall': wall.__exit__()\n"
+# ways to open what is closed while a part is asked, so that the library's own answer can be called
+OPENED = {
+    "by_frames": (
+        "import sys\ndef open_up():\n        frame = sys._getframe()\n        while frame:\n"
+        f"{OPENS}            frame = frame.f_back\n{FETCH}"
+    ),
+    "by_an_error": (
+        "def open_up():\n    try: 1 / 0\n    except ZeroDivisionError as error:\n        frame = error.__traceback__.tb_frame\n"
+        f"        while frame:\n{OPENS}            frame = frame.f_back\n{FETCH}"
+    ),
+    "by_a_module_in_a_module": (
+        "def open_up():\n        frame = torch.sys._getframe()\n        while frame:\n"
+        f"{OPENS}            frame = frame.f_back\n{FETCH}"
+    ),
+    "by_garbage": (
+        "import gc\ndef open_up():\n    gc.unfreeze()\n    for thing in gc.get_objects():\n"
+        f"        if type(thing).__name__ == 'Wall': thing.__exit__()\n{FETCH}"
+    ),
+    "by_new_code": (
+        "import gc, types\ngc.unfreeze()\nfor thing in gc.get_objects():\n    if type(thing) is types.FunctionType and 'wall' in thing.__code__.co_filename:\n"
+        "        if thing.__name__ == '__enter__': thing.__code__ = (lambda self: self).__code__\n"
+        f"        if thing.__name__ == 'close_what_is_new': thing.__code__ = (lambda self: None).__code__\ndef open_up(): pass\n{FETCH}"
+    ),
+    "by_another_wall": (
+        "import autograder.probe.wall as wall\nwall.Wall.__enter__ = lambda self: self\n"
+        f"wall.Wall.close_what_is_new = lambda self: None\ndef open_up(): pass\n{FETCH}"
+    ),
+    "by_name": (
+        "def open_up():\n    kept = __import__('g' + 'c')\n    kept.unfreeze()\n    for thing in getattr(kept, 'get_' + 'objects')():\n"
+        f"        if type(thing).__name__ == 'Wall': thing.__exit__()\n{FETCH}"
+    ),
+    "by_annotations": (
+        "from functools import singledispatch\nfound = []\n@singledispatch\ndef open_up(x=0):\n    for thing in found[0].get_objects():\n"
+        "        if type(thing).__name__ == 'Wall': thing.__exit__()\n@open_up.register\n"
+        f"def other(x: \"found.append(__import__('gc')) or int\"): pass\n{FETCH.replace('open_up()', 'found[0].unfreeze(); open_up(None)')}"
+    ),
+}  # fmt: skip
 # way -> (part, code); each earns nothing in that part, and everything in the others
 FETCHED = {
     "import": (PARTS[0], WEIGHTS.format(how="import course_utils.attention as a; return a.attention_weights(x)")),
@@ -226,10 +266,43 @@ FETCHED = {
         ))
     )),
     "forward_door": (PARTS[2], BATCH.format(how="return torch.nn.functional.multi_head_attention_forward(query, key, value)[0]")),
+    "below_a_magic": (PARTS[2], "%%time\n" + BATCH.format(how="return torch.nn.functional.scaled_dot_product_attention(query, key, value, scale=1.0)")),
+    "made_global": (PARTS[2], "def bind():\n    global helper\n    helper = torch.nn.functional.scaled_dot_product_attention\nbind()\n" + BATCH.format(how="return helper(query, key, value, scale=1.0)")),
+    "called_self": (PARTS[2], "import torch.nn.functional as self\n" + BATCH.format(how="return self.scaled_dot_product_attention(query, key, value, scale=1.0)")),
+    "file_beside": (PARTS[2], "from beside import attend\n" + BATCH.format(how="return attend(query, key, value)")),
+    "input_transformer": (PARTS[2], (
+        "shell = get_ipython()\n"
+        "shell.input_transformers_post.append(lambda lines: [line.replace('A' + 'TTEND', 'scaled_dot' + '_product_attention') for line in lines])\n"
+        "shell.run_cell('''def self_attention(query, key, value):\n    return torch.nn.functional.ATTEND(query, key, value, scale=1.0)''')"
+    )),
+    "in_a_pool": (PARTS[2], (
+        "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
+        + BATCH.format(how="return pool.submit(getattr(torch.nn.functional, 'scaled_dot_%s_attention' % 'product'), query, key, value, scale=1.0).result()")
+    )),
+    "in_torchscript": (PARTS[2], (
+        "unit = torch.jit.CompilationUnit('''def f(q, k, v):\n    return torch._C._nn.ATTEND(q, k, v, scale=1.0)'''.replace('ATTEND', 'scaled_dot' + '_product_attention'))\n"
+        + BATCH.format(how="return unit.f(query, key, value)")
+    )),
+    "a_kernel_kept": (PARTS[2], (
+        "kept = torch.library.get_kernel('aten::_scaled_dot' + '_product_flash_attention_for_cpu', 'CPU')\nkeys = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)\n"
+        + BATCH.format(how="return kept.call_boxed(keys, query[:, None], key[:, None], value[:, None], scale=1.0)[0][:, 0]")
+    )),
+    **{f"opened_{way}": (PARTS[2], code) for way, code in OPENED.items()},
     "native_multihead": (PARTS[2], BATCH.format(how="return torch._native_multi_head_attention(query, key, value)[0]")),
 }  # fmt: skip
+# what stands in a file beside the notebook
+BESIDE = {
+    "run": ("helper.py", "from course_utils.attention import attention_weights\n"),
+    "file_beside": (
+        "beside.py",
+        (
+            "from torch.nn.functional import scaled_dot_product_attention\n"
+            "def attend(*inputs): return scaled_dot_product_attention(*inputs, scale=1.0)\n"
+        ),
+    ),
+}
+BESIDE["exec"] = BESIDE["own_helper"] = BESIDE["run"]
 LIBRARY = [way for way, (part, _) in FETCHED.items() if part == PARTS[2]]
-HELPER = "from course_utils.attention import attention_weights\n"
 # the first part is wrong, so that ours stands in for it when the second is decided: the second part
 # looks at what it is given, and shows it
 STAND_IN = {

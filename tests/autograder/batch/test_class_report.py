@@ -82,6 +82,16 @@ def test_code_that_is_shown_tells_nobody_who_wrote_it():
     assert anonymous("lambda: 1", "a") == "lambda: 1"
 
 
+@pytest.mark.parametrize("end", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c", "\r", "\r\n"])
+def test_a_comment_ends_where_pythons_does(end):
+    """Not at the signs that other programs take for the end of a line."""
+    code = f"x = 1{end}y = 2  # by{end}Ada Lovelace\nz = 3#ada@example.org"
+    assert "ada@" not in anonymous(code, "eve") and "z = 3" in anonymous(code, "eve")
+    if end not in ("\r", "\r\n"):
+        assert "Ada" not in anonymous(code, "eve")
+        assert "Ada" not in anonymous(f"f({code}", "eve")
+
+
 def test_code_that_is_shown_is_bounded():
     shown = anonymous("\n".join(["x = " + "1 + " * 1000 + "1"] * 1000), "ada").splitlines()
     assert len(shown) == MOST_LINES + 1

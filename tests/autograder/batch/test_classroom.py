@@ -52,7 +52,7 @@ CLASS = {
     ),
     "key_used_as_value": Expected((3, 2, 2, 1), ["key used as value", "exact equality"]),
     "mixed_batch": Expected(
-        (2, 0, 2, 1),
+        (2, 1, 2, 1),
         [
             "softmax over the columns",
             "context vectors written over the words",

@@ -112,6 +112,12 @@ MISCHIEF = {
     "environment": ("print(open('/proc/self/environ').read())", ALL),
     "displayhook": ("import sys\nsys.displayhook = get_ipython().displayhook = print", None),
     # accidents
+    "many_magics": ("%pwd\n" * 600, ALL),
+    "many_branches": ("here = 0\nif here: pass\n" + "elif here: pass\n" * 950, ALL),
+    "more_branches": (
+        "import sys\nsys.setrecursionlimit(10**5)\nhere = 0\nif here: pass\n" + "elif here: pass\n" * 2000,
+        ALL,
+    ),
     "stderr": ("import sys, warnings\nwarnings.warn('careful')\nprint('50%|###', file=sys.stderr)", ALL),
     "chdir": ("import os; os.chdir('/')", ALL),
     "backend": ("import matplotlib.pyplot as plt\nplt.switch_backend('TkAgg')\nplt.figure()", ALL),

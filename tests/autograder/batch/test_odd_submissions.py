@@ -111,7 +111,7 @@ def test_what_is_fetched_earns_nothing(odd, way):
     assert not row.failed and not row.needs_person
     assert row.parts[part] == 0, row
     assert row.parts[PARTS[3]] == row.possible[PARTS[3]], row  # and nothing else is lost
-    if way in LIBRARY and way not in ("flex", "multihead", "forward_door", "native_multihead"):
+    if way in LIBRARY and way not in ("multihead", "forward_door", "a_kernel_kept"):
         assert any("is the answer itself" in reason for reason in row.reasons), row
 
 
@@ -121,6 +121,12 @@ def test_what_stands_in_brings_no_other_answer_along(odd):
     for name in PARTS[1:]:
         assert f"def {name}" not in seen and f"'{name}'" not in seen
     assert "course_utils" not in seen
+
+
+def test_a_check_that_is_moved_behind_others_brings_nothing_of_ours(odd):
+    text = (odd.autograded("stand_in_moved") / f"{ASSIGNMENT}.ipynb").read_text()
+    seen = next(line for line in text.splitlines() if "SEEN [" in line)
+    assert set(re.findall(r"def \w+\(.*?\):\\+n *([^\\]*)", seen)) == {"return x"}, seen
 
 
 def test_shared_memory_is_refused(odd):

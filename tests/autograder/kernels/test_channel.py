@@ -227,3 +227,38 @@ def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends):
     assert rung > 100
     assert len(arrived) - 1 >= sent
     assert all(content == ({}, body) for content in arrived[:-1])
+
+
+def test_who_reads_no_more_is_not_waited_for_longer_than_was_said(ends):
+    channel, _ = ends
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        channel.send({}, bytes(10 << 20), began + SOON)
+    assert SOON <= time.monotonic() - began < 5
+
+
+def test_who_reads_a_byte_now_and_then_is_not_waited_for_either(ends):
+    channel, other = ends
+    over = threading.Event()
+
+    def sip():
+        while not over.wait(SOON / 50):
+            other.recv(10)
+
+    sipping = threading.Thread(target=sip)
+    sipping.start()
+    began = time.monotonic()
+    with pytest.raises(TimeoutError):
+        channel.send({}, bytes(10 << 20), began + 3 * SOON)
+    assert time.monotonic() - began < 5
+    over.set()
+    sipping.join()
+
+
+def test_what_is_sent_in_time_arrives_whole(ends):
+    channel, other = ends
+    body = bytes(range(256)) * 100_000
+    sender = threading.Thread(target=Channel(other).send, args=({}, body, time.monotonic() + 20))
+    sender.start()
+    assert channel.receive(time.monotonic() + 20) == ({}, body)
+    sender.join()

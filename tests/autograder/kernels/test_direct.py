@@ -10,7 +10,7 @@ from autograder.kernels.forks import Zygote, ZygoteError
 from autograder.kernels.limits import Limits
 from autograder.kernels.start import EXIT
 from autograder.notebook.job import SHELL
-from autograder.probe.wire import WireError, decode, encode
+from autograder.probe.wire import Opaque, WireError, decode, encode
 from tests.sample_class import ISOLATION
 
 QUICK = Limits(seconds_per_cell=1, seconds_per_call=1, clock_per_cell=2, clock_per_call=2)
@@ -221,19 +221,27 @@ def test_a_flood_of_frames_does_not_stand_for_answers(quick):
     assert call(quick)["status"] == "timeout"
 
 
+def torch_zeros(shape):
+    return f"__import__('torch').zeros{shape}"
+
+
 @pytest.mark.parametrize(
-    "answer",
+    ("answer", "numbers"),
     [
-        "__import__('torch').zeros(30_000_000)",  # more than a frame holds
-        "__import__('torch').zeros(1).expand(10**9)",  # more than there is memory for
-        "endless",
+        (torch_zeros("(30_000_000)"), 30_000_000),  # more than a frame holds
+        (torch_zeros("(1).expand(10**9)"), 10**9),  # more than there is memory for
+        (f"[{torch_zeros('(1_000_000)')} for _ in range(20)]", None),
+        ("endless", None),
     ],
-    ids=["large", "larger", "endless"],
+    ids=["large", "larger", "many", "endless"],
 )
-def test_an_answer_without_a_size_costs_its_own_part_alone(kernel, answer):
+def test_an_answer_without_a_size_costs_its_own_part_alone(kernel, answer, numbers):
     run(kernel, f"endless = []\nendless.append(endless)\ndef f(x): return {answer}")
-    with pytest.raises(WireError):
-        call(kernel)
+    if numbers:
+        assert call(kernel)["value"] == Opaque(f"torch.float32 array of {numbers} numbers")
+    else:
+        with pytest.raises(WireError):
+            call(kernel)
     run(kernel, "def f(x): return x")
     assert call(kernel)["value"] == 1
 
@@ -267,3 +275,15 @@ def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
             DirectKernel(zygote.client, Limits())
     finally:
         zygote.close()
+
+
+FORGED_DONE = CHANNEL + "channel.send({'type': 'done', 'count': 1, 'status': 'ok'})\n" + DEAF
+
+
+@pytest.mark.parametrize("large", ["x = '" + "a" * (5 << 20) + "'", b"probe1" + bytes(5 << 20)])
+def test_a_kernel_that_says_done_and_reads_no_more_is_not_written_to_for_ever(quick, large):
+    assert run(quick, FORGED_DONE)[0] == Done(1, "ok")
+    began = time.monotonic()
+    with pytest.raises(KernelStuck):
+        quick.ask(large) if isinstance(large, bytes) else run(quick, large)
+    assert time.monotonic() - began < 10

@@ -21,7 +21,7 @@ def test_flags_say_in_whole_units_what_the_defaults_are():
 
 
 def test_a_flag_is_in_the_unit_of_its_help():
-    units = {"MiB": 1 << 20, "seconds": 1, "open files": 1}
+    units = {"MiB": 1 << 20, "seconds": 1, "open files": 1, "files and folders": 1, "threads": 1}
     for name, default, help_text in limits.flags():
         unit = next(unit for words, unit in units.items() if help_text.startswith(words))
         assert getattr(limits.from_flags({name: default + 1}), name) == (default + 1) * unit

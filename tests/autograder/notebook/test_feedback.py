@@ -9,6 +9,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from autograder.notebook.feedback import (
     Mark,
     Plan,
+    doubted_parts,
     feedback_page,
     page_that_could_not_be_run,
     plan_of,
@@ -18,7 +19,7 @@ from autograder.notebook.formulas import with_formulas
 from autograder.notebook.sanitize import clean
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.report import VERDICT_MIME, as_bundle
-from autograder.verdict.verdicts import PartVerdict, StepVerdict
+from autograder.verdict.verdicts import PartVerdict, Spared, StepVerdict
 
 LARGEST = 500_000  # bytes of a page
 RIGHT = StepVerdict("it doubles", 1.0, 1.0)
@@ -102,6 +103,30 @@ def test_lateness_and_its_price_are_told():
     text = words(shown(assignment(), RIGHT, RIGHT, marks=marks, penalty=1.5))
     assert "3.5 of 5 points It came in late: 1.5 points taken off , of 5" in text
     assert "There is nothing to mend: every part is right." in text
+
+
+@pytest.mark.parametrize(
+    ("error", "doubted"), [("AssertionError", True), ("ModuleNotFoundError", False)]
+)
+def test_a_visible_test_that_stops_beside_full_points_is_looked_at_by_a_person(error, doubted):
+    notebook = assignment()
+    visible = next(c for c in notebook.cells if "test_double" in str(c.metadata))
+    visible.outputs = [new_output("error", ename=error, evalue="3 is not 6", traceback=[])]
+    marks = {"check_double": Mark(2.0, 2.0), "why": Mark(3.0, 3.0, by_hand=True)}
+    text = words(shown(notebook, RIGHT, RIGHT, marks=marks))
+    assert ("A person will look at part 1, Twice as much" in text) == doubted
+    assert ("nothing to mend" in text) != doubted
+    found = list(doubted_parts(notebook.cells))
+    assert found == ([("double", "AssertionError: 3 is not 6")] if doubted else [])
+
+
+def test_what_is_wrong_and_charged_elsewhere_has_a_sign_of_its_own():
+    also = StepVerdict("it halves", 1.0, 1.0, "a case", "off", spared=Spared.SAME)
+    wrong = StepVerdict("it doubles", 0.0, 1.0, "a case", "row [0] is wrong")
+    page = shown(assignment(), also, wrong)
+    assert "(✗) it halves (1 of 1; wrong here too, by the same mistake" in words(page)
+    folded = re.findall(r"<details>.*?</details>", page, flags=re.DOTALL)
+    assert "on a case: off" in folded[0] and not any("row [0] is wrong" in one for one in folded)
 
 
 def test_a_notebook_that_did_not_end_says_so_once():

@@ -29,7 +29,7 @@ from autograder.notebook.outputs import FIELDS, Outputs
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import ReleasedCell, Restored
 from autograder.probe.probe import answer
-from autograder.probe.wire import MARK, WireError, decode, encode
+from autograder.probe.wire import LENGTH, MARK, WireError, decode, encode
 from autograder.verdict.arrived import reports_in
 from autograder.verdict.decide import decide
 from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled_in
@@ -302,13 +302,15 @@ def odd_pack(draw):
             return draw.randbytes(draw.randrange(16))
         if kind == 4:
             shape = [draw.choice((0, 1, 2, -1, 1 << 40)) for _ in range(draw.randrange(4))]
-            array = [draw.random() < 0.5, draw.choice("?bhilqBHILQefdOSUmx"), shape, bytes(8)]
+            array = [draw.random() < 0.5, draw.choice("?bhilqBHILQefdOSUmx"), shape]
             return Ext(1, msgspec.msgpack.encode(array))
         return draw.choice(
             ("returned", "raised", "unfit", "timeout", "missing", 1, 1.5, None, True)
         )
 
-    return msgspec.msgpack.encode(value(5))
+    tree = msgspec.msgpack.encode(value(5))
+    length = len(tree) if draw.random() < 0.9 else draw.randrange(1 << 20)
+    return LENGTH.pack(length) + tree + bytes(draw.choice((0, 0, 8, 16)))
 
 
 @quick

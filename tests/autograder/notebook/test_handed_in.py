@@ -252,6 +252,16 @@ def test_a_notebook_of_format_3_is_converted():
     assert made.cells[1].source == "y = 2\ny"
 
 
+@pytest.mark.parametrize("level", [10**9, -1, 0, 7, "5", 1.5, None, [], {}])
+def test_a_heading_of_format_3_has_a_level_that_there_is(level):
+    heading = {"cell_type": "heading", "level": level, "source": "Mine"}
+    sheets = [{"cells": [heading]}]
+    made = notebook_in(
+        json.dumps({"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": sheets})
+    )
+    assert [cell.source for cell in made.cells] == ["# Mine"]
+
+
 @pytest.mark.parametrize(
     ("source", "text"),
     [

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import json
 import re
+import tempfile
 from functools import cache
 
 import nbformat
@@ -59,7 +60,8 @@ def long_road(assignment, text, released=()):
     restore(notebook, released)
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     runner = Execute(timeout=SECONDS_PER_CELL)
-    runner.preprocess(notebook, {"metadata": {"path": str(ROOT)}})
+    with tempfile.TemporaryDirectory() as folder:
+        runner.preprocess(notebook, {"metadata": {"path": folder}})
     Sanitize().preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
     return notebook, runner.verdicts

@@ -1,11 +1,12 @@
-"""A mistake costs the steps that it is about; what other steps lose by it alone is given back."""
+"""An error is charged once: by its name, or half of the part at most where it has none."""
 
 import pytest
 import torch
 
-from autograder.verdict.charge import charged_once
-from autograder.verdict.check import Case, Part
+from autograder.verdict.charge import spared
+from autograder.verdict.check import Build, Case, Part
 from autograder.verdict.naming import found_in
+from autograder.verdict.verdicts import Spared
 from tests.autograder.measure import attempts_at
 
 
@@ -48,15 +49,15 @@ def unscaled_and_wide(x):
     return shares if x.shape[-1] < 9 else shares.flip(0)
 
 
+def charged(part, code):
+    """The steps that failed, each with why it keeps its points, if it does."""
+    attempts = attempts_at(part, code)
+    return {step.asks: why for step, why in spared(attempts, lambda: found_in(attempts)).items()}
+
+
 def lost(part, code):
     """The steps that are lost, once a mistake is charged once."""
-    attempts = attempts_at(part, code)
-    charged = charged_once(attempts, lambda: found_in(attempts))
-    return [
-        step.asks
-        for step in part.steps
-        if any(item.problem and item.step is step for item in charged)
-    ]
+    return [asks for asks, why in charged(part, code).items() if not why]
 
 
 @pytest.mark.parametrize("code", [unscaled, unscaled_by_hand])
@@ -65,8 +66,23 @@ def test_a_mistake_costs_the_steps_that_it_is_about(code):
     assert lost(part_with([1]), code) == ["any size"]
 
 
-def test_a_mistake_that_costs_no_step_in_particular_costs_all_that_it_spoils():
-    assert lost(part_with([]), unscaled) == ["the scale", "any size"]
+def test_a_step_that_is_wrong_by_the_same_mistake_keeps_its_points():
+    assert charged(part_with([0]), unscaled) == {
+        "the scale": Spared.NO,
+        "any size": Spared.SAME,
+    }
+
+
+def test_a_mistake_that_costs_no_step_in_particular_costs_the_first_that_it_spoils():
+    assert lost(part_with([]), unscaled) == ["the scale"]
+
+
+def test_a_mistake_that_is_as_good_as_no_answer_costs_all_that_it_spoils():
+    part = part_with([])
+    part.mistake("all alike", "Nothing is read.", costs_more="as good as no answer")(
+        torch.zeros_like
+    )
+    assert lost(part, torch.zeros_like) == ["the scale", "any size", "shares"]
 
 
 def test_what_is_wrong_beside_the_mistake_is_charged_as_well():
@@ -75,6 +91,20 @@ def test_what_is_wrong_beside_the_mistake_is_charged_as_well():
 
 def test_a_mistake_that_was_not_made_gives_nothing_back():
     assert lost(part_with([0]), lambda x: scaled_shares(x).flip(0)) == ["the scale", "any size"]
+
+
+def test_what_has_no_name_costs_half_where_the_plainest_case_is_right():
+    def right_for_three_rows(x):
+        return scaled_shares(x) if len(x) == 3 else x.softmax(dim=0)
+
+    assert charged(part_with([0]), right_for_three_rows) == {
+        "any size": Spared.NO,
+        "shares": Spared.HALF,
+    }
+
+
+def test_what_has_no_name_costs_all_that_it_spoils_where_the_plainest_case_is_wrong():
+    assert lost(part_with([0]), lambda x: x) == ["the scale", "any size", "shares"]
 
 
 def test_that_all_stops_with_an_error_is_no_mistake_in_particular():
@@ -86,6 +116,36 @@ def test_that_all_stops_with_an_error_is_no_mistake_in_particular():
     assert lost(part, stops) == ["the scale", "any size", "shares"]
 
 
+def test_weights_that_cannot_be_set_show_nothing_that_is_right(trained_part):
+    part, without_weights = trained_part
+    assert lost(part, without_weights) == ["its numbers", "any size"]
+
+
+@pytest.fixture
+def trained_part():
+    """A part whose answer is a module, and an answer without the weights that are set."""
+
+    def built(rows):
+        return Case(f"{rows} rows", lambda randn: Build((4,), arguments=[randn(rows, 4)]))
+
+    class Without(torch.nn.Module):
+        def __init__(self, width):
+            super().__init__()
+
+        def forward(self, x):
+            return x
+
+    class Map(torch.nn.Linear):
+        def __init__(self, width):
+            super().__init__(width, 2)
+
+    part = Part("Map(width)", Map, ("lecture 0", "link"))
+    part.step("its numbers", 1, built(3))
+    part.step("any size", 1, built(5))
+    part.mistake("no weights", "There are none.")(Without)
+    return part, Without
+
+
 def test_one_step_that_failed_is_left_as_it_is():
     part = part_with([1])
     attempts = attempts_at(part, lambda x: scaled_shares(x) * (1 + (x.shape == (3, 4))))
@@ -93,4 +153,4 @@ def test_one_step_that_failed_is_left_as_it_is():
     def never():
         raise AssertionError("nobody need look for a mistake")
 
-    assert charged_once(attempts, never) == attempts
+    assert spared(attempts, never) == {part.steps[0]: Spared.NO}

@@ -83,3 +83,19 @@ def test_what_another_part_uses_is_charged_there():
     assert used(*cells)
     assert find(cells, "part", BARRED, MODULES, other_parts=("earlier",)) is None
     assert find(cells, "earlier", BARRED, MODULES, other_parts=("earlier",))
+
+
+ANSWER = "{indent}def part(q):\n{indent}    return F.scaled_dot_product_attention(q, q, q)\n"
+
+
+@pytest.mark.parametrize("magic", ["%pwd", "here = %pwd", "!ls", "part?"])
+def test_what_stands_behind_more_magics_than_ipython_reads_is_read(magic):
+    assert used(f"{magic}\n" * 600 + ANSWER.format(indent="")) is not None
+    assert used(f"{magic}\n" * 600 + "def part(q):\n    return q\n") is None
+    assert used("def part(q):\n    return q", f"{magic}\n" * 600) is None
+
+
+def test_a_thousand_branches_are_read():
+    branches = "if x == 0:\n    y = 0\n" + "elif x == 1:\n    y = 1\n" * 900
+    assert used(branches, "def part(q):\n    return q") is None
+    assert used(branches + "else:\n" + ANSWER.format(indent="    ")) is not None

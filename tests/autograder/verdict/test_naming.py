@@ -249,3 +249,15 @@ def test_nearly_every_wrong_answer_of_the_banks_is_named_or_explained():
         print(f"{part.name:35}", *kinds)
     print(*left, sep="\n")
     assert len(left) <= 0.1 * found.total()
+
+
+def test_who_draws_as_a_mistake_does_is_named_only_for_the_same_fault():
+    part = part_of("a6_positional_encoding", "PositionalEncoding")
+
+    class AlwaysFloat32(part.reference):
+        def forward(self, x):
+            return super().forward(x).float()
+
+    attempts = attempts_at(part, AlwaysFloat32)
+    assert any(item.problem for item in attempts)
+    assert names_in(attempts) == ()

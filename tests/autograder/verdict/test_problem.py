@@ -96,7 +96,7 @@ def test_a_part_without_an_answer_is_known_in_other_words(monkeypatch):
         raise NotImplementedError
 
     monkeypatch.setitem(WORDS, Obstacle.UNANSWERED, "fnord")
-    monkeypatch.setattr(decide, "_why_unanswered", lambda *_: "fnord")
+    monkeypatch.setattr(decide, "why_unanswered", lambda *_: "fnord")
     verdict = verdict_on("a2_self_attention", SELF_ATTENTION, unanswered)
     assert verdict.remark == "fnord"
     task = Task("check_x", "x", "X", "", 1.0, False)

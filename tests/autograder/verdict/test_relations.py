@@ -346,7 +346,7 @@ def test_results_are_read_from_signatures():
     )
     axes = axes_of("weights", ("...", "T", "S"), 3)
     assert [str(axis) for axis in axes] == [
-        "the axis 0",
+        "axis 0",
         "the axis of the queries, T",
         "the axis of the keys, S",
     ]

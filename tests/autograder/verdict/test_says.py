@@ -45,8 +45,17 @@ def test_from_some_size_on():
     (found,) = when_it_is_right(attempts_at(DOUBLE, lambda x: double(x) * (len(x) < 4)))
     assert found[0] == "wrong for larger T"
     assert found[1].startswith(
-        "Right in both cases up to T = 3, wrong in both cases from T = 5 on. Which number"
+        "Right in both cases up to T = 3, wrong in both cases from T = 5 on. What in your"
     )
+
+
+def test_a_length_decides_nothing_where_it_is_another_look_that_finds_the_mistake():
+    """Short inputs are only asked for their shape, so that they are right says nothing of lengths."""
+    part = Part("double(x (T, D))", double, ("lecture 0", "link"))
+    same_shape = [drawn(2, 3), drawn(3, 3)]
+    part.step("of one shape", 1, *same_shape, judge=lambda expected, got: None)
+    part.step("doubled", 1, drawn(5, 3), drawn(6, 3))
+    assert when_it_is_right(attempts_at(part, lambda x: x)) == ()
 
 
 def test_what_all_wrong_cases_have_and_no_right_one():
@@ -93,7 +102,7 @@ def test_how_many_of_the_wrong_cases_stop_is_told():
 
 def test_an_answer_that_is_not_there_does_not_stop():
     def unanswered(x):
-        raise NotImplementedError
+        raise NotImplementedError("not answered yet")
 
     assert how_it_stops(attempts_at(DOUBLE, unanswered)) == ()
 

@@ -1,0 +1,262 @@
+"""What holds each bullet of the assignments' texts: the wrong answers that break it, and just it.
+
+By assignment, the beginning of a bullet and what it needs. A bullet that promises something has wrong
+answers (names of the banks', or of named mistakes) that lose points; one that leaves something free has
+right answers that make use of it; one about grading has tests; one that only tells has nothing.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Needs:
+    breaks: tuple[str, ...] = ()
+    uses: tuple[str, ...] = ()
+    tests: tuple[str, ...] = ()
+
+
+TELLS = Needs()
+
+
+def breaks(*names, uses=()):
+    return Needs(breaks=names, uses=uses)
+
+
+def uses(*names):
+    return Needs(uses=names)
+
+
+def tested(*names):
+    return Needs(tests=names)
+
+
+BARRED = tested(
+    "tests/autograder/probe/test_wall.py::test_no_road_leads_to_the_answer_itself",
+    "tests/autograder/verdict/test_forbidden.py::test_the_answer_itself_is_found",
+    "tests/assignments/test_bullets.py::test_what_the_text_calls_barred_is_barred",
+)
+STOOD_IN = tested(
+    "tests/autograder/notebook/test_grading.py::test_ours_stands_in_only_once_all_that_comes_before_is_decided",
+    "tests/autograder/verdict/test_stand_in.py::test_a_stand_in_earns_every_point_by_itself",
+)
+EVERYWHERE = {
+    "Write your answer where it says so": TELLS,
+    "Tests that you see earn no points": TELLS,
+}
+
+BULLETS = {
+    "a1_rnn_attention": {
+        "Any code that does": uses("joined_by_loops", "InEinsum", "InLoops"),
+        "What would be the answer itself": BARRED,
+        "Nothing here changes its inputs": breaks(
+            "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged",
+            "joined_in_float32", "AlwaysFloat32", "joined_for_contiguous_states",
+            "ContiguousInputsOnly", "joined_and_detached", "WeightsDetached", "FrozenKeys",
+        ),
+        "Inputs have shapes that fit": TELLS,
+        "**A hidden word**": breaks("MaskTooLate", "NotLargeEnough", "MaskAsLengths"),
+        "**A sentence in which everything is hidden**": breaks(
+            "LargeNumberAlone", "InfinityAlone", "RaisesWhereAllIsHidden",
+        ),
+        "There is no dropout": breaks("DropoutThatActs"),
+    },
+    "a2_self_attention": {
+        "Any code that does": uses("weights_by_loops", "context_by_einsum", "batch_by_three_loops"),
+        "What would be the answer itself": BARRED,
+        "A function never changes its inputs": breaks(
+            "weights_that_change_their_input", "batch_in_place", "weights_always_float32",
+            "context_always_float32", "weights_detached", "context_detached",
+            "batch_without_gradient_for_the_keys",
+        ),
+        "A later part that calls": STOOD_IN,
+        "The lecture writes": TELLS,
+        "**Nothing here is scaled.**": breaks("scaled although unscaled was asked"),
+        "`f` maps a `(T, D)` tensor": breaks("asked_about_tables_alone"),
+        "`permutation` is a `LongTensor`": breaks("permutation undone in the wrong direction"),
+        "Two results count as equal": breaks(
+            "exact equality", "asked_with_tolerances_exchanged", "tolerance too wide",
+        ),
+        "The result is a plain Python `bool`": breaks("asked_for_a_numpy_bool"),
+    },
+    "a3_scaled_dot_product_attention": {
+        "Any code that does": uses("sentence_by_loops", "attention_by_broadcasting"),
+        "What would be the answer itself": BARRED,
+        "A function never changes its inputs": breaks(
+            "softmax_in_place_on_the_input", "sentence_that_scales_its_input",
+            "attention_that_scales_the_query_itself", "attention_that_changes_the_mask",
+        ),
+        "Part 2 may call": STOOD_IN,
+        "The score of two words": breaks("not scaled", "attention_without_the_root"),
+        "Every finite score is allowed": breaks("overflow", "one maximum for the whole array"),
+        "A score of $-\\infty$": breaks("softmax_without_infinities"),
+        "Values count here, not the dtype": uses("sentence_in_double"),
+        "**Axes.**": breaks("attention_for_three_axes_by_number", "value width assumed = key width"),
+        "**What a mask is for.**": breaks("inverted mask"),
+        "**Shape of the mask.**": breaks(
+            "attention_with_a_mask_per_head", "attention_hidden_by_ten_thousand",
+            "attention_with_the_hidden_values_kept",
+        ),
+        "**Nothing to attend to.**": breaks(
+            "attention_without_a_thought_of_empty_rows", "attention_with_nan_in_the_gradient",
+        ),
+        "**Large scores.**": breaks("attention_of_exponentials"),
+        "**Tensors.**": breaks(
+            "attention_in_float32", "attention_on_contiguous_inputs", "attention_with_detached_weights",
+        ),
+        "You need not check": TELLS,
+    },
+    "a4_masks": {
+        "Any code that does": uses("causal_by_loops", "decoder_by_comparing_positions"),
+        "What would be the answer itself": BARRED,
+        "A later part that calls": STOOD_IN,
+        "You may call `causal_mask`": uses("decoder_from_two_masks"),
+        "Again only keys are hidden": breaks("decoder_with_padding_in_rows_and_columns"),
+        "Where a sentence *begins*": breaks("decoder_without_empty_rows", "decoder_that_opens_empty_rows"),
+    },
+    "a5_multi_head_attention": {
+        "Any code that does": uses("split_by_a_loop", "WithEinsum", "WithALoopOverHeads"),
+        "What would be the answer itself": BARRED,
+        "You may bring a": uses("AsInTheLecture"),
+        "Nothing here changes its inputs": breaks(
+            "split_and_scaled_in_place", "merge_in_place", "ChangesItsQuery", "ChangesItsMask",
+            "split_in_float32", "merge_in_float32", "AlwaysFloat32", "split_only_when_contiguous",
+            "OnlyContiguousInputs", "split_detached", "merge_without_gradient", "WithoutGradient",
+        ),
+        "Part 3 may call": STOOD_IN,
+        "**The mask** comes ready": breaks(
+            "MaskWithThreeAxesPerSentence", "MaskWithFourAxesOnly", "MaskOfTheFirstHeadForAll",
+        ),
+        "**A hidden weight is exactly 0**": breaks(
+            "mask after the softmax", "WithANumberThatIsNotLargeEnough",
+        ),
+        "**A query that may attend to nothing**": breaks(
+            "NanForQueriesThatSeeNothing", "WithALargeNumberOnly", "WithNanInTheGradient",
+        ),
+        "**Large scores** give weights": breaks("WithTheFormulaOfTheSoftmax", "WithOneMaximumForAllRows"),
+        "There is no dropout": breaks("DropoutThatActs", "KeepsTheContextsOfEarlierCalls"),
+    },
+    "a6_positional_encoding": {
+        "Any code that does": uses("table_by_two_loops", "WithALoopOverWords"),
+        "In all three parts": BARRED,
+        "A function never changes its inputs": breaks("InPlace"),
+        "A later part that calls": STOOD_IN,
+        "`length` and `d_model` are whole numbers": TELLS,
+        "`d_model` may be **odd**": breaks(
+            "table_with_the_last_column_left_out", "table_with_whole_pairs_counted",
+        ),
+        "The result is `float32`": breaks("table_by_numpy_as_it_comes"),
+        "At positions in the thousands": breaks(
+            "table_with_coarse_angles", uses=("table_by_turning_step_by_step",)
+        ),
+        "The module has no parameters": breaks(
+            "WithAFrozenParameter", uses=("WithoutSavingTheTable",)
+        ),
+        "Dropout acts on the **sum**": breaks(
+            "WithDropoutInside", "WithDropoutThatNeverSleeps", "DroppingWholeWords",
+            "DroppingWithoutMakingUpForIt",
+        ),
+        "If $T$ is greater than `max_len`": breaks(
+            "WithoutACheck", "WithAnErrorTooEarly", "WithAnAssert",
+        ),
+        "The result has the dtype and device": breaks(
+            "AlwaysFloat32", "WithATableOfNumPysNumbers", "Detached",
+        ),
+        "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "OfContiguousInputOnly"),
+        "Draw with `imshow`": breaks("picture_of_curves", uses=("picture_by_matshow",)),
+        "The function opens no other figure": breaks(
+            "picture_beside_an_empty_figure", "picture_as_printed",
+        ),
+        "The colours and the shape of the cells": uses("picture_with_ten_colours_and_half_transparent"),
+    },
+    "a7_dropout_and_layer_norm": {
+        "Any code that does": uses("ByLoop", "ByEinsum", "BySentence"),
+        "What would be the answer itself": BARRED,
+        "Both parts are an `nn.Module`": breaks(
+            "NoModule", "AlwaysFloat32", "InPlace", "ContiguousOnly", "Detached", "FrozenParameters",
+            "AlwaysSinglePrecision", "ScalesItsQuery", "ContiguousInputs", "WithoutGradient",
+        ),
+        "Part 2 may use your": STOOD_IN,
+        "The dots stand for any leading axes": breaks("ForThreeAxesOnly", "OverTheBatch"),
+        "There is one mode": breaks("RunningStatistics"),
+        "Where all features of a token are equal": breaks("NanInTheGradient", "epsilon missing"),
+        "You need not think of tokens": TELLS,
+        "The softmax runs over the $S$ keys": breaks("OverTheQueries", "OnlyAsManyKeysAsQueries", "FixedWidth"),
+        "In train mode, each weight becomes 0": breaks(
+            "NotMadeUpFor", "SameNumberInEachRow", "NeverAsleep", "RowsRepaired",
+        ),
+        "Whether `nn.Dropout` does the work": breaks(
+            "DropoutIsNoSubmodule", uses=("ByHandWrittenDropout",)
+        ),
+        "First question": TELLS,
+        "Second question": TELLS,
+        "No points off": TELLS,
+    },
+    "a8_transformer_layer": {
+        "Any code that does": uses("NetworkByEinsum", "LayerOneSentenceAtATime"),
+        "Nothing is trained here": breaks(
+            "NetworkWithMapsOfOtherNames", "NetworkWithMapsInAList", "LayerWithEverythingInAList",
+        ),
+        "You may import `course_utils.attention`": uses("LayerInTwoLines"),
+        "What would be the answer itself": BARRED,
+        "Masks are `bool`": breaks(
+            "mask inverted", "NetworkThatChangesItsInput", "LayerThatChangesItsInput",
+            "LayerThatChangesTheMask", "NetworkThatIsAlwaysFloat32", "LayerThatIsAlwaysFloat32",
+            "NetworkThatNeedsContiguousInput", "LayerThatNeedsContiguousInput",
+            "NetworkThatDetaches", "LayerWithADetachedResidual",
+        ),
+        "Part 2 may use your class": STOOD_IN,
+        "`dropout` is the probability": breaks(
+            "NetworkThatDoesNotScaleWhatIsLeft", "NetworkThatDropsWholeWords", "NetworkWithItsOwnDefault",
+            "dropout in eval mode",
+        ),
+        "It makes no difference": uses("NetworkDroppingBeforeTheReLU"),
+        "Residual connection and norm": breaks("residual inside the network", "norm inside the network"),
+        "**The mask** comes ready": breaks(
+            "LayerForMasksOfOneSentence", "LayerForMasksOfThreeAxes", "LayerThatMustHaveAMask", "always causal",
+        ),
+        "Where the mask hides everything": breaks("LayerOfNaNs", "LayerThatLooksEvenlyWhereAllIsHidden"),
+        "**Dropout** acts in train mode only": breaks(
+            "no dropout behind attention", "no dropout behind the feed-forward network",
+            "no dropout inside the network", "LayerWithConstantDropout",
+        ),
+    },
+    "a9_transformer": {
+        "Any code that does": uses("LayerByEinsum", "ModelByEinsum", "decoded_one_sentence_at_a_time"),
+        "Nothing is trained here": breaks("LayerWithNormsInAList", "ModelWithLayersInAPythonList"),
+        "You may import from `course_utils`": uses("LayerOnTopOfTheEncoders"),
+        "What would be the answer itself": BARRED,
+        "Masks are `bool`": breaks(
+            "masks inverted", "LayerThatChangesItsInput", "decoded_with_the_source_overwritten",
+            "LayerThatIsAlwaysFloat32", "ModelInFloat32Only", "LayerWithDetachedMemory",
+            "ModelWithADetachedMemory", "ModelThatEncodesWithoutGradients",
+        ),
+        "Part 2 does not fail": STOOD_IN,
+        "`None` hides nothing": breaks("always causal"),
+        "`dropout` is the probability in the three": breaks(
+            "no dropout behind self-attention", "no dropout behind cross-attention",
+            "no dropout behind the feed-forward network", "no dropout inside the network",
+        ),
+        "Where a mask hides everything": breaks("LayerThatAddsALargeNegativeNumber"),
+        "`tgt` is **already shifted**": breaks(
+            "ModelThatShiftsOnceMore", "the future leaks", "a position does not see itself",
+        ),
+        "Nobody attends to padding": breaks(
+            "source mask missing in the encoder", "memory mask missing", "pad_id taken to be 0",
+        ),
+        "Logits are raw": breaks("ModelThatEndsInASoftmax", "a norm on top of the decoder"),
+        "A source or target longer than `max_len`": breaks(
+            "ModelThatForgetsItsMaxLen", "ModelThatAssertsItsLengths", "ModelThatRefusesASourceOfMaxLen",
+        ),
+        "Your results are compared at real words": uses("ModelWithACausalMaskAlone"),
+        "`dropout` is the probability everywhere": breaks(
+            "dropout not handed on to the layers", "no dropout on words plus positions",
+        ),
+        "`num_layers` may be 0": breaks("ModelForOneLayer"),
+        "Column 0 is `bos_id`": breaks("BOS left out", "EOS left out"),
+        "A row that has ended gets": breaks("finished rows keep growing", "greedy_decode_that_ends_at_padding"),
+        "When every row has ended": breaks("decoded_longer_and_cut", "decoded_without_a_look_at_the_end"),
+        "Every part of the model is in eval mode": breaks(
+            "decoding in train mode", "decoded_and_left_in_eval_mode", "only the model itself has its mode back",
+        ),
+    },
+}  # fmt: skip
