@@ -235,7 +235,7 @@ function fillAttention(part) {
     { className: 'lead' },
     'The framed row belongs to ',
     inRole('query', wordOf(part)),
-    '. The darker a cell, the more this word takes from the word of that column. Open a head, and follow every number.',
+    '. The stronger the colour of a cell, the more this word takes from the word of that column. Open a head, and follow every number.',
   );
   const rows = Array.from({ length: network.heads }, (_, h) => ({
     name: `head ${h + 1}`,
