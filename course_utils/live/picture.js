@@ -229,7 +229,8 @@ function blockButtons(at) {
         tabindex: at.width < 600 && isNorm ? -1 : 0,
         class: `block ${isNorm ? 'norm' : ''} ${at.hasRoom ? '' : 'tight'}`,
         'data-block': block,
-        'aria-label': `open ${nameOfBlock(block)}`,
+        // what is read aloud begins with what is seen
+        'aria-label': [text, `open ${nameOfBlock(block)}`].filter(Boolean).join(': '),
       },
       draw('rect', {
         x: x + 1.5,
