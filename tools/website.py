@@ -50,6 +50,7 @@ PICTURE = re.compile(
     r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)"[^>]*></picture>'
 )
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
+FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.MULTILINE | re.DOTALL)
 SRCDOC = re.compile(r'srcdoc="[^"]*"')
 LARGE_FRAME = 200_000
 """Letters; a larger frame becomes a page of its own, which browsers fetch when it is near."""
@@ -179,7 +180,12 @@ def within_site(path: Path, text: str, repository: str) -> str:
             return found[0]
         return f"[{words}]({repository}/blob/main/{place}{anchor})" if repository else words
 
-    return LINK.sub(adjusted, text)
+    between = 0
+    pieces = []
+    for code in FENCED.finditer(text):  # which stays as it is
+        pieces += [LINK.sub(adjusted, text[between : code.start()]), code[0]]
+        between = code.end()
+    return "".join([*pieces, LINK.sub(adjusted, text[between:])])
 
 
 def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:

@@ -18,6 +18,7 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinxcontrib import katex
 
+LONGEST_DESCRIPTION = 200  # letters; more is cut where links are shown
 DEEPER = re.compile(r"(\d+\. )?Going deeper\b")
 
 
@@ -90,12 +91,23 @@ def add_head(app: Sphinx, page: str, template: str, context: dict[str, Any], doc
     """What the template shows above a notebook: minutes, and where else it can be opened."""
     notebook = Path(app.srcdir, f"{page}.ipynb")
     context["repository"] = app.config.course_repository
+    context["description"] = described(page, notebook, doctree)
     if notebook.exists():
         context["notebook"] = {
             "name": notebook.name,
             **course_of(notebook),
             **addresses(app.config.course_repository, page),
         }
+
+
+def described(page: str, notebook: Path, doctree: nodes.document | None) -> str:
+    """What a page is about, in a sentence or two for who sees only a link to it."""
+    if notebook.exists():
+        text = str(course_of(notebook).get("summary", ""))
+    else:
+        first = next(iter(doctree.findall(nodes.paragraph)), None) if doctree else None
+        text = first.astext() if first else ""
+    return " ".join(re.sub(r"[*`$]", "", text).split())[:LONGEST_DESCRIPTION]
 
 
 @cache

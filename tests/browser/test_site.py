@@ -105,6 +105,40 @@ def test_every_source_has_its_page(site, pages):
     assert {"index.html", "search.html", "docs/glossary.html", "docs/notation.html"} <= {*pages}
 
 
+def test_every_page_says_what_it_is_about(site, pages):
+    for page in pages:
+        if page in ("search.html", "genindex.html") or page.startswith("_"):
+            continue
+        head = BeautifulSoup((site / page).read_bytes(), "html.parser").head
+        assert head.find("meta", attrs={"property": "og:title"})["content"].strip(), page
+        said = head.find("meta", attrs={"name": "description"})
+        assert said and len(said["content"]) > 20 and "$" not in said["content"], page
+
+
+PAPER = """return [...document.querySelectorAll('a, button, iframe')]
+    .filter(one => one.checkVisibility() && !one.closest('article, footer, .sidebar-drawer, .toc-drawer'))
+    .map(one => one.outerHTML.slice(0, 90))"""
+
+
+@pytest.mark.parametrize("page", [LECTURE, "lectures/08_transformer.html", "docs/watch.html"])
+def test_paper_holds_the_page_and_nothing_to_click(browser, visit, page):
+    visit(page)
+    try:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+        assert browser.execute_script(PAPER) == []
+        shown = browser.execute_script(
+            "return [...document.querySelectorAll('iframe')].filter(one => one.checkVisibility()).length"
+        )
+        assert shown == 0
+        text = browser.find_element("tag name", "body").text
+        for word in ("Skip to content", "Back to top", "Download"):
+            assert word not in text
+        if page == LECTURE:  # in the place of the live view
+            assert "This table stands in for a live view" in text
+    finally:
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
 def test_no_answer_is_on_the_site(site):
     answer = "dim=-1, keepdim=True"
     solution = (website.ROOT / "solutions/a3_scaled_dot_product_attention").glob("*.ipynb")

@@ -1,4 +1,4 @@
-"""The start of the process that sets formulas, which on a busy machine is slow."""
+"""How the website is gathered, and the start of what sets formulas, slow on a busy machine."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
@@ -25,6 +25,14 @@ def course_pages():
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def test_links_in_code_stay_as_they_are():
+    page, link = website.ROOT / "docs/authors.md", "[lecture 2](02_basic_self_attention.py)"
+    text = f"{link}\n\n````\n```python\n# {link}\n```\n````\n\n{link}\n"
+    kept = website.within_site(page, text, "https://host/owner/course")
+    assert kept.count(link) == 1 and f"# {link}" in kept
+    assert kept.count("/blob/main/docs/02_basic_self_attention.py") == 2
 
 
 def answer_with(monkeypatch, program):
