@@ -646,7 +646,8 @@ print("the score is the sum of its four terms:", torch.allclose(whole, sum(terms
 # learned: one purple arrow labelled position enters, at a plus sign between the word vectors and the
 # first layer, nothing higher up. Middle, bias, learned or ALiBi: a purple arrow labelled offset
 # enters at the scores, in both layers. Right, rotary: a purple arrow labelled position enters at
-# query and key, in both layers.](../figures/where_positions_enter.svg)
+# query and key, in both layers. Below each column stands its formula: x i plus p i; omega i j plus b of
+# j minus i; R of i times q i, dot R of j times k j.](../figures/where_positions_enter.svg)
 #
 # *Absolute positions enter once, at the bottom; biases and rotations enter in every layer.*
 #

@@ -63,19 +63,23 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # Read the picture from bottom to top, the encoder first. A dashed frame is one layer; each side stacks
 # $N$ of them.
 #
-# ![Architecture of the transformer, two columns, read from bottom to top. Left, the encoder: the ids
-# of kannst du mir helfen … eos, shape (B, S), pass through an embedding times the root of d_model and
-# get positions added, shape (B, S, D). Then comes a layer in a dashed frame, marked times N:
-# self-attention, add and layer norm, feed-forward, add and layer norm, with a residual line around
-# each of the two sublayers. Its result is the memory, (B, S, D). Right, the decoder: the ids of bos
-# can you help me …, shape (B, T), pass through their own embedding and get positions. A layer, again
-# times N, has three sublayers, each with residual line and norm: masked self-attention,
-# cross-attention, feed-forward. A line in the colour of keys carries the memory into cross-attention
-# as key and value; the query comes from below, from the decoder. Above the last layer, (B, T, D), the
-# generator, a linear map, gives logits (B, T, V), and a softmax gives probabilities for can you help
-# me to …](../figures/transformer_architecture.svg)
+# ![Architecture of the transformer, two columns, read from bottom to top. Left, the encoder: kannst du
+# mir helfen ? eos, six words with their ids, shape (B, S), pass through an embedding times the root of
+# d_model and get positions added, which gives six strips of 64 numbers, shape (B, S, D). Then comes a
+# layer in a dashed frame, marked times N: self-attention, add and layer norm, feed-forward, add and
+# layer norm, with a residual line around each of the two sublayers. Its result is the memory, again six
+# strips, (B, S, D). Right, the decoder: the ids of bos can you help me ?, shape (B, T), pass through
+# their own embedding and get positions. A layer, again times N, has three sublayers, each with residual
+# line and norm: masked self-attention, cross-attention, feed-forward. Each attention shows one head's
+# map; that of the mask is empty above its diagonal. Two lines carry the memory into cross-attention, as
+# key and as value; the query comes from below, from the decoder. Above the last layer, (B, T, D), the
+# generator, a linear map, gives logits (B, T, V), and a softmax gives probabilities: after bos can you,
+# help has more than 0.999, and helping, close, look and write have less than
+# 0.001.](../figures/transformer_architecture.svg)
 #
-# *The encoder, on the left, reads German; the decoder writes English and asks the memory for help.*
+# *The encoder, on the left, reads German; the decoder writes English and asks the memory for help. B
+# counts sentences, S and T words of the source and of the target, D is the width and V the number of
+# English words.*
 #
 # The **encoder** reads the source sentence, all words at once, and gives one vector per word: the
 # *memory*. It does so once per sentence. The **decoder** writes the translation word by word. For
