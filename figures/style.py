@@ -131,11 +131,24 @@ def line(ax, points, colour=INK, width=1.8, dashes="-", zorder=2, role=""):
     ax.plot(*zip(*points, strict=True), zorder=zorder, **style)
 
 
-def cell(ax, left, bottom, width, height, fill=PAPER, edge=MUTED, thin=0.7, zorder=3, role=""):
+def cell(
+    ax,
+    left,
+    bottom,
+    width,
+    height,
+    fill=PAPER,
+    edge=MUTED,
+    thin=0.7,
+    zorder=3,
+    *,
+    hatch=None,
+    role="",
+):
     """A rectangle with sharp corners, given by its lower left one; a role gives it both colours."""
     edge, fill = ROLES[role] if role else (edge, fill)
     style = {"facecolor": fill, "edgecolor": edge, "linewidth": thin, "zorder": zorder}
-    ax.add_patch(Rectangle((left, bottom), width, height, label=role, **style))
+    ax.add_patch(Rectangle((left, bottom), width, height, hatch=hatch, label=role, **style))
 
 
 def weight_map(ax, left, top, size, rows, mark=None):

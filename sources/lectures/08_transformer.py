@@ -1478,7 +1478,16 @@ plotting.picture(
 # only what came before it, so its keys and values never change. Keep them, and compute only the new
 # position's: the **key/value cache**. The memory's keys and values, which do not depend on what is written,
 # are computed once. `greedy_decode_cached` does both, with the model's `start_cache` and `step`. Same
-# words, fewer operations.
+# words, fewer operations: in the picture, where "me" is the newest word, one row of the mask is left to
+# compute.
+#
+# ![Two causal masks for bos can you help me, with the keys k1 to k5 and the values v1 to v5 above their
+# columns and queries beside their rows. Left, without a cache: all five queries, keys and values are
+# computed, and all 15 weights below and on the diagonal. Right, with a cache: keys and values 1 to 4 are
+# kept, only the fifth of each and the query of me are computed, and only the last row of the mask, 5
+# weights, is filled. What lies ahead is hatched.](../figures/key_value_cache.svg)
+#
+# *Without a cache every row is computed again; with one, only the new row.*
 
 # %%
 ways = {"plain": transformer.greedy_decode, "cached": transformer.greedy_decode_cached}
