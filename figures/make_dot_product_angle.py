@@ -22,10 +22,10 @@ from style import (
     save,
 )
 
-UNIT = 1.02  # inches that one unit of the plane has
-CENTRES = [2.2, 6.6, 11.0]
-HEIGHT = 3.15  # of the planes' origins
-BAR = 2.6  # inches of a weight of 1
+UNIT = 0.82  # inches that one unit of the plane has
+CENTRES = [1.65, 4.95, 8.25]
+HEIGHT = 3.05  # of the planes' origins
+BAR = 2.4  # inches of a weight of 1
 
 
 def length(v):
@@ -34,13 +34,13 @@ def length(v):
 
 def plane(ax, centre, key, weight):
     """The query and one key as arrows, the angle between them, the product and the weight."""
-    origin = x, y = centre - 0.52, HEIGHT
+    origin = x, y = centre - 0.42, HEIGHT
 
     def point(v):
         return x + UNIT * v[0], y + UNIT * v[1]
 
-    line(ax, [(x - 1.25, y), (x + 2.3, y)], MUTED, 1.0, zorder=1)
-    line(ax, [(x, y - 0.3), (x, y + 2.3)], MUTED, 1.0, zorder=1)
+    line(ax, [(x - 1.05, y), (x + 1.85, y)], MUTED, 1.0, zorder=1)
+    line(ax, [(x, y - 0.3), (x, y + 1.85)], MUTED, 1.0, zorder=1)
     product = sum(a * b for a, b in zip(QUERY_VECTOR, key, strict=True))
     share = product / length(QUERY_VECTOR) ** 2
     foot = point([share * part for part in QUERY_VECTOR])
@@ -51,11 +51,11 @@ def plane(ax, centre, key, weight):
     arrow(ax, origin, point(key), line=3.4, role="key")
     from_query, from_key = (math.degrees(math.atan2(v[1], v[0])) for v in (QUERY_VECTOR, key))
     low, high = sorted((from_query, from_key))
-    ax.add_patch(Arc(origin, 1.1, 1.1, theta1=low, theta2=high, color=INK, linewidth=1.8))
+    ax.add_patch(Arc(origin, 0.95, 0.95, theta1=low, theta2=high, color=INK, linewidth=1.8))
 
     cosine = product / length(QUERY_VECTOR) / length(key)
     angle = round(math.degrees(math.acos(cosine)))
-    for y, role, v in [(6.35, "key", key), (5.93, "query", QUERY_VECTOR)]:
+    for y, role, v in [(5.75, "key", key), (5.33, "query", QUERY_VECTOR)]:
         label(ax, centre, y, f"{role} {vector(v)}", role=role, weight="bold")
     label(ax, centre, 2.4, f"angle {angle}°", TEXT)
     parts = rf"{length(QUERY_VECTOR):.2f} × {length(key):.2f} × cos {angle}°"
@@ -69,12 +69,12 @@ def plane(ax, centre, key, weight):
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(13.2, 6.8)
+    figure, ax = canvas(9.9, 6.1)
     weights, _ = lookup()
     for centre, key, weight in zip(CENTRES, KEYS, weights, strict=True):
         plane(ax, centre, key, weight)
-    for x in (4.4, 8.8):
-        line(ax, [(x, 0.2), (x, 6.6)], MUTED, 1.2, ":")
+    for x in (3.3, 6.6):
+        line(ax, [(x, 0.2), (x, 5.9)], MUTED, 1.2, ":")
     return figure
 
 

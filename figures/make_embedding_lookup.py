@@ -30,8 +30,8 @@ LIMIT = 2.5  # nearly all entries of the embedding lie between -2.5 and 2.5
 
 TOP, ROW, STRIP = 5.12, 0.56, 0.36
 TABLE_TOP, TABLE_ROW = 5.3, 0.49
-ID, TABLE, VECTORS, POSITIONS, SUMS = 2.25, 4.6, 7.5, 9.85, 12.1  # the columns' middles
-WIDE, NARROW = 2.1, 1.75
+ID, TABLE, VECTORS, POSITIONS, SUMS = 2.1, 4.25, 6.7, 8.45, 10.15  # the columns' middles
+WIDE, NARROW = 1.7, 1.3
 
 
 def numbers():
@@ -44,7 +44,7 @@ def numbers():
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(13.2, 6.5)
+    figure, ax = canvas(11.0, 6.5)
     table, positions = numbers()
     for x, name in [(0.95, "word"), (ID, "id"), (TABLE, "table"), (VECTORS, "vector")]:
         label(ax, x, 6.15, name, LARGE_TEXT, weight="bold")
@@ -70,7 +70,7 @@ def draw():
         followed = place == FOLLOWED
         colour, thick = (PLUM, 3.0) if followed else (MUTED, 1.3)
         weight = "bold" if followed else "normal"
-        label(ax, 1.65, y, word, SMALL_TEXT, colour if followed else INK, "right", weight=weight)
+        label(ax, 1.6, y, word, SMALL_TEXT, colour if followed else INK, "right", weight=weight)
         fill = {"fill": PLUM_TINT, "edge": PLUM} if followed else {}
         box(ax, ID, y, 0.56, 0.42, f"{number}", size=SMALL_TEXT, **fill)
         order = 4 if followed else 1

@@ -15,16 +15,16 @@ from style import (
 
 WORDS = ["<bos>", "can", "you", "help", "me"]
 NEW = len(WORDS) - 1
-CELL = 0.78
-TOP = 4.55  # upper edge of the masks
+CELL = 0.64
+TOP = 3.95  # upper edge of the masks
 HALF = 0.26  # half the height of a box of a key or a value
 
 
 def panel(ax, left, title, below, kept):
     """One mask; the rows, keys and values before `kept` are not computed again."""
     middle = left + len(WORDS) * CELL / 2
-    label(ax, middle - 0.4, 7.4, title, LARGE_TEXT, weight="bold")
-    for name, role, y in [("keys", "key", 5.9), ("values", "value", 5.25)]:
+    label(ax, middle - 0.4, 6.6, title, LARGE_TEXT, weight="bold")
+    for name, role, y in [("keys", "key", 5.15), ("values", "value", 4.52)]:
         label(ax, left - 0.15, y, name, SMALL_TEXT, ha="right", role=role)
         for column in range(len(WORDS)):
             fresh = role if column >= kept else ""
@@ -34,13 +34,13 @@ def panel(ax, left, title, below, kept):
     for row, word in enumerate(WORDS):
         y = TOP - (row + 0.5) * CELL
         fresh = row >= kept
-        label(ax, left + (row + 0.5) * CELL, 6.45, word, SMALL_TEXT)
+        label(ax, left + (row + 0.5) * CELL, 5.68, word, SMALL_TEXT)
         colour = {} if fresh else {"colour": MUTED}
-        label(ax, left - 0.95, y, word, SMALL_TEXT, ha="right", **colour)
+        label(ax, left - 0.88, y, word, SMALL_TEXT, ha="right", **colour)
         role = "query" if fresh else ""
         text = f"$q^{{({row + 1})}}$" if fresh else ""
         if fresh:
-            box(ax, left - 0.5, y, CELL - 0.1, 2 * HALF, text, size=SMALL_TEXT, role=role)
+            box(ax, left - 0.46, y, CELL - 0.1, 2 * HALF, text, size=SMALL_TEXT, role=role)
         for column in range(len(WORDS)):
             seen = column <= row
             x = left + column * CELL
@@ -50,19 +50,19 @@ def panel(ax, left, title, below, kept):
             if seen:
                 text = rf"$\alpha_{{{row + 1}{column + 1}}}$"
                 label(ax, x + CELL / 2, y, text, SMALL_TEXT, **colour)
-    for first, last, text in [(0, kept, "kept"), (kept, len(WORDS), "computed")]:
+    for first, last, text in [(0, kept, "kept"), (kept, len(WORDS), "new" if kept else "computed")]:
         if first < last:
             x = left + (first + last) / 2 * CELL
-            label(ax, x, 6.87, text, SMALL_TEXT, MUTED)
-    label(ax, middle - 0.4, 0.3, below, SMALL_TEXT)
+            label(ax, x, 6.08, text, SMALL_TEXT, MUTED)
+    label(ax, middle - 0.4, 0.35, below, SMALL_TEXT)
 
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(13.2, 7.7)
-    panel(ax, 2.0, "without a cache", "15 weights, all rows again", 0)
-    line(ax, [(6.3, 0.2), (6.3, 7.4)], MUTED, 1.2, ":")
-    panel(ax, 8.9, "with a cache", "5 weights, one new row", NEW)
+    figure, ax = canvas(10.5, 6.9)
+    panel(ax, 1.8, "without a cache", "15 weights, all rows again", 0)
+    line(ax, [(5.35, 0.2), (5.35, 6.7)], MUTED, 1.2, ":")
+    panel(ax, 7.1, "with a cache", "5 weights, one new row", NEW)
     return figure
 
 

@@ -10,8 +10,8 @@ from course_utils.positional import rotate
 
 QUERY, KEY = [0.55, 0.75], [1.0, 0.35]  # one pair of features, which turns by 1 radian a word
 PLACES = [(1, 2), (3, 4), (3, 5)]  # positions of the query's and of the key's word
-MIDDLES = [2.2, 6.6, 11.0]
-HEIGHT, RADIUS, UNIT = 3.75, 1.75, 1.6
+MIDDLES = [1.65, 4.95, 8.25]
+HEIGHT, RADIUS, UNIT = 3.95, 1.2, 1.1
 
 
 def turned(vector, position):
@@ -34,25 +34,25 @@ def plane(ax, x, places):
         tip = [1.28 * UNIT * part / math.hypot(*after) for part in after]
         name = f"${role[0]}$ in word {position}"
         label(ax, x + tip[0], HEIGHT + tip[1], f"${role[0]}$", LARGE_TEXT, role=role)
-        label(ax, x, 1.3 - 0.38 * (role == "key"), name, role=role)
+        label(ax, x, 2.15 - 0.4 * (role == "key"), name, role=role)
     between = (angles[1] - angles[0]) % 360
     ax.add_patch(
-        Arc(centre, 1.1, 1.1, theta1=angles[0], theta2=angles[1], color=INK, linewidth=2, zorder=4)
+        Arc(centre, 0.9, 0.9, theta1=angles[0], theta2=angles[1], color=INK, linewidth=2, zorder=4)
     )
     product = sum(a * b for a, b in zip(*vectors, strict=True))
-    text = f"angle {min(between, 360 - between):.0f}°, product {product:.2f}".replace("-", "−")
-    label(ax, x, 0.4, text, weight="bold")
+    label(ax, x, 1.05, f"angle {min(between, 360 - between):.0f}°", weight="bold")
+    label(ax, x, 0.6, f"product {product:.2f}".replace("-", "−"), weight="bold")
 
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(13.2, 6.6)
+    figure, ax = canvas(9.9, 6.3)
     titles = ["one word apart", "both 2 words later", "two words apart"]
     for x, places, title in zip(MIDDLES, PLACES, titles, strict=True):
-        label(ax, x, 6.25, title, LARGE_TEXT, weight="bold")
+        label(ax, x, 5.95, title, LARGE_TEXT, weight="bold")
         plane(ax, x, places)
-    for x in (4.4, 8.8):
-        line(ax, [(x, 0.2), (x, 6.4)], MUTED, 1.2, ":")
+    for x in (3.3, 6.6):
+        line(ax, [(x, 0.2), (x, 6.1)], MUTED, 1.2, ":")
     return figure
 
 

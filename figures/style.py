@@ -241,7 +241,10 @@ def touching_words(figure):
     drawn = [
         (artist, _outline(artist, pixel))
         for artist in artists
-        if isinstance(artist, (Patch, Line2D)) and len(artist.get_path()) > 1
+        # the Axes' own ground ends where the picture does; a single point is a sign, too
+        if artist is not ax.patch
+        and isinstance(artist, (Patch, Line2D))
+        and len(artist.get_path()) > 1
     ]
     found = []
     for number, (text, place) in enumerate(texts):
