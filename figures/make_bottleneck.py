@@ -4,20 +4,18 @@ from itertools import pairwise
 
 from style import (
     INK,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
     PLAIN_TINT,
-    QUERY,
-    QUERY_TINT,
     SMALL_TEXT,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
     label,
+    line,
     save,
 )
+from trained import alignment
 
 GERMAN = ["kannst", "du", "mir", "helfen", "?"]
 ENGLISH = ["can", "you", "help", "me", "?"]
@@ -25,7 +23,13 @@ GERMAN_COLUMNS = [0.85 + 1.3 * k for k in range(5)]
 ENGLISH_COLUMNS = [8.35 + 1.3 * k for k in range(5)]
 HALF = 0.34  # half the height of a box
 ASKING = 2  # the step that writes "help"
-SHARES = [0.06, 0.03, 0.22, 0.66, 0.03]  # an illustration, not a measurement
+
+
+def shares():
+    """The weights of the five words when the trained translator of lecture 1 writes "help"."""
+    words, weights = alignment(" ".join(GERMAN))
+    assert words == ENGLISH, words
+    return weights[ASKING][: len(GERMAN)]
 
 
 def chain(ax, columns, y, both_ways):
@@ -40,11 +44,11 @@ def chain(ax, columns, y, both_ways):
 def networks(ax, y):
     """The encoder on the left and the decoder on the right, with their words."""
     for k, (column, word) in enumerate(zip(GERMAN_COLUMNS, GERMAN, strict=True), start=1):
-        box(ax, column, y, 1.02, 2 * HALF, f"$h^{{({k})}}$", KEY_TINT)
+        box(ax, column, y, 1.02, 2 * HALF, f"$h^{{({k})}}$", PLAIN_TINT)
         label(ax, column, y - 0.98, word)
         arrow(ax, (column, y - 0.78), (column, y - HALF))
     for k, (column, word) in enumerate(zip(ENGLISH_COLUMNS, ENGLISH, strict=True), start=1):
-        box(ax, column, y, 1.02, 2 * HALF, f"$s^{{({k})}}$", QUERY_TINT)
+        box(ax, column, y, 1.02, 2 * HALF, f"$s^{{({k})}}$", PLAIN_TINT)
         label(ax, column, y - 0.98, word)
         arrow(ax, (column, y - HALF), (column, y - 0.78))
     chain(ax, GERMAN_COLUMNS, y, both_ways=True)
@@ -58,7 +62,7 @@ def fixed_vector(ax, y):
     label(ax, GERMAN_COLUMNS[2], y + 2.0, "RNN #1, the encoder, reads", colour=MUTED)
     label(ax, ENGLISH_COLUMNS[2], y + 2.0, "RNN #2, the decoder, writes", colour=MUTED)
     networks(ax, y)
-    box(ax, 7.0, y + 1.25, 1.5, 0.76, "summary", VALUE_TINT)
+    box(ax, 7.0, y + 1.25, 1.5, 0.76, "summary", role="one vector")
     # The forward direction ends at the last word, the backward direction at the first.
     for column in (GERMAN_COLUMNS[0], GERMAN_COLUMNS[-1]):
         ax.plot([column, column], [y + HALF, y + 1.25], color=INK, linewidth=1.8, zorder=2)
@@ -75,11 +79,12 @@ def attention(ax, y):
     label(ax, 0.3, y + 3.15, "attention", LARGE_TEXT, ha="left", weight="bold")
     networks(ax, y)
     shares_y, top = y + 0.98, y + 2.4
-    box(ax, 7.0, top, 1.5, 0.76, "context", VALUE_TINT)
-    for column, share in zip(GERMAN_COLUMNS, SHARES, strict=True):
-        arrow(ax, (column, y + HALF), (column, shares_y - 0.24), QUERY, 1.0 + 9 * share, head=False)
-        arrow(ax, (column, shares_y + 0.24), (6.3, top), QUERY, 1.0 + 9 * share, head=False)
-        box(ax, column, shares_y, 0.86, 0.48, f"{share:.2f}", PLAIN_TINT, QUERY, SMALL_TEXT)
+    box(ax, 7.0, top, 1.5, 0.76, "context", PLAIN_TINT)
+    for column, share in zip(GERMAN_COLUMNS, shares(), strict=True):
+        below, above = [(column, y + HALF), (column, shares_y)], [(column, shares_y), (6.3, top)]
+        for part in (below, above):
+            line(ax, part, width=1.0 + 9 * share, role="weight")
+        box(ax, column, shares_y, 0.86, 0.48, f"{share:.2f}", size=SMALL_TEXT, role="weight")
     column = ENGLISH_COLUMNS[ASKING]
     ax.plot([7.75, column], [top, top], color=INK, linewidth=1.8, zorder=2)
     arrow(ax, (column, top), (column, y + HALF))

@@ -7,15 +7,9 @@ picture.
 import torch
 from style import (
     INK,
-    KEY,
-    KEY_TINT,
     LARGE_TEXT,
     MUTED,
-    QUERY,
-    QUERY_TINT,
     SMALL_TEXT,
-    VALUE,
-    VALUE_TINT,
     arrow,
     box,
     canvas,
@@ -57,13 +51,13 @@ def draw():
     weights, result = lookup()
 
     label(ax, 2.9, 5.55, "dictionary: one key fits", LARGE_TEXT, weight="bold")
-    box(ax, 0.9, 3.2, 1.2, 0.7, '"rice"', QUERY_TINT, QUERY, line=2.4)
-    label(ax, 0.9, 3.8, "query", SMALL_TEXT, QUERY)
-    label(ax, 3.2, 4.9, "keys", SMALL_TEXT, KEY)
-    label(ax, 4.75, 4.9, "values", SMALL_TEXT, VALUE)
+    box(ax, 0.9, 3.2, 1.2, 0.7, '"rice"', line=2.4, role="query")
+    label(ax, 0.9, 3.8, "query", SMALL_TEXT, role="query")
+    label(ax, 3.2, 4.9, "keys", SMALL_TEXT, role="key")
+    label(ax, 4.75, 4.9, "values", SMALL_TEXT, role="value")
     for y, name, value in zip(ROWS, ["milk", "rice", "tea"], VALUES, strict=True):
-        box(ax, 3.2, y, 1.2, 0.7, f'"{name}"', KEY_TINT, KEY)
-        box(ax, 4.75, y, 1.0, 0.7, f"{value:.0f}", VALUE_TINT, VALUE)
+        box(ax, 3.2, y, 1.2, 0.7, f'"{name}"', role="key")
+        box(ax, 4.75, y, 1.0, 0.7, f"{value:.0f}", role="value")
     arrow(ax, (1.54, 3.2), (2.56, 3.2), INK, 3.4)
     arrow(ax, (3.84, 3.2), (4.22, 3.2), INK, 3.4)
     collect(ax, 5.25, ROWS[1:2])
@@ -73,17 +67,17 @@ def draw():
     ax.plot([5.85, 5.85], [0.3, 5.7], color=MUTED, linewidth=1.2, linestyle=":")
 
     label(ax, 9.5, 5.55, "attention: every key fits a little", LARGE_TEXT, weight="bold")
-    box(ax, 6.9, 3.2, 1.3, 0.7, vector(QUERY_VECTOR), QUERY_TINT, QUERY, line=2.4)
-    label(ax, 6.9, 3.8, "query", SMALL_TEXT, QUERY)
-    label(ax, 9.3, 4.9, "keys", SMALL_TEXT, KEY)
+    box(ax, 6.9, 3.2, 1.3, 0.7, vector(QUERY_VECTOR), line=2.4, role="query")
+    label(ax, 6.9, 3.8, "query", SMALL_TEXT, role="query")
+    label(ax, 9.3, 4.9, "keys", SMALL_TEXT, role="key")
     label(ax, 10.93, 4.9, "weights", SMALL_TEXT)
-    label(ax, 12.4, 4.9, "values", SMALL_TEXT, VALUE)
+    label(ax, 12.4, 4.9, "values", SMALL_TEXT, role="value")
     for y, key, value, weight in zip(ROWS, KEYS, VALUES, weights, strict=True):
         arrow(ax, (7.58, 3.2), (8.6, y), INK, 1.2 + 5 * weight)
-        box(ax, 9.3, y, 1.34, 0.7, vector(key), KEY_TINT, KEY)
+        box(ax, 9.3, y, 1.34, 0.7, vector(key), role="key")
         label(ax, 10.93, y, f"{weight:.3f}")
         label(ax, 11.6, y, "×", ha="center")
-        box(ax, 12.4, y, 1.0, 0.7, f"{value:.0f}", VALUE_TINT, VALUE)
+        box(ax, 12.4, y, 1.0, 0.7, f"{value:.0f}", role="value")
     collect(ax, 12.9, ROWS)
     box(ax, 12.4, RESULT, 1.0, 0.7, f"{result:.1f}")
     label(ax, 9.6, RESULT, "a share of every value, added up", SMALL_TEXT, MUTED)

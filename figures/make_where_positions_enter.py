@@ -5,7 +5,6 @@ from style import (
     INK,
     LARGE_TEXT,
     MUTED,
-    OCHRE_TINT,
     PLAIN_TINT,
     PLUM,
     PLUM_TINT,
@@ -18,64 +17,65 @@ from style import (
 )
 
 # Inside a layer: name of the step and its height above the layer's lower edge.
-STEPS = [("query, key", 0.5), ("scores", 1.22), ("softmax, values", 1.94)]
-LAYER_HEIGHT = 2.45
-LAYER_BOTTOMS = [2.1, 4.9]
-WORDS_Y, SUM_Y, OUTPUT_Y = 0.9, 1.63, 7.75
-BOX_WIDTH, BOX_HEIGHT = 1.9, 0.48
+STEPS = [("query, key", 0.5), ("scores", 1.25), ("softmax, values", 2.0)]
+LAYER_WIDTH, LAYER_HEIGHT = 2.6, 2.8
+LAYER_BOTTOMS = [2.95, 6.05]
+FORMULA_Y, OFTEN_Y, WORDS_Y, SUM_Y, OUTPUT_Y = 0.85, 0.35, 1.65, 2.45, 9.3
+BOX_WIDTH, BOX_HEIGHT = 2.15, 0.5
 
 
-def entry(ax, x, y, text):
-    """The blue arrow by which positions enter, and its name."""
-    arrow(ax, (x - 1.85, y), (x - BOX_WIDTH / 2, y), PLUM, 3.0)
-    label(ax, x - 1.93, y, text, SMALL_TEXT, PLUM, ha="right", weight="bold")
+def entry(ax, x, y, text, width):
+    """The purple arrow by which positions enter at a box of this width, and its name."""
+    arrow(ax, (x - 1.55, y), (x - width / 2, y), PLUM, 3.0)
+    label(ax, x - 1.63, y, text, SMALL_TEXT, PLUM, ha="right", weight="bold")
 
 
-def stack(ax, x, title, names, blue_step, enters):
-    """One column: words, two layers, output. `blue_step` is the step at which positions enter."""
-    label(ax, x, 8.82, title, LARGE_TEXT, weight="bold")
-    label(ax, x, 8.4, names, SMALL_TEXT, MUTED)
-    box(ax, x, WORDS_Y, BOX_WIDTH, BOX_HEIGHT, "word vectors", OCHRE_TINT, size=SMALL_TEXT)
-    box(ax, x, OUTPUT_Y, BOX_WIDTH, BOX_HEIGHT, "output", PLAIN_TINT, size=SMALL_TEXT)
+def stack(ax, x, title, names, purple_step, enters):
+    """One column: words, two layers, output. Positions enter at `purple_step`."""
+    label(ax, x, 10.45, title, LARGE_TEXT, weight="bold")
+    label(ax, x, 10.02, names, SMALL_TEXT, MUTED)
+    box(ax, x, WORDS_Y, BOX_WIDTH, BOX_HEIGHT, "word vectors", size=SMALL_TEXT)
+    box(ax, x, OUTPUT_Y, BOX_WIDTH, BOX_HEIGHT, "output", size=SMALL_TEXT)
     half = BOX_HEIGHT / 2
     below = WORDS_Y + half
     for number, bottom in enumerate(LAYER_BOTTOMS, start=1):
         frame = {"fill": False, "edgecolor": MUTED, "linewidth": 1.6, "linestyle": "--"}
-        ax.add_patch(Rectangle((x - 1.18, bottom), 2.36, LAYER_HEIGHT, **frame))
-        label(
-            ax, x + 1.28, bottom + LAYER_HEIGHT / 2, f"layer {number}", SMALL_TEXT, MUTED, ha="left"
-        )
+        left, top = x - LAYER_WIDTH / 2, bottom + LAYER_HEIGHT
+        ax.add_patch(Rectangle((left, bottom), LAYER_WIDTH, LAYER_HEIGHT, **frame))
+        label(ax, left + 0.1, top - 0.22, f"layer {number}", SMALL_TEXT, MUTED, ha="left")
         for step, (name, height) in enumerate(STEPS):
             y = bottom + height
-            here = step == blue_step
+            here = step == purple_step
             tint, edge = (PLUM_TINT, PLUM) if here else (PLAIN_TINT, INK)
             box(ax, x, y, BOX_WIDTH, BOX_HEIGHT, name, tint, edge, SMALL_TEXT, 2.6 if here else 1.6)
             arrow(ax, (x, below), (x, y - half), MUTED, 1.6)
             if here:
-                entry(ax, x, y, enters)
+                entry(ax, x, y, enters, BOX_WIDTH)
             below = y + half
     arrow(ax, (x, below), (x, OUTPUT_Y - half), MUTED, 1.6)
 
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(15.4, 9.2)
-    stack(ax, 2.9, "absolute", "sinusoidal, learned", None, "")
+    figure, ax = canvas(13.2, 10.75)
+    middles = [3.0, 7.35, 11.7]
+    stack(ax, middles[0], "absolute", "sinusoidal, learned", None, "")
     # The plus sign covers the arrow from the words to the first layer.
-    box(ax, 2.9, SUM_Y, 0.46, 0.46, "+", PLUM_TINT, PLUM, LARGE_TEXT, 2.6)
-    arrow(ax, (1.35, SUM_Y), (2.65, SUM_Y), PLUM, 3.0)
-    label(ax, 1.27, SUM_Y, "position", SMALL_TEXT, PLUM, ha="right", weight="bold")
-
-    stack(ax, 8.1, "a bias on the scores", "learned bias, ALiBi", 1, "offset")
-    stack(ax, 13.3, "a rotation", "rotary", 0, "position")
-    for x, text in [
-        (2.9, "once, at the bottom"),
-        (8.1, "in every layer"),
-        (13.3, "in every layer"),
-    ]:
-        label(ax, x, 0.3, text, SMALL_TEXT)
-    for x in (5.2, 10.28):
-        ax.plot([x, x], [0.15, 9.05], color=MUTED, linewidth=1.2, linestyle=":")
+    box(ax, middles[0], SUM_Y, 0.46, 0.46, "+", PLUM_TINT, PLUM, LARGE_TEXT, 2.6)
+    entry(ax, middles[0], SUM_Y, "position", 0.46)
+    stack(ax, middles[1], "a bias", "learned bias, ALiBi", 1, "offset")
+    stack(ax, middles[2], "a rotation", "rotary", 0, "position")
+    formulas = [
+        "$x^{(i)} + p^{(i)}$",
+        r"$\omega_{ij} + b_{j-i}$",
+        "$R(i)\\,q^{(i)} \\cdot R(j)\\,k^{(j)}$",
+    ]
+    often = ["once, at the bottom", "in every layer", "in every layer"]
+    for x, formula, text in zip(middles, formulas, often, strict=True):
+        label(ax, x, FORMULA_Y, formula, LARGE_TEXT, PLUM)
+        label(ax, x, OFTEN_Y, text, SMALL_TEXT)
+    for x in (4.6, 8.95):
+        ax.plot([x, x], [0.15, 10.6], color=MUTED, linewidth=1.2, linestyle=":")
     return figure
 
 

@@ -9,14 +9,12 @@ from style import (
     LARGE_TEXT,
     MUTED,
     PLAIN_TINT,
-    PLUM_TINT,
-    QUERY,
-    QUERY_TINT,
     SMALL_TEXT,
     arrow,
     box,
     canvas,
     label,
+    line,
     save,
     strip,
 )
@@ -69,25 +67,28 @@ def draw():
     for j, column in enumerate(COLUMNS):
         is_query = j == QUERY_INDEX
         if is_query:
-            box(ax, column, 7.78, 1.24, 1.44, fill=QUERY_TINT, edge=QUERY, line=2.4)
+            box(ax, column, 7.78, 1.24, 1.44, line=2.4, role="query")
         label(ax, column, 8.2, WORDS[j], SMALL_TEXT, weight="bold" if is_query else "normal")
         label(ax, column, 7.78, rf"$x^{{({j + 1})}}$", SMALL_TEXT)
         strip(ax, column, 7.4, 1.08, 0.36, x[j], LIMIT)
         arrow(ax, (column + 0.22, 7.05 if is_query else 7.2), (column + 0.22, 5.72))
-        arrow(ax, (column - 0.22, bus), (column - 0.22, 5.72), QUERY, 2.4)
-        box(ax, column, 5.4, 1.1, 0.6, f"{scores[j]:.2f}".replace("-", "−"), PLUM_TINT)
+        arrow(ax, (column - 0.22, bus), (column - 0.22, 5.72), line=2.4, role="query")
+        box(ax, column, 5.4, 1.1, 0.6, f"{scores[j]:.2f}".replace("-", "−"), role="score")
         arrow(ax, (column, 5.1), (column, 4.27))
         arrow(ax, (column, 3.63), (column, 3.28))
-        box(ax, column, 2.95, 1.1, 0.6, weight_text(weights[j]), PLUM_TINT, size=SMALL_TEXT)
+        box(ax, column, 2.95, 1.1, 0.6, weight_text(weights[j]), size=SMALL_TEXT, role="weight")
         # A line as wide as the weight would be invisible for seven of eight words.
         arrow(ax, (column, 2.65), (column, 1.86), INK, 1.2 + 6 * weights[j])
         label(ax, column + 0.17, 2.27, rf"$\times\, x^{{({j + 1})}}$", SMALL_TEXT, ha="left")
 
     query_column = COLUMNS[QUERY_INDEX]
-    arrow(ax, (query_column - 0.22, 7.05), (query_column - 0.22, bus), QUERY, 2.4, head=False)
-    arrow(ax, (COLUMNS[0] - 0.22, bus), (COLUMNS[-1] - 0.22, bus), QUERY, 2.4, head=False)
-    label(ax, 0.15, 6.68, f"the query $x^{{({i})}}$ meets", SMALL_TEXT, QUERY, ha="left")
-    label(ax, 0.15, 6.36, "every word, itself too", SMALL_TEXT, QUERY, ha="left")
+    for ends in (
+        [(query_column - 0.22, 7.05), (query_column - 0.22, bus)],
+        [(COLUMNS[0] - 0.22, bus), (COLUMNS[-1] - 0.22, bus)],
+    ):
+        line(ax, ends, width=2.4, role="query")
+    label(ax, 0.15, 6.68, f"the query $x^{{({i})}}$ meets", SMALL_TEXT, ha="left", role="query")
+    label(ax, 0.15, 6.36, "every word, itself too", SMALL_TEXT, ha="left", role="query")
     width = COLUMNS[-1] - COLUMNS[0] + 1.1
     box(ax, MIDDLE, 3.95, width, 0.62, "softmax over the eight words", PLAIN_TINT)
     box(ax, MIDDLE, 1.6, width, 0.5, "add up", PLAIN_TINT)

@@ -7,16 +7,21 @@ lightness and every shape has an outline and a label, so that a diagram can be r
 """
 
 import io
-from pathlib import Path
+import pathlib
+from itertools import pairwise
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.lines import Line2D
+from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Patch, PathPatch, Rectangle
+from matplotlib.path import Path
+from matplotlib.text import Text
+from matplotlib.transforms import Affine2D
 
+from course_utils.plotting import colours
 from course_utils.plotting.colours import (  # noqa: F401  the scripts take their colours from here
     INK,
-    KEY,
-    KEY_TINT,
     MUTED,
     OCHRE,
     OCHRE_TINT,
@@ -24,13 +29,10 @@ from course_utils.plotting.colours import (  # noqa: F401  the scripts take thei
     PLAIN_TINT,
     PLUM,
     PLUM_TINT,
-    QUERY,
-    QUERY_TINT,
+    SHADE,
     SIGNED,
     SLATE,
     SLATE_TINT,
-    VALUE,
-    VALUE_TINT,
 )
 from course_utils.plotting.output import SVG_SETTINGS, refuse_small_letters, rounded, themed
 
@@ -39,6 +41,22 @@ SMALL_TEXT = 14.5
 LARGE_TEXT = 20
 # Sizes are for a canvas of this many inches; on a wider one, letters grow with it.
 USUAL_WIDTH = 13.2
+
+# What is drawn in a colour that means something, and its colour and tint. Scripts name the role and
+# do not take the colours of query, key and value themselves; an artist keeps its role as its label.
+ROLES = {
+    "query": (colours.QUERY, colours.QUERY_TINT),
+    "key": (colours.KEY, colours.KEY_TINT),
+    "value": (colours.VALUE, colours.VALUE_TINT),
+    "score": (PLUM, PLUM_TINT),
+    "weight": (PLUM, PLUM_TINT),
+    "one vector": (OCHRE, OCHRE_TINT),
+}
+
+# Words keep this many pixels from other words, from lines and from edges, on a page that shows
+# PAGE pixels of the figure's width.
+PAGE = 840
+APART = 4
 
 _SETTINGS = {**SVG_SETTINGS, "font.family": "DejaVu Sans", "mathtext.fontset": "dejavusans"}
 
@@ -53,15 +71,22 @@ def canvas(width, height):
     return figure, ax
 
 
-def label(ax, x, y, text, size=TEXT, colour=INK, ha="center", va="center", weight="normal"):
-    """Text at a point."""
+def label(
+    ax, x, y, text, size=TEXT, colour=INK, ha="center", va="center", weight="normal", role=""
+):
+    """Text at a point, in the colour of its role if it has one."""
     size *= max(1, ax.figure.get_figwidth() / USUAL_WIDTH)
-    ax.text(x, y, text, fontsize=size, color=colour, ha=ha, va=va, fontweight=weight, zorder=5)
+    colour = ROLES[role][0] if role else colour
+    style = {"fontsize": size, "color": colour, "fontweight": weight, "label": role}
+    ax.text(x, y, text, ha=ha, va=va, zorder=5, **style)
 
 
-def box(ax, x, y, width, height, text="", fill=PLAIN_TINT, edge=INK, size=TEXT, line=1.6):
-    """A rounded box centred on (x, y), with its text in the middle."""
+def box(
+    ax, x, y, width, height, text="", fill=PLAIN_TINT, edge=INK, size=TEXT, line=1.6, *, role=""
+):
+    """A rounded box centred on (x, y), with its text in the middle; a role gives it both colours."""
     radius = min(0.12, height / 3)
+    edge, fill = ROLES[role] if role else (edge, fill)
     ax.add_patch(
         FancyBboxPatch(
             (x - width / 2, y - height / 2),
@@ -71,6 +96,7 @@ def box(ax, x, y, width, height, text="", fill=PLAIN_TINT, edge=INK, size=TEXT, 
             facecolor=fill,
             edgecolor=edge,
             linewidth=line,
+            label=role,
             zorder=3,
         )
     )
@@ -78,7 +104,7 @@ def box(ax, x, y, width, height, text="", fill=PLAIN_TINT, edge=INK, size=TEXT, 
         label(ax, x, y, text, size)
 
 
-def arrow(ax, start, end, colour=INK, line=1.8, bend=0.0, dashed=False, head=True):
+def arrow(ax, start, end, colour=INK, line=1.8, bend=0.0, dashed=False, head=True, role=""):
     """An arrow from one point to another; `bend` curves it to one side."""
     ax.add_patch(
         FancyArrowPatch(
@@ -87,57 +113,178 @@ def arrow(ax, start, end, colour=INK, line=1.8, bend=0.0, dashed=False, head=Tru
             arrowstyle="-|>" if head else "-",
             mutation_scale=13 + 2.2 * line,
             connectionstyle=f"arc3,rad={bend}",
-            color=colour,
+            color=ROLES[role][0] if role else colour,
             linewidth=line,
             linestyle="--" if dashed else "-",
             shrinkA=0,
             shrinkB=0,
+            label=role,
             zorder=2,
         )
     )
 
 
-def strip(ax, x, y, width, height, values, limit):
-    """A vector as a row of cells centred on (x, y), from orange (-limit) over white to purple."""
-    colours = mpl.colormaps[SIGNED]
-    cell = width / len(values)
-    for k, value in enumerate(values):
-        shade = round(min(max(0.5 + 0.5 * value / limit, 0.0), 1.0), 2)
-        ax.add_patch(
-            Rectangle(
-                (x - width / 2 + k * cell, y - height / 2),
-                cell,
-                height,
-                facecolor=colours(shade),
-                edgecolor=colours(shade),  # no hairline between cells
-                linewidth=0.5,
-                zorder=3,
+def line(ax, points, colour=INK, width=1.8, dashes="-", zorder=2, role=""):
+    """A line through points, without a head."""
+    colour = ROLES[role][0] if role else colour
+    style = {"color": colour, "linewidth": width, "linestyle": dashes, "label": role}
+    ax.plot(*zip(*points, strict=True), zorder=zorder, **style)
+
+
+def cell(
+    ax,
+    left,
+    bottom,
+    width,
+    height,
+    fill=PAPER,
+    edge=MUTED,
+    thin=0.7,
+    zorder=3,
+    *,
+    hatch=None,
+    role="",
+):
+    """A rectangle with sharp corners, given by its lower left one; a role gives it both colours."""
+    edge, fill = ROLES[role] if role else (edge, fill)
+    style = {"facecolor": fill, "edgecolor": edge, "linewidth": thin, "zorder": zorder}
+    ax.add_patch(Rectangle((left, bottom), width, height, hatch=hatch, label=role, **style))
+
+
+def weight_map(ax, left, top, size, rows, mark=None):
+    """Weights as cells of this size, from the page's own ground for 0 to plum for 1.
+
+    The shade is the opacity of one colour, so that a map is dark on dark pages as well. `mark` is a
+    (row, column) that gets a frame.
+    """
+    height, width = len(rows), len(rows[0])
+    cell(ax, left, top - height * size, width * size, height * size, thin=1.2)
+    for i, row in enumerate(rows):
+        for j, weight in enumerate(row):
+            corner = (left + j * size, top - (i + 1) * size)
+            ax.add_patch(
+                Rectangle(
+                    corner, size, size, facecolor=PLUM, alpha=round(weight, 2), zorder=3, lw=0
+                )
             )
-        )
-    ax.add_patch(
-        Rectangle(
-            (x - width / 2, y - height / 2),
-            width,
-            height,
-            facecolor="none",
-            edgecolor=INK,
-            linewidth=1.4,
-            zorder=4,
-        )
-    )
+    if mark:
+        corner = left + mark[1] * size, top - (mark[0] + 1) * size
+        cell(ax, *corner, size, size, fill="none", edge=INK, thin=2.2, zorder=4)
+
+
+def strip(ax, x, y, width, height, values, limit):
+    """A vector as a row of cells centred on (x, y), see `strips`."""
+    strips(ax, x, y, width, height, [values], limit)
+
+
+def strips(ax, x, y, width, height, rows, limit):
+    """Vectors as rows of cells, all centred on (x, y), in the scale of the maps to -limit … limit."""
+    left, top = x - width / 2, y + height / 2
+    wide, high = width / len(rows[0]), height / len(rows)
+    by_shade = {}
+    for i, row in enumerate(rows):
+        for k, value in enumerate(row):
+            shade = round(16 + 16 * min(max(value / limit, -1.0), 1.0)) / 32
+            corner = left + k * wide, top - (i + 1) * high
+            by_shade.setdefault(shade, []).append(_rectangle(corner, wide, high))
+    # One shape for each shade: a picture with a thousand cells stays small.
+    for shade, cells in sorted(by_shade.items()):
+        colour = mpl.colormaps[SIGNED](shade)
+        style = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.5, "zorder": 3}
+        ax.add_patch(PathPatch(Path.make_compound_path(*cells), **style))  # no hairlines between
+    for i in range(len(rows)):
+        cell(ax, left, top - (i + 1) * high, width, high, "none", INK, 1.4, zorder=4)
+
+
+def _rectangle(corner, width, height):
+    moved = Affine2D().scale(width, height).translate(*corner)
+    return moved.transform_path(Path.unit_rectangle())
 
 
 def save(figure, script):
     """Write the figure beside `script`: make_name.py writes name.svg. Returns the path.
 
     Raises:
-        ValueError: letters would be smaller than 9 pixels on a page of 600.
+        ValueError: letters would be smaller than 9 pixels on a page of 600, or words would touch.
     """
     refuse_small_letters(figure)
-    script = Path(script)
+    refuse_touching_words(figure)
+    script = pathlib.Path(script)
     target = script.with_name(script.stem.removeprefix("make_") + ".svg")
     drawn = io.StringIO()
     with mpl.rc_context(_SETTINGS):
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     target.write_text(themed(rounded(drawn.getvalue())), encoding="utf-8")
     return target
+
+
+def refuse_touching_words(figure):
+    """Raise a ValueError that names each word nearer than 4 pixels to another, a line or an edge."""
+    with mpl.rc_context(_SETTINGS):
+        found = touching_words(figure)
+    if found:
+        raise ValueError("move these apart, or make room for them: " + "; ".join(found))
+
+
+def touching_words(figure):
+    """What stands too near to what, as sentences; nothing if the figure has room everywhere."""
+    figure.canvas.draw()
+    pixel = figure.bbox.width / PAGE
+    (ax,) = figure.axes
+    artists = sorted(ax.get_children(), key=lambda artist: artist.get_zorder())  # as they are drawn
+    texts = [
+        (artist, artist.get_window_extent())
+        for artist in artists
+        # a sign may stand on a line, as a cross that strikes it out does
+        if isinstance(artist, Text) and any(letter.isalnum() for letter in artist.get_text())
+    ]
+    drawn = [
+        (artist, _outline(artist, pixel))
+        for artist in artists
+        # the Axes' own ground ends where the picture does; a single point is a sign, too
+        if artist is not ax.patch
+        and isinstance(artist, (Patch, Line2D))
+        and len(artist.get_path()) > 1
+    ]
+    found = []
+    for number, (text, place) in enumerate(texts):
+        x0, y0, x1, y1 = place.extents
+        edge = min(x0, y0, figure.bbox.width - x1, figure.bbox.height - y1)
+        near = {"the edge of the picture": edge}
+        for other, there in texts[number + 1 :]:
+            gaps = there.x0 - x1, x0 - there.x1, there.y0 - y1, y0 - there.y1
+            near[f"'{other.get_text()}'"] = max(gaps)
+        for artist, points in _seen_around(place, drawn):
+            beside = np.maximum(np.array([x0, y0]) - points, points - np.array([x1, y1]))
+            gap, what = np.hypot(*np.maximum(beside, 0).T).min(), f"a {type(artist).__name__}"
+            near[what] = min(gap, near.get(what, gap))
+        found += [
+            f"'{text.get_text()}' stands {max(gap, 0) / pixel:.1f} px from {what}"
+            for what, gap in near.items()
+            if gap < APART * pixel
+        ]
+    return found
+
+
+def _outline(artist, step):
+    """Points (N, 2) on the lines of an artist, on the screen, no further apart than a step."""
+    path = artist.get_transform().transform_path(artist.get_path())
+    points = []
+    for polygon in path.to_polygons(closed_only=False):
+        for start, end in pairwise(polygon):
+            steps = 2 + int(np.hypot(*(end - start)) / step)
+            points.append(np.linspace(start, end, steps))
+    return np.concatenate(points)
+
+
+def _seen_around(place, drawn):
+    """Of what is drawn, in its order, all that no filled shape around this place covers."""
+    seen = []
+    for artist, points in drawn:
+        (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+        around = left <= place.x0 and place.x1 <= right and bottom <= place.y0 and place.y1 <= top
+        shape = isinstance(artist, (FancyBboxPatch, Rectangle))
+        if around and shape and artist.get_facecolor()[3] == 1:
+            seen = []
+        seen.append((artist, points))
+    return seen

@@ -208,7 +208,7 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # one vector for the whole sentence: the encoder states h1 to h5 are chained in both directions; the
 # first and the last of them lead into one box called summary, and from there the same vector goes
 # to every decoder state s1 to s5. Lower panel, attention: every encoder state h1 to h5 has a line
-# to one box called context, with the weights 0.06, 0.03, 0.22, 0.66, 0.03 and lines as thick as the
+# to one box called context, with the weights 0.06, 0.06, 0.38, 0.49, 0.00 and lines as thick as the
 # weights, thickest for helfen; the context goes to the third decoder state alone, which writes
 # help. Every step gets a new mixture.](../figures/bottleneck.svg)
 #
@@ -227,7 +227,8 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 #
 # Why weights? Because not every word matters at every step. Take "help" in the long question of
 # section 2: "mir", "helfen" and "zu" may matter more than "kannst", "du" and "satz". (That is a
-# guess, and the numbers in the picture are an illustration; section 8 measures.)
+# guess, which section 8 measures. The numbers in the picture are those of a network that was trained
+# as in section 7.)
 
 # %% [markdown]
 # ## 4. RNN #1: annotations
@@ -237,16 +238,18 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 #
 # ![Diagram of one decoder step with the German words kannst, du, mir, helfen. At the bottom RNN #1:
 # a chain of forward states h_F from left to right, a chain of backward states h_B from right to
-# left; above each word its two states are joined to the annotation h1 to h4. Above, the attention
-# for step 2 in three stages. One: scores omega21 to omega24, each made from an annotation and from the old
-# decoder state s1. Two: one softmax over the source words gives the weights alpha21 to alpha24.
-# Three: each weight times its annotation, added up, is the context c2. On the right RNN #2: the new
+# left; above each word its two states are joined to the annotation h1 to h4. From each annotation two
+# lines lead up. Above, the attention for step 2 in three grey bands. One: scores omega21 to omega24,
+# each made from an annotation, by its first line, and from the old decoder state s1. Two: one softmax
+# over the source words gives the weights alpha21 to alpha24, which are 0.20, 0.74, 0.04 and 0.02.
+# Three: each weight times its annotation, which comes by its second line, added up, is the context c2;
+# the lines into the sum are as thick as the weights, thickest for du. On the right RNN #2: the new
 # state s2 is made from the old state s1, the word before, y1, which is can, and the context c2. It
 # gives o2, a score for every word, and the word written is
 # you.](../figures/attention_rnn.svg)
 #
 # *One step of the decoder: the old state asks, the annotations answer, the context goes into the
-# new state.*
+# new state. The weights are those of the trained network.*
 #
 # | symbol | meaning | in this section |
 # |---|---|---|

@@ -108,6 +108,18 @@ print(sentence)
 print(x.shape)
 
 # %% [markdown]
+# An embedding is a table with one row per word, and looking a word up means taking the row with its
+# number: no two words share a row, and a word has the same row wherever it stands.
+#
+# ![From left to right: the eight words of the sentence stand below each other, each with its id, 0, 7,
+# 1, 2, 5, 6, 4 and 3. A line leads from each id to the row of this number in a table of ten rows, whose
+# sixteen cells are coloured by their numbers, and from that row to the vector of the word. The way of
+# you is bold: id 7, row 7, second vector. Rows 8 and 9 belong to no word here. On the right, from
+# lecture 6 on: the eight vectors plus eight position vectors give eight
+# sums.](../figures/embedding_lookup.svg)
+#
+# *A number chooses a row, and the rows, in the order of the words, are the vectors.*
+#
 # The embedding is random and untrained. So the *mechanics* below are real, but no similarity that
 # we find says anything about English.
 

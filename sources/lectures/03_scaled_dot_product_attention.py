@@ -71,6 +71,17 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # since the vectors have two entries (section 4 tells why), and then the softmax is taken. A soft
 # lookup can be differentiated, so gradient descent can work on it.
 #
+# A dot product is also the two lengths times the cosine of the angle between the vectors, so a key
+# scores high when it is long and points the query's way.
+#
+# ![Three planes with the query (1, 1) as a blue arrow and one key each as an orange arrow; a dotted line
+# drops the key onto the query's direction. Key (2, 0): angle 45 degrees, 1.41 times 2.00 times the
+# cosine, score 2, weight 0.306. Key (1, 2): angle 18 degrees, 1.41 times 2.24 times the cosine, score
+# 3, weight 0.620. Key (minus 1, 1): angle 90 degrees, score 0, weight
+# 0.074.](../figures/dot_product_angle.svg)
+#
+# *The same three keys as arrows: what counts is how far a key reaches in the query's direction.*
+#
 # In lecture 2 a word used the *same* vector for all three roles. Two things followed:
 #
 # - as a rule a word fits itself best, so that it nearly copied itself;

@@ -646,7 +646,8 @@ print("the score is the sum of its four terms:", torch.allclose(whole, sum(terms
 # learned: one purple arrow labelled position enters, at a plus sign between the word vectors and the
 # first layer, nothing higher up. Middle, bias, learned or ALiBi: a purple arrow labelled offset
 # enters at the scores, in both layers. Right, rotary: a purple arrow labelled position enters at
-# query and key, in both layers.](../figures/where_positions_enter.svg)
+# query and key, in both layers. Below each column stands its formula: x i plus p i; omega i j plus b of
+# j minus i; R of i times q i, dot R of j times k j.](../figures/where_positions_enter.svg)
 #
 # *Absolute positions enter once, at the bottom; biases and rotations enter in every layer.*
 #
@@ -1042,6 +1043,15 @@ print("penalty of head 1 at distances 0 to 4:", penalty[0, 0].tolist())
 # (Here $q$ and $k$ are columns, and the turn is counter-clockwise, as in the paper: the transpose of
 # the matrix in section 5. For the difference of two turns that does not matter.) Values are not
 # turned: they say what a word means, not where it stands.
+#
+# ![Three circles with a query and a key as arrows, thin and dashed before they are turned, bold after.
+# Query in word 1 and key in word 2: the angle between the turned arrows is 23 degrees, their product
+# 0.91. Query in word 3 and key in word 4: both arrows have turned on, the angle is again 23 degrees and
+# the product 0.91. Query in word 3 and key in word 5, two words apart: 80 degrees and
+# 0.17.](../figures/rotary_angle.svg)
+#
+# *Move both words on, and both arrows turn, but the angle between them stays. This is the first pair of
+# features, which turns by 1 radian per word.*
 #
 # The loop says it best. With complex numbers, multiplying by $e^{\mathrm{i}\varphi}$ is turning by
 # the angle $\varphi$:

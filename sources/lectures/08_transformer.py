@@ -63,19 +63,23 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # Read the picture from bottom to top, the encoder first. A dashed frame is one layer; each side stacks
 # $N$ of them.
 #
-# ![Architecture of the transformer, two columns, read from bottom to top. Left, the encoder: the ids
-# of kannst du mir helfen … eos, shape (B, S), pass through an embedding times the root of d_model and
-# get positions added, shape (B, S, D). Then comes a layer in a dashed frame, marked times N:
-# self-attention, add and layer norm, feed-forward, add and layer norm, with a residual line around
-# each of the two sublayers. Its result is the memory, (B, S, D). Right, the decoder: the ids of bos
-# can you help me …, shape (B, T), pass through their own embedding and get positions. A layer, again
-# times N, has three sublayers, each with residual line and norm: masked self-attention,
-# cross-attention, feed-forward. A line in the colour of keys carries the memory into cross-attention
-# as key and value; the query comes from below, from the decoder. Above the last layer, (B, T, D), the
-# generator, a linear map, gives logits (B, T, V), and a softmax gives probabilities for can you help
-# me to …](../figures/transformer_architecture.svg)
+# ![Architecture of the transformer, two columns, read from bottom to top. Left, the encoder: kannst du
+# mir helfen ? eos, six words with their ids, shape (B, S), pass through an embedding times the root of
+# d_model and get positions added, which gives six strips of 64 numbers, shape (B, S, D). Then comes a
+# layer in a dashed frame, marked times N: self-attention, add and layer norm, feed-forward, add and
+# layer norm, with a residual line around each of the two sublayers. Its result is the memory, again six
+# strips, (B, S, D). Right, the decoder: the ids of bos can you help me ?, shape (B, T), pass through
+# their own embedding and get positions. A layer, again times N, has three sublayers, each with residual
+# line and norm: masked self-attention, cross-attention, feed-forward. Each attention shows one head's
+# map; that of the mask is empty above its diagonal. Two lines carry the memory into cross-attention, as
+# key and as value; the query comes from below, from the decoder. Above the last layer, (B, T, D), the
+# generator, a linear map, gives logits (B, T, V), and a softmax gives probabilities: after bos can you,
+# help has more than 0.999, and helping, close, look and write have less than
+# 0.001.](../figures/transformer_architecture.svg)
 #
-# *The encoder, on the left, reads German; the decoder writes English and asks the memory for help.*
+# *The encoder, on the left, reads German; the decoder writes English and asks the memory for help. B
+# counts sentences, S and T words of the source and of the target, D is the width and V the number of
+# English words.*
 #
 # The **encoder** reads the source sentence, all words at once, and gives one vector per word: the
 # *memory*. It does so once per sentence. The **decoder** writes the translation word by word. For
@@ -1474,7 +1478,16 @@ plotting.picture(
 # only what came before it, so its keys and values never change. Keep them, and compute only the new
 # position's: the **key/value cache**. The memory's keys and values, which do not depend on what is written,
 # are computed once. `greedy_decode_cached` does both, with the model's `start_cache` and `step`. Same
-# words, fewer operations.
+# words, fewer operations: in the picture, where "me" is the newest word, one row of the mask is left to
+# compute.
+#
+# ![Two causal masks for bos can you help me, with the keys k1 to k5 and the values v1 to v5 above their
+# columns and queries beside their rows. Left, without a cache: all five queries, keys and values are
+# computed, and all 15 weights below and on the diagonal. Right, with a cache: keys and values 1 to 4 are
+# kept, only the fifth of each and the query of me are computed, and only the last row of the mask, 5
+# weights, is filled. What lies ahead is hatched.](../figures/key_value_cache.svg)
+#
+# *Without a cache every row is computed again; with one, only the new row.*
 
 # %%
 ways = {"plain": transformer.greedy_decode, "cached": transformer.greedy_decode_cached}

@@ -1,0 +1,67 @@
+"""Numbers of the course's two trained translators, for diagrams that show a real sentence."""
+
+import math
+
+import torch
+
+from course_utils import data, rnn, transformer, translators
+
+LONGEST = 20  # words that a translation may have here
+
+
+def alignment(german):
+    """How the recurrent translator of lecture 1 translates a sentence, and where it looks.
+
+    Args:
+        german: the sentence, a string.
+
+    Returns:
+        (words, weights): T English words, and for each the S weights of the German words and <eos>.
+    """
+    translator = translators.recorded("recurrent")
+    source = ids_of(translator.german, german)
+    written, weights = rnn.translate(
+        translator.model, source, data.BOS_ID, data.EOS_ID, LONGEST
+    )  # (1, T + 2), (1, T + 1, S)
+    words = translator.english.decode(written[0]).split()
+    return words, weights[0, : len(words)].tolist()
+
+
+class Translation:
+    """The transformer of lecture 8 while it reads a sentence and its own translation of it.
+
+    Attributes:
+        german, english: the S and T words, "<eos>" last and "<bos>" first.
+        german_ids, english_ids: their ids.
+        embedded, memory: (S, D) before the first and behind the last layer of the encoder.
+        maps: "encoder", "decoder", "cross" → a (H, queries, keys) tensor for each layer.
+    """
+
+    def __init__(self, sentence):
+        translator = translators.recorded("transformer")
+        self._model, self._words = translator.model, translator.english.words
+        source = ids_of(translator.german, sentence)
+        target = translator.write(source)[:, :-1]  # (1, T): what the decoder has read at the end
+        self.german = [*sentence.split(), "<eos>"]
+        self.english = [self._words[k] for k in target[0]]
+        self.german_ids, self.english_ids = source[0].tolist(), target[0].tolist()
+        with torch.no_grad():
+            scaled = math.sqrt(self._model.d_model) * self._model.src_embedding(source)
+            self.embedded = self._model.positional_encoding(scaled)[0]
+            memory = self._model.encode(source)  # (1, S, D)
+            self._logits = self._model.decode(target, memory, source)[0]  # (T, V)
+            maps = transformer.attention_maps(self._model, source, target)
+        self.memory = memory[0]
+        self.maps = {kind: [layer[0] for layer in layers] for kind, layers in maps.items()}
+
+    def likeliest(self, position, count):
+        """The words that are likeliest to follow this position, each with its probability."""
+        best = self._logits[position].softmax(dim=-1).topk(count)
+        return [
+            (self._words[k], p) for k, p in zip(best.indices, best.values.tolist(), strict=True)
+        ]
+
+
+def ids_of(vocabulary, sentence):
+    """The (1, S) ids of a source sentence, <eos> last."""
+    return data.collate([data.Pair(sentence, "")], vocabulary, vocabulary).source
