@@ -65,15 +65,18 @@ def translation_view(
         "kind": kind,
         "german": asked.german.words,
         "english": asked.english.words,
-        "layers": len(asked.model.encoder_layers) if kind == "transformer" else 1,
+        "layers": 1,
         "sentence": start,
         "sentences": known,
         "longest": LONGEST,
         "small": bool(small),
         "tries": [] if small or recorded is None else tries()[recorded],
     }
-    if kind == "transformer":
-        content["heads"] = asked.model.encoder_layers[0].self_attn.num_heads
+    if isinstance(asked.model, Transformer):
+        layers: Any = (
+            asked.model.encoder_layers
+        )  # a list of modules, which PyTorch types as any module
+        content |= {"layers": len(layers), "heads": layers[0].self_attn.num_heads}
     late = translators.packed(asked.model.state_dict(), BITS[type(asked.model)])
     return framed("translation", caption, content, _table(asked, start, caption), 900, late)
 
