@@ -116,7 +116,7 @@ def test_every_page_says_what_it_is_about(site, pages):
 
 
 PAPER = """return [...document.querySelectorAll('a, button, iframe')]
-    .filter(one => one.checkVisibility() && !one.closest('article, footer, .sidebar-drawer, .toc-drawer'))
+    .filter(one => one.checkVisibility({visibilityProperty: true}) && !one.closest('article, footer, .sidebar-drawer, .toc-drawer'))
     .map(one => one.outerHTML.slice(0, 90))"""
 
 
@@ -127,7 +127,8 @@ def test_paper_holds_the_page_and_nothing_to_click(browser, visit, page):
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         assert browser.execute_script(PAPER) == []
         shown = browser.execute_script(
-            "return [...document.querySelectorAll('iframe')].filter(one => one.checkVisibility()).length"
+            "return [...document.querySelectorAll('iframe')]"
+            ".filter(one => one.checkVisibility({visibilityProperty: true})).length"
         )
         assert shown == 0
         text = browser.find_element("tag name", "body").text
