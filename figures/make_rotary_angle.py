@@ -31,7 +31,7 @@ def plane(ax, x, places):
             arrow(ax, centre, tip, line=thick, dashed=dashed, role=role)
         angles.append(math.degrees(math.atan2(after[1], after[0])))
         vectors.append(after)
-        tip = [1.28 * UNIT * part / math.hypot(*after) for part in after]
+        tip = [1.34 * UNIT * part / math.hypot(*after) for part in after]
         name = f"${role[0]}$ in word {position}"
         label(ax, x + tip[0], HEIGHT + tip[1], f"${role[0]}$", LARGE_TEXT, role=role)
         label(ax, x, 2.15 - 0.4 * (role == "key"), name, role=role)

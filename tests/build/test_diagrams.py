@@ -3,7 +3,7 @@
 import importlib
 import re
 import sys
-from functools import cache
+from functools import cache, partial
 
 import pytest
 from matplotlib.colors import to_hex
@@ -134,6 +134,9 @@ def test_words_with_room_are_left_alone():
     )
 
 
+line_behind = partial(style.line, zorder=1)
+
+
 @pytest.mark.parametrize(
     ("what", "parts"),
     [
@@ -143,6 +146,8 @@ def test_words_with_room_are_left_alone():
         ("a Rectangle", [(style.cell, 3, 1, 1, 1), (style.label, 2.8, 1.5, "word")]),
         ("a Line2D", [(style.label, 3, 1, "word"), (style.line, [(1, 0.4), (5, 1.4)])]),
         ("a FancyArrowPatch", [(style.label, 3, 1, "word"), (style.arrow, (3, 0.1), (3, 0.9))]),
+        # far behind, but still on top of the Axes' own ground
+        ("a Line2D", [(style.label, 3, 1, "word"), (line_behind, [(1, 1), (5, 1)])]),
     ],
 )
 def test_words_without_room_are_named(what, parts):
