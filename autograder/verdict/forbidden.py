@@ -111,6 +111,7 @@ def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
     return [(statement, _bound_names(statement)) for statement in _bindings(body)]
 
 
+@lru_cache(maxsize=64)  # each part asks again
 def statements_of(cell: str) -> list[ast.stmt] | None:
     """A cell's statements as IPython runs them: none if it cannot run, None if it cannot be read."""
     try:
@@ -226,7 +227,7 @@ def _global_names(statement: ast.stmt) -> set[str]:
 
 def forget() -> None:
     """Let go of what was read, of which a submission may have made a great deal."""
-    for read in (_read, _global_names, Definitions.of):
+    for read in (statements_of, _read, _global_names, Definitions.of):
         read.cache_clear()
 
 

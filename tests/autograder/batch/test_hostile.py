@@ -207,7 +207,7 @@ def graded(tmp_path_factory):
     hand_in_mischief(course, secret)
     before = {**digest(course / "submitted"), **digest(course / "solutions"), **digest(outside)}
     settings = Settings(
-        workers=2, limits=Limits(seconds_per_cell=4, clock_per_cell=8, seconds=20), feedback=False
+        workers=2, limits=Limits(seconds_per_cell=8, clock_per_cell=12, seconds=24), feedback=False
     )
     rows = grade(course, settings=settings)
     after = {**digest(course / "submitted"), **digest(course / "solutions"), **digest(outside)}
