@@ -189,7 +189,7 @@ def run_check(options: argparse.Namespace) -> int:
     tell_doing("")
     print(summary(checked))
     if options.html:
-        options.html.write_text(page(checked), encoding="utf-8")
+        options.html.write_text(page(checked, options.notebook, options.html), encoding="utf-8")
         print(f"The same as a page: {options.html}")
     return 0 if all(verdict.right for verdict in checked.verdicts) else 1
 

@@ -307,7 +307,7 @@ in_numpy = Part(
     "numpy_self_attention(X (T, D), Wq (D, d_k), Wk (D, d_k), Wv (D, d_v)) "
     "-> (output (T, d_v), weights (T, T))",
     attention.numpy_self_attention,
-    reads=("lecture 3, sections 4 and 5", f"{LECTURE}#4.-The-function"),
+    reads=("lecture 3, sections 3 and 5", f"{LECTURE}#3.-The-function"),
     may_call=("stable_softmax",),
 )
 ROWS = in_numpy.step(
@@ -340,8 +340,8 @@ scaled = Part(
     "mask=None) -> (output (..., T, d_v), weights (..., T, S))",
     attention.scaled_dot_product_attention,
     reads=(
-        "lecture 3, section 4, the function and the mask in brief",
-        f"{LECTURE}#4.-The-function",
+        "lecture 3, section 3, the function and the mask in brief",
+        f"{LECTURE}#3.-The-function",
     ),
 )
 ONE = scaled.step(

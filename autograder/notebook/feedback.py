@@ -7,7 +7,7 @@ it was graded. Nothing that a student wrote is put there but escaped, or cleaned
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import escape
 from typing import Any
@@ -25,6 +25,7 @@ from autograder.notebook.intake import grade_id_of
 from autograder.notebook.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
 from autograder.notebook.work import CHECK
 from autograder.pages import render
+from autograder.verdict.content import course
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.report import VERDICT_MIME, pictured_step
 from autograder.verdict.verdicts import PartVerdict, StepVerdict
@@ -119,6 +120,7 @@ class Section:
     traceback: str = ""
     own: list[str] = field(default_factory=list)
     outputs: list[str] = field(default_factory=list)
+    lecture: str = ""  # address of the one to read again; "" if it leads nowhere
 
     @property
     def anchor(self) -> str:
@@ -148,11 +150,12 @@ class Section:
         return pictured_step(self.verdict) if self.verdict else None
 
     @property
-    def failed(self) -> StepVerdict | None:
-        """The step whose problem is told first: the one with a picture, if there is one."""
-        steps = self.verdict.steps if self.verdict else ()
-        wrong = [step for step in steps if step.problem]
-        return self.pictured or min(wrong, key=lambda step: step.state == "also", default=None)
+    def told(self) -> StepVerdict | None:
+        """The step whose problem is told unfolded: none where a mistake has a name, or a picture."""
+        if not self.verdict or self.verdict.mistakes or self.verdict.relations or self.pictured:
+            return None
+        wrong = [step for step in self.verdict.steps if step.problem]
+        return min(wrong, key=lambda step: step.state == "also", default=None)
 
 
 def plan_of(notebook: NotebookNode) -> Plan:
@@ -193,6 +196,18 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
     return found[1].strip() if found else ""
 
 
+def on_site(link: str) -> str:
+    """The address on the course's website of what an assignment links to; "" if there is no site.
+
+    Args:
+        link: from the assignment's folder, such as ``../../lectures/02_title.ipynb#A-heading``.
+    """
+    site = course().site.rstrip("/")
+    path, mark, anchor = link.partition("#")
+    page = re.sub(r"\.(ipynb|md)$", ".html", path.lstrip("./"))
+    return f"{site}/{page}{mark}{anchor}" if site else ""
+
+
 def feedback_page(
     plan: Plan,
     notebook: NotebookNode,
@@ -200,6 +215,7 @@ def feedback_page(
     comments: Mapping[str, str] | None = None,
     penalty: float = 0.0,
     alone: bool = False,
+    leads_to: Callable[[str], str] = on_site,
 ) -> str:
     """The page on one submission.
 
@@ -210,12 +226,16 @@ def feedback_page(
         comments: a person's, Markdown, by the id of the cell that they are about.
         penalty: points taken off for coming in late.
         alone: the student graded the work: nobody else has seen it.
+        leads_to: gives the address of a file of the course, as seen from the page, from its link as
+            seen from the assignment; "" if it cannot be reached.
     """
     comments = comments or {}
     sections = list(_sections(plan, notebook, marks))
     for section in sections:
         about = (section.task.name, section.task.cell)
         told = [comments[name] for name in dict.fromkeys(about) if comments.get(name)]
+        if section.verdict and section.verdict.reads[1]:
+            section.lecture = leads_to(section.verdict.reads[1])
         section.comment = text_as_html("\n\n".join(told)) if told else ""
     known = {name for section in sections for name in (section.task.name, section.task.cell)}
     others = [text_as_html(text) for name, text in comments.items() if text and name not in known]

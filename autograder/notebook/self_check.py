@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder.notebook.execute import Execute
-from autograder.notebook.feedback import Mark, Plan, feedback_page, plan_of
+from autograder.notebook.feedback import Mark, Plan, feedback_page, on_site, plan_of
 from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
@@ -160,8 +161,20 @@ def summary(checked: Checked) -> str:
     return "\n\n".join([*map(as_text, checked.verdicts), total])
 
 
-def page(checked: Checked) -> str:
-    """The feedback page on a check; nobody but the student has seen the work."""
+def page(checked: Checked, notebook: Path, place: Path) -> str:
+    """The feedback page on a check; nobody but the student has seen the work.
+
+    Args:
+        notebook: the file that was checked; the course's lectures lie where its links lead.
+        place: where the page will lie.
+    """
+
+    def leads_to(link: str) -> str:
+        path, mark, anchor = link.partition("#")
+        file = Path(os.path.normpath(notebook.resolve().parent / path))
+        beside = Path(os.path.relpath(file, place.resolve().parent)).as_posix()
+        return on_site(link) or (f"{beside}{mark}{anchor}" if file.exists() else "")
+
     marks = {
         f"{CHECK}{verdict.part}": Mark(verdict.earned, verdict.points)
         for verdict in checked.verdicts
@@ -169,4 +182,4 @@ def page(checked: Checked) -> str:
     for task in checked.plan.tasks:
         if task.in_words:
             marks[task.cell] = Mark(0.0, task.of, waits=True)
-    return feedback_page(checked.plan, checked.notebook, marks, alone=True)
+    return feedback_page(checked.plan, checked.notebook, marks, alone=True, leads_to=leads_to)

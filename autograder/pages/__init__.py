@@ -22,7 +22,7 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     made.filters.update(code=_code, points=lambda number: f"{number:.4g}", capital=sentence_case)
-    made.filters.update(tone=tone)
+    made.filters.update(tone=tone, minus=with_minus_signs)
     made.globals.update(shades=range(-SHADES, SHADES + 1))
     return made
 
@@ -55,9 +55,19 @@ def _code(text: str) -> Markup:
     )
 
 
-Colour = tuple[int, int, int]
-PAPER: dict[str, Colour] = {"light": (255, 255, 255), "dark": (27, 29, 33)}
-BELOW, ABOVE = (190, 82, 16), (0, 98, 166)  # of zero: tells apart for all kinds of eyes
+# before a number, or between it and its power of ten
+HYPHEN = re.compile(r"(?<!\w)-(?=[\d∞])|(?<=\de)-(?=\d)")
+
+
+def with_minus_signs(text: str) -> str:
+    """The text with a true minus before its numbers, as wide as a plus; what is hyphenated stays."""
+    return HYPHEN.sub("−", text)
+
+
+# of numbers in a map, on white pages and on dark ones; the course's own pictures have the same
+PAPER = {"light": "#ffffff", "dark": "#1b1d21"}
+ABOVE = {"light": "#6a3d9a", "dark": "#c3a0ee"}
+BELOW = {"light": "#856000", "dark": "#e3b640"}
 SHADES = 4
 
 
@@ -69,10 +79,16 @@ def tone(shade: int, theme: str = "light") -> str:
         shade: from -`SHADES` to `SHADES`, see `autograder.verdict.maps.shade`.
         theme: ``light`` or ``dark``.
     """
-    full, part = BELOW if shade < 0 else ABOVE, 0.85 * abs(shade) / SHADES
-    mixed = [round(c + part * (f - c)) for c, f in zip(PAPER[theme], full, strict=True)]
+    full, part = (BELOW if shade < 0 else ABOVE)[theme], 0.85 * abs(shade) / SHADES
+    channels = zip(_channels(PAPER[theme]), _channels(full), strict=True)
+    mixed = [round(zero + part * (most - zero)) for zero, most in channels]
     text = "#000" if _luminance(mixed) > 0.179 else "#fff"  # where both have the same contrast
     return f"background:#{''.join(f'{channel:02x}' for channel in mixed)};color:{text}"
+
+
+def _channels(colour: str) -> list[int]:
+    """Red, green and blue of ``#rrggbb``, from 0 to 255."""
+    return list(bytes.fromhex(colour[1:]))
 
 
 def _luminance(colour: Sequence[int]) -> float:

@@ -31,11 +31,13 @@ class Course:
         libraries: packages with the course's own code, which a notebook may import only where its
             assignment allows it.
         always_allowed: modules of these that every notebook may import, and that hold no answer.
+        site: address of the course's website, to which feedback pages link; "" if it has none.
     """
 
     package: str
     libraries: tuple[str, ...] = ()
     always_allowed: tuple[str, ...] = ()
+    site: str = ""
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -54,6 +54,13 @@ class Maps(Struct, frozen=True):
         rows = f"rows are {self.down}, " if self.down else ""
         return f"{name}{place}: {rows}columns are {self.across}"
 
+    @property
+    def letters(self) -> int:
+        """How many letters the widest number has, of the three maps and the columns' names."""
+        grids = (self.right, self.yours, self.difference)
+        texts = [text for grid in grids for row in grid for text in row]
+        return max(len(text) for text in [*texts, *map(str, self.columns)])
+
     def tables(self) -> list[tuple[str, list[tuple[str, list[Cell]]]]]:
         """Caption and rows of each of the three maps; a row is its index and its cells."""
         scale = _largest(self.right) or _largest(self.yours)

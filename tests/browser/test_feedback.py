@@ -144,6 +144,28 @@ def test_a_page_can_be_heard_and_used_with_keys(pages, visit, browser, student):
     assert browser.execute_script(UNREACHABLE) == []
 
 
+COLUMNS = """
+return [...arguments[0].querySelectorAll('td[class]')].map(cell => {
+  const range = document.createRange();
+  range.selectNodeContents(cell);
+  const box = cell.getBoundingClientRect(), text = range.getBoundingClientRect();
+  return [Math.round(box.width * 10), text.left - box.left, box.right - text.right];
+});
+"""
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_three_maps_can_be_compared_cell_by_cell(pages, visit, browser, size):
+    visit(pages["swapped_query_and_key"], size, "light")
+    boxes = browser.find_elements("class name", "three")
+    assert boxes
+    for box in boxes:
+        cells = browser.execute_script(COLUMNS, box)
+        assert len({width for width, _, _ in cells}) == 1
+        assert min(min(gaps) for _, *gaps in cells) >= 3  # pixels between a number and its edge
+        assert "−" in box.text and "-" not in box.text
+
+
 def test_first_comes_what_counts(pages, visit, browser):
     visit(pages["softmax_over_columns"], "telephone", "light")
     text = browser.find_element("tag name", "main").text

@@ -146,6 +146,24 @@ def test_readers_can_validate_but_see_no_menu_for_instructors():
     assert extensions == {"validate_assignment"}
 
 
+@pytest.mark.parametrize(("author", "listed"), [(False, False), (True, True)])
+def test_what_a_reader_never_opens_is_not_listed(tmp_path, author, listed):
+    asks = (
+        "from jupyter_server.serverapp import ServerApp\n"
+        f"app = ServerApp(root_dir={str(tmp_path)!r})\n"
+        "app.load_config_file()\n"
+        "app.update_config(app.config)\n"
+        "manager = app.contents_manager_class(parent=app)\n"
+        "assert not manager.should_list('__pycache__')\n"
+        "print(manager.should_list('nbgrader_config.py'))\n"
+    )
+    environment = {**os.environ, "JUPYTER_CONFIG_PATH": lab.config_path(author)}
+    done = subprocess.run(
+        [sys.executable, "-c", asks], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == str(listed)
+
+
 def test_authors_have_all_of_nbgrader():
     off, on = settings_of(author=True)
     assert not PLUGINS & set(off)

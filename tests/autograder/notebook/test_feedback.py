@@ -6,6 +6,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from autograder.notebook import feedback
 from autograder.notebook.feedback import (
     Mark,
     Plan,
@@ -17,6 +18,8 @@ from autograder.notebook.feedback import (
 )
 from autograder.notebook.formulas import with_formulas
 from autograder.notebook.sanitize import clean
+from autograder.notebook.self_check import Checked, page
+from autograder.verdict.content import Course
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.report import VERDICT_MIME, as_bundle
 from autograder.verdict.verdicts import PartVerdict, Spared, StepVerdict
@@ -49,14 +52,19 @@ def assignment(answer="def double(x):\n    return 2 * x", essay="Because $x^2 > 
     )
 
 
-def shown(notebook, *steps, marks=None, **others):
-    """The page on a notebook whose part was decided like this."""
-    verdict = PartVerdict(
-        "double", "double(x)", steps, reads=("lecture 1", "l1.ipynb"), **others.pop("verdict", {})
-    )
+def decided(notebook, verdict):
+    """The notebook with this verdict in its check cell."""
     output = new_output("display_data", as_bundle(verdict))
     graded = NotebookNode(notebook)
     next(c for c in graded.cells if "check_double" in str(c.metadata)).outputs = [output]
+    return graded
+
+
+def shown(notebook, *steps, marks=None, **others):
+    """The page on a notebook whose part was decided like this."""
+    reads = others.pop("reads", ("lecture 1", "l1.ipynb"))
+    verdict = PartVerdict("double", "double(x)", steps, reads=reads, **others.pop("verdict", {}))
+    graded = decided(notebook, verdict)
     marks = marks or {"check_double": Mark(verdict.earned, 2.0), "why": Mark(0.0, 3.0, waits=True)}
     return feedback_page(plan_of(assignment("x", "y")), graded, marks, **others)
 
@@ -81,6 +89,53 @@ def test_first_stands_what_counts_and_what_to_do():
     assert "Next: begin with part 1, Twice as much . Read again: lecture 1." in text
     assert text.index("Next:") < text.index("it doubles") < text.index("def double")
     assert "on a case: row [0] should be [1] and is [2]" in text
+
+
+NAMED = {"mistakes": (("halved", "You divide by 2, so multiply instead."),)}
+
+
+def test_the_name_of_a_mistake_comes_before_the_steps_and_raw_numbers_are_folded():
+    page = shown(assignment(), RIGHT, WRONG, verdict=NAMED)
+    part = page[page.index("<section") :]
+    places = [part.index(text) for text in ("<strong>Halved.", "Read again", "it doubles")]
+    assert places == sorted(places)
+    folded = "".join(re.findall(r"<details>.*?</details>", part, flags=re.DOTALL))
+    assert part.count("row [0] should be") == folded.count("row [0] should be") == 1
+
+
+def test_the_error_of_a_visible_test_is_a_block():
+    notebook = assignment()
+    visible = next(c for c in notebook.cells if "test_double" in str(c.metadata))
+    visible.outputs = [new_output("error", ename="AssertionError", evalue="a\nb", traceback=[])]
+    page = shown(notebook, RIGHT, WRONG)
+    assert '<pre class="error" tabindex="0">AssertionError: a\nb</pre>' in page
+
+
+LINK = "../../lectures/02_title.ipynb#2.-A-heading"
+
+
+@pytest.mark.parametrize(
+    ("site", "address"),
+    [("https://host/course/", "https://host/course/lectures/02_title.html#2.-A-heading"), ("", "")],
+)
+def test_the_lecture_to_read_again_is_a_link_where_the_site_is_known(monkeypatch, site, address):
+    monkeypatch.setattr(feedback, "course", lambda: Course("assignments", site=site))
+    page = shown(assignment(), RIGHT, WRONG, reads=("lecture 2", LINK))
+    links = re.findall(r'Read again: <a href="([^"]+)">lecture 2</a>', page)
+    assert links == ([address] * 2 if address else [])
+    assert page.count("Read again") == 2
+
+
+def test_at_home_it_is_a_link_to_the_lecture_beside_the_notebook(monkeypatch, tmp_path):
+    verdict = PartVerdict("double", "double(x)", (WRONG,), reads=("lecture 2", LINK))
+    checked = Checked((verdict,), plan_of(assignment()), decided(assignment(), verdict))
+    monkeypatch.setattr(feedback, "course", lambda: Course("assignments"))
+    places = tmp_path / "exercises/a0/a0.ipynb", tmp_path / "pages/a0.html"
+    assert "../lectures" not in page(checked, *places)
+    lecture = tmp_path / "lectures/02_title.ipynb"
+    lecture.parent.mkdir()
+    lecture.touch()
+    assert 'href="../lectures/02_title.ipynb#2.-A-heading"' in page(checked, *places)
 
 
 def test_a_person_comes_before_the_parts():

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from assignments import load
-from autograder.pages import SHADES, sentence_case, tone
+from autograder import pages
+from autograder.pages import SHADES, sentence_case, tone, with_minus_signs
 from autograder.verdict.compare import kind_of, numbers, short
 from autograder.verdict.exam import Attempt, Exam
 from autograder.verdict.judge import in_words, problem_with
@@ -16,6 +17,7 @@ from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lin
 from autograder.verdict.pictures import shade
 from autograder.verdict.report import as_html, as_text
 from autograder.verdict.verdicts import PartVerdict, StepVerdict
+from course_utils.plotting import colours
 
 A2, A4, A5 = "a2_self_attention", "a4_masks", "a5_multi_head_attention"
 
@@ -146,6 +148,37 @@ def test_numbers_can_be_read_on_every_shade(theme):
         text = {"#000": "#000000", "#fff": "#ffffff"}[text]
         dark, light = sorted([luminance(background), luminance(text)])
         assert (light + 0.05) / (dark + 0.05) >= 4.5
+
+
+def test_the_maps_of_the_grader_have_the_colours_of_the_course():
+    light = [(pages.PAPER, "#ffffff"), (pages.ABOVE, colours.PLUM), (pages.BELOW, colours.OCHRE)]
+    assert [pair["light"] for pair, _ in light] == [colour for _, colour in light]
+    partners = dict(colours.PAIRS.values())
+    assert pages.ABOVE["dark"] == partners[colours.PLUM]
+    assert pages.BELOW["dark"] == partners[colours.OCHRE]
+    assert not {colours.QUERY, colours.KEY, colours.VALUE} & {
+        pages.ABOVE["light"],
+        pages.BELOW["light"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("-1.46", "−1.46"),
+        ("-∞", "−∞"),
+        ("2e-5", "2e−5"),
+        ("right 0.03, yours -0.22, query-1 of d-2", "right 0.03, yours −0.22, query-1 of d-2"),
+    ],
+)
+def test_a_minus_is_no_hyphen(text, shown):
+    assert with_minus_signs(text) == shown
+
+
+def test_the_three_maps_have_columns_for_their_widest_number():
+    _, (maps, _) = shown_of(A2, "attention_weights", lambda right: right - 100)
+    assert max(len(text) for row in maps.right for text in row) == 4
+    assert maps.letters == len("-100.0") == 6
 
 
 def test_shades_follow_sign_and_size():
