@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextToPath
-from style import INK, KEY_TINT, MUTED, PAPER, PLAIN_TINT, PLUM, themed
+from style import INK, MUTED, PAPER, PLAIN_TINT, PLUM, ROLES, themed
 
 from course_utils import data, transformer, translators
 
@@ -117,7 +117,7 @@ def draw():
     drawn.append("</g>")
     drawn.append(f'<g fill="{INK}">')
     for word, place in zip(german, above, strict=True):
-        drawn.append(f"<g>{tile(word, place, GERMAN_Y, KEY_TINT)}</g>")
+        drawn.append(f"<g>{tile(word, place, GERMAN_Y, ROLES['key'][1])}</g>")
     for t, (word, place) in enumerate(zip(english, below, strict=True)):
         drawn.append(f'<g class="w{t}">{tile(word, place, ENGLISH_Y, PLAIN_TINT)}</g>')
     drawn.append("</g>")

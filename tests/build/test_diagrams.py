@@ -18,6 +18,8 @@ from tests.sample_class import ROOT
 sys.path.append(str(ROOT / "figures"))  # where the scripts find each other, too
 style = importlib.import_module("style")
 
+# one moves and one is the grader's page, so both are written as text and not drawn with matplotlib
+DIAGRAMS = sorted({*FIGURES} - {"hero", "feedback_map"})
 OWNED = {
     colours.QUERY: "query",
     colours.QUERY_TINT: "query",
@@ -71,17 +73,17 @@ def misnamed(figure):
     return said
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", DIAGRAMS)
 def test_only_queries_keys_and_values_have_their_colours(name):
     assert borrowed(figure_of(name)) == []
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", DIAGRAMS)
 def test_what_has_a_role_is_not_called_something_else(name):
     assert misnamed(figure_of(name)) == []
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize("name", DIAGRAMS)
 def test_words_keep_their_distance(name):
     style.refuse_touching_words(figure_of(name))
 
