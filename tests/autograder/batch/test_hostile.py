@@ -112,7 +112,7 @@ MISCHIEF = {
     "environment": ("print(open('/proc/self/environ').read())", ALL),
     "displayhook": ("import sys\nsys.displayhook = get_ipython().displayhook = print", None),
     # accidents
-    "many_magics": ("%pwd\n" * 600, ALL),
+    "many_magics": ("%pwd\n" * 600, None),  # IPython itself takes seconds for them
     "many_branches": ("here = 0\nif here: pass\n" + "elif here: pass\n" * 950, ALL),
     "more_branches": (
         "import sys\nsys.setrecursionlimit(10**5)\nhere = 0\nif here: pass\n" + "elif here: pass\n" * 2000,
@@ -207,7 +207,7 @@ def graded(tmp_path_factory):
     hand_in_mischief(course, secret)
     before = {**digest(course / "submitted"), **digest(course / "solutions"), **digest(outside)}
     settings = Settings(
-        workers=2, limits=Limits(seconds_per_cell=8, clock_per_cell=12, seconds=24), feedback=False
+        workers=2, limits=Limits(seconds_per_cell=4, clock_per_cell=8, seconds=20), feedback=False
     )
     rows = grade(course, settings=settings)
     after = {**digest(course / "submitted"), **digest(course / "solutions"), **digest(outside)}
