@@ -88,13 +88,15 @@ def visualize_positional_encodings(length, d_model=512, ax=None):
     Returns:
         The Axes. Nothing is shown: call `plt.show()` or display the Axes' figure.
     """
-    if ax is None:
-        import matplotlib.pyplot as plt  # here, so that models need no drawing library
+    import matplotlib.pyplot as plt  # here, so that models need no drawing library
 
+    from course_utils.plotting.colours import signed_colours
+
+    if ax is None:
         _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
     table = positional_encoding(length, d_model).numpy()
-    # The values are signed, so the colours run from one hue through white to another.
-    image = ax.imshow(table, cmap="PuOr", vmin=-1, vmax=1, aspect="auto")
+    # The values are signed, so the colours run from one hue over that of the page to another.
+    image = ax.imshow(table, cmap=signed_colours(), vmin=-1, vmax=1, aspect="auto")
     ax.set(xlabel="dimension", ylabel="position")
     ax.figure.colorbar(image, ax=ax, label="value")
     return ax

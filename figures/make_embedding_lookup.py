@@ -85,7 +85,7 @@ def draw():
     label(ax, (VECTORS + POSITIONS) / 2, middle, "+", 28)
     label(ax, (POSITIONS + SUMS) / 2, middle, "=", 28)
     label(ax, TABLE, 0.35, "rows 8 and 9: no word here", SMALL_TEXT, MUTED)
-    label(ax, POSITIONS, 0.35, "white = 0, purple > 0", SMALL_TEXT, MUTED)
+    label(ax, POSITIONS, 0.35, "blank = 0, purple > 0", SMALL_TEXT, MUTED)
     return figure
 
 

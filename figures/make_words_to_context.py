@@ -58,7 +58,7 @@ def draw():
     ]:
         label(ax, 0.15, y, name, ha="left", weight="bold")
     label(ax, 0.15, 7.55, "vectors $x^{(j)}$", SMALL_TEXT, MUTED, ha="left")
-    label(ax, 0.15, 7.2, "white = 0, purple > 0", SMALL_TEXT, MUTED, ha="left")
+    label(ax, 0.15, 7.2, "blank = 0, purple > 0", SMALL_TEXT, MUTED, ha="left")
     label(ax, 0.15, 5.15, rf"$\omega_{{{i}j}} = x^{{({i})}} \cdot x^{{(j)}}$", ha="left")
     label(ax, 0.15, 2.95, rf"weights $\alpha_{{{i}j}}$", SMALL_TEXT, MUTED, ha="left")
     label(ax, 0.15, 1.3, rf"$z^{{({i})}} = \sum_j\, \alpha_{{{i}j}}\, x^{{(j)}}$", ha="left")

@@ -30,9 +30,10 @@ from course_utils.plotting.colours import (  # noqa: F401  the scripts take thei
     PLUM,
     PLUM_TINT,
     SHADE,
-    SIGNED,
     SLATE,
     SLATE_TINT,
+    STEPS,
+    shade,
 )
 from course_utils.plotting.output import SVG_SETTINGS, refuse_small_letters, rounded, themed
 
@@ -181,15 +182,15 @@ def strips(ax, x, y, width, height, rows, limit):
     """Vectors as rows of cells, all centred on (x, y), in the scale of the maps to -limit … limit."""
     left, top = x - width / 2, y + height / 2
     wide, high = width / len(rows[0]), height / len(rows)
-    by_shade = {}
+    by_step = {}
     for i, row in enumerate(rows):
         for k, value in enumerate(row):
-            shade = round(16 + 16 * min(max(value / limit, -1.0), 1.0)) / 32
+            step = STEPS // 16 * round(16 * min(max(value / limit, -1.0), 1.0))
             corner = left + k * wide, top - (i + 1) * high
-            by_shade.setdefault(shade, []).append(_rectangle(corner, wide, high))
+            by_step.setdefault(step, []).append(_rectangle(corner, wide, high))
     # One shape for each shade: a picture with a thousand cells stays small.
-    for shade, cells in sorted(by_shade.items()):
-        colour = mpl.colormaps[SIGNED](shade)
+    for step, cells in sorted(by_step.items()):
+        colour = shade(step)
         style = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.5, "zorder": 3}
         ax.add_patch(PathPatch(Path.make_compound_path(*cells), **style))  # no hairlines between
     for i in range(len(rows)):

@@ -56,9 +56,7 @@ function share(x, signed, narrow) {
 // a vector as a strip of coloured bands
 function strip(numbers, largest) {
   const width = 100 / numbers.length;
-  const bands = numbers.map(
-    (x, c) => `rgb(${colourOf(x / largest)}) ${c * width}% ${(c + 1) * width}%`,
-  );
+  const bands = numbers.map((x, c) => `${shadeOf(x / largest)} ${c * width}% ${(c + 1) * width}%`);
   return `linear-gradient(to right, ${bands.join(', ')})`;
 }
 

@@ -88,7 +88,7 @@ function fillWith(text, ...more) {
 // one of the views of the lectures, in a frame
 function framedView(name, caption, content) {
   const { page: whole, views } = JSON.parse(document.getElementById('inner').textContent);
-  const text = JSON.stringify({ ...content, ramp: data.ramp }).replace(/</g, '\\u003c');
+  const text = JSON.stringify(content).replace(/</g, '\\u003c');
   const parts = { ...views[name], name, title: caption.replace(/[&<"]/g, ''), data: text };
   const html = whole.replace(/@(\w+)@/g, (_, part) => parts[part]);
   return make('iframe', { className: 'live-view inner', title: caption, srcdoc: html });

@@ -29,15 +29,20 @@ const quoted = (word) => `“${word}”`;
 // --------------------------------------------------------------------------------- colours
 
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
-const ramp = data.ramp.map(channels);
+/* global SIGNED -- the scale of all maps; the page writes its stops in front of this script */
+const SCALE = { light: SIGNED.light.map(channels), dark: SIGNED.dark.map(channels) };
 
-// -1 is dark orange, 0 is white, 1 is dark purple
-function colourOf(x) {
-  const place = ((Math.max(-1, Math.min(1, x)) + 1) / 2) * (ramp.length - 1);
-  const below = Math.min(Math.floor(place), ramp.length - 2);
+// -1 is the strongest ochre, 0 the colour of the page, 1 the strongest purple
+function colourOf(x, theme) {
+  const stops = SCALE[theme];
+  const place = ((Math.max(-1, Math.min(1, x)) + 1) / 2) * (stops.length - 1);
+  const below = Math.min(Math.floor(place), stops.length - 2);
   const part = place - below;
-  return ramp[below].map((from, c) => Math.round(from + part * (ramp[below + 1][c] - from)));
+  return stops[below].map((from, c) => Math.round(from + part * (stops[below + 1][c] - from)));
 }
+
+const onBoth = (colour) => `light-dark(${colour('light')}, ${colour('dark')})`;
+const shadeOf = (x) => onBoth((theme) => `rgb(${colourOf(x, theme)})`);
 
 function luminance(colour) {
   const linear = colour
@@ -50,9 +55,8 @@ function luminance(colour) {
 const textOn = (colour) => (luminance(colour) > 0.179 ? '#000' : '#fff');
 
 function fill(element, x) {
-  const colour = colourOf(x);
-  element.style.background = `rgb(${colour})`;
-  element.style.color = textOn(colour);
+  element.style.background = shadeOf(x);
+  element.style.color = onBoth((theme) => textOn(colourOf(x, theme)));
 }
 
 const largestOf = (rows) => Math.max(1e-9, ...rows.flat().map(Math.abs));

@@ -403,7 +403,7 @@ function build() {
   const hint = make(
     'p',
     { className: 'hint' },
-    'Point at a number, or walk with the arrow keys; type to change it. White is zero, purple above, orange below.',
+    'Point at a number, or walk with the arrow keys; type to change it. Blank is zero, purple above, ochre below.',
   );
   const before = buildSide('before', ', before the norm', [
     make('b', {}, 'x'),

@@ -15,10 +15,6 @@ from html import escape, unescape
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
-from matplotlib import colormaps
-from matplotlib.colors import to_hex
-
 from course_utils.plotting.colours import PAIRS, SIGNED
 
 MAX_BYTES = 1_000_000
@@ -26,8 +22,6 @@ MAX_BYTES = 1_000_000
 
 MAX_LETTERS = 200
 """Of a word, a name or a caption."""
-
-SHADES = 33
 
 # The table is there for readers who do not get the frame: style sheets are taken away with frames.
 STAND_IN = "<style>iframe.live-view+div{display:none}</style>"
@@ -110,7 +104,7 @@ def framed(
     Args:
         name: which view: "attention", "positions", "normalisation" or "translation".
         caption: what it shows; also the frame's name for screen readers.
-        content: what the script reads, as JSON; the colours of maps are added.
+        content: what the script reads, as JSON.
         table: HTML that stands in where no script runs.
         height: pixels, until the script knows better.
         late: what the script reads after its first picture, as JSON; it comes last in the page.
@@ -119,7 +113,7 @@ def framed(
         ValueError: no caption or a long one; more than 1 MB of content.
     """
     _refuse_caption(caption)
-    data = _as_json({**content, "ramp": _shades()})
+    data = _as_json(content)
     more = _as_json(late) if late else None
     return View(_html(name, escape(caption), data, table, height, more), caption)
 
@@ -197,7 +191,8 @@ def _safe(text: str) -> str:
 
 
 def _script(name: str) -> str:
-    return "".join(map(_own_file, ("common.js", *(f"{part}.js" for part in _parts(name)))))
+    parts = ("common.js", *(f"{part}.js" for part in _parts(name)))
+    return f"const SIGNED = {json.dumps(SIGNED)};" + "".join(map(_own_file, parts))
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -228,14 +223,6 @@ def _style(name: str) -> str:
     )
     style = _own_file("common.css") + _own_file(f"{name}.css")
     return f":root{{{colours}}}" + re.sub(r"\s*([{};,])\s*", r"\1", style)
-
-
-@cache
-def _shades() -> list[str]:
-    """The course's scale from dark orange over white to dark purple."""
-    shades = [to_hex(colour) for colour in colormaps[SIGNED](np.linspace(0, 1, SHADES))]
-    shades[SHADES // 2] = "#ffffff"
-    return shades
 
 
 @cache

@@ -116,7 +116,7 @@ function paintControls() {
 // ----------------------------------------------------------------------------------- the table
 
 function cellUnder(event) {
-  const box = page.canvas.getBoundingClientRect();
+  const box = page.map.getBoundingClientRect();
   const [right, down] = [(event.clientX - box.x) / box.width, (event.clientY - box.y) / box.height];
   const place = [Math.floor(down * state.length), Math.floor(right * state.width)];
   return [within(place[0], state.length), within(place[1], state.width)];
@@ -136,7 +136,7 @@ function walk(event) {
 }
 
 function buildTable() {
-  page.canvas = make('canvas');
+  page.canvases = ['light', 'dark'].map((className) => make('canvas', { className }));
   const outline = (name) => (page[name] = make('i', { className: name }));
   const frames = ['framePair', 'frameRow', 'frameOther', 'frameCell'].map(outline);
   page.map = make(
@@ -150,7 +150,7 @@ function buildTable() {
       onclick: (event) => choose(...cellUnder(event)),
       onkeydown: walk,
     },
-    page.canvas,
+    ...page.canvases,
     ...frames,
   );
   page.across = make('div', { className: 'across', ariaHidden: true });
@@ -159,20 +159,22 @@ function buildTable() {
   page.corner.append(make('span', {}, 'position'), make('span', {}, 'dimension'));
   const hint = make('p', { className: 'hint' });
   hint.append(
-    'Point at a cell, or walk with the arrow keys. White is 0, purple above, orange below.',
+    'Point at a cell, or walk with the arrow keys. Blank is 0, purple above, ochre below.',
   );
   const board = make('div', { className: 'board' }, page.corner, page.across, page.down, page.map);
   return make('div', { className: 'look' }, board, hint);
 }
 
-// one pixel for each entry; the style sheet makes them large
+// one pixel for each entry; the style sheet makes them large, and shows one of the two canvases
 function paintTable() {
-  const { length, width, table, canvas = page.canvas } = state;
-  Object.assign(canvas, { width, height: length });
-  const image = new ImageData(width, length);
-  const pixels = table.flat().map((x) => [...colourOf(x), 255]);
-  image.data.set(pixels.flat());
-  canvas.getContext('2d').putImageData(image, 0, 0);
+  const { length, width, table } = state;
+  for (const canvas of page.canvases) {
+    Object.assign(canvas, { width, height: length });
+    const image = new ImageData(width, length);
+    const pixels = table.flat().map((x) => [...colourOf(x, canvas.className), 255]);
+    image.data.set(pixels.flat());
+    canvas.getContext('2d').putImageData(image, 0, 0);
+  }
   const label = (at, size, side) => {
     const text = make('span', {}, at);
     text.style[side] = `${(100 * (at + 0.5)) / size}%`;

@@ -4,7 +4,10 @@
 where the page is dark, so that text and lines keep a contrast of at least 4.5 to 1 on both.
 """
 
-from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from itertools import product
+
+import numpy as np
+from matplotlib.colors import ListedColormap, to_hex, to_rgb
 
 INK = "#1a1a1a"
 MUTED = "#5c5c5c"
@@ -61,16 +64,38 @@ PAIRS = {
     "slate-tint": (SLATE_TINT, "#333e47"),
 }
 
-# One scale for all maps: white is zero, purple above it, orange below.
-SIGNED = "PuOr"
+# One scale for all maps, from -1 to 1. Zero has the page's own colour, so that what is large stands
+# out on white pages and on dark ones. Purple is above zero and ochre below, each step on the one
+# side as light as its partner on the other.
+SIGNED = {
+    "light": "#392a00 #5b4200 #997719 #d3ab38 #eddaa4 "
+    f"{PAPER} #d8daeb #b2abd2 #8073ac #5a2d90 #3d1070".split(),
+    "dark": "#ffe295 #c79b23 #886d1a #564410 #32280e "
+    f"{PAIRS['paper'][1]} #2e2440 #513a7c #7f5fbd #b48fec #ecdfff".split(),
+}
+STEPS = 32
+
+
+def shade(step, theme="light"):
+    """The colour of a number in a map, as "#rrggbb".
+
+    Args:
+        step: from -`STEPS`, the largest number below zero, over 0 to `STEPS`.
+        theme: "light" or "dark".
+    """
+    stops = np.array([to_rgb(colour) for colour in SIGNED[theme]])
+    places = np.linspace(-STEPS, STEPS, len(stops))
+    return to_hex([np.interp(step, places, channel) for channel in stops.T])
+
+
+def signed_colours():
+    """The scale of the maps, from -1 to 1, as a matplotlib colour map for white pages."""
+    return ListedColormap([shade(step) for step in range(-STEPS, STEPS + 1)], "signed")
 
 
 def weight_colours():
-    """White to dark purple, the upper half of the signed scale, as a matplotlib colour map."""
-    from matplotlib import colormaps
-
-    upper = colormaps[SIGNED]([0.5 + k / 510 for k in range(256)])
-    return LinearSegmentedColormap.from_list("weights", ["#ffffff", *upper[1:]])
+    """The upper half of the scale of the maps, from 0 to 1, as a matplotlib colour map."""
+    return ListedColormap([shade(step) for step in range(STEPS + 1)], "weights")
 
 
 def luminance(colour):
@@ -95,3 +120,27 @@ def contrast(one, other):
 def text_on(background):
     """ "black" or "white", whichever has more contrast on this background: 4.58 at least."""
     return max(("black", "white"), key=lambda ink: contrast(ink, background))
+
+
+# Of a number in a map, for each pair of what it needs on white pages and on dark ones; a hair away
+# from black and white, so that a picture knows its four inks apart.
+INKS = {
+    pair: {"black": "#0{0}0{0}0{0}", "white": "#f{0}f{0}f{0}"}[pair[0]].format("cd"[number % 2])
+    for number, pair in enumerate(product(("black", "white"), repeat=2))
+}
+
+# name in a picture's style sheet: (on white pages, on dark pages)
+MAP_PAIRS = {
+    f"map{step}": (shade(step), shade(step, "dark")) for step in range(-STEPS, STEPS + 1) if step
+} | {f"{light}-{dark}": (ink, to_hex(dark)) for (light, dark), ink in INKS.items()}
+
+
+def ink_on(background):
+    """The colour of a number on a cell of a map; pictures swap it where the page is dark.
+
+    Args:
+        background: the cell's colour on white pages, from `signed_colours` or `weight_colours`.
+    """
+    partners = dict([*MAP_PAIRS.values(), PAIRS["paper"]])
+    on_light = to_hex(background)
+    return INKS[text_on(on_light), text_on(partners[on_light])]

@@ -10,7 +10,14 @@ from matplotlib.colors import Normalize
 from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
-from course_utils.plotting.colours import MUTED, PAPER, SHADE, SIGNED, text_on, weight_colours
+from course_utils.plotting.colours import (
+    MUTED,
+    PAPER,
+    SHADE,
+    ink_on,
+    signed_colours,
+    weight_colours,
+)
 
 # A map with more cells than this prints no numbers: they would be too small to read.
 MAX_CELLS_WITH_VALUES = 150
@@ -39,8 +46,8 @@ def attention_map(
 ):
     """Draw weights, scores or any table as a grid: one row per query, one column per key.
 
-    White is zero, purple above it, orange below. Numbers stand in the cells when there are at most
-    `MAX_CELLS_WITH_VALUES` of them.
+    Zero has the colour of the page, purple is above it and ochre below. Numbers stand in the cells
+    when there are at most `MAX_CELLS_WITH_VALUES` of them.
 
     Args:
         weights: (T, S) tensor or array.
@@ -49,7 +56,7 @@ def attention_map(
         ax: the Axes to draw on; None makes a new figure.
         hidden: (T, S) booleans, True where no attention is allowed; these cells are hatched and
             have no number, whatever stands there.
-        limit: the number that gets the darkest colour; None takes the largest magnitude. Give the
+        limit: the number that gets the strongest colour; None takes the largest magnitude. Give the
             same limit to maps that readers compare.
         signed: whether the colour bar has a side below zero; None looks at the numbers.
         decimals: digits after the point in the cells.
@@ -75,7 +82,7 @@ def attention_map(
     norm = Normalize(-limit if signed else 0.0, limit)
     cells = ax.imshow(
         weights,
-        cmap=SIGNED if signed else weight_colours(),
+        cmap=signed_colours() if signed else weight_colours(),
         norm=norm,
         aspect="auto",
         interpolation="none" if weights.size > MAX_CELLS_WITH_VALUES else "nearest",
@@ -114,7 +121,7 @@ def attention_maps(
         titles: n titles.
         queries, keys: labels for all maps, as `attention_map` takes them, or n lists of labels.
         hidden: (T, S) booleans for all maps, or n of them; as in `attention_map`.
-        limit: the number that gets the darkest colour in all maps; None takes the largest.
+        limit: the number that gets the strongest colour in all maps; None takes the largest.
         columns: maps in one row; None puts all in one row.
         size: (width, height) of the figure in inches; None makes it fit, at most 10 wide.
         colour_label, query_label, key_label: as in `attention_map`.
@@ -204,7 +211,7 @@ def hatch_cell(ax, row, column):
 def outline_cell(ax, row, column):
     """Draw a frame around one cell of a map, to lead the eye to it.
 
-    The frame is black with a white rim: cells are light and dark, on white pages and on dark ones.
+    The frame is black with a white rim, because cells are light and dark, on white pages and on dark ones.
 
     Args:
         ax: Axes that `attention_map` returned.
@@ -264,7 +271,7 @@ def _ticks(labels, size):
 
 
 def _gaps(ax, shape):
-    """Lines in the colour of the page keep neighbouring cells apart where both are dark."""
+    """Lines in the colour of the page keep neighbouring cells apart where both are strong."""
     rows, columns = shape
     ax.set_xticks(np.arange(columns + 1) - 0.5, minor=True)
     ax.set_yticks(np.arange(rows + 1) - 0.5, minor=True)
@@ -283,7 +290,7 @@ def _write(ax, weights, hidden, decimals, colour_of):
                 ha="center",
                 va="center",
                 fontsize=11,
-                color=text_on(colour_of(weight)),
+                color=ink_on(colour_of(weight)),
             )
 
 

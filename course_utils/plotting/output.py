@@ -13,11 +13,13 @@ from html import escape
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from IPython.display import display
+from matplotlib.collections import QuadMesh
 from matplotlib.text import Text
 from PIL import Image
 
-from course_utils.plotting.colours import PAIRS
+from course_utils.plotting.colours import MAP_PAIRS, PAIRS
 
 # Screens show 96 pixels per inch of figure; more are stored, so that a PNG stays crisp on a
 # projector and when a reader zooms in.
@@ -84,6 +86,9 @@ def png_of(figure):
 def svg_of(figure):
     """The figure as SVG text that follows the page's theme; the same figure, the same text."""
     drawn = io.StringIO()
+    for mesh in figure.findobj(QuadMesh):
+        mesh.set_rasterized(False)  # else a colour bar is an image, whose edges are blurred
+        mesh.set_edgecolor("face")  # else hairlines show between its cells
     with mpl.rc_context(SVG_SETTINGS):
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
     short = re.sub(r"<!--.*?-->", "", rounded(drawn.getvalue()), flags=re.DOTALL)
@@ -107,9 +112,11 @@ def rounded(svg):
 def themed(svg):
     """The same picture, with the course's colours replaced by those for dark pages on dark pages.
 
-    Colours that stand for numbers, as in the cells of a map, and the text on them stay as they are.
+    So are the colours of the cells of a map and of the numbers on them. A map that was stored as
+    an image gets a partner with the colours for dark pages, and each page shows one of the two.
     """
-    names = {light: name for name, (light, _) in PAIRS.items()}
+    pairs = PAIRS | MAP_PAIRS
+    names = {light: name for name, (light, _) in pairs.items()}
     used = set()
 
     def by_name(found):
@@ -118,10 +125,39 @@ def themed(svg):
         return f"var(--{name})" if name else found[0]
 
     body = re.sub(r"#[0-9a-fA-F]{6}\b", by_name, svg)
-    light = "".join(f"--{name}:{PAIRS[name][0]};" for name in PAIRS if name in used)
-    dark = "".join(f"--{name}:{PAIRS[name][1]};" for name in PAIRS if name in used)
-    sheet = f"<style>:root{{{light}}}@media (prefers-color-scheme: dark){{:root{{{dark}}}}}</style>"
+    body, images = re.subn(r"<image\b[^>]*/>", _with_partner, body)
+    light = "".join(f"--{name}:{pairs[name][0]};" for name in pairs if name in used)
+    dark = "".join(f"--{name}:{pairs[name][1]};" for name in pairs if name in used)
+    light, dark = f":root{{{light}}}", f":root{{{dark}}}"
+    if images:
+        light += ".on-dark{display:none}"
+        dark += ".on-light{display:none}.on-dark{display:inline}"
+    sheet = f"<style>{light}@media (prefers-color-scheme: dark){{{dark}}}</style>"
     return re.sub(r"(<svg\b[^>]*>)", lambda tag: f"{tag[1]}\n {sheet}", body, count=1)
+
+
+def _with_partner(found):
+    """An image of an SVG, and after it the same with the colours of dark pages if it is a map."""
+    stored = re.search(r"base64,([\w\s+/=]+)", found[0])
+    with Image.open(io.BytesIO(base64.b64decode(stored[1]))) as image:
+        pixels = np.array(image.convert("RGBA"))
+    swapped = pixels.copy()
+    for light, dark in [*MAP_PAIRS.values(), PAIRS["paper"]]:
+        here = (pixels[..., :3] == _channels(light)).all(axis=-1)
+        swapped[here, :3] = _channels(dark)
+    if (swapped == pixels).all():
+        return found[0]
+    drawn = io.BytesIO()
+    Image.fromarray(swapped).save(drawn, format="png", optimize=True)
+    partner = found[0].replace(stored[1], _encoded(drawn.getvalue()))
+    partner = re.sub(r'\bid="([^"]*)"', r'id="\1-dark"', partner)
+    return found[0].replace("<image", '<image class="on-light"', 1) + partner.replace(
+        "<image", '<image class="on-dark"', 1
+    )
+
+
+def _channels(colour):
+    return list(bytes.fromhex(colour.removeprefix("#")))
 
 
 def refuse_small_letters(figure):

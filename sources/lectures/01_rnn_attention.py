@@ -856,7 +856,7 @@ plotting.picture(
     figure,
     caption="Where the decoder looks before it writes each English word; frames mark true origins.",
     alt="Map of the weights for the example, one row for each English word, one column for each "
-    "German word, dark where the weight is large. The frames of the true origins go down the "
+    "German word, strongly coloured where the weight is large. The frames of the true origins go down the "
     "diagonal, but for two places. At help and me they change places: helfen, then mir. At to and "
     "translate they jump right, to zu and übersetzen, near the end; at this and sentence they come "
     "back to the left, to diesen and satz; then follows the question mark. The comma is framed in no "

@@ -133,7 +133,7 @@ print(x.shape)
 # 3. **Weighted sum**: mix the word vectors with these weights.
 #
 # ![Flow diagram for the query word you. On top stand the eight words of the sentence with their
-# vectors x1 to x8 drawn as strips, white for 0 and purple above; you, word 2, is framed. A blue
+# vectors x1 to x8 drawn as strips, blank for 0, purple above and ochre below; you, word 2, is framed. A blue
 # line carries x2 to every word, and each dot product gives a score: 1.73, 16.08, 9.06, minus 0.34,
 # 1.14, 1.20, 1.65, minus 1.28. All scores enter one softmax over the eight words. Out come the
 # weights: 0.999 for you, 0.001 for help, less than 0.001 for every other word. Each weight is
@@ -244,7 +244,7 @@ print("columns:", *[f"{total:.3f}" for total in weights.sum(dim=0).tolist()])
 # `sum(dim=1)` adds *along* a row. The softmax also breaks the symmetry: each row is divided by its
 # own sum, so in general $\alpha_{ij} \ne \alpha_{ji}$.
 #
-# Here are both matrices. White is zero, purple is above zero and orange below.
+# Here are both matrices. Zero has the colour of the page, purple is above zero and ochre below.
 
 # %% tags=["hide-input"]
 column_sums = weights.sum(dim=0)

@@ -111,7 +111,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # lead to the maps W q, W k and W v. Out come the queries Q and the keys K, both T times d k, and
 # the values V, T times d v. Step 1, similarity: Q and K meet in the scores Omega equals Q K
 # transposed, T times T. Step 2, normalise: the scores are divided by the root of d k, then a
-# softmax over each row gives the weights A, shaded from light to dark. Step 3, weighted sum: A
+# softmax over each row gives the weights A, shaded from faint to strong. Step 3, weighted sum: A
 # times V gives the context vectors Z, T times d v. The values skip the comparison. Only the three
 # maps are learned.](../figures/qkv_dataflow.svg)
 #
@@ -1140,8 +1140,8 @@ plotting.picture(
     figure,
     caption="After 300 steps at width 256: the scaled model finds every good, the other is sure and wrong.",
     alt="Attention weights after training, 32 goods asked for in rows, 32 goods on the list in "
-    "columns. Left, scaled: a clean dark diagonal, every good finds its own price. Right, not "
-    "scaled: nearly every row has a single, even darker cell, but they are scattered, several in "
+    "columns. Left, scaled: a clean strong diagonal, every good finds its own price. Right, not "
+    "scaled: nearly every row has a single, even stronger cell, but they are scattered, several in "
     "one column; hardly any lies on the diagonal.",
 )
 

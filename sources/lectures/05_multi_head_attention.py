@@ -763,8 +763,8 @@ def draw_maps(maps, titles):
 plotting.picture(
     draw_maps([*maps_of(models[1, 0]), *maps_of(models[2, 0])], ["1 head", "1 of 2", "2 of 2"]),
     caption="One head looks both ways; of two heads, one looks to the left, one to the right.",
-    alt="Three maps over ten positions. The only head of the first model has two half-dark stripes, "
-    "one on either side of the diagonal. Head 1 of 2 has one dark stripe above the "
+    alt="Three maps over ten positions. The only head of the first model has two half-strong stripes, "
+    "one on either side of the diagonal. Head 1 of 2 has one strong stripe above the "
     "diagonal: every position from 2 to 9 looks at its right neighbour. Head 2 of 2 has one below: "
     "they look at the left neighbour. Rows 1 and 10, which were not trained, are blurred.",
 )
@@ -887,9 +887,9 @@ titles = [
 plotting.picture(
     draw_maps(maps_of(models[4, 0]), titles),
     caption="Four heads: the neighbours are covered, and not every head is on one side only.",
-    alt="Four maps over ten positions. Head 1 has one dark stripe above the diagonal (right "
+    alt="Four maps over ten positions. Head 1 has one strong stripe above the diagonal (right "
     "neighbour), head 4 one below it (left neighbour). Head 2 has stripes on both sides, the upper "
-    "one darker. Head 3 has one below, blurred in some rows.",
+    "one stronger. Head 3 has one below, blurred in some rows.",
 )
 
 # %% [markdown]

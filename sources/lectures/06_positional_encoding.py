@@ -252,8 +252,8 @@ print("loop and course_utils agree at width 7; the last column is a sine")
 # `visualize_positional_encodings` draws the table with dimensions to the right and positions
 # downwards, the first on top, as text is read. You will write it in the assignment. Two things make
 # such a function useful: it takes *any* width, and it hands its Axes back, so that others can add to
-# the picture. And the values have a **sign**, so the colours need a zero that can be seen: white here.
-# A scale that only runs from dark to bright suits values from nothing to much.
+# the picture. And the values have a **sign**, so the colours need a zero that can be seen. Here it
+# has the colour of the page. A scale with one hue alone suits values from nothing to much.
 
 # %% tags=["hide-input"]
 figure, ax = plotting.panels(1, height=4.8)
@@ -264,9 +264,9 @@ plotting.picture(
     figure,
     caption="The encodings of 60 positions: fast waves on the left, slow ones on the right.",
     alt="The table of encodings: 64 dimensions from left to right, positions 0 to 59 from top to "
-    "bottom; purple is above zero, white zero, orange below. In the first columns the values change "
+    "bottom; purple is above zero, ochre below, and zero is blank. In the first columns the values change "
     "sign every few positions; further right the stripes grow longer, and the last third hardly "
-    "changes: columns alternate between about 0 (sine, white) and 1 (cosine, dark purple).",
+    "changes: columns alternate between about 0 (sine, blank) and 1 (cosine, strong purple).",
 )
 
 # %% [markdown]
@@ -422,9 +422,9 @@ plotting.picture(
     caption="Four words turn the hand by the same angle from anywhere; R(3) turns every pair by its own.",
     alt="Left, a circle with four arrows from its centre, the hands of pair 1 at positions 1, 5, 9 "
     "and 13, clockwise. The arrows of 1 and 5 enclose the same angle, 72 degrees, as the "
-    "dashed arrows of 9 and 13. Right, the 16 by 16 matrix R(3): zero, white, except for eight "
+    "dashed arrows of 9 and 13. Right, the 16 by 16 matrix R(3): zero, blank, except for eight "
     "2 by 2 blocks along the diagonal. The first block is a turn by 172 degrees, with minus "
-    "one, orange, on the diagonal; the second one by 54 degrees; the last ones are nearly the "
+    "one, ochre, on the diagonal; the second one by 54 degrees; the last ones are nearly the "
     "identity, with one, purple, on the diagonal.",
 )
 
@@ -487,7 +487,7 @@ plotting.picture(
     figure,
     caption="Encodings of near positions are alike, and what counts is the distance alone.",
     alt="Left, the matrix of dot products of 64 positions with each other at width 128. It is "
-    "darkest on the main diagonal, and every diagonal has one shade. Right, the dot product "
+    "strongest on the main diagonal, and every diagonal has one shade. Right, the dot product "
     "divided by half the width against the offset from -63 to 63, for widths 16, 128 and 512. "
     "All curves peak at 1 for offset 0 and are symmetric. At widths 128 and 512 they fall to "
     "0.75 within a few words and then slowly to about 0.48, with small waves at 128. At width "

@@ -1170,7 +1170,7 @@ plotting.picture(
     figure,
     caption="Which entries share a mean with the framed one: four of the eight choices.",
     alt="Four panels with two sentences each, tokens as rows and six features as columns. The "
-    "third feature of you is framed; dark cells take part in its mean. Over D, layer norm: "
+    "third feature of you is framed; strong cells take part in its mean. Over D, layer norm: "
     "the row of you. Over B and T, batch norm: the third column in both sentences, pads too. "
     "Over T and D: the whole first sentence. Over T, instance norm: the third column of the "
     "first sentence only.",

@@ -803,10 +803,10 @@ for ax in figure.axes[: num_heads + 1]:
             plotting.outline_cell(ax, row, column)
 plotting.picture(
     figure,
-    caption="Cross-attention in the last layer: the dark cells mostly lie in the frames, the true origins.",
+    caption="Cross-attention in the last layer: the strong cells mostly lie in the frames, the true origins.",
     alt="Five maps with the next English words as rows and the German tokens as "
     "columns: the four heads of cross-attention in the last layer, and their mean, each with frames "
-    "around the true origins. In the mean the path of dark cells crosses as the frames do: can, you "
+    "around the true origins. In the mean the path of strong cells crosses as the frames do: can, you "
     "and help look at kannst, du and helfen, me looks back at mir, translate far right at übersetzen, "
     "this and sentence back at diesen and satz. Single heads show most of this path, with some rows "
     "spread out or elsewhere.",

@@ -16,7 +16,7 @@ from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a
 PRODUCTS = "two positions: their dot product"
 SLIDE = """const [input, value] = arguments; input.value = value;
     input.dispatchEvent(new Event('input', {bubbles: true}));"""
-PIXELS = """const canvas = document.querySelector('canvas');
+PIXELS = """const canvas = [...document.querySelectorAll('canvas')].find(one => one.checkVisibility());
     const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
     return [canvas.width, canvas.height, [...data]]"""
 
@@ -55,13 +55,18 @@ def test_numbers_are_those_of_the_course(browser, show, d_model):  # noqa: F811
     np.testing.assert_allclose(np.array(products)[:, 0], expected @ expected[7], atol=1e-5)
 
 
-def test_the_map_has_the_courses_colours(browser, show):  # noqa: F811
+@pytest.mark.parametrize(("theme", "zero"), [("light", 254), ("dark", 20)])
+def test_the_map_has_the_courses_colours(browser, show, theme, zero):  # noqa: F811
     show(live.positions_view(d_model=16, length=20))
+    browser.switch_to.default_content()
+    browser.execute_script("document.body.dataset.theme = arguments[0]", theme)
+    enter(browser, 0)
+    browser.execute_async_script("requestAnimationFrame(() => setTimeout(arguments[0]))")
     width, height, pixels = browser.execute_script(PIXELS)
     assert (width, height) == (16, 20)
     colours = np.array(pixels).reshape(20, 16, 4)
     table = table_of(20, 16)
-    assert colours[0, 0].tolist() == [255, 255, 255, 255], "white is zero"
+    assert colours[0, 0].tolist() == [zero, zero, zero, 255], "zero is the page"
     red, blue = colours[..., 0], colours[..., 2]
     assert (blue > red)[table > 0.1].all() and (red > blue)[table < -0.1].all()
 

@@ -1,6 +1,7 @@
 """The lectures' pictures: what they carry, what they say, and that they can be read."""
 
 import base64
+import io
 import itertools
 import re
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from matplotlib.colors import to_hex, to_rgb
+from PIL import Image
 
 from course_utils import plotting
 from course_utils.plotting import colours, output
@@ -180,7 +182,53 @@ def test_a_picture_has_the_colours_of_dark_pages_where_the_page_is_dark(shown):
     assert "--key:" not in light
     body = svg.split("</style>", 1)[1]
     assert not re.search("|".join(pair[0] for pair in colours.PAIRS.values()), body, re.IGNORECASE)
-    assert "#ffffff" in body  # the number on a dark cell stays white on a dark page
+
+
+def test_a_map_stands_out_from_dark_pages_as_from_white_ones(shown):
+    """Zero is the page, and what is large differs from it more than what is small, on both."""
+    figure, ax = narrow()
+    plotting.attention_map([[0.0, 1.0], [-1.0, 0.5]], ["a", "b"], ["c", "d"], ax)
+    svg = svg_in(shown(figure)[0])
+    maps = [
+        np.array(Image.open(io.BytesIO(base64.b64decode(stored))).convert("RGB"), dtype=float) / 255
+        for stored in re.findall(r'<image class="on-(?:light|dark)"[^>]*base64,([^"]*)"', svg)
+    ]
+    assert len(maps) == 2
+    for cells, theme in zip(maps, (0, 1), strict=True):
+        paper = colours.PAIRS["paper"][theme]
+        found = sorted(
+            plotting.contrast(cell, paper) for cell in np.unique(cells.reshape(-1, 3), axis=0)
+        )
+        zero, half, *both = found
+        assert zero == pytest.approx(1)
+        assert 2 < half < 6
+        assert both == pytest.approx([14, 14], rel=0.15)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_both_sides_of_the_scale_are_equally_strong_and_never_turn_back(theme):
+    paper = colours.PAIRS["paper"][theme == "dark"]
+    sides = [
+        [plotting.contrast(colours.shade(sign * k, theme), paper) for k in range(colours.STEPS + 1)]
+        for sign in (1, -1)
+    ]
+    for one, other in zip(*sides, strict=True):
+        assert one == pytest.approx(other, rel=0.12)
+    assert all(later > earlier for side in sides for earlier, later in itertools.pairwise(side))
+
+
+@pytest.mark.parametrize("step", range(colours.STEPS + 1))
+def test_a_number_on_a_cell_passes_aa_on_white_pages_and_on_dark_ones(step):
+    partners = dict(colours.MAP_PAIRS.values())
+    for signed in (step, -step):
+        ink = colours.ink_on(colours.shade(signed))
+        assert plotting.contrast(ink, colours.shade(signed)) >= 4.5
+        assert plotting.contrast(partners[ink], colours.shade(signed, "dark")) >= 4.5
+
+
+def test_no_colour_of_the_maps_is_a_colour_of_something_else():
+    listed = [*colours.PAIRS.values(), *colours.MAP_PAIRS.values()]
+    assert len({light for light, _ in listed}) == len(listed)
 
 
 def test_coordinates_in_a_picture_differ_by_no_more_than_an_eye_sees(shown):
