@@ -33,7 +33,7 @@ PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>{style}</style></head><body><main id="view" data-view="{name}"><noscript>{table}</noscript></main>
-<script type="application/json" id="data">{data}</script>
+<script type="application/json" id="data">{data}</script><script>const SIGNED = {scale}</script>
 <script>{script}</script>{tail}</body></html>"""
 
 # What a view may do without while it is first painted: the views that open within it, and large data.
@@ -141,6 +141,7 @@ def _html(name: str, title: str, data: str, table: str, height: int, late: str |
         name=name,
         table=table,
         data=data,
+        scale=json.dumps(SIGNED),
         script=_script(name),
         tail=TAIL.format(inner=inner, late=late) if late else "",
     )
@@ -191,8 +192,8 @@ def _safe(text: str) -> str:
 
 
 def _script(name: str) -> str:
-    parts = ("common.js", *(f"{part}.js" for part in _parts(name)))
-    return f"const SIGNED = {json.dumps(SIGNED)};" + "".join(map(_own_file, parts))
+    parts = "common.js", *(f"{part}.js" for part in _parts(name))
+    return "".join(map(_own_file, parts))
 
 
 def _parts(name: str) -> tuple[str, ...]:
@@ -203,7 +204,7 @@ def _inner(name: str) -> dict[str, Any]:
     """The page of a view with marks for its parts, and the parts of each view that opens within."""
     marks = {part: f"@{part}@" for part in ("title", "style", "name", "data", "script")}
     return {
-        "page": PAGE.format(policy=POLICY, table="", tail="", **marks),
+        "page": PAGE.format(policy=POLICY, table="", tail="", scale=json.dumps(SIGNED), **marks),
         "views": {
             view: {"style": _style(view), "script": _script(view)} for view in INNER.get(name, ())
         },
