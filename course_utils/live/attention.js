@@ -207,9 +207,11 @@ function temperatureControls() {
     oninput: () => setTemperature(page.temperature.valueAsNumber),
   });
   const presets = { 1: 1, '√dₖ': root, dₖ: root * root };
-  const buttons = Object.entries(presets).map(([text, value]) =>
-    button(text, () => setTemperature(value), { 'aria-label': `τ = ${text}` }),
-  );
+  page.presets = Object.entries(presets).map(([text, value]) => ({
+    value,
+    preset: button(text, () => setTemperature(value), { 'aria-label': `τ = ${text}` }),
+  }));
+  const buttons = page.presets.map(({ preset }) => preset);
   const name = make('legend', {}, 'temperature τ');
   return make('fieldset', {}, name, page.slider, page.temperature, ...buttons);
 }
@@ -247,9 +249,8 @@ function controls() {
   page.reset = reset;
   const changes = [temperatureControls(), maskControls()];
   const controls = (...all) => make('div', { className: 'controls' }, ...all);
-  if (!data.permute) return controls(...changes, reset);
   page.choices.append(reset);
-  return folded('temperature and mask', false, controls(...changes));
+  return folded('temperature and mask', data.controls && !isNarrow(), controls(...changes));
 }
 
 // ----------------------------------------------------------------------------------------- maps
@@ -390,11 +391,11 @@ function buildMaps() {
     ? `A: ${unmoved && data.permute ? 'in your order' : nameOf(given())}`
     : 'Weights';
   const other = compares && (unmoved ? 'unchanged' : nameOf(comparedItem()));
-  const difference = `A − B, ${data.permute ? 'word by word' : 'the difference'}`;
+  page.differs = `A − B, ${data.permute ? 'word by word' : 'the difference'}`;
   page.map = buildMap(own, { drawn: true });
   page.map.table.id = 'map';
   page.other = compares && buildMap(`B: ${other}`, { unmoved });
-  page.difference = compares && buildMap(difference, { signed: true });
+  page.difference = compares && buildMap(page.differs, { signed: true });
   return [page.map, page.other, page.difference].filter(Boolean).map((map) => map.element);
 }
 
@@ -406,6 +407,11 @@ function paintMaps(rows) {
   const others = asGiven(it).map((row) => row.weights);
   const { here } = page.other;
   const differences = weights.map((row, i) => row.map((w, j) => w - others[here(i)][here(j)]));
+  const isMoved = state.order.some((word, place) => word !== place);
+  const isSame = isBefore() && !isMoved && largestOf(differences) < 5e-5;
+  page.difference.caption.textContent = isSame
+    ? 'A − B: all 0 so far. Change something now.'
+    : page.differs;
   paintMap(page.other, others, maskOf(it));
   paintMap(
     page.difference,
@@ -511,9 +517,9 @@ function buildOrder() {
   const heads = [
     ['word', ''],
     ['move', ''],
-    ['f(x[p])', 'in your order'],
-    ['f(x)[p]', 'old, moved along'],
-    ['f(x)', 'old, in its old place'],
+    ['after', 'f(x[p])'],
+    ['before, moved along', 'f(x)[p]'],
+    ['before', 'f(x)'],
   ].map(([name, meaning]) => make('th', { scope: 'col' }, name, make('small', {}, meaning)));
   const rows = item().queries.map(orderRow);
   const table = make(
@@ -570,9 +576,9 @@ function paintOrder(rows) {
     return;
   }
   page.order.gap.replaceChildren(
-    'Largest gap between f(x[p]) and f(x)[p]: ',
+    'Largest gap between “after” and “before, moved along”: ',
     make('b', {}, small(equivariant)),
-    `, ${why}. Between f(x[p]) and f(x): `,
+    `, because ${why}. Between “after” and “before”: `,
     make('b', {}, small(invariant)),
     '.',
   );
@@ -648,8 +654,7 @@ function buildFlow() {
     make('tbody', {}, ...page.flowRows.map(({ row }) => row)),
     make('tfoot', {}, foot),
   );
-  page.told = make('p', { className: 'told', role: 'status' });
-  return [make('div', { className: 'scroll' }, table), stepChoice(), page.told];
+  return make('div', { className: 'scroll' }, table);
 }
 
 function paintFlowRow(parts, row, j, largest) {
@@ -871,24 +876,32 @@ function buildTables() {
 function build() {
   page.choices = make('div', { className: 'choices' }, ...choices());
   const maps = make('div', { className: 'maps' }, ...buildMaps());
+  const byFinger = matchMedia('(pointer: coarse)').matches;
   const hint = make(
     'p',
     { className: 'hint' },
-    'Point at a cell, click or tap it, or walk with the arrow keys. The space bar hides the chosen cell, and so does its tick in the table.',
+    byFinger
+      ? 'Tap a cell to follow its numbers. The tick of a key in the table hides it.'
+      : 'Point at a cell, click it, or walk with the arrow keys. The space bar hides the chosen cell, and so does its tick in the table.',
   );
-  const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
-  // on a narrow page the order comes first, and the way to one output waits
-  const calculation = make('div', { className: 'calculation' }, ...buildFlow());
+  page.told = make('p', { className: 'told', role: 'status' });
+  const [flow, steps] = [buildFlow(), stepChoice()];
+  // on a narrow page the answer stands at the map that was tapped, and the way to it below
+  const [atMap, atFlow] = isNarrow()
+    ? [
+        [page.told, steps],
+        [flow, hint],
+      ]
+    : [[hint], [flow, steps, page.told]];
+  const look = make('div', { className: 'look' }, maps, ...atMap);
+  const calculation = make('div', { className: 'calculation' }, ...atFlow);
+  const order = data.permute ? [buildOrder()] : [];
   const waits = data.permute && isNarrow();
-  const flow = waits ? folded('from a query to its output', false, calculation) : calculation;
-  page.view.replaceChildren(
-    make('div', { className: 'above' }, page.choices, controls()),
-    ...(data.permute ? [buildOrder()] : []),
-    make('div', { className: 'look' }, maps, hint),
-    flow,
-    folded('number by number', !isNarrow(), numbers),
-    buildTables(),
-  );
+  const way = waits ? folded('from a query to its output', false, calculation) : calculation;
+  const above = make('div', { className: 'above' }, page.choices, controls());
+  const seen = isNarrow() ? [...order, look, way, above] : [above, ...order, look, way];
+  const numbers = make('div', { className: 'numbers' }, buildProducts(), buildMixture());
+  page.view.replaceChildren(...seen, folded('number by number', false, numbers), buildTables());
   update();
 }
 
@@ -899,6 +912,9 @@ function paintControls() {
   if (document.activeElement !== page.temperature) {
     page.temperature.value = Number(state.temperature.toPrecision(5));
   }
+  page.presets.forEach(({ preset, value }) => {
+    preset.ariaPressed = Math.abs(state.temperature - value) < 1e-9 * value;
+  });
   page.draw.ariaPressed = state.draws;
   document.body.classList.toggle('draws', state.draws);
 }

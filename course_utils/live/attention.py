@@ -18,6 +18,8 @@ def attention_view(
     compare: bool = False,
     query: int = 0,
     permute: bool = False,
+    controls: bool = False,
+    shown: int = 0,
 ) -> View:
     """A view in which the reader follows the numbers from a query to its output, and changes them.
 
@@ -28,39 +30,42 @@ def attention_view(
     computes, in float64.
 
     Args:
-        attentions: one or more, see `Attention`. The first one is shown at the start. Attentions over
-            the same words can be compared.
+        attentions: one or more, see `Attention`. Attentions over the same words can be compared.
         caption: what the view shows, in a sentence; also the frame's name for screen readers.
         temperature: τ at the start; None is √d_k.
         compare: start with the next comparable attention, or else the unchanged one, side by side.
         query: which query is shown at the start, counted from 0.
         permute: the reader may put the words in another order, and sees which outputs move. The
             mask stays where it is. Only for self-attention: its queries are its keys.
+        controls: start with the controls of temperature and mask unfolded, where the page is wide.
+        shown: which attention is shown at the start, counted from 0.
 
     Returns:
         View: HTML below 50 kB beside the attentions' numbers.
 
     Raises:
-        ValueError: no attention, or something else; two of one name; caption, temperature or query
-            out of range; words to permute that are not both queries and keys; more than 1 MB.
+        ValueError: no attention, or something else; two of one name; caption, temperature, query or
+            what is shown out of range; words to permute that are not both queries and keys; more
+            than 1 MB.
 
     Source: Vaswani et al. (2017), section 3.2.1, eq. 1; lecture 3.
     """
-    _refuse(attentions, temperature, query, permute)
+    _refuse(attentions, temperature, query, permute, shown)
+    first = attentions[shown]
     content = {
         "items": [_stored(attention) for attention in attentions],
         "temperature": None if temperature is None else float(temperature),
         "compare": bool(compare),
         "query": query,
         "permute": bool(permute),
+        "controls": bool(controls),
+        "index": shown,
     }
-    height = 900 + 75 * len(attentions[0].key)
-    return framed(
-        "attention", caption, content, _table(attentions[0], temperature, caption), height
-    )
+    height = 600 + 75 * len(first.key)
+    return framed("attention", caption, content, _table(first, temperature, caption), height)
 
 
-def _refuse(attentions, temperature, query, permute) -> None:
+def _refuse(attentions, temperature, query, permute, shown) -> None:
     if not attentions or not all(isinstance(one, Attention) for one in attentions):
         found = ", ".join(type(one).__name__ for one in attentions) or "nothing"
         raise ValueError(
@@ -80,10 +85,14 @@ def _refuse(attentions, temperature, query, permute) -> None:
             f"temperature: expected {low:g} to {high:g}, or None for √d_k; found {temperature!r}. "
             "Colder or hotter than that, weights no longer change."
         )
-    if query not in range(len(attentions[0].queries)):
+    if shown not in range(len(attentions)):
         raise ValueError(
-            f"query: expected 0 to {len(attentions[0].queries) - 1}; found {query!r}. Count the "
-            "first attention's queries from 0."
+            f"shown: expected 0 to {len(attentions) - 1}; found {shown!r}. Count the attentions from 0."
+        )
+    if query not in range(len(attentions[shown].queries)):
+        raise ValueError(
+            f"query: expected 0 to {len(attentions[shown].queries) - 1}; found {query!r}. Count the "
+            "queries of the attention that is shown from 0."
         )
     for one in attentions if permute else ():
         if one.queries != one.keys:

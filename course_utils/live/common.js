@@ -30,7 +30,8 @@ const quoted = (word) => `“${word}”`;
 
 const channels = (hex) => [1, 3, 5].map((at) => parseInt(hex.slice(at, at + 2), 16));
 /* global SIGNED -- the scale of all maps; the page writes its stops in front of this script */
-const SCALE = { light: SIGNED.light.map(channels), dark: SIGNED.dark.map(channels) };
+const stopsOf = (theme) => SIGNED[theme].split(' ').map(channels);
+const SCALE = { light: stopsOf('light'), dark: stopsOf('dark') };
 
 // -1 is the strongest ochre, 0 the colour of the page, 1 the strongest purple
 function colourOf(x, theme) {

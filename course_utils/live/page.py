@@ -33,7 +33,7 @@ PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy}">
 <meta name="viewport" content="width=device-width"><title>{title}</title>
 <style>{style}</style></head><body><main id="view" data-view="{name}"><noscript>{table}</noscript></main>
-<script type="application/json" id="data">{data}</script><script>const SIGNED = {scale}</script>
+<script type="application/json" id="data">{data}</script><script>{scale}</script>
 <script>{script}</script>{tail}</body></html>"""
 
 # What a view may do without while it is first painted: the views that open within it, and large data.
@@ -141,7 +141,7 @@ def _html(name: str, title: str, data: str, table: str, height: int, late: str |
         name=name,
         table=table,
         data=data,
-        scale=json.dumps(SIGNED),
+        scale=_scale(),
         script=_script(name),
         tail=TAIL.format(inner=inner, late=late) if late else "",
     )
@@ -191,6 +191,12 @@ def _safe(text: str) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def _scale() -> str:
+    """The stops of the maps' scale, for the scripts; single quotes stay short within an attribute."""
+    stops = ",".join(f"{theme}:'{' '.join(colours)}'" for theme, colours in SIGNED.items())
+    return f"const SIGNED={{{stops}}}"
+
+
 def _script(name: str) -> str:
     parts = "common.js", *(f"{part}.js" for part in _parts(name))
     return "".join(map(_own_file, parts))
@@ -204,7 +210,7 @@ def _inner(name: str) -> dict[str, Any]:
     """The page of a view with marks for its parts, and the parts of each view that opens within."""
     marks = {part: f"@{part}@" for part in ("title", "style", "name", "data", "script")}
     return {
-        "page": PAGE.format(policy=POLICY, table="", tail="", scale=json.dumps(SIGNED), **marks),
+        "page": PAGE.format(policy=POLICY, table="", tail="", scale=_scale(), **marks),
         "views": {
             view: {"style": _style(view), "script": _script(view)} for view in INNER.get(name, ())
         },
@@ -218,12 +224,14 @@ def _in_quotes(page: str) -> str:
 
 @cache
 def _style(name: str) -> str:
-    """The view's style sheet, with the course's colours for light and for dark pages."""
-    colours = "".join(
-        f"--{name}:light-dark({light},{dark});" for name, (light, dark) in PAIRS.items()
-    )
+    """The view's style sheet, with those of the course's colours that it uses, for both themes."""
     style = _own_file("common.css") + _own_file(f"{name}.css")
-    return f":root{{{colours}}}" + re.sub(r"\s*([{};,])\s*", r"\1", style)
+    colours = "".join(
+        f"--{colour}:light-dark({light},{dark});"
+        for colour, (light, dark) in PAIRS.items()
+        if f"--{colour})" in style + _script(name) or f"'{colour}'" in _script(name)
+    )
+    return f":root{{{colours}}}" + re.sub(r"\s*([{};,])\s*|(?<=:)\s+", r"\1", style)
 
 
 @cache

@@ -6,9 +6,12 @@ import numpy as np
 from course_utils.plotting.colours import INK, PAPER, SERIES
 from course_utils.plotting.grids import _as_array, _number
 
+# A number stands within its bar if the bar has room for it, in points.
+ROOM = 22
 
-def bars(ax, groups, series, colours=None, *, decimals=2, **axes):
-    """Draw bars side by side in each group, with the number on top and a dot for each seed.
+
+def bars(ax, groups, series, colours=None, *, decimals=2, legend=True, **axes):
+    """Draw bars side by side in each group, each with its number, and beside it a dot for each seed.
 
     Args:
         ax: the Axes to draw on.
@@ -16,12 +19,14 @@ def bars(ax, groups, series, colours=None, *, decimals=2, **axes):
         series: name -> (groups,) numbers, or (seeds, groups): the bar is then the median.
         colours: name -> colour, for those that have one in the course (`plotting.MODELS`).
         decimals: digits after the point; None writes no numbers.
+        legend: whether the Axes name the series; False where one legend serves several panels.
         axes: what `Axes.set` takes: `xlabel`, `ylabel`, `title`, …
 
     Raises:
         ValueError: a series does not have one number for each group.
     """
     width = 0.8 / len(series)
+    drawn = []
     for k, (name, values) in enumerate(series.items()):
         values = np.atleast_2d(_as_array(values))
         if values.shape[1:] != (len(groups),):
@@ -34,25 +39,45 @@ def bars(ax, groups, series, colours=None, *, decimals=2, **axes):
         colour = (colours or {}).get(name, SERIES[k % len(SERIES)])
         ax.bar(places, middle, 0.9 * width, color=colour, label=name)
         if len(values) > 1:
-            dots = ax.plot(np.tile(places, len(values)), values.ravel(), "o", color=INK)
+            beside = np.tile(places + 0.33 * width, len(values))
+            dots = ax.plot(beside, values.ravel(), "o", color=INK)
             dots[0].set(markersize=5, label="_seeds", linestyle="none", markeredgecolor=PAPER)
-        if decimals is not None:
-            for place, number, top in zip(places, middle, values.max(axis=0), strict=True):
-                ax.annotate(
-                    _number(number, decimals),
-                    (place, max(top, number)),
-                    xytext=(0, 5),
-                    textcoords="offset points",
-                    ha="center",
-                )
+        drawn.append((places, middle, values))
     ax.set_xticks(range(len(groups)), groups)
     ax.grid(axis="x", visible=False)
     ax.margins(y=0.12)
     ax.set(**axes)
-    if len(series) > 1:
+    if decimals is not None:
+        for places, middle, values in drawn:
+            for place, number, seeds in zip(places, middle, values.T, strict=True):
+                _write_number(ax, place, number, seeds, decimals)
+    if legend and len(series) > 1:
         ax.legend(ncols=len(series), loc="lower center", bbox_to_anchor=(0.5, 1.0))
         if ax.get_title():
             ax.set_title(ax.get_title(), pad=36)
+
+
+def _write_number(ax, place, number, seeds, decimals):
+    """The number within its bar, below the lowest dot; a short bar has it above its dots."""
+    low, high = ax.get_ylim()
+    height = ax.get_window_extent().height * 72 / ax.figure.dpi
+    lowest = min(number, seeds.min())
+    within = number > 0 and (lowest - max(low, 0.0)) / (high - low) * height > ROOM
+    if within:
+        at, points, side, colour = lowest, -5, "top", PAPER
+    elif number < 0:
+        at, points, side, colour = lowest, -5, "top", INK
+    else:
+        at, points, side, colour = max(number, seeds.max()), 5, "bottom", INK
+    ax.annotate(
+        _number(number, decimals),
+        (place, at),
+        xytext=(0, points),
+        textcoords="offset points",
+        ha="center",
+        va=side,
+        color=colour,
+    )
 
 
 def histogram(ax, values, bins=30, mark=None, **axes):

@@ -754,7 +754,7 @@ plotting.picture(
 # 3. **What fits.** Still at 64, let the view *compare with* d_k = 4, which stays at $\tau = 1$. At which
 #    $\tau$ is your map A about as uneven as B? Predict it from the standard deviations of the two scores.
 # 4. **A gradient that is gone.** At 64 and $\tau = 1$, choose row q3, and raise the first number of this
-#    query by 1, in the boxes below. What do its weights do? Press √dₖ, and change the number back and forth.
+#    query by 1, under *number by number*. What do its weights do? Press √dₖ, and change the number back and forth.
 
 # %% tags=["hide-input"]
 generator = torch.Generator().manual_seed(6)
@@ -796,6 +796,7 @@ live.attention_view(
     *(random_attention(d_k) for d_k in (4, 16, 64)),
     caption="Random queries and keys of width 4, 16 or 64, at a temperature of your choice",
     temperature=1.0,
+    controls=True,
 )
 
 # %% [markdown]

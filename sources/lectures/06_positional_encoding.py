@@ -1396,29 +1396,24 @@ guesses = most_frequent.sum(0).reshape(8, 8).sum(1) / (labels != NO_LABEL).sum(0
 assert (extrapolation["most recent", "none"] < guesses + 0.04).all()
 assert (extrapolation["most recent", "none"] > guesses - 0.1).all()
 
-figure, axes = plt.subplots(2, 2, figsize=(10, 8), sharex=True, sharey=True)
-colours = dict(zip(kinds[1:], [*plotting.SERIES[:4], plotting.SERIES[1]], strict=True))
-colours["none"] = plotting.MODELS["no positions"]
+figure, axes = plt.subplots(2, 3, figsize=(10, 7), sharex=True, sharey=True)
 ends = range(8, 65, 8)
-for row, group in zip(axes, (kinds[:3], kinds[3:]), strict=True):
-    for ax, task_name in zip(row, tasks, strict=True):
-        ax.axvspan(0, 16, color=plotting.SHADE, zorder=0)
-        ax.text(8, 1.05, "trained", ha="center")
-        series = {kind: extrapolation[task_name, kind] for kind in group}
-        plotting.curves(ax, ends, series, colours, ylim=(0, 1.16), xlim=(3, 66))
-        plotting.ticks_at(ax, x=ends, y=[0, 0.2, 0.4, 0.6, 0.8, 1])
-for ax, task_name in zip(axes[0], tasks, strict=True):
-    ax.set_title(task_name)
-for ax in axes[1]:
-    ax.set_xlabel("position, in groups of 8 (last of the group)")
-axes[0, 0].set_ylabel("absolute or none: labels right")
-axes[1, 0].set_ylabel("relative: labels right")
+for ax, kind in zip(axes.flat, kinds, strict=True):
+    ax.axvspan(4, 16, color=plotting.SHADE, zorder=0)
+    ax.set(title=kind, ylim=(0, 1.08), xlim=(4, 67))
+    for task_name in tasks:
+        plotting.seed_curves(ends, extrapolation[task_name, kind], task_name, ax)
+    plotting.ticks_at(ax, x=range(16, 65, 16), y=[0, 0.2, 0.4, 0.6, 0.8, 1])
+axes[0, 0].text(5, 0.04, "trained", ha="left")
+figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
+figure.supxlabel("position, in groups of 8 (last of the group)")
+figure.supylabel("labels right")
 plotting.picture(
     figure,
     caption="Trained on 16 tokens, read on 64: absolute kinds fall at once, relative ones differ.",
-    alt="Four panels: share of right labels against the position, from 8 to 64, medians over three "
-    "seeds with bands; training covered positions up to 16. Above, absolute or none; below, "
-    "relative; left, three back, right, most recent. Sinusoidal and learned are at 1.0 up to 16 and "
+    alt="Six panels, one for each kind: share of right labels against the position, from 8 to 64, a "
+    "line for three back and one for most recent, medians over three seeds with bands; training "
+    "covered positions up to 16, which are shaded. Sinusoidal and learned are at 1.0 up to 16 and "
     "drop at once: learned to 0.14, sinusoidal to between 0.25 and 0.6 in three back, both to 0.1 in "
     "most recent. No positions fall from 0.35 to 0.15 and from 0.75 to 0.2. Rotary stays at 1.0 up "
     "to 32 and falls to 0.1 by 64 in both tasks. The relative bias falls slowly to 0.75 in both. "

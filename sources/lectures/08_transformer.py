@@ -964,9 +964,11 @@ best = rows_of(ours, "cross-attention", says.index("help")).argmax(dim=1)  # (L 
 in_layer = (best == german.index("helfen")).view(num_layers, num_heads).sum(dim=1)
 assert SEED != 1 or in_layer[1] >= in_layer[0] + 2
 
+to_its_verb = torch.stack([rows[:, 1] for rows in rows_of_sie]).amin(dim=0).argmax()
 live.attention_view(
     *(one for attentions in shown.values() for one in attentions),
     caption="All heads of the translator that this notebook trained, on three sentences",
+    shown=len(shown[ours]) + int(to_its_verb),
 )
 
 # %% [markdown]
@@ -1445,7 +1447,8 @@ figure, axes = plotting.panels(2, height=4.8, sharey=True)
 for ax, peak, own_by_start, other_by_start in zip(axes, rates, own, other, strict=True):
     series = {"its own sentence": own_by_start.T, "somebody else's": other_by_start.T}
     starts = ["no warm-up", "100 steps of it"]
-    plotting.bars(ax, starts, series, title=f"learning rate {peak}", ylim=(0, 5.0))
+    plotting.bars(ax, starts, series, title=f"learning rate {peak}", ylim=(0, 5.0), legend=False)
+figure.legend(*axes[0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
 axes[0].set_ylabel("loss after 120 steps")
 plotting.picture(
     figure,

@@ -147,7 +147,7 @@ def test_each_step_has_its_numbers(browser, show):
 
 def test_query_temperature_and_mask_can_be_changed(browser, show):
     attention = random_attention(3, hidden=False)
-    show(live.attention_view(attention))
+    show(live.attention_view(attention, controls=True))
     query, mask = attention.query.copy(), np.ones((T, S), bool)
 
     browser.execute_script(TYPE, 2, "-3.5")
@@ -176,7 +176,7 @@ def test_query_temperature_and_mask_can_be_changed(browser, show):
 
 def test_mouse_points_chooses_and_draws(browser, show):
     attention = random_attention(4, hidden=False)
-    show(live.attention_view(attention))
+    show(live.attention_view(attention, controls=True))
     output, weights = expected(attention)
     mouse = ActionChains(browser, duration=20)
     mouse.move_to_element(cell(browser, 2, 3)).perform()
@@ -267,6 +267,52 @@ def test_views_on_one_page_leave_each_other_alone(browser, show):
     assert browser.execute_script(visible) == [0, 0], "no table beside a view that works"
 
 
+# names of rows and columns that do not fit their place
+NAMES_CUT = """return [...document.querySelectorAll('.map tbody th, .map thead span')]
+    .filter(e => Math.max(e.scrollWidth - e.clientWidth, e.scrollHeight - e.clientHeight) > 1)
+    .map(e => e.textContent)"""
+
+
+@pytest.mark.parametrize("kind", ["encoder", "decoder", "cross"])
+def test_on_a_phone_the_answer_stands_on_the_screen_of_the_tap(browser, show, kind):
+    """On 390 by 844 pixels: the map from its top, what was tapped, and the sentence that answers."""
+    show(live.attention_view(*live.translator(kind)), width=390)
+    below = """const [map, told] = ['#map', '.told'].map(name =>
+        document.querySelector(name).getBoundingClientRect());
+        return [told.top >= map.bottom, told.bottom - map.top]"""
+    follows, height = browser.execute_script(below)
+    assert follows and height < 844 - 60  # a bar of the browser
+    for place in ((0, 0), (2, 1)):
+        cell(browser, *place).click()
+        told = browser.execute_script("return document.querySelector('.told b').textContent.trim()")
+        words = live.translator(kind)[0]
+        assert (
+            told
+            == f"“{words.queries[place[0]]}” looks at “{(words.keys or words.queries)[place[1]]}”."
+        )
+    summaries = browser.execute_script(
+        "return [...document.querySelectorAll('details')].map(d => d.open)"
+    )
+    assert not any(summaries)
+
+
+def test_a_preset_of_the_temperature_shows_that_it_is_on(browser, show):
+    show(live.attention_view(random_attention(6), controls=True))
+    pressed = """return [...document.querySelectorAll('fieldset:first-child button')]
+        .filter(b => b.ariaPressed === 'true').map(b => b.textContent)"""
+    assert browser.execute_script(pressed) == ["√dₖ"]
+    press(browser, "1")
+    assert browser.execute_script(pressed) == ["1"]
+
+
+def test_an_unchanged_comparison_asks_for_a_change(browser, show):
+    show(live.attention_view(random_attention(7), compare=True, controls=True))
+    caption = "return [...document.querySelectorAll('.map caption')].at(-1).textContent"
+    assert browser.execute_script(caption) == "A − B: all 0 so far. Change something now."
+    press(browser, "1")
+    assert browser.execute_script(caption) == "A − B, the difference"
+
+
 def test_a_narrow_page_and_a_dark_one(browser, show):
     heads = live.translator("encoder")
     show(live.attention_view(*heads), width=390)
@@ -278,6 +324,7 @@ def test_a_narrow_page_and_a_dark_one(browser, show):
     cut = """return [...document.querySelectorAll('.scroll')].filter(e =>
         e.scrollWidth > e.clientWidth + 1).map(e => e.firstChild.className)"""
     assert browser.execute_script(cut) == []
+    assert browser.execute_script(NAMES_CUT) == []
     ground = "return getComputedStyle(document.body).backgroundColor"
     assert browser.execute_script(ground) == "rgb(254, 254, 254)"
     dark = [{"name": "prefers-color-scheme", "value": "dark"}]

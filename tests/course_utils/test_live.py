@@ -78,7 +78,7 @@ def test_words_are_only_ever_text():
     )
     outside, inside = Elements(view.html), Elements(page_of(view))
     assert [tag for tag, _ in outside.found].count("script") == 0
-    assert [tag for tag, _ in inside.found].count("script") == 2
+    assert [tag for tag, _ in inside.found].count("script") == 3
     for elements in (outside, inside):
         assert not any("onerror" in attributes for _, attributes in elements.found)
         assert "img" not in [tag for tag, _ in elements.found]

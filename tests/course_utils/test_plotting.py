@@ -523,6 +523,31 @@ def test_bars_show_the_median_its_number_and_every_seed():
     assert all(end < start for end, start in zip(ends, starts[1:], strict=False))
 
 
+def test_a_number_stands_at_its_bar_and_no_dot_stands_on_it():
+    """Bars that are high, short and below zero, with seeds far above and below the median."""
+    _, ax = narrow(8)
+    values = [[1.9, 0.01, -0.5], [2.0, 0.02, -0.6], [3.5, 0.03, -0.4]]
+    plotting.bars(ax, ["a", "b", "c"], {"words": values}, ylim=(-1, 4))
+    ax.figure.canvas.draw()
+    (dots,) = ax.lines
+    where = ax.transData.transform(np.column_stack(dots.get_data()))
+    for text, bar in zip(ax.texts, ax.patches, strict=True):
+        box = text.get_window_extent()
+        assert not any(box.padded(2).contains(*dot) for dot in where)
+        body = bar.get_window_extent()
+        assert body.x0 <= (box.x0 + box.x1) / 2 <= body.x1
+        inside = body.y0 <= box.y0 and box.y1 <= body.y1
+        assert inside == (text.get_text() == "2.00")
+        assert to_hex(text.get_color()) == (colours.PAPER if inside else colours.INK)
+        assert inside or min(abs(box.y0 - body.y1), abs(body.y0 - box.y1)) < 30
+
+
+def test_one_legend_can_serve_several_panels():
+    _, ax = narrow(8)
+    plotting.bars(ax, ["1"], {"words": [0.1], "sentences": [0.2]}, legend=False)
+    assert ax.get_legend() is None
+
+
 def test_bars_say_which_numbers_they_need():
     _, ax = narrow()
     with pytest.raises(ValueError, match=r"'words' needs one number for each of 3 groups"):
