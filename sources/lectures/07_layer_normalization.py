@@ -517,6 +517,15 @@ plotting.picture(
 # Two linear maps with weights $W_1$, $W_2$ and biases $b_1$, $b_2$, from $d_\text{model}$ up to
 # $d_\text{ff}$ and back, with **one** ReLU, the maximum with 0, *between* them. (Here $x$ is a
 # column, and the weights are as `nn.Linear` keeps them.)
+#
+# The picture follows one word through such a network of the translator that you will build in lecture 8.
+# Most hidden units are off for this word, and another word switches on others.
+#
+# ![From top to bottom: the 64 numbers of the word helfen as a strip of purple and ochre bands; a box W 1 x
+# plus b 1, then what is below 0 becomes 0; a strip of 128 hidden units, nearly all blank, with one strong
+# and about ten faint purple bands, 22 of 128 units are on; a box W 2 hidden plus b 2; the 64 numbers of the
+# output, fainter than the input. A grey line passes the network on the right and meets the output at a plus
+# sign.](../figures/feed_forward.svg)
 
 # %%
 torch.manual_seed(11)

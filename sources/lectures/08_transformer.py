@@ -1709,6 +1709,11 @@ assert torch.equal(ids[0, 0, :3], torch.tensor([1, 4, 8])) and abs(scores[0, 0].
 # Greedy takes "a" (0.6) and ends at $0.6 \cdot 0.4 = 0.24$. In a beam of two, "an" (0.4) is still in
 # the race and wins with $0.4 \cdot 1.0 = 0.40$.
 #
+# ![A tree from left to right. From bos, thick arrows lead to a, 0.60, and to an, 0.40: a beam of two keeps
+# both. From a, a thick arrow leads to house, 0.24, and thin ones to horse and hat, 0.18 each, which are
+# dropped. From an, a thick arrow leads to owl, 0.40. House is marked greedy, owl is marked
+# best.](../figures/beam_tree.svg)
+#
 # A further word never makes a product of probabilities larger, and nearly always makes it smaller, so
 # plain products favour short sentences. `beam_search` divides the log probability by a length penalty
 # (Wu et al., 2016, eq. 14),
