@@ -1609,18 +1609,21 @@ plotting.picture(
 # %% [markdown]
 # ## Further reading
 #
-# - Ronald J. Williams, David Zipser (1989). *A Learning Algorithm for Continually Running Fully
-#   Recurrent Neural Networks.* Neural Computation 1(2). The section on teacher forcing.
-# - Mathieu Germain, Karol Gregor, Iain Murray, Hugo Larochelle (2015). *MADE: Masked Autoencoder for
-#   Distribution Estimation.* ICML. Section 4: masks that make any order of prediction honest.
-# - Aäron van den Oord, Nal Kalchbrenner, Koray Kavukcuoglu (2016). *Pixel Recurrent Neural Networks.*
-#   ICML. Section 3.4: masked convolutions, for pictures; whether a colour of the present pixel may
-#   see itself is the question of the diagonal.
-# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *Sequence Level Training
-#   with Recurrent Neural Networks.* ICLR. Names exposure bias.
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.1: the offset by
-#   one position; section 3.2.3: illegal connections set to −∞ before the softmax.
-# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *BERT: Pre-training of Deep
-#   Bidirectional Transformers for Language Understanding.* NAACL. Section 3.1: masked words, the other
-#   meaning of the word.
+# - Ronald J. Williams, David Zipser (1989). *[A Learning Algorithm for Continually Running Fully Recurrent
+#   Neural Networks.](https://doi.org/10.1162/neco.1989.1.2.270)* Neural Computation 1(2). The section on
+#   teacher forcing.
+# - Mathieu Germain, Karol Gregor, Iain Murray, Hugo Larochelle (2015). *[MADE: Masked Autoencoder for
+#   Distribution Estimation.](https://arxiv.org/abs/1502.03509)* ICML. Section 4: masks that make any order
+#   of prediction honest.
+# - Aäron van den Oord, Nal Kalchbrenner, Koray Kavukcuoglu (2016). *[Pixel Recurrent Neural
+#   Networks.](https://arxiv.org/abs/1601.06759)* ICML. Section 3.4: masked convolutions, for pictures;
+#   whether a colour of the present pixel may see itself is the question of the diagonal.
+# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *[Sequence Level Training
+#   with Recurrent Neural Networks.](https://arxiv.org/abs/1511.06732)* ICLR. Names exposure bias.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.1: the offset by one position; section 3.2.3: illegal connections set to −∞ before the
+#   softmax.
+# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *[BERT: Pre-training of Deep
+#   Bidirectional Transformers for Language Understanding.](https://arxiv.org/abs/1810.04805)* NAACL.
+#   Section 3.1: masked words, the other meaning of the word.

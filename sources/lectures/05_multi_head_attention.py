@@ -1327,21 +1327,27 @@ print("outputs and weights are equal, and so are those of cross-attention")
 # %% [markdown]
 # ## Further reading
 #
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.2.2: multi-head
-#   attention; table 3, rows A: the number of heads.
-# - Elena Voita, David Talbot, Fedor Moiseev, Rico Sennrich, Ivan Titov (2019). *Analyzing Multi-Head
-#   Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned.* ACL. Section 5:
-#   what heads do; section 6: pruning.
-# - Paul Michel, Omer Levy, Graham Neubig (2019). *Are Sixteen Heads Really Better than One?* NeurIPS.
-#   Sections 3 and 4: removing heads; section 5: encoder–decoder attention.
-# - Kevin Clark, Urvashi Khandelwal, Omer Levy, Christopher D. Manning (2019). *What Does BERT Look
-#   At? An Analysis of BERT's Attention.* BlackboxNLP workshop at ACL. Sections 3 and 4.
-# - Srinadh Bhojanapalli, Chulhee Yun, Ankit Singh Rawat, Sashank J. Reddi, Sanjiv Kumar (2020).
-#   *Low-Rank Bottleneck in Multi-head Attention Models.* ICML. Why $d_k = d_\text{model}/H$ limits a head.
-# - Noam Shazeer (2019). *Fast Transformer Decoding: One Write-Head is All You Need.* arXiv:1911.02150.
-#   All heads share one set of keys and values, so that decoding has less to read from memory.
-# - Sarthak Jain, Byron C. Wallace (2019). *Attention is not Explanation.* NAACL. And the reply: Sarah
-#   Wiegreffe, Yuval Pinter (2019). *Attention is not not Explanation.* EMNLP.
-# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *Machine Learning with PyTorch and
-#   Scikit-Learn.* Packt. Chapter 16: the example of section 2.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.2.2: multi-head attention; table 3, rows A: the number of heads.
+# - Elena Voita, David Talbot, Fedor Moiseev, Rico Sennrich, Ivan Titov (2019). *[Analyzing Multi-Head
+#   Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be
+#   Pruned.](https://arxiv.org/abs/1905.09418)* ACL. Section 5: what heads do; section 6: pruning.
+# - Paul Michel, Omer Levy, Graham Neubig (2019). *[Are Sixteen Heads Really Better than
+#   One?](https://arxiv.org/abs/1905.10650)* NeurIPS. Sections 3 and 4: removing heads; section 5:
+#   encoder–decoder attention.
+# - Kevin Clark, Urvashi Khandelwal, Omer Levy, Christopher D. Manning (2019). *[What Does BERT Look At? An
+#   Analysis of BERT's Attention.](https://arxiv.org/abs/1906.04341)* BlackboxNLP workshop at ACL. Sections
+#   3 and 4.
+# - Srinadh Bhojanapalli, Chulhee Yun, Ankit Singh Rawat, Sashank J. Reddi, Sanjiv Kumar (2020). *[Low-Rank
+#   Bottleneck in Multi-head Attention Models.](https://arxiv.org/abs/2002.07028)* ICML. Why $d_k =
+#   d_\text{model}/H$ limits a head.
+# - Noam Shazeer (2019). *[Fast Transformer Decoding: One Write-Head is All You
+#   Need.](https://arxiv.org/abs/1911.02150)* arXiv:1911.02150. All heads share one set of keys and values,
+#   so that decoding has less to read from memory.
+# - Sarthak Jain, Byron C. Wallace (2019). *[Attention is not
+#   Explanation.](https://arxiv.org/abs/1902.10186)* NAACL. And the reply: Sarah Wiegreffe, Yuval Pinter
+#   (2019). *[Attention is not not Explanation.](https://arxiv.org/abs/1908.04626)* EMNLP.
+# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *[Machine Learning with PyTorch and
+#   Scikit-Learn.](https://github.com/rasbt/machine-learning-book)* Packt. Chapter 16: the example of
+#   section 2.

@@ -1696,37 +1696,40 @@ plotting.picture(
 # %% [markdown]
 # ## Further reading
 #
-# - Jimmy Lei Ba, Jamie Ryan Kiros, Geoffrey E. Hinton (2016). *Layer Normalization.*
-#   arXiv:1607.06450. Section 3, equations 3 and 4.
-# - Sergey Ioffe, Christian Szegedy (2015). *Batch Normalization: Accelerating Deep Network Training
-#   by Reducing Internal Covariate Shift.* ICML. Algorithms 1 and 2: training and inference.
-# - Sheng Shen, Zhewei Yao, Amir Gholami, Michael W. Mahoney, Kurt Keutzer (2020). *PowerNorm:
-#   Rethinking Batch Normalization in Transformers.* ICML. Batch statistics of text and of images.
-# - Jiaxi Wang, Ji Wu, Lei Huang (2022). *Understanding the Failure of Batch Normalization for
-#   Transformers in NLP.* NeurIPS. The gap between the two modes, measured.
-# - Priya Goyal, Piotr Dollár, Ross Girshick, Pieter Noordhuis, Lukasz Wesolowski, Aapo Kyrola,
-#   Andrew Tulloch, Yangqing Jia, Kaiming He (2017). *Accurate, Large Minibatch SGD: Training
-#   ImageNet in 1 Hour.* arXiv:1706.02677. Batch norm on 256 GPUs.
-# - Kaiming He, Xiangyu Zhang, Shaoqing Ren, Jian Sun (2016). *Deep Residual Learning for Image
-#   Recognition.* CVPR. Section 3.
-# - Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas (2021). *Attention Is Not All You Need: Pure
-#   Attention Loses Rank Doubly Exponentially with Depth.* ICML.
-# - Nitish Srivastava, Geoffrey Hinton, Alex Krizhevsky, Ilya Sutskever, Ruslan Salakhutdinov
-#   (2014). *Dropout: A Simple Way to Prevent Neural Networks from Overfitting.* Journal of Machine
-#   Learning Research 15. Section 4. (Their $p$ is the probability of *keeping* an entry, and they
-#   scale the weights in evaluation instead of the entries in training.)
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Sections 3.1, 3.3, 5.3
-#   (warm-up) and 5.4 (dropout).
-# - Ruibin Xiong, Yunchang Yang, Di He, Kai Zheng, Shuxin Zheng, Chen Xing, Huishuai Zhang, Yanyan
-#   Lan, Liwei Wang, Tie-Yan Liu (2020). *On Layer Normalization in the Transformer Architecture.*
-#   ICML. Theorem 1.
-# - Liyuan Liu, Xiaodong Liu, Jianfeng Gao, Weizhu Chen, Jiawei Han (2020). *Understanding the
-#   Difficulty of Training Transformers.* EMNLP. What goes wrong in post-LN beyond the size of
-#   gradients.
-# - Xavier Glorot, Yoshua Bengio (2010). *Understanding the Difficulty of Training Deep Feedforward
-#   Neural Networks.* AISTATS. Equation 16.
-# - Shibani Santurkar, Dimitris Tsipras, Andrew Ilyas, Aleksander Mądry (2018). *How Does Batch
-#   Normalization Help Optimization?* NeurIPS. Sections 2 and 3.
-# - Jingjing Xu, Xu Sun, Zhiyuan Zhang, Guangxiang Zhao, Junyang Lin (2019). *Understanding and
-#   Improving Layer Normalization.* NeurIPS.
+# - Jimmy Lei Ba, Jamie Ryan Kiros, Geoffrey E. Hinton (2016). *[Layer
+#   Normalization.](https://arxiv.org/abs/1607.06450)* arXiv:1607.06450. Section 3, equations 3 and 4.
+# - Sergey Ioffe, Christian Szegedy (2015). *[Batch Normalization: Accelerating Deep Network Training by
+#   Reducing Internal Covariate Shift.](https://arxiv.org/abs/1502.03167)* ICML. Algorithms 1 and 2:
+#   training and inference.
+# - Sheng Shen, Zhewei Yao, Amir Gholami, Michael W. Mahoney, Kurt Keutzer (2020). *[PowerNorm: Rethinking
+#   Batch Normalization in Transformers.](https://arxiv.org/abs/2003.07845)* ICML. Batch statistics of text
+#   and of images.
+# - Jiaxi Wang, Ji Wu, Lei Huang (2022). *[Understanding the Failure of Batch Normalization for Transformers
+#   in NLP.](https://arxiv.org/abs/2210.05153)* NeurIPS. The gap between the two modes, measured.
+# - Priya Goyal, Piotr Dollár, Ross Girshick, Pieter Noordhuis, Lukasz Wesolowski, Aapo Kyrola, Andrew
+#   Tulloch, Yangqing Jia, Kaiming He (2017). *[Accurate, Large Minibatch SGD: Training ImageNet in 1
+#   Hour.](https://arxiv.org/abs/1706.02677)* arXiv:1706.02677. Batch norm on 256 GPUs.
+# - Kaiming He, Xiangyu Zhang, Shaoqing Ren, Jian Sun (2016). *[Deep Residual Learning for Image
+#   Recognition.](https://arxiv.org/abs/1512.03385)* CVPR. Section 3.
+# - Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas (2021). *[Attention Is Not All You Need: Pure
+#   Attention Loses Rank Doubly Exponentially with Depth.](https://arxiv.org/abs/2103.03404)* ICML.
+# - Nitish Srivastava, Geoffrey Hinton, Alex Krizhevsky, Ilya Sutskever, Ruslan Salakhutdinov (2014).
+#   *[Dropout: A Simple Way to Prevent Neural Networks from
+#   Overfitting.](https://jmlr.org/papers/v15/srivastava14a.html)* Journal of Machine Learning Research 15.
+#   Section 4. (Their $p$ is the probability of *keeping* an entry, and they scale the weights in evaluation
+#   instead of the entries in training.)
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Sections 3.1, 3.3, 5.3 (warm-up) and 5.4 (dropout).
+# - Ruibin Xiong, Yunchang Yang, Di He, Kai Zheng, Shuxin Zheng, Chen Xing, Huishuai Zhang, Yanyan Lan,
+#   Liwei Wang, Tie-Yan Liu (2020). *[On Layer Normalization in the Transformer
+#   Architecture.](https://arxiv.org/abs/2002.04745)* ICML. Theorem 1.
+# - Liyuan Liu, Xiaodong Liu, Jianfeng Gao, Weizhu Chen, Jiawei Han (2020). *[Understanding the Difficulty
+#   of Training Transformers.](https://arxiv.org/abs/2004.08249)* EMNLP. What goes wrong in post-LN beyond
+#   the size of gradients.
+# - Xavier Glorot, Yoshua Bengio (2010). *[Understanding the Difficulty of Training Deep Feedforward Neural
+#   Networks.](https://proceedings.mlr.press/v9/glorot10a.html)* AISTATS. Equation 16.
+# - Shibani Santurkar, Dimitris Tsipras, Andrew Ilyas, Aleksander Mądry (2018). *[How Does Batch
+#   Normalization Help Optimization?](https://arxiv.org/abs/1805.11604)* NeurIPS. Sections 2 and 3.
+# - Jingjing Xu, Xu Sun, Zhiyuan Zhang, Guangxiang Zhao, Junyang Lin (2019). *[Understanding and Improving
+#   Layer Normalization.](https://arxiv.org/abs/1911.07013)* NeurIPS.
