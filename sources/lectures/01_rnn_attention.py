@@ -1123,6 +1123,7 @@ with torch.no_grad():
     print("update gate at 1, state kept:", torch.allclose(kept, old))
 
 # %% tags=["hide-input"]
+# one step by hand is PyTorch's own, and where z is one the old state stays
 with torch.no_grad():
     assert torch.allclose(new, cell("")(x[0], old), atol=1e-6)
     assert not torch.allclose(new, old, atol=1e-2)

@@ -1551,6 +1551,7 @@ print(f"{'at positions':<14} {'9-16':<24} 57-64")
 print(f"{'relative bias':<14} {early}   {late}")
 
 # %% tags=["hide-input"]
+# in every head, the weight late in the text is less than half of the weight early
 assert (third_back[1] < 0.5 * third_back[0]).all()
 
 # %% [markdown]

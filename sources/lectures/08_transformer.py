@@ -333,6 +333,7 @@ print("sums to one:        ", torch.allclose(probabilities.sum(dim=-1), torch.on
 print("best word unchanged:", torch.equal(logits.argmax(dim=-1), probabilities.argmax(dim=-1)))
 
 # %% tags=["hide-input"]
+# probabilities sum to one, and the largest is where the largest logit is
 assert torch.allclose(probabilities.sum(dim=-1), torch.ones(B, T))
 assert torch.equal(logits.argmax(dim=-1), probabilities.argmax(dim=-1))
 

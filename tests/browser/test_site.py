@@ -198,6 +198,28 @@ def test_every_picture_has_its_text_and_its_room(site, pages):
                 assert image["width"] and image["height"] and image["loading"] == "lazy"
 
 
+def test_a_folded_cell_shows_a_picture_or_is_one_line(site):
+    """No "Show the code" over nothing, and "checked" only over an `assert`."""
+    checks = 0
+    for path in site.glob("lectures/*.html"):
+        tree = BeautifulSoup(path.read_bytes(), "html.parser")
+        for folded in tree.select("div.cell > details.hide"):
+            line = folded.summary.get_text(" ", strip=True)
+            code = folded.select_one(".cell_input").get_text()
+            shown = folded.find_next_sibling(class_="cell_output")
+            if "quiet" in folded["class"]:
+                assert shown is None and len(line) < 200, line
+                assert ("checked: " in line) == ("check" in folded["class"]) == ("assert " in code)
+                checks += "check" in folded["class"]
+            else:
+                lines = shown.get_text().strip().splitlines() if shown else []
+                picture = shown and shown.find(["img", "iframe", "table"])
+                assert picture or len(lines) >= 3, f"{path.name}: {code[:80]}"
+        first = tree.select_one("div.cell")
+        assert "imports and settings" in first.summary.get_text(), path.name
+    assert checks > 50
+
+
 def test_formulas_are_set(site, pages):
     formulas = 0
     for page in pages:
