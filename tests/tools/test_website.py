@@ -74,6 +74,18 @@ def test_links_in_code_stay_as_they_are():
     assert kept.count("/blob/main/docs/02_basic_self_attention.py") == 2
 
 
+@pytest.mark.parametrize(
+    "repository, address",
+    [
+        ("https://github.com/Owner/course", "https://owner.github.io/course/"),
+        ("https://git.school.org/owner/course", ""),
+        ("", ""),
+    ],
+)
+def test_where_a_site_will_be_is_known_of_github_alone(repository, address):
+    assert website.pages_of(repository) == address
+
+
 def answer_with(monkeypatch, program):
     def command(socket):
         return [sys.executable, "-c", program, str(socket)]
