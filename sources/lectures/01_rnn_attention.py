@@ -1123,6 +1123,7 @@ with torch.no_grad():
     print("update gate at 1, state kept:", torch.allclose(kept, old))
 
 # %% tags=["hide-input"]
+# one step by hand is PyTorch's own, and where z is one the old state stays
 with torch.no_grad():
     assert torch.allclose(new, cell("")(x[0], old), atol=1e-6)
     assert not torch.allclose(new, old, atol=1e-2)
@@ -1308,23 +1309,29 @@ print("words that had looked elsewhere need their look less")
 # %% [markdown]
 # ## Further reading
 #
-# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *Neural Machine Translation by Jointly
-#   Learning to Align and Translate.* ICLR. Section 3 (eq. 4 to 6) and appendix A.1.2: this lecture.
-# - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *Sequence to Sequence Learning with Neural
-#   Networks.* NeurIPS. One vector between two deep LSTMs.
-# - Kyunghyun Cho, Bart van Merriënboer, Caglar Gulcehre, Dzmitry Bahdanau, Fethi Bougares, Holger
-#   Schwenk, Yoshua Bengio (2014). *Learning Phrase Representations using RNN Encoder–Decoder for
-#   Statistical Machine Translation.* EMNLP. Section 2.2, and section 2.3 for the GRU.
-# - Sepp Hochreiter, Jürgen Schmidhuber (1997). *Long Short-Term Memory.* Neural Computation 9(8).
-# - Kyunghyun Cho, Bart van Merriënboer, Dzmitry Bahdanau, Yoshua Bengio (2014). *On the Properties of
-#   Neural Machine Translation: Encoder–Decoder Approaches.* SSST-8. Quality against sentence length.
-# - Mike Schuster, Kuldip K. Paliwal (1997). *Bidirectional Recurrent Neural Networks.* IEEE
-#   Transactions on Signal Processing 45(11).
-# - Ronald J. Williams, David Zipser (1989). *A Learning Algorithm for Continually Running Fully
-#   Recurrent Neural Networks.* Neural Computation 1(2). Teacher forcing.
-# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *Sequence Level Training
-#   with Recurrent Neural Networks.* ICLR. What teacher forcing does not teach: exposure bias.
-# - Philipp Koehn, Rebecca Knowles (2017). *Six Challenges for Neural Machine Translation.* First
-#   Workshop on Neural Machine Translation. Section 3.5: attention against word alignment.
-# - Sarthak Jain, Byron C. Wallace (2019). *Attention is not Explanation.* NAACL. And the reply: Sarah
-#   Wiegreffe, Yuval Pinter (2019). *Attention is not not Explanation.* EMNLP.
+# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *[Neural Machine Translation by Jointly Learning
+#   to Align and Translate.](https://arxiv.org/abs/1409.0473)* ICLR. Section 3 (eq. 4 to 6) and appendix
+#   A.1.2: this lecture.
+# - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *[Sequence to Sequence Learning with Neural
+#   Networks.](https://arxiv.org/abs/1409.3215)* NeurIPS. One vector between two deep LSTMs.
+# - Kyunghyun Cho, Bart van Merriënboer, Caglar Gulcehre, Dzmitry Bahdanau, Fethi Bougares, Holger Schwenk,
+#   Yoshua Bengio (2014). *[Learning Phrase Representations using RNN Encoder–Decoder for Statistical
+#   Machine Translation.](https://arxiv.org/abs/1406.1078)* EMNLP. Section 2.2, and section 2.3 for the GRU.
+# - Sepp Hochreiter, Jürgen Schmidhuber (1997). *[Long Short-Term
+#   Memory.](https://doi.org/10.1162/neco.1997.9.8.1735)* Neural Computation 9(8).
+# - Kyunghyun Cho, Bart van Merriënboer, Dzmitry Bahdanau, Yoshua Bengio (2014). *[On the Properties of
+#   Neural Machine Translation: Encoder–Decoder Approaches.](https://arxiv.org/abs/1409.1259)* SSST-8.
+#   Quality against sentence length.
+# - Mike Schuster, Kuldip K. Paliwal (1997). *[Bidirectional Recurrent Neural
+#   Networks.](https://doi.org/10.1109/78.650093)* IEEE Transactions on Signal Processing 45(11).
+# - Ronald J. Williams, David Zipser (1989). *[A Learning Algorithm for Continually Running Fully Recurrent
+#   Neural Networks.](https://doi.org/10.1162/neco.1989.1.2.270)* Neural Computation 1(2). Teacher forcing.
+# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *[Sequence Level Training
+#   with Recurrent Neural Networks.](https://arxiv.org/abs/1511.06732)* ICLR. What teacher forcing does not
+#   teach: exposure bias.
+# - Philipp Koehn, Rebecca Knowles (2017). *[Six Challenges for Neural Machine
+#   Translation.](https://arxiv.org/abs/1706.03872)* First Workshop on Neural Machine Translation. Section
+#   3.5: attention against word alignment.
+# - Sarthak Jain, Byron C. Wallace (2019). *[Attention is not
+#   Explanation.](https://arxiv.org/abs/1902.10186)* NAACL. And the reply: Sarah Wiegreffe, Yuval Pinter
+#   (2019). *[Attention is not not Explanation.](https://arxiv.org/abs/1908.04626)* EMNLP.

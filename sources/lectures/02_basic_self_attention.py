@@ -906,21 +906,27 @@ plotting.picture(
 # %% [markdown]
 # ## Further reading
 #
-# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *Neural Machine Translation by Jointly
-#   Learning to Align and Translate.* ICLR. Section 3.1: the attention of lecture 1.
-# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *Effective Approaches to
-#   Attention-based Neural Machine Translation.* EMNLP. Section 3.1: the dot product as a score.
-# - Jianpeng Cheng, Li Dong, Mirella Lapata (2016). *Long Short-Term Memory-Networks for Machine
-#   Reading.* EMNLP. Section 3: intra-attention, before transformers.
-# - Ankur Parikh, Oscar Täckström, Dipanjan Das, Jakob Uszkoreit (2016). *A Decomposable Attention
-#   Model for Natural Language Inference.* EMNLP. Section 3.4: intra-sentence attention.
-# - Zhouhan Lin, Minwei Feng, Cicero Nogueira dos Santos, Mo Yu, Bing Xiang, Bowen Zhou, Yoshua
-#   Bengio (2017). *A Structured Self-Attentive Sentence Embedding.* ICLR. Section 2.1.
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 4 and table 1:
-#   cost per layer, and the steps that must wait for each other.
-# - Juho Lee, Yoonho Lee, Jungtaek Kim, Adam R. Kosiorek, Seungjin Choi, Yee Whye Teh (2019). *Set
-#   Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks.* ICML.
-#   Property 1: its attention blocks are equivariant. Pooling then makes the whole invariant.
-# - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *FlashAttention: Fast
-#   and Memory-Efficient Exact Attention with IO-Awareness.* NeurIPS. Section 3.1.
+# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *[Neural Machine Translation by Jointly Learning
+#   to Align and Translate.](https://arxiv.org/abs/1409.0473)* ICLR. Section 3.1: the attention of lecture
+#   1.
+# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *[Effective Approaches to Attention-based
+#   Neural Machine Translation.](https://arxiv.org/abs/1508.04025)* EMNLP. Section 3.1: the dot product as a
+#   score.
+# - Jianpeng Cheng, Li Dong, Mirella Lapata (2016). *[Long Short-Term Memory-Networks for Machine
+#   Reading.](https://arxiv.org/abs/1601.06733)* EMNLP. Section 3: intra-attention, before transformers.
+# - Ankur Parikh, Oscar Täckström, Dipanjan Das, Jakob Uszkoreit (2016). *[A Decomposable Attention Model
+#   for Natural Language Inference.](https://arxiv.org/abs/1606.01933)* EMNLP. Section 3.4: intra-sentence
+#   attention.
+# - Zhouhan Lin, Minwei Feng, Cicero Nogueira dos Santos, Mo Yu, Bing Xiang, Bowen Zhou, Yoshua Bengio
+#   (2017). *[A Structured Self-Attentive Sentence Embedding.](https://arxiv.org/abs/1703.03130)* ICLR.
+#   Section 2.1.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 4 and table 1: cost per layer, and the steps that must wait for each other.
+# - Juho Lee, Yoonho Lee, Jungtaek Kim, Adam R. Kosiorek, Seungjin Choi, Yee Whye Teh (2019). *[Set
+#   Transformer: A Framework for Attention-based Permutation-Invariant Neural
+#   Networks.](https://arxiv.org/abs/1810.00825)* ICML. Property 1: its attention blocks are equivariant.
+#   Pooling then makes the whole invariant.
+# - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *[FlashAttention: Fast and
+#   Memory-Efficient Exact Attention with IO-Awareness.](https://arxiv.org/abs/2205.14135)* NeurIPS. Section
+#   3.1.

@@ -1635,21 +1635,25 @@ print(f"scaled, after training: variance of a row's scaled scores about {spread_
 # %% [markdown]
 # ## Further reading
 #
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez,
-#   Łukasz Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.2.1,
-#   equation 1 and footnote 4: the variance argument.
-# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *Machine Learning with PyTorch and
-#   Scikit-Learn.* Packt. Chapter 16, on parameterising self-attention: the running example.
-# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *Effective Approaches to
-#   Attention-based Neural Machine Translation.* EMNLP. Section 3.1: the unscaled dot product, and a
-#   learned map between query and key ("general").
-# - Xavier Glorot, Yoshua Bengio (2010). *Understanding the difficulty of training deep feedforward
-#   neural networks.* AISTATS. Section 4.2.1: how large random weights should be.
-# - Ian Goodfellow, Yoshua Bengio, Aaron Courville (2016). *Deep Learning.* MIT Press. Section 4.1:
-#   overflow, underflow and the softmax.
-# - Geoffrey Hinton, Oriol Vinyals, Jeff Dean (2015). *Distilling the Knowledge in a Neural
-#   Network.* arXiv:1503.02531. Section 2: the softmax with a temperature.
-# - Greg Yang, Edward J. Hu, Igor Babuschkin, Szymon Sidor, Xiaodong Liu, David Farhi, Nick Ryder,
-#   Jakub Pachocki, Weizhu Chen, Jianfeng Gao (2022). *Tensor Programs V: Tuning Large Neural
-#   Networks via Zero-Shot Hyperparameter Transfer.* arXiv:2203.03466. Definition 4.1: $1/d_k$
-#   instead of $1/\sqrt{d_k}$.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.2.1, equation 1 and footnote 4: the variance argument.
+# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *[Machine Learning with PyTorch and
+#   Scikit-Learn.](https://github.com/rasbt/machine-learning-book)* Packt. Chapter 16, on parameterising
+#   self-attention: the running example.
+# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *[Effective Approaches to Attention-based
+#   Neural Machine Translation.](https://arxiv.org/abs/1508.04025)* EMNLP. Section 3.1: the unscaled dot
+#   product, and a learned map between query and key ("general").
+# - Xavier Glorot, Yoshua Bengio (2010). *[Understanding the difficulty of training deep feedforward neural
+#   networks.](https://proceedings.mlr.press/v9/glorot10a.html)* AISTATS. Section 4.2.1: how large random
+#   weights should be.
+# - Ian Goodfellow, Yoshua Bengio, Aaron Courville (2016). *[Deep
+#   Learning.](https://www.deeplearningbook.org)* MIT Press. Section 4.1: overflow, underflow and the
+#   softmax.
+# - Geoffrey Hinton, Oriol Vinyals, Jeff Dean (2015). *[Distilling the Knowledge in a Neural
+#   Network.](https://arxiv.org/abs/1503.02531)* arXiv:1503.02531. Section 2: the softmax with a
+#   temperature.
+# - Greg Yang, Edward J. Hu, Igor Babuschkin, Szymon Sidor, Xiaodong Liu, David Farhi, Nick Ryder, Jakub
+#   Pachocki, Weizhu Chen, Jianfeng Gao (2022). *[Tensor Programs V: Tuning Large Neural Networks via
+#   Zero-Shot Hyperparameter Transfer.](https://arxiv.org/abs/2203.03466)* arXiv:2203.03466. Definition 4.1:
+#   $1/d_k$ instead of $1/\sqrt{d_k}$.

@@ -314,6 +314,7 @@ for name, row in results.items():
     print(f"{name:<26} {numbers}")
 
 # %% tags=["hide-input"]
+# −∞ and renormalising give the same weights; the other two leave 0.35 on the future, or a sum of 0.27
 right = results["−∞ before the softmax"]
 assert abs(right.sum() - 1) < 1e-6 and (right[2:] == 0).all()
 assert abs(results["score set to 0"][2:].sum() - 0.35) < 0.005
@@ -339,6 +340,7 @@ for name in ["mask after the softmax", "−∞ before the softmax"]:
     print(f"{name:<23} sum of the visible: {before[:2].sum():.3f} -> {after[:2].sum():.3f}")
 
 # %% tags=["hide-input"]
+# a hidden score changes nothing with −∞, and more than 0.2 with the mask after the softmax
 leaking, tight = visible_sums["mask after the softmax"], visible_sums["−∞ before the softmax"]
 assert leaking[0] - leaking[1] > 0.2 and tight[0] == tight[1]
 
@@ -1296,6 +1298,7 @@ for way in (mask_and_renormalise, minus_infinity):
         print(f"  {str(dtype).removeprefix('torch.'):<9}", *shown)
 
 # %% tags=["hide-input"]
+# division by the rest is NaN from leads of 18, 100 and 120 on, by type; −∞ stays exact to 0.004
 half, brain, full = (errors[mask_and_renormalise, dtype] for dtype in DTYPES)
 assert np.isnan(half[LEADS.index(18) :]).all() and not np.isnan(half[: LEADS.index(18)]).any()
 assert (brain[: LEADS.index(60) + 1] < 4e-3).all() and np.isnan(brain[-2:]).all()
@@ -1340,6 +1343,7 @@ largest = [max(leads[k].max().item() for k in (2 * n, 2 * n + 1)) for n in range
 print("largest lead of a hidden score, by seed:", *[f"{lead:.1f}" for lead in largest])
 
 # %% tags=["hide-input"]
+# every largest lead is between 4 and 17
 assert all(4 < lead < 17 for lead in largest)
 
 # %% [markdown]
@@ -1429,6 +1433,7 @@ for way in five_ways:
     print(f"{way.__name__:<17}", *[f"{word:<8}" for word in said])
 
 # %% tags=["hide-input"]
+# every word of this table, and that the last way gives the rows of course_utils.attention
 assert answers == {
     minus_infinity: [False, True, False, True, False],
     fill_then_repair: [True, True, True, False, False],
@@ -1517,6 +1522,7 @@ assert last_query[0, 0].tolist() == [1, 0, 0, 0, 0]
 print("one query, five keys, is_causal=True:", last_query[0, 0])
 
 # %% tags=["hide-input"]
+# a mask of 0 and −∞ that is added gives the same weights, by function and by module
 additive = torch.zeros(T, T).masked_fill(~mask, -torch.inf)  # 0 shows, -inf hides
 for weights in (by_function(additive), by_module(additive)):
     assert torch.allclose(weights, reference, atol=1e-6)
@@ -1609,18 +1615,21 @@ plotting.picture(
 # %% [markdown]
 # ## Further reading
 #
-# - Ronald J. Williams, David Zipser (1989). *A Learning Algorithm for Continually Running Fully
-#   Recurrent Neural Networks.* Neural Computation 1(2). The section on teacher forcing.
-# - Mathieu Germain, Karol Gregor, Iain Murray, Hugo Larochelle (2015). *MADE: Masked Autoencoder for
-#   Distribution Estimation.* ICML. Section 4: masks that make any order of prediction honest.
-# - Aäron van den Oord, Nal Kalchbrenner, Koray Kavukcuoglu (2016). *Pixel Recurrent Neural Networks.*
-#   ICML. Section 3.4: masked convolutions, for pictures; whether a colour of the present pixel may
-#   see itself is the question of the diagonal.
-# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *Sequence Level Training
-#   with Recurrent Neural Networks.* ICLR. Names exposure bias.
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.1: the offset by
-#   one position; section 3.2.3: illegal connections set to −∞ before the softmax.
-# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *BERT: Pre-training of Deep
-#   Bidirectional Transformers for Language Understanding.* NAACL. Section 3.1: masked words, the other
-#   meaning of the word.
+# - Ronald J. Williams, David Zipser (1989). *[A Learning Algorithm for Continually Running Fully Recurrent
+#   Neural Networks.](https://doi.org/10.1162/neco.1989.1.2.270)* Neural Computation 1(2). The section on
+#   teacher forcing.
+# - Mathieu Germain, Karol Gregor, Iain Murray, Hugo Larochelle (2015). *[MADE: Masked Autoencoder for
+#   Distribution Estimation.](https://arxiv.org/abs/1502.03509)* ICML. Section 4: masks that make any order
+#   of prediction honest.
+# - Aäron van den Oord, Nal Kalchbrenner, Koray Kavukcuoglu (2016). *[Pixel Recurrent Neural
+#   Networks.](https://arxiv.org/abs/1601.06759)* ICML. Section 3.4: masked convolutions, for pictures;
+#   whether a colour of the present pixel may see itself is the question of the diagonal.
+# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *[Sequence Level Training
+#   with Recurrent Neural Networks.](https://arxiv.org/abs/1511.06732)* ICLR. Names exposure bias.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.1: the offset by one position; section 3.2.3: illegal connections set to −∞ before the
+#   softmax.
+# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *[BERT: Pre-training of Deep
+#   Bidirectional Transformers for Language Understanding.](https://arxiv.org/abs/1810.04805)* NAACL.
+#   Section 3.1: masked words, the other meaning of the word.
