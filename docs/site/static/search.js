@@ -7,7 +7,8 @@ Search.htmlToText = (page, anchor) => {
   const content = new DOMParser().parseFromString(page, 'text/html');
   for (const formula of content.querySelectorAll('.katex')) {
     const signs = formula.querySelectorAll('mi, mn, mo').length;
-    if (signs > MOST_SIGNS || formula.querySelector('mfrac, msqrt, mtable')) formula.replaceWith('…');
+    if (signs > MOST_SIGNS || formula.querySelector('mfrac, msqrt, mtable'))
+      formula.replaceWith('…');
   }
   for (const repeated of content.querySelectorAll('.katex-html, annotation, .page-head'))
     repeated.remove();
