@@ -18,24 +18,23 @@
 # %% [markdown]
 # # Lecture 6: Positional encoding
 #
-# Attention compares words and mixes words. Where a word stands, it cannot see. In this lecture the
-# positions come in, and we measure what they change.
+# Attention compares words and mixes words, but it cannot see where a word stands. In this lecture we add
+# positions, and measure what they change.
 #
 # **Afterwards you will be able to**
 #
-# - show that without positions "Mary gives John a flower" and "John gives Mary a flower" are the
-#   same to attention, and compute how well a model can then do at best;
-# - write down the sinusoidal encoding, by loop and as matrices, and say what every index means;
+# - show that without positions "Mary gives John a flower" and "John gives Mary a flower" are the same to
+#   attention, and compute how well a model can then do at best;
+# - write down the sinusoidal encoding, with loops and as matrices, and say what every index means;
 # - read it as the hands of many clocks, and a shift by some words as a rotation;
-# - say how large positional vectors are beside words, and where they are added;
-# - tell absolute from relative encodings; and, if you go deeper, compute a learned bias, ALiBi and
-#   rotary encoding, and say what happens to each of them in texts longer than those seen in training.
+# - say how large positional vectors are compared with words, and where they are added;
+# - tell absolute from relative encodings and, if you go deeper, compute a learned bias, ALiBi and rotary
+#   encoding, and say what happens to each of them in texts longer than those seen in training.
 #
-# **Time** about 40 minutes, and 35 for going deeper. **Needs**
-# [lecture 2](02_basic_self_attention.ipynb) (equivariance),
-# [lecture 3](03_scaled_dot_product_attention.ipynb) (query, key, scores) and
-# [lecture 5](05_multi_head_attention.ipynb) (heads); for going deeper also
-# [lecture 4](04_masked_attention.ipynb) (the causal mask).
+# **Time** about 40 minutes, and 35 for going deeper. **Needs** [lecture 2](02_basic_self_attention.ipynb)
+# (equivariance), [lecture 3](03_scaled_dot_product_attention.ipynb) (query, key, scores) and [lecture
+# 5](05_multi_head_attention.ipynb) (heads), and for going deeper also [lecture 4](04_masked_attention.ipynb) (the
+# causal mask).
 
 # %%
 import math
@@ -56,14 +55,14 @@ torch.set_num_threads(1)  # networks this small run fastest on one thread
 # %% [markdown]
 # ## 1. What attention cannot see
 #
-# Two sentences with the same words and opposite meanings (from Raschka, Liu and Mirjalili, 2022,
-# chapter 16):
+# Here are two sentences with the same words and opposite meanings (from Raschka, Liu and Mirjalili, 2022, chapter
+# 16):
 #
 # 1. Mary gives John a flower
 # 2. John gives Mary a flower
 #
-# We give every word a vector and let the words of each sentence attend to each other. The same
-# vectors serve as query, key and value, so `*[x] * 3` below stands for `x, x, x`.
+# We give every word a vector and let the words of each sentence attend to each other. The same vectors serve as
+# query, key and value, so `*[x] * 3` below is short for `x, x, x`.
 
 # %%
 first = ["Mary", "gives", "John", "a", "flower"]
@@ -88,14 +87,14 @@ for word in first:
     print(f"{word:>7}: largest difference between its two context vectors {gap:.4f}")
 
 # %% [markdown]
-# "Mary" has the same context vector whether she gives the flower or gets it. The two sentences give
-# the same *set* of context vectors, only in another order. That is the equivariance of
-# [lecture 2](02_basic_self_attention.ipynb#7.-No-order:-equivariance): permute the words, and the
-# outputs are permuted alike. Attention, and every layer that treats each word by itself, is
-# permutation-*equivariant*. It becomes permutation-*invariant* only when the outputs are pooled, with
-# a mean for instance.
+# "Mary" has the same context vector whether she gives the flower or gets it. The two sentences give the same
+# *set* of context vectors, only in another order. That is the equivariance of [lecture
+# 2](02_basic_self_attention.ipynb#7.-No-order:-equivariance), which says that permuting the words permutes the
+# outputs in the same way. Attention, and every layer that treats each word on its own, is
+# permutation-*equivariant*. It becomes permutation-*invariant* only when the outputs are pooled, for instance by
+# their mean.
 #
-# Now a position comes in. Section 3 explains the vectors; here they are just added to the words.
+# Now we add positions. Section 3 explains their vectors, and here they are just added to the words.
 
 # %%
 positions = positional.positional_encoding(5, 16)  # (T, D)
@@ -108,15 +107,14 @@ for word in first:
     print(f"{word:>7}: largest difference between its two context vectors {gap:.2f}")
 
 # %% [markdown]
-# Every context vector is now different, even those of "gives", "a" and "flower", which stand at the
-# same place in both sentences: what they look at has moved. (Can training make up for missing
-# positions? No: section 7 measures it, and section 9 does so for Mary and John.)
+# Every context vector is now different, even those of "gives", "a" and "flower", which are at the same place in
+# both sentences, because what they look at has moved. (Could training make up for missing positions? It cannot,
+# as section 7 measures, and section 9 does so for Mary and John.)
 
 # %% [markdown]
 # ## 2. What should a position look like?
 #
-# The obvious idea is to add the number of the position. We try it with the eight words of
-# lecture 2.
+# The obvious idea is to add the number of the position. We try it with the eight words of lecture 2.
 
 # %%
 torch.manual_seed(123)
@@ -133,11 +131,11 @@ print("weight on the last word, words 2 to 8:   ", *[f"{w:.3f}" for w in weights
 assert (weights[1:, -1] > 0.95).all()
 
 # %% [markdown]
-# The numbers drown the words: every word but the first looks at almost nothing but the last one.
-# Positions $i$ and $j$ alone add $16\,ij/\sqrt{16} = 4\,ij$ to the score of their two words.
-# That is largest for the last word; only for the first one, with $i = 0$, it is zero throughout.
+# The numbers drown the words, and every word but the first looks at almost nothing but the last one. Counted from
+# 0, positions $i$ and $j$ alone add $16\,ij/\sqrt{16} = 4\,ij$ to the score of their two words. That is largest
+# for the last word, and only for the first word, $i = 0$, is it always zero.
 #
-# What else?
+# What else could we add?
 #
 # | idea | trouble |
 # |---|---|
@@ -146,15 +144,14 @@ assert (weights[1:, -1] > 0.95).all()
 # | $pos$ in binary digits | bounded, and unique; but neighbours like 0111 and 1000 differ in every digit |
 # | **sines and cosines of many speeds** | none of these: bounded, unique in practice, and neighbours stay close |
 #
-# The binary digits are nearly right: the last one changes at every step, the one before it at every
-# second step, and so on. **Sinusoids**, the common name for sines and cosines, do the same
-# smoothly.
+# The binary digits are nearly right, because the last one changes at every step, the one before it at every
+# second step, and so on. **Sinusoids**, the common name for sines and cosines, do the same smoothly.
 
 # %% [markdown]
 # ## 3. Sinusoids
 #
-# The encoding of position $pos$ is a vector of $d_\text{model}$ numbers, made of **pairs**
-# (sections 4 and 5 show why):
+# The encoding of position $pos$ is a vector of $d_\text{model}$ numbers, made of **pairs** (sections 4 and 5 show
+# why):
 #
 # $$PE_{(pos,\,2k)} = \sin\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right) \qquad
 # PE_{(pos,\,2k+1)} = \cos\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right)$$
@@ -166,11 +163,11 @@ assert (weights[1:, -1] > 0.95).all()
 # | $d_\text{model}$ | width of the vector, the same as that of the words | 16 in the first cells below |
 # | $\theta_k = 10000^{-2k/d_\text{model}}$ | frequency of pair $k$: how far its angle turns per word | from 1 downwards |
 #
-# Texts differ in the letters, so look at the definitions before you compare two of them. The original
-# paper calls the pair $i$; others write $i$ for the position. And $k$ has nothing to do with the key
-# or with $d_k$: it counts pairs of columns.
+# Texts differ in the letters, so look at the definitions before you compare two of them. The original paper calls
+# the pair $i$, while others write $i$ for the position. And $k$ has nothing to do with the key or with $d_k$,
+# since it counts pairs of columns.
 #
-# First by loop, one entry at a time.
+# We compute the table by a loop first, one entry at a time.
 
 
 # %%
@@ -191,8 +188,8 @@ print("position 0:", *[f"{value:.3f}" for value in by_loop[0, :6]], "...")
 print("position 1:", *[f"{value:.3f}" for value in by_loop[1, :6]], "...")
 
 # %% [markdown]
-# Now as matrices. The angles are an outer product: one column of positions times one row of
-# frequencies. Sines go to the even columns and cosines to the odd ones.
+# Now we use matrices. The angles are an outer product of one column of positions and one row of frequencies.
+# Sines go to the even columns and cosines to the odd ones.
 
 # %%
 length, d_model = 8, 16
@@ -219,20 +216,20 @@ print("agrees with course_utils.positional")
 print("largest error of float32 angles up to position 5000: between 0.00001 and 0.001")
 
 # %% [markdown]
-# Three traps.
+# There are three traps.
 #
-# - `torch.arange(0, d_model, 2)` holds 0, 2, 4, …: it already is $2k$. Whoever multiplies it by two
-#   again, or divides $k$ itself by $d_\text{model}$, gets other frequencies, and no error.
-# - float32 keeps about seven digits, and an angle of some thousand radians uses up four of them before
-#   the point. For long texts compute the angles in float64, as `course_utils` does.
-# - Some code writes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$: the same number,
+# - `torch.arange(0, d_model, 2)` is 0, 2, 4, …, so it already is $2k$. If you multiply it by two again, or divide
+#   $k$ itself by $d_\text{model}$, you get other frequencies and no error message.
+# - float32 keeps about seven digits, and an angle of some thousand radians uses up four of them before the point.
+#   For long texts compute the angles in float64, as `course_utils` does.
+# - Some code writes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$. This is the same number,
 #   since $a^b = \exp(b \cdot \ln a)$, and no more exact.
 #
 # ### Odd widths
 #
-# With 7 columns there are four sines and only three cosines. The loop does not mind: the last sine
-# has no partner. Matrix code that fills the cosines as above works for every even width and stops at
-# odd ones from 3 on. In the assignment yours must not.
+# With 7 columns there are four sines and only three cosines. The loop does not mind, so the last sine has no
+# partner. Matrix code that fills the cosines as above works for every even width and stops at odd ones from 3 on.
+# In the assignment yours must not.
 
 # %% tags=["nbval-ignore-output"]
 odd_angles = torch.arange(8).unsqueeze(1) * 10000.0 ** (-torch.arange(0, 7, 2) / 7)  # (8, 4)
@@ -249,11 +246,11 @@ print("loop and course_utils agree at width 7; the last column is a sine")
 # %% [markdown]
 # ### The whole table
 #
-# `visualize_positional_encodings` draws the table with dimensions to the right and positions
-# downwards, the first on top, as text is read. You will write it in the assignment. Two things make
-# such a function useful: it takes *any* width, and it hands its Axes back, so that others can add to
-# the picture. And the values have a **sign**, so the colours need a zero that can be seen. Here it
-# has the colour of the page. A scale with one hue alone suits values from nothing to much.
+# `visualize_positional_encodings` draws the table with dimensions to the right and positions downwards, the first
+# on top, as text is read. You will write it in the assignment. Two things make such a function useful. It takes
+# *any* width, and it hands its Axes back, so that others can add to the picture. The values have a **sign**, so
+# the colours need a zero that can be seen, and here it has the colour of the page. A scale with one hue alone is
+# for values that start at zero.
 
 # %% tags=["hide-input"]
 figure, ax = plotting.panels(1, height=4.8)
@@ -272,10 +269,10 @@ plotting.picture(
 # %% [markdown]
 # ## 4. The hands of many clocks
 #
-# Take one pair, $(\sin\theta_k pos,\ \cos\theta_k pos)$, as a point in a plane. It lies on a circle
-# of radius one. At position 0 it points up, and with every word it turns clockwise by the angle
-# $\theta_k$. That is the hand of a clock. Pair 0 turns by one radian per word, the later pairs turn
-# more and more slowly, as the hour hand does beside the minute hand.
+# Take one pair, $(\sin\theta_k pos,\ \cos\theta_k pos)$, as a point in a plane. It lies on a circle of radius
+# one. At position 0 it points up, and with every word it turns clockwise by the angle $\theta_k$. That is the
+# hand of a clock. Pair 0 turns by one radian per word, and the later pairs turn more and more slowly, as the hour
+# hand does compared with the minute hand.
 
 # %% tags=["hide-input"]
 shown = [0, 1, 2, 3, 30]
@@ -311,8 +308,8 @@ plotting.picture(
 #
 # $$\lambda_k = \frac{2\pi}{\theta_k} = 2\pi \cdot 10000^{2k/d_\text{model}}$$
 #
-# It begins at $2\pi$ and grows by the same *factor* from pair to pair. The paper says "from $2\pi$
-# to $10000 \cdot 2\pi$". Let us see how close the last one comes.
+# It begins at $2\pi$ and grows by the same *factor* from pair to pair. The paper says "from $2\pi$ to $10000
+# \cdot 2\pi$". Let us see how close the last one comes.
 
 # %%
 print("width   first λ / 2π   last λ / 2π")
@@ -325,25 +322,21 @@ for d_model in [8, 16, 64, 512]:
     print(f"{d_model:5d}   {factors[0]:12.0f}   {factors[-1]:11.0f}")
 
 # %% [markdown]
-# The last pair is $k = d_\text{model}/2 - 1$, with the exponent
-# $(d_\text{model} - 2)/d_\text{model}$. So $10000 \cdot 2\pi$ is never quite reached: 9647 of 10000
-# at width 512, and 3162 at width 16. The number 10000 is a choice: it sets how slow the slowest
-# hand is.
+# The last pair is $k = d_\text{model}/2 - 1$, with the exponent $(d_\text{model} - 2)/d_\text{model}$. So $10000
+# \cdot 2\pi$ is never quite reached. In units of $2\pi$ it is 9647 of 10000 at width 512, and 3162 at width 16.
+# The number 10000 is a choice that sets how slow the slowest hand is.
 #
 # ### Try it
 #
-# Point at an entry of the table, or walk there with the arrow keys. You see its formula with
-# numbers, its pair as two waves, and its hand: the tip is as far to the right as the sine, and as
-# far up as the cosine.
+# Point at an entry of the table, or walk there with the arrow keys. You see its formula with numbers, its pair as
+# two waves, and its hand, whose tip is as far to the right as the sine and as far up as the cosine.
 #
-# - **Fast and slow.** Choose pair 1, then pair 6. In 48 positions the first goes round 4.3 times,
-#   the second gets through 24 % of a turn. Make the table longer until pair 6 has been round once:
-#   that takes 199 positions.
-# - **Seen before?** Choose pair 0 and compare positions 0 and 44: at 44 its sine is 0.018 and its
-#   cosine 1.000, almost as at the start. Find a pair that tells the two positions apart. Pair 2
-#   does: its sine is 0.975 at 44.
-# - **The slowest.** Make the table as long as it goes, and walk to the last row and the last pair:
-#   after 255 words its sine has only come to 0.045.
+# - **Fast and slow.** Choose pair 1, then pair 6. How often does each go round in 48 positions? Make the table
+#   longer until pair 6 has been round once. How many positions does that take?
+# - **Seen before?** Choose pair 0 and compare positions 0 and 44. Then find a pair that tells the two positions
+#   apart.
+# - **The slowest.** Make the table as long as it goes, and walk to the last row and the last pair. How far has
+#   its sine come?
 
 # %% tags=["hide-input"]
 turns = 10000 ** (-torch.arange(16) / 16) / (2 * math.pi)  # (D / 2,): turns per word at width 32
@@ -357,18 +350,24 @@ assert round(long_table[255, 30].item(), 3) == 0.045
 live.positions_view(pair=1, caption="Sinusoids: an entry, its pair's waves and its hand")
 
 # %% [markdown]
+# In 48 positions pair 1 goes round 4.3 times, while pair 6 gets through 24 % of a turn and needs 199 positions
+# for a whole one. At position 44 the sine of pair 0 is 0.018 and its cosine is 1.000, almost as at the start, but
+# pair 2 tells the two apart, because its sine is 0.975 at 44. The slowest hand hardly moves at all, since after
+# 255 words its sine has only come to 0.045.
+#
 # ## 5. A shift is a rotation
 #
-# Go $m$ words on, from any position. Every hand turns by the angle $\theta_k m$, **wherever it
-# stood**. Turning is a linear map:
+# Move $m$ words further, from any position. Every hand turns by the angle $\theta_k m$, **wherever it was
+# before**. Turning is a linear map:
 #
 # $$\begin{pmatrix} \sin \theta_k (pos + m) \\ \cos \theta_k (pos + m) \end{pmatrix} =
 # \underbrace{\begin{pmatrix} \cos \theta_k m & \sin \theta_k m \\ -\sin \theta_k m & \cos \theta_k m
 # \end{pmatrix}}_{\text{does not contain } pos} \begin{pmatrix} \sin \theta_k pos \\ \cos \theta_k pos
 # \end{pmatrix}$$
 #
-# This is the addition theorem of sine and cosine. One such block per pair along the diagonal, and one
-# $d_\text{model} \times d_\text{model}$ matrix $R(m)$ moves every position by $m$ words.
+# These are the angle addition formulas of sine and cosine. With one such block per pair along the diagonal, a
+# single $d_\text{model} \times d_\text{model}$ matrix $R(m)$ moves every position by $m$ words. (A position is a
+# column here.)
 
 
 # %%
@@ -429,19 +428,19 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Left, both pairs of arrows enclose the same angle. Right, every block turns its own pair: the
-# first ones far, the last ones hardly at all.
+# On the left, both pairs of arrows enclose the same angle. On the right, every block turns its own pair, the
+# first ones far and the last ones hardly at all.
 #
-# The paper gives this as its reason for sinusoids: because $PE_{pos+m}$ is a linear map of
-# $PE_{pos}$, the authors expected that a model easily learns to attend by relative position. (A
-# projection such as $W_q$ can hold the map of "$m$ words back".)
+# The paper gives this as its reason for sinusoids. Because $PE_{pos+m}$ is a linear map of $PE_{pos}$, the
+# authors expected that a model easily learns to attend by relative position. (A projection such as $W_q$ can
+# contain the map $R(-m)$, so that a query points at the position $m$ words back.)
 
 # %% [markdown]
 # ### The dot product of two positions depends on their distance alone
 #
-# Turning changes no length and no angle between two hands. So how alike two encodings are depends
-# only on how far apart they stand. Two hands of length one, turned by $\theta_k i$ and by
-# $\theta_k j$, have the dot product $\cos \theta_k (i - j)$. Add up all pairs:
+# Turning changes neither the length of two hands nor the angle between them, so how alike two encodings are
+# depends only on how far apart they are. Two hands of length one, turned by $\theta_k i$ and by $\theta_k j$,
+# have the dot product $\cos \theta_k (i - j)$. If we add up all pairs, we get
 #
 # $$PE_i \cdot PE_j = \sum_{k} \cos \theta_k (i - j)$$
 
@@ -495,25 +494,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The right panel divides by the value at offset 0, where every cosine is 1: the number of pairs,
-# half the width. Three things to read from it:
+# The right panel divides by the value at offset 0, where every cosine is 1, so by the number of pairs, half the
+# width. Three things can be read from it:
 #
-# - Near positions have similar vectors; at large widths, far ones are on the whole less and less
-#   similar.
-# - The curve is **symmetric**: from the dot product alone, "three to the left" and "three to the
-#   right" look alike. The projections for query and key can turn one of the two and so break the
-#   tie.
-# - It is **not monotone**: at width 16, some words further off are *more* similar than nearer ones.
+# - Near positions have similar vectors, and at large widths, far ones are on the whole less and less similar.
+# - The curve is **symmetric**, so from the dot product alone, "three to the left" and "three to the right" look
+#   alike. The projections for query and key can turn one of the two and so break the tie.
+# - It is **not monotone**, because at width 16 some words further off are *more* similar than nearer ones.
 #
-# You can watch all three. The numbers below are for width 16, where the most is 8.
+# You can watch all three. The numbers below are for width 16, where the largest possible product is 8.
 #
-# - **The offset alone.** Leave the offset at 6 and move the position. Both rows wander through the
-#   table, both hands turn, and the dot product stays at 6.445, as long as both rows have room.
-# - **Further off, more alike.** Set the offset to 3: 5.543, less than at 6. The boxes, one for each
-#   pair, say why: after 6 words the hand of pair 0 has almost gone round and adds 0.96, after 3
-#   it points the other way and adds −0.99. And −3 gives the same as 3.
-# - **Wider.** Choose width 64. Now 3 words apart are more alike than 6, 25.587 against 23.559: of
-#   32 pairs, most are slow, and what the fast ones add counts for less.
+# - **The offset alone.** Leave the offset at 6 and move the position. Both rows wander through the table and both
+#   hands turn. What happens to the dot product?
+# - **Further off, more alike.** Set the offset to 3. Is the product larger or smaller than at 6? The boxes, one
+#   for each pair, say why. What does the offset −3 give?
+# - **Wider.** Choose width 64. Which of the two offsets gives the larger product now?
 
 # %% tags=["hide-input"]
 for width, alike_at in {16: {6: 6.445, 3: 5.543, -3: 5.543}, 64: {3: 25.587, 6: 23.559}}.items():
@@ -527,9 +522,15 @@ live.positions_view(
 )
 
 # %% [markdown]
-# Are all positions different? One hand alone is not enough. With all of them, we compare position 0
-# with the next 4999. By the formula above, how far apart two encodings lie depends on their offset
-# alone, so this covers *all* pairs that are no further apart.
+# The dot product stays at 6.445, as long as both rows have room. At offset 3 it is 5.543, which is less than at
+# 6, because after 6 words the hand of pair 0 has almost gone round and adds 0.96, while after 3 it points the
+# other way and adds −0.99. The offset −3 gives the same as 3. At width 64, words 3 apart are more alike than
+# words 6 apart, 25.587 against 23.559, because most of the 32 pairs are slow and what the fast ones add counts
+# for less.
+#
+# Are all positions different? One hand alone is not enough. With all of them, we compare position 0 with the next
+# 4999. By the formula above, how far apart two encodings are depends on their offset alone, so this covers *all*
+# pairs that are no further apart.
 
 # %%
 table = positional.positional_encoding(5000, 16)
@@ -543,20 +544,19 @@ assert one_clock[43] < 0.02
 assert all_clocks.argmin() == 0 and all_clocks.min() > 0.9
 
 # %% [markdown]
-# 44 words are almost exactly seven turns of the fastest hand ($44 / 7 \approx 2\pi$). The slower
-# hands tell the two apart. At this width, no position among 5000 is closer to another than its
-# neighbour is.
+# 44 words are almost exactly seven turns of the fastest hand ($44 / 7 \approx 2\pi$), but the slower hands tell
+# the two apart. At this width, none of the 5000 positions has a closer match than its own neighbour.
 
 # %% [markdown]
 # ## 6. Adding positions to words
 #
-# The input of the first layer is a sum: word vector plus position vector. How large is the second
-# beside the first? Each pair contributes $\sin^2 + \cos^2 = 1$ to the squared length, and there are
-# $d_\text{model}/2$ pairs:
+# The input of the first layer is a sum of word vector and position vector. How large is the second compared with
+# the first? Each pair contributes $\sin^2 + \cos^2 = 1$ to the squared length, and there are $d_\text{model}/2$
+# pairs:
 #
 # $$\lVert PE_{pos} \rVert = \sqrt{d_\text{model}/2} \qquad\text{for every position}$$
 #
-# Here beside the eight words of section 2:
+# Here it is next to the eight words of section 2:
 
 # %%
 position_lengths = positional.positional_encoding(8, 16).norm(dim=1)  # (T,)
@@ -568,19 +568,18 @@ assert torch.allclose(position_lengths, torch.full((8,), math.sqrt(16 / 2)))
 assert abs(x.norm(dim=1).mean() - 4.08) < 0.005
 
 # %% [markdown]
-# So positions are not small beside words here: 2.83 against 4.08. They are *bounded*, which is what sines
-# are for: position 5000 is no longer than position 1.
+# So positions are not small compared with words here, 2.83 against 4.08. They are *bounded*, which is what sines
+# are for, because position 5000 is no longer than position 1.
 #
 # ### Why the embeddings are multiplied by √d_model
 #
-# How long a word's vector is depends on how the embedding was initialised. PyTorch draws from
-# $N(0, 1)$: length about $\sqrt{d_\text{model}}$. Transformers often draw with the standard deviation
-# $1/\sqrt{d_\text{model}}$: then a word has length about 1 at any width, and positions would be longer
-# than words, the more so the wider the model.
+# How long a word's vector is depends on how the embedding was initialised. PyTorch draws from $N(0, 1)$, which
+# gives a length of about $\sqrt{d_\text{model}}$. Transformers often draw with the standard deviation
+# $1/\sqrt{d_\text{model}}$. Then a word has length about 1 at any width, and positions would be longer than
+# words, and even more so in a wider model.
 #
-# The paper multiplies embeddings by $\sqrt{d_\text{model}}$ before it adds positions. The table
-# shows lengths with and without this factor; "spread" is the standard deviation, and d is short for
-# d_model.
+# The paper multiplies embeddings by $\sqrt{d_\text{model}}$ before it adds positions. The table shows lengths
+# with and without this factor, where "spread" is the standard deviation and d is short for d_model.
 
 # %%
 torch.manual_seed(0)
@@ -596,22 +595,19 @@ for d_model in [16, 64, 512]:
     assert abs(position / (root * small) - math.sqrt(0.5)) < 0.03
 
 # %% [markdown]
-# - Spread $1/\sqrt{d_\text{model}}$ without the factor: at width 512, a position is 16 times as long
-#   as a word.
-# - **With the factor: the ratio is $1/\sqrt2 \approx 0.71$ at every width.** This is what
-#   lecture 8 uses.
-# - PyTorch's own initialisation *and* the factor: at width 512, words are 512 long and
-#   positions 16. Now positions really are small, 3 %, and learning has to dig them out.
+# - With the spread $1/\sqrt{d_\text{model}}$ and without the factor, a position is 16 times as long as a word at
+#   width 512.
+# - **With the factor, the ratio is $1/\sqrt2 \approx 0.71$ at every width.** This is what lecture 8 uses.
+# - With PyTorch's own initialisation *and* the factor, words are 512 long and positions 16 at width 512. Now
+#   positions really are small, 3 %, and learning has to dig them out.
 #
-# So "small or large" is a choice that you make with the initialisation, not a property of
-# sinusoids.
+# So "small or large" is a choice that you make with the initialisation, and not a property of sinusoids.
 #
 # ### Does the sum not mix them up?
 #
-# It does. Yet the score still holds what words and positions say to each other, side by side. Write
-# $p^{(i)}$ for the position vector of word $i$, so that
-# $q^{(i)} = (x^{(i)} + p^{(i)}) W_q$ and $k^{(j)} = (x^{(j)} + p^{(j)}) W_k$. The score, before it is
-# scaled, has four terms:
+# It does mix them up. Yet the score still contains what words and positions say to each other, side by side.
+# Write $p^{(i)}$ for the position vector of word $i$, so that $q^{(i)} = (x^{(i)} + p^{(i)}) W_q$ and $k^{(j)} =
+# (x^{(j)} + p^{(j)}) W_k$. The score, before it is scaled, has four terms:
 #
 # $$q^{(i)} \cdot k^{(j)} = \underbrace{x^{(i)} W_q \cdot x^{(j)} W_k}_{\text{word, word}} +
 # \underbrace{x^{(i)} W_q \cdot p^{(j)} W_k}_{\text{word, position}} +
@@ -630,16 +626,16 @@ assert torch.allclose(whole, sum(terms), atol=1e-4)
 print("the score is the sum of its four terms:", torch.allclose(whole, sum(terms), atol=1e-4))
 
 # %% [markdown]
-# The last term knows about positions only. Keep it in mind: a relative bias (section 8) replaces it by
+# The last term knows about positions only. Keep it in mind, because a relative bias (section 8) replaces it by
 # something simpler.
 #
 # ### Added once, at the bottom
 #
-# A transformer stacks layers: the output of one attention layer is the input of the next. Sinusoids
-# are added **once** under the stack of encoder layers and once under the stack of decoder layers, not
-# in every layer or block. Connections past each layer, the topic of
-# [lecture 7](07_layer_normalization.ipynb), carry them upwards. Relative encodings (section 8) are
-# different: they act inside the attention, so they act in every layer again.
+# A transformer stacks layers, so the output of one attention layer is the input of the next. Sinusoids are added
+# **once** under the stack of encoder layers and once under the stack of decoder layers, not in every layer or
+# block. Connections past each layer, the topic of [lecture 7](07_layer_normalization.ipynb), carry them upwards.
+# Relative encodings (section 8) are different, because they act inside the attention, so they act in every layer
+# again.
 #
 # ![Three columns, each with word vectors at the bottom, two layers above them and an output. Each
 # layer has three boxes: query and key, scores, softmax and values. Left, absolute, sinusoidal or
@@ -649,15 +645,14 @@ print("the score is the sum of its four terms:", torch.allclose(whole, sum(terms
 # query and key, in both layers. Below each column stands its formula: x i plus p i; omega i j plus b of
 # j minus i; R of i times q i, dot R of j times k j.](../figures/where_positions_enter.svg)
 #
-# *Absolute positions enter once, at the bottom; biases and rotations enter in every layer.*
+# *Absolute positions enter once, at the bottom, while biases and rotations enter in every layer.*
 #
-# In code it is one line, `x + pe[:T]`, and the table is computed in advance for `max_len`
-# positions. The module keeps it as a *buffer*: it moves to the GPU with the model, and the
-# optimiser leaves it alone. Dropout (random zeros in training,
-# [lecture 7](07_layer_normalization.ipynb)) acts on the sum.
+# In code it is one line, `x + pe[:T]`, and the table is computed in advance for `max_len` positions. The module
+# keeps it as a *buffer*, which means that it moves to the GPU with the model and that the optimiser leaves it
+# alone. Dropout (random zeros in training, [lecture 7](07_layer_normalization.ipynb)) acts on the sum.
 #
-# Two traps: with batches $(B, T, D)$ the length is `x.shape[1]`, not `x.shape[0]`; and a text
-# longer than the table needs an error that says so. Without one, PyTorch only complains about shapes.
+# There are two traps. With batches $(B, T, D)$ the length is `x.shape[1]`, not `x.shape[0]`. And a text longer
+# than the table needs an error that says so, because without one, PyTorch only complains about shapes.
 
 # %%
 encode = positional.PositionalEncoding(d_model=16, dropout=0.1, max_len=50)
@@ -675,10 +670,10 @@ except ValueError as error:
 # %% [markdown]
 # ## 7. Measured: reversing a sequence
 #
-# The task: read twelve random digits and write them in reverse order. The label at position $i$,
-# counted from 0, is the digit at position $11 - i$, so it is all about positions.
+# The task is to read twelve random digits and to write them in reverse order. The label at position $i$, counted
+# from 0, is the digit at position $11 - i$, so the task is all about positions.
 #
-# The model has nothing but what you know: an embedding, initialised and multiplied as in section 6,
+# The model has nothing but what you know, namely an embedding, initialised and multiplied as in section 6,
 # positions or none, the multi-head attention of lecture 5, and a linear map to the labels.
 
 
@@ -707,9 +702,9 @@ class Tagger(nn.Module):
 
 
 # %% [markdown]
-# Every step draws 32 new sequences, so the accuracy on a training batch is that on unseen
-# sequences. (A position without a label carries the number `NO_LABEL`, which counts neither in the
-# loss nor in the accuracy. Here every position has one.)
+# Every step draws 32 new sequences, so the accuracy on a training batch is that on unseen sequences. (A position
+# without a label carries the number `NO_LABEL`, which counts neither in the loss nor in the accuracy. Here every
+# position has one.)
 
 # %%
 NO_LABEL = -100  # what cross_entropy ignores
@@ -740,10 +735,9 @@ def reverse(batch, length, generator):
 # %% [markdown]
 # ### How good can it get without positions?
 #
-# We need not guess. Without positions all tokens "3" of a sequence get the same output. What is
-# mirrored to a certain "3" is one of the other eleven digits, each with the same chance. The best
-# answer is the digit that is most frequent among these eleven, and it is right in
-# (its count) of 11 cases.
+# We need not guess. Without positions all tokens "3" of a sequence get the same output. What is mirrored to a
+# certain "3" is one of the other eleven digits, each with the same chance. The best answer is the digit that is
+# most frequent among these eleven, and it is right in (its count) of 11 cases.
 #
 # So the ceiling is the expected largest count when eleven throws fall into ten bins, divided by 11.
 
@@ -757,7 +751,7 @@ assert abs(ceiling - 0.266) < 0.002
 print(f"best possible without positions: {ceiling:.2f}")
 
 # %% [markdown]
-# Now train: three seeds without and three with sinusoidal positions.
+# Now we train with three seeds each, without positions and with sinusoidal ones.
 
 # %% tags=["nbval-ignore-output"] seconds=5
 progress = {}
@@ -800,14 +794,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# 1.00 against 0.27. The model without positions does not train badly: it reaches practically all
-# that is possible for it.
+# The result is 1.00 against 0.27. The model without positions does not train badly, because it reaches
+# practically all that is possible for it.
 
 # %% [markdown]
 # ## 8. Absolute and relative
 #
-# Sinusoids are one member of a family. Two questions order it: is a position **absolute** ("fifth
-# word") or **relative** ("three to the left")? And where does it enter?
+# Sinusoids are one member of a family, which two questions organise. Is a position **absolute** ("fifth word") or
+# **relative** ("three to the left")? And where does it enter?
 #
 # | kind | what it is | enters | learned? | known from |
 # |---|---|---|---|---|
@@ -817,31 +811,32 @@ plotting.picture(
 # | ALiBi | relative | added to the scores, every layer | no | Press et al. (2022) |
 # | rotary | relative | turns query and key, every layer | no | RoFormer (Su et al., 2021), LLaMA |
 #
-# *Learned absolute* positions are an `nn.Embedding(max_len, d_model)` with the position as its id. In
-# the transformer paper they did as well as sinusoids (table 3, row E: 25.7 against 25.8 BLEU). But a
-# position that was never seen in training has a vector that was never trained.
+# *Learned absolute* positions are an `nn.Embedding(max_len, d_model)` with the position as its id. In the
+# transformer paper they did as well as sinusoids (table 3, row E, with 25.7 against 25.8 BLEU). But a position
+# that was never seen in training has a vector that was never trained.
 #
-# *Relative* encodings give the same weights when the whole sentence moves, and absolute ones need
-# not. Section 10 builds the three kinds and measures that. For assignment 6, and for the transformer
-# of lecture 8, sinusoids are all you need.
+# *Relative* encodings give the same weights when the whole sentence moves, whereas absolute ones need not.
+# Section 10 builds the three kinds and measures that. For assignment 6, and for the transformer of lecture 8,
+# sinusoids are all you need.
 #
 # ## Summary
 #
-# - Without positions, attention is equivariant: sentences with the same words in another order give
-#   the same set of outputs. Reversing 12 digits then stops at 0.27, the best possible; with
-#   positions it reaches 1.00.
-# - Sinusoids: $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$. $pos$ is the row, $k$ numbers
-#   the pairs of columns: clock hands with wavelengths from $2\pi$ to almost $10000 \cdot 2\pi$.
-# - Moving on by $m$ words is one rotation $R(m)$ for all positions, and the dot product of two
-#   encodings depends on their offset alone.
-# - Their length is $\sqrt{d_\text{model}/2}$: bounded, not small. They are added once, under the
+# - Without positions, attention is equivariant, so sentences with the same words in another order give the same
+#   set of outputs. Reversing 12 digits then stops at 0.27, the best possible, while with positions it reaches
+#   1.00.
+# - Sinusoids are $\sin$ and $\cos$ of $pos / 10000^{2k/d_\text{model}}$, where $pos$ is the row and $k$ numbers
+#   the pairs of columns. They are clock hands with wavelengths from $2\pi$ to almost $10000 \cdot 2\pi$.
+# - Moving on by $m$ words is one rotation $R(m)$ for all positions, and the dot product of two encodings depends
+#   on their offset alone.
+# - Their length is $\sqrt{d_\text{model}/2}$, which is bounded but not small. They are added once, under the
 #   stack, to embeddings times $\sqrt{d_\text{model}}$.
-# - Absolute: sinusoidal, learned. Relative, inside every attention: learned bias, ALiBi, rotary.
+# - Sinusoidal and learned positions are absolute. A learned bias, ALiBi and rotary encoding are relative and act
+#   inside every attention layer.
 # - Beyond the training length each kind behaves in its own way (sections 11 and 12).
 #
-# **Now you:** [assignment a6, positional encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb).
-# This is the end of the core. Sections 9 to 12 go deeper, and can be skipped. (Sections 11 and 12
-# build on 10.)
+# **Now you:** [assignment a6, positional
+# encoding](../exercises/a6_positional_encoding/a6_positional_encoding.ipynb). This is the end of the core.
+# Sections 9 to 12 go deeper, and you can skip them. (Sections 11 and 12 build on 10.)
 
 # %% [markdown]
 # ## Check yourself
@@ -850,20 +845,19 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# $PE_0 = (0, 1, 0, 1)$: sine and cosine of 0, twice. Pair 1 has the frequency
-# $10000^{-2/4} = 0.01$, so $PE_1 = (\sin 1, \cos 1, \sin 0.01, \cos 0.01) \approx
-# (0.841, 0.540, 0.010, 1.000)$.
+# $PE_0 = (0, 1, 0, 1)$, which is sine and cosine of 0, twice. Pair 1 has the frequency $10000^{-2/4} = 0.01$, so
+# $PE_1 = (\sin 1, \cos 1, \sin 0.01, \cos 0.01) \approx (0.841, 0.540, 0.010, 1.000)$.
 #
 # </details>
 #
-# **2.** Somebody puts all sines into the left half of the table and all cosines into the right
-# half. Does the model lose anything? Does it matter for the assignment?
+# **2.** Somebody puts all sines into the left half of the table and all cosines into the right half. Does the
+# model lose anything? Does it matter for the assignment?
 #
 # <details><summary>Answer</summary>
 #
-# The model loses nothing: the columns are permuted, and the projections can learn in any order
-# (some libraries do it so). But it is another table. It does not match formulas, tests or stored
-# weights that expect pairs side by side.
+# The model loses nothing, because the columns are only permuted, and the projections can learn in any order (some
+# libraries do it so). But it is another table, which does not match formulas, tests or stored weights that expect
+# pairs side by side.
 #
 # </details>
 #
@@ -871,28 +865,28 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# It is computed, not learned: every property of section 5 would be lost. `register_buffer` keeps
+# It is computed and not learned, and training would destroy every property of section 5. `register_buffer` keeps
 # the tensor with the module (device, dtype) without making it a parameter.
 #
 # </details>
 #
-# **4.** You train with `nn.Embedding` as PyTorch initialises it, width 512, and multiply by
-# $\sqrt{512}$. How long are words, how long are positions?
+# **4.** You train with `nn.Embedding` as PyTorch initialises it, at width 512, and multiply by $\sqrt{512}$. How
+# long are words, and how long are positions?
 #
 # <details><summary>Answer</summary>
 #
-# Words: $\sqrt{512} \cdot \sqrt{512} = 512$. Positions: $\sqrt{256} = 16$. Positions are 3 % of the
-# words. Initialise with the standard deviation $1/\sqrt{512}$, or leave the factor out.
+# Words have the length $\sqrt{512} \cdot \sqrt{512} = 512$, and positions have $\sqrt{256} = 16$, which is 3 % of
+# the words. Initialise with the standard deviation $1/\sqrt{512}$, or leave the factor out.
 #
 # </details>
 
 # %% [markdown]
 # ## 9. Going deeper: who gives?
 #
-# Section 7 had digits. Here are Mary and John again: can *training* make up for missing positions? We
-# train a small network on sentences "A gives B a thing": attention, the mean over the words, and one
-# linear map that names the giver. Two pairs of people are kept out of the training, Mary and John
-# among them.
+# Section 7 had digits. Here are Mary and John again, with the question whether *training* can make up for missing
+# positions. We train a small network on sentences "A gives B a thing". It consists of attention, the mean over
+# the words, and one linear map that names the giver. Two pairs of people are kept out of the training, Mary and
+# John among them.
 
 # %%
 people = ["Mary", "John", "Anna", "Paul", "Lena", "Omar"]
@@ -945,7 +939,7 @@ def learn_who_gives(with_positions, seed):
 
 
 # %% [markdown]
-# With four seeds each we measure two things: how often the network names the giver, and how far its
+# With four seeds each we measure two things, which are how often the network names the giver, and how far its
 # logits move when giver and taker change places.
 
 # %% seconds=3
@@ -969,39 +963,37 @@ assert (gaps[1] > 1).all() and (with_them >= 0.9).all()
 print("right on new pairs of people, every seed: at most half without, 90 % or more with")
 
 # %% [markdown]
-# Without positions a sentence and its swapped version have the same set of context vectors, so the
-# same mean and the same logits, *whatever the parameters are*. The network gives both the same
-# answer. They have different givers, so it is right in at most one of the two. No amount of
-# training changes that. With positions, all four runs learned it for people that they never saw
-# together. (That part is no law: another seed may do worse.)
+# Without positions a sentence and its swapped version have the same set of context vectors, so they have the same
+# mean and the same logits, *whatever the parameters are*. The network gives both the same answer. They have
+# different givers, so it is right in at most one of the two, and no amount of training changes that. With
+# positions, all four runs learned it for people that they never saw together. (That part is not guaranteed, since
+# another seed may do worse.)
 #
-# **Check yourself.** The network's linear map is replaced by a large network with many layers, still
-# after the mean. Can it name the giver without positions?
+# **Check yourself.** The network's linear map is replaced by a large network with many layers, still after the
+# mean. Can it name the giver without positions?
 #
 # <details><summary>Answer</summary>
 #
-# No. Both sentences give it the same mean, so whatever stands behind the mean gives both the same
-# answer.
+# No, because both sentences give it the same mean, and whatever follows the mean gives both the same answer.
 #
 # </details>
 
 # %% [markdown]
 # ## 10. Going deeper: biases and rotations
 #
-# Sinusoids act on the score by way of the four terms of section 6. The three relative kinds act on it
+# Sinusoids act on the score by way of the four terms of section 6, whereas the three relative kinds act on it
 # directly.
 #
 # ### A learned bias for each offset
 #
-# Add nothing to the words. In place of the term "position, position", the score gets a number that
+# Here nothing is added to the words. In place of the term "position, position", the score gets a number that
 # depends on the offset $j - i$:
 #
 # $$\omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}} + b_{\,\mathrm{clip}(j - i)}$$
 #
-# The offsets are a matrix with one number per diagonal. On each side, all offsets beyond a largest
-# distance share the number at the edge ("clip"), so that any length has a bias. Clipping is from
-# Shaw et al. (2018), who learn a vector per offset; T5 learns numbers, and lets ranges of offsets
-# share one.
+# The offsets are a matrix with one number per diagonal. On each side, all offsets beyond a largest distance share
+# the number at the edge ("clip"), so that any length has a bias. Clipping is from Shaw et al. (2018), who learn a
+# vector per offset, while T5 learns numbers and lets ranges of offsets share one.
 
 # %%
 print(positional.relative_positions(3, 5))
@@ -1015,10 +1007,9 @@ print(tuple(bias(3, 5).shape), "= heads, queries, keys")
 # %% [markdown]
 # ### ALiBi: attention with linear biases
 #
-# No learning at all: each head subtracts from the score a fixed multiple of the distance, its slope,
-# so that near words count more. Some heads fade fast with distance and others slowly. With $H = 8$
-# heads the slopes are 1/2, 1/4, … to 1/256. (The paper looks to the left only, where the distance is
-# $i - j$.)
+# ALiBi learns nothing at all. Each head subtracts from the score a fixed multiple of the distance, its slope, so
+# that near words count more. Some heads fade fast with distance and others slowly. With $H = 8$ heads the slopes
+# are 1/2, 1/4, … to 1/256. (The paper looks to the left only, where the distance is $i - j$.)
 #
 # $$\omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}} - \text{slope}_h\,\lvert i - j\rvert, \qquad
 # \text{slope}_h = 2^{-8h/H},\quad h = 1, \dots, H$$
@@ -1033,16 +1024,16 @@ print("penalty of head 1 at distances 0 to 4:", penalty[0, 0].tolist())
 # %% [markdown]
 # ### Rotary: turn query and key
 #
-# Do not add the clock hands: **turn** each pair of features of the query by the angle of its
-# position, and each pair of the key by the angle of *its* position. (The angles are those of
-# section 3, with the width $d_k$ of a head in place of $d_\text{model}$.) Turning both back by $i$
-# changes no dot product, so it depends only on the *difference* of the two turns:
+# Rotary encoding does not add the clock hands. It **turns** each pair of features of the query by the angle of
+# its position, and each pair of the key by the angle of *its* position. (The angles are those of section 3, with
+# the width $d_k$ of a head in place of $d_\text{model}$.) Turning both back by $i$ leaves their dot product
+# unchanged, so the score depends only on the *difference* of the two turns:
 #
 # $$\big(R(i)\,q\big) \cdot \big(R(j)\,k\big) = q \cdot R(j - i)\,k$$
 #
-# (Here $q$ and $k$ are columns, and the turn is counter-clockwise, as in the paper: the transpose of
-# the matrix in section 5. For the difference of two turns that does not matter.) Values are not
-# turned: they say what a word means, not where it stands.
+# (Here $q$ and $k$ are columns, and the turn is counter-clockwise, as in the paper, so it is the transpose of the
+# matrix in section 5. For the difference of two turns that does not matter.) Values are not turned, because they
+# say what a word means and not where it stands.
 #
 # ![Three circles with a query and a key as arrows, thin and dashed before they are turned, bold after.
 # Query in word 1 and key in word 2: the angle between the turned arrows is 23 degrees, their product
@@ -1050,11 +1041,11 @@ print("penalty of head 1 at distances 0 to 4:", penalty[0, 0].tolist())
 # the product 0.91. Query in word 3 and key in word 5, two words apart: 80 degrees and
 # 0.17.](../figures/rotary_angle.svg)
 #
-# *Move both words on, and both arrows turn, but the angle between them stays. This is the first pair of
-# features, which turns by 1 radian per word.*
+# *Move both words on, and both arrows turn, but the angle between them stays. This is the first pair of features,
+# which turns by 1 radian per word.*
 #
-# The loop says it best. With complex numbers, multiplying by $e^{\mathrm{i}\varphi}$ is turning by
-# the angle $\varphi$:
+# The loop says it best. With complex numbers, multiplying by $e^{\mathrm{i}\varphi}$ is turning by the angle
+# $\varphi$:
 
 
 # %%
@@ -1085,9 +1076,9 @@ print("rotary: the score of the same two words depends on their offset alone")
 # %% [markdown]
 # ### Four of them side by side
 #
-# What do *positions alone* contribute to the score? For the first picture we take the term
-# "position, position" of sinusoids with two random projections, as at the start of a training; for
-# the second, a bias table of random numbers. For rotary we put the same word at all 13 places.
+# What do *positions alone* contribute to the score? For the first picture we take the term "position, position"
+# of sinusoids with two random projections, as at the start of a training, and for the second a bias table of
+# random numbers. For rotary we put the same word at all 13 places.
 
 # %%
 torch.manual_seed(30)
@@ -1138,19 +1129,19 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The last three are relative by construction. The first is not: the *raw* dot product of two
-# sinusoids depends on the offset alone (section 5), but the projections $W_q$ and $W_k$ stand
-# between them, and $p^{(i)} W_q \cdot p^{(j)} W_k$ depends on both positions. A model *can* learn
-# projections that respect offsets. Nothing forces it.
+# The last three are relative by construction, but the first is not. The *raw* dot product of two sinusoids
+# depends on the offset alone (section 5), but here the projections $W_q$ and $W_k$ come in between, and $p^{(i)}
+# W_q \cdot p^{(j)} W_k$ depends on both positions. A model *can* learn projections that respect offsets, but
+# nothing forces it to.
 #
 # ### Measured: what happens when a sentence moves?
 #
-# Relative encodings are said to be invariant when a sentence shifts. We take one attention module
-# and the sentence "Mary gives John a flower", put 0, 3 or 40 filler words in front of it, hide the
-# filler with a mask, and look at the weights *among the words of the sentence*.
+# Relative encodings are said to be invariant when a sentence shifts. We take one attention module and the
+# sentence "Mary gives John a flower", put 0, 3 or 40 filler words in front of it, hide the filler with a mask,
+# and look at the weights *among the words of the sentence*.
 #
-# In `course_utils`, `MultiHeadAttention` first projects keys and values into heads and then calls
-# its method `attend`. We replace `attend` by one whose scores know positions.
+# In `course_utils`, `MultiHeadAttention` first projects keys and values into heads and then calls its method
+# `attend`. We replace `attend` by one whose scores know positions.
 
 
 # %%
@@ -1209,20 +1200,20 @@ for kind in kinds:
     print(f"{kind:<24} {changes[0]:8.3f} {changes[1]:8.3f}")
 
 # %% [markdown]
-# The three relative kinds (and, trivially, no positions at all) do not notice that the sentence has
-# moved. Both absolute kinds do.
+# The three relative kinds (and, trivially, no positions at all) do not notice that the sentence has moved. Both
+# absolute kinds do.
 #
-# Mind what this does *not* say. The invariance holds when the **whole** sentence moves and the
-# filler is hidden. A word put into the *middle* changes offsets. And invariance to shifts does not
-# promise that a *longer* text works: that is the next question.
+# Mind what this does *not* say. The invariance holds when the **whole** sentence moves and the filler is hidden,
+# while a word put into the *middle* changes offsets. And invariance to shifts does not promise that a *longer*
+# text works, which is the next question.
 #
-# **Check yourself. (a)** The dot product $PE_i \cdot PE_j$ depends on $i - j$ alone. So is the
+# **Check yourself. (a)** The dot product $PE_i \cdot PE_j$ depends on $i - j$ alone. Does this make the
 # sinusoidal transformer a relative model?
 #
 # <details><summary>Answer</summary>
 #
-# No. Between the two vectors stand the projections for query and key, and beside them stand the
-# words. We measured that the weights change when the sentence moves.
+# No, it does not. The projections for query and key come between the two vectors, and the words are added to
+# them. We measured that the weights change when the sentence moves.
 #
 # </details>
 #
@@ -1230,24 +1221,24 @@ for kind in kinds:
 #
 # <details><summary>Answer</summary>
 #
-# The scores need only $j - i$, and they get it from query and key. A turned value would carry its
-# absolute position into the output: the mixture would change when the sentence moves.
+# The scores need only $j - i$, and they get it from query and key. A turned value would carry its absolute
+# position into the output, so the mixture would change when the sentence moves.
 #
 # </details>
 
 # %% [markdown]
 # ## 11. Going deeper: longer than in training
 #
-# Texts are often longer than those seen in training. We train on 16 tokens and test on 64, with the
-# causal mask of lecture 4. Two tasks need positions in different ways:
+# Texts are often longer than those seen in training. We train on 16 tokens and test on 64, with the causal mask
+# of lecture 4. Two tasks need positions in different ways:
 #
-# - **three back**: at every position, write the token that stood three positions before;
-# - **most recent**: letters and digits in random order; at every letter, write the last digit so
-#   far.
+# - In **three back**, the model writes at every position the token that came three positions before.
+# - In **most recent**, there are letters and digits in random order, and at every letter the model writes the
+#   last digit so far.
 #
-# The first asks for an exact offset, the second for "the nearest of a kind". (Why only at letters? At
-# a digit, the last digit so far is the token itself. Counting these would give a model three answers
-# in ten for which it need not know where anything stands.)
+# The first asks for an exact offset, and the second for "the nearest of a kind". (Why only at letters? At a
+# digit, the last digit so far is the token itself. Counting these would give a model three answers in ten for
+# which it need not know where anything stands.)
 
 
 # %%
@@ -1280,12 +1271,11 @@ print("labels:", "".join("." if k == NO_LABEL else str(k.item()) for k in labels
 # %% [markdown]
 # (A dot marks a position without a label.)
 #
-# All six models are the `Tagger` of section 7 with the attention of section 10: one layer of width 32
-# and four heads. All train for 300 steps on 16 tokens.
+# All six models are the `Tagger` of section 7 with the attention of section 10, one layer of width 32 and four
+# heads. All train for 300 steps on 16 tokens.
 #
-# The causal mask makes testing simple. What follows a position cannot change its output, so *one*
-# test on 64 tokens contains the test on every shorter length. We count in groups of eight
-# positions.
+# The causal mask makes testing simple. What follows a position cannot change its output, so *one* test on 64
+# tokens contains the test on every shorter length. We count in groups of eight positions.
 
 
 # %%
@@ -1333,7 +1323,7 @@ def measure(kind, task, positions=None, **options):
 
 
 # %% [markdown]
-# First the claim that a long test contains the shorter ones, on an untrained model.
+# First we check the claim that a long test contains the shorter ones, on an untrained model.
 
 # %%
 model = build("rotary", 0)
@@ -1344,9 +1334,9 @@ assert torch.allclose(long[:, :24], short, atol=1e-5)
 print("the first 24 outputs are the same in a text of 24 and in one of 64")
 
 # %% [markdown]
-# Two tasks, six kinds, three seeds: 36 small trainings. The table holds medians over the seeds, by
-# position; in the picture, bands are their range. With ten labels, blind guessing is right in 0.1 of
-# the cases.
+# Two tasks, six kinds and three seeds make 36 small trainings. The table shows medians over the seeds, by
+# position, and the bands in the picture are their range. With ten labels, blind guessing is right in 0.1 of the
+# cases.
 
 # %% tags=["nbval-ignore-output"] seconds=30
 tasks = {"three back": three_back, "most recent": most_recent}
@@ -1421,34 +1411,33 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Do sinusoids let a model read longer texts than it was trained on? The paper offered it as a hope
-# ("may allow", section 3.5). Here it is not so: in both tasks and all three runs, most answers in
-# positions 17 to 64 are wrong. Press et al. (2022, figure 1) found that language models with
-# sinusoids fail beyond their training length too.
+# Do sinusoids let a model read longer texts than it was trained on? The paper offered it as a hope ("may allow",
+# section 3.5). Here they do not, because in both tasks and all three runs, most answers in positions 17 to 64 are
+# wrong. Press et al. (2022, figure 1) found that language models with sinusoids fail beyond their training length
+# too.
 #
 # Nor is there one winner. What you see is six different stories.
 #
 # | kind | what happens | why |
 # |---|---|---|
-# | none | right only while there is little to choose from | the output knows *which* tokens came, not where: no better than guessing the most frequent one |
-# | learned | falls at once | the vectors of positions 17 to 64 are as random as on the first day |
+# | none | right only while there is little to choose from | the output knows *which* tokens came but not where, so it is no better than guessing the most frequent one |
+# | learned | falls at once | the vectors of positions 17 to 64 were never trained and are still random |
 # | sinusoidal | falls at once | those positions were never seen, and nothing made the model use offsets |
 # | relative bias | falls slowly | the bias is right, but more and more far words share the rest of the weight |
-# | ALiBi | holds in "most recent", where fading is what the task needs; hardly learns "three back" | its bias always favours the nearest word; no head alone can point at the third |
+# | ALiBi | holds in "most recent", where fading is what the task needs, but hardly learns "three back" | its bias always favours the nearest word, so no head alone can point at the third |
 # | rotary | holds to about twice the length, then falls | distances beyond 15 were never trained |
 #
-# Section 12 tests four of these reasons. These are small models, one layer each, and 300 steps: the
-# ranking of encodings depends on the task and the training. Try it; measuring takes a minute.
+# Section 12 tests four of these reasons. These are small models, with one layer each and 300 steps, and the
+# ranking of encodings depends on the task and the training. Try others, because measuring takes only a minute.
 #
-# **Check yourself.** A model without any positions but with a causal mask is above blind guessing on
-# "most recent". How can that be, when attention is equivariant?
+# **Check yourself.** A model without any positions but with a causal mask is above blind guessing on "most
+# recent". How can that be, when attention is equivariant?
 #
 # <details><summary>Answer</summary>
 #
-# The mask is not permuted with the words, so attention with a causal mask is *not* equivariant.
-# Position 1 sees one word, position 10 sees ten, and early in the text few digits compete. Later the
-# most frequent digit so far is still a better guess than a blind one. (Deep causal models learn more
-# from the mask: Haviv et al., 2022.)
+# The mask is not permuted with the words, so attention with a causal mask is *not* equivariant. Position 1 sees
+# one word and position 10 sees ten, so early in the text few digits compete. Later the most frequent digit so far
+# is still a better guess than a blind one. (Deep causal models learn more from the mask; see Haviv et al., 2022.)
 #
 # </details>
 
@@ -1459,9 +1448,8 @@ plotting.picture(
 #
 # ### Test 1: is it the unseen positions?
 #
-# If sinusoids fail because positions 17 to 64 are new, then showing them in training, still only 16
-# tokens at a time, must help. Each training step now starts its window at a random position from 0
-# to 48.
+# If sinusoids fail because positions 17 to 64 are new, then showing them in training, still only 16 tokens at a
+# time, must help. Each training step now starts its window at a random position from 0 to 48.
 
 
 # %% tags=["nbval-ignore-output"] seconds=3
@@ -1486,13 +1474,13 @@ assert (plain[:, 2:].mean(dim=1) < 0.5).all()
 print("every seed: above 0.75 with random starts, below 0.5 without")
 
 # %% [markdown]
-# It was the unseen positions. The encoding was fine; the model had never been asked to use it
-# there. (Ruoss et al., 2023, build a method on this idea.)
+# It was the unseen positions. The encoding was fine, but the model had never been asked to use it there. (Ruoss
+# et al., 2023, build a method on this idea.)
 #
 # ### Test 2: why does ALiBi hold in "most recent", and the relative bias fall?
 #
-# Weights sum to one. If far words take more and more of them, less is left for the right word. We read
-# the weight on the newest digit, averaged over the letters of random texts, early and late in the text.
+# Weights sum to one. If far words take more and more of them, less is left for the right word. We read the weight
+# on the newest digit, averaged over the letters of random texts, early and late in the text.
 
 # %% tags=["nbval-ignore-output"]
 ids, labels = most_recent(300, 64, torch.Generator().manual_seed(8))
@@ -1523,12 +1511,12 @@ print("ALiBi's first head keeps more than 0.8 of its weight there, each later he
 print("the relative bias keeps less than 0.55 in every head")
 
 # %% [markdown]
-# ALiBi's first head has the slope 1/4: at each step further back, a word's weight is divided by
-# $e^{1/4} \approx 1.28$. Were all words alike, then all those from 17 back on, be they 48 or a million,
-# would weigh $\sum_{m \ge 17} e^{-m/4} \approx 0.06$ times as much as the query's own position. So a
-# longer text adds next to nothing, and the newest digit keeps its weight. So ALiBi is ahead in long
-# texts here: fading, which it cannot unlearn, is just what the task asks for. Its flat heads do not profit
-# from it (slope 1/256: a step costs 0.4 %), and what they see is spread over ever more digits.
+# ALiBi's first head has the slope 1/4, so at each step further back a word's weight is divided by $e^{1/4}
+# \approx 1.28$. If all words were alike, everything from 17 words back, whether 48 words or a million, would
+# together weigh only $\sum_{m \ge 17} e^{-m/4} \approx 0.06$ times as much as the query's own position. So a
+# longer text adds next to nothing, and the newest digit keeps its weight. This is why ALiBi is ahead in long
+# texts here, because fading, which it cannot unlearn, is just what the task asks for. Its flat heads do not
+# profit from it (with slope 1/256, a step costs 0.4 %), and what they see is spread over ever more digits.
 #
 # The relative bias has one number for all far words, so on average each takes the same little weight, and the
 # more there are, the less is left. Is that its trouble in "three back" as well?
@@ -1550,12 +1538,12 @@ print(f"{'relative bias':<14} {early}   {late}")
 assert (third_back[1] < 0.5 * third_back[0]).all()
 
 # %% [markdown]
-# It is: late in the text, less than half of the weight is left in every head.
+# It is, because late in the text less than half of the weight is left in every head.
 #
 # ### Test 3: does the clip matter?
 #
-# Our clip was 8, and in 16 tokens there are enough offsets from 8 on to train the shared number.
-# Clipped at 16, that number belongs to offsets from 16 on. In 16 tokens they never occur.
+# Our clip was 8, and in 16 tokens there are enough offsets from 8 on to train the shared number. Clipped at 16,
+# that number belongs to offsets from 16 on, which never occur in 16 tokens.
 
 # %% tags=["nbval-ignore-output"] seconds=3
 clipped = extrapolation["three back", "relative bias"]
@@ -1596,14 +1584,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The bias says in plain numbers what the task is: three back. But at distance 16 the wide one is still
-# exactly the zero that it began with. That is higher than the number of every trained offset but the
-# right one, so far words take the weight. **Choose the clip well inside the training length.**
+# The bias says in plain numbers what the task is, namely three back. But at distance 16 the wide one is still
+# exactly the zero that it began with. That is higher than the number of every trained offset but the right one,
+# so far words take the weight. **Choose the clip well inside the training length.**
 #
 # ### Test 4: what does rotary see at distances that it never met?
 #
-# We take the trained rotary model, feed it random tokens, and average the score over all pairs that
-# are equally far apart.
+# We take the trained rotary model, feed it random tokens, and average the score over all pairs that are equally
+# far apart.
 
 # %% tags=["nbval-ignore-output"]
 model = trained["three back", "rotary"]
@@ -1648,12 +1636,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Rotary scores are waves. Among the distances of the training, 3 has the highest peak. But
-# waves come back: 47 words back looks *better* than 3, and nothing in training forbade it.
+# Rotary scores are waves. Among the distances of the training, 3 has the highest peak. But waves come back, and
+# 47 words back looks *better* than 3, which nothing in training forbade.
 #
-# Why 47? It is 3 + 44, and 44 words are seven turns of the fastest hand (section 5). A head of
-# width 8 has three slower hands, which go round in 63, 628 and 6283 words. A dot product is a sum
-# over the features, so the score is a sum over the hands, and we can ask each of them.
+# Why 47? It is 3 + 44, and 44 words are seven turns of the fastest hand (section 5). A head of width 8 has three
+# slower hands, which go round in 63, 628 and 6283 words. A dot product is a sum over the features, so the score
+# is a sum over the hands, and we can ask each of them.
 
 # %% tags=["nbval-ignore-output"]
 pair = torch.arange(8) // 2  # which hand each feature of a head belongs to
@@ -1675,22 +1663,21 @@ print(
 )
 
 # %% [markdown]
-# The fastest hand cannot tell 3 from 47. The second one can, and it points the wrong way. Training
-# used the part of its circle on which the score falls: that puts the peak at 3 above those near 9
-# and 15. Further round the circle the score rises again, and no training text was long enough to
-# show it. So once a text is long enough for the next high peaks, at 41 and 47, the model looks
-# at the wrong words. **Relative does not mean that longer texts work.**
+# The fastest hand cannot tell 3 from 47. The second one can, but it points the wrong way. Training used the part
+# of its circle on which the score falls, which puts the peak at 3 above those near 9 and 15. Further round the
+# circle the score rises again, and no training text was long enough to show it. So once a text is long enough for
+# the next high peaks, at 41 and 47, the model looks at the wrong words. **Relative does not mean that longer
+# texts work.**
 #
-# (In practice, models with rotary encoding are trained further on long texts, with slowed clocks:
-# Chen et al., 2023.)
+# (In practice, models with rotary encoding are trained further on long texts, with slowed clocks, as in Chen et
+# al., 2023.)
 #
-# **Check yourself.** You train on 512 tokens and want a relative bias that also serves 2048. Where do
-# you clip?
+# **Check yourself.** You train on 512 tokens and want a relative bias that also serves 2048. Where do you clip?
 #
 # <details><summary>Answer</summary>
 #
-# Well below 512, so that the shared number for far words is trained on many examples. Then test on
-# 2048: the number of far words still grows, and each takes a little weight.
+# Clip well below 512, so that the shared number for far words is trained on many examples. Then test on 2048,
+# because the number of far words still grows, and each takes a little weight.
 #
 # </details>
 
