@@ -17,6 +17,7 @@ from course_utils.plotting.colours import MODELS, MUTED, SERIES, SHADE, contrast
 from course_utils.plotting.grids import (
     attention_map,
     attention_maps,
+    fill_cell,
     hatch_cell,
     mask_map,
     outline_cell,
@@ -35,6 +36,7 @@ __all__ = [
     "bars",
     "contrast",
     "curves",
+    "fill_cell",
     "hatch_cell",
     "histogram",
     "label_ends",

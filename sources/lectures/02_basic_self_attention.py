@@ -263,7 +263,7 @@ plotting.picture(
     alt="Two maps with the eight words as rows (queries) and as columns (keys). Left, the scores: "
     "symmetric, the diagonal from 9.8 to 24.7, the other scores between -6.9 and 11.0. Right, the "
     "weights: at least 0.95 everywhere on the diagonal, almost 0 elsewhere; the only other weights "
-    "that do not round to 0.00 are 0.05, in the row of me and the column of translate, and 0.01, in "
+    "of at least 0.005 are 0.05, in the row of me and the column of translate, and 0.01, in "
     "the row of can and the column of help.",
 )
 

@@ -1594,15 +1594,15 @@ plotting.picture(
 
 # %% [markdown]
 # Each row is divided by its sum. Beyond the stairs, every cell should be hatched: exactly
-# zero. A 0.00 there is small, not zero.
+# zero. A cell without number and without stripes holds a number below 0.005, which is small, not zero.
 #
-# **Check yourself.** Beyond the stairs, all cells of a row say 0.00 and none is hatched. Is that a
-# leak?
+# **Check yourself.** Beyond the stairs, all cells of a row are without a number and none is hatched. Is
+# that a leak?
 #
 # <details><summary>Answer</summary>
 #
-# Yes. The number is rounded, and its size depends on the weights of this moment. Training can make a
-# small path larger, and a path to the answer lowers the loss.
+# Yes. Each number is too small to be shown, but its size depends on the weights of this moment. Training
+# can make a small path larger, and a path to the answer lowers the loss.
 #
 # </details>
 

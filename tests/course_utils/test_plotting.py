@@ -293,6 +293,17 @@ def test_attention_map_writes_no_minus_before_a_rounded_zero():
     assert [text.get_text() for text in ax.texts] == ["0.00", "−0.50"]
 
 
+@pytest.mark.parametrize(
+    ("decimals", "shown"), [(1, ["0.1", "1.0"]), (2, ["0.04", "0.05", "1.00"])]
+)
+def test_weights_that_round_to_zero_stay_without_a_number(decimals, shown):
+    weights = [[0.0, 0.0049, 0.04, 0.0501, 1.0]]
+    ax = plotting.attention_map(weights, ["q"], list("abcde"), decimals=decimals)
+    assert [text.get_text() for text in ax.texts] == shown
+    ax = plotting.attention_map(weights, ["q"], list("abcde"), signed=True)
+    assert len(ax.texts) == 5  # a score of zero says something
+
+
 def test_attention_map_of_weights_gets_darker_with_the_weight():
     ax = plotting.attention_map(weights_like(), QUERIES, KEYS)
     (image,) = ax.images
@@ -461,12 +472,15 @@ def test_maps_and_titles_must_agree():
 def test_a_mask_is_filled_where_attention_is_allowed_and_hatched_where_not():
     mask = torch.ones(T, S, dtype=torch.bool).tril()
     ax = plotting.mask_map(mask, QUERIES, KEYS)
-    hatched = {(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in ax.patches}
+    cells = {(patch.get_y() + 0.5, patch.get_x() + 0.5): patch for patch in ax.patches}
+    assert len(cells) == len(ax.patches) == T * S
+    hatched = {place for place, patch in cells.items() if patch.get_hatch()}
     assert hatched == {(i, j) for i in range(T) for j in range(S) if j > i}
-    (image,) = ax.images
-    filled = np.asarray(image.get_array()) > 0
-    assert filled.tolist() == mask.tolist()
-    assert plotting.contrast(image.cmap(image.norm(0.6))[:3], colours.SHADE) > 3
+    filled = {
+        to_hex(patch.get_facecolor()) for place, patch in cells.items() if place not in hatched
+    }
+    assert filled == {colours.PLUM}  # as in figures/make_mask_broadcast.py
+    assert plotting.contrast(colours.PLUM, colours.SHADE) > 3
 
 
 def test_curves_are_named_at_their_ends_in_their_colours():
