@@ -171,7 +171,7 @@ print(f"{'all together':<20}{count(model):>8,}")
 assert count(model) == 206_771
 
 # %% [markdown]
-# ### Embeddings, times √d_model, plus positions
+# ### Embeddings times the root of their width, plus positions
 #
 # $$x^{(j)} = \sqrt{d_\text{model}}\; E[\text{word } j] + PE_j$$
 #

@@ -609,3 +609,27 @@ def test_panels_have_the_course_width():
         figure, axes = plotting.panels(count)
         assert figure.get_figwidth() == width
         assert np.size(axes) == count
+
+
+def test_a_symbol_is_drawn_as_a_formula():
+    figure, ax = narrow()
+    ax.set(xlabel=f"width {plotting.symbol('d_model')}", title=plotting.symbol("√d_k"))
+    figure.draw_without_rendering()  # matplotlib can read it
+    output.refuse_bare_names(figure)
+    with pytest.raises(ValueError, match="'d_q' has no formula yet"):
+        plotting.symbol("d_q")
+
+
+@pytest.mark.parametrize("text", ["width d_k", "√d_model", "d_k = $d_k$", "(W_q)"])
+@pytest.mark.parametrize("part", ["title", "xlabel", "ylabel"])
+def test_a_picture_refuses_a_bare_underscore(part, text):
+    figure, ax = narrow()
+    ax.set(**{part: text})
+    with pytest.raises(ValueError, match="bare underscore"):
+        plotting.picture(figure, "something")
+
+
+def test_names_of_functions_keep_their_underscores():
+    figure, ax = narrow()
+    ax.set(title="F.scaled_dot_product_attention", xlabel="$d_k$")
+    output.refuse_bare_names(figure)
