@@ -18,6 +18,7 @@ from course_utils.plotting.colours import MODELS, MUTED, SERIES, SHADE, contrast
 from course_utils.plotting.grids import (
     attention_map,
     attention_maps,
+    dot_cell,
     fill_cell,
     hatch_cell,
     mask_map,
@@ -38,6 +39,7 @@ __all__ = [
     "bars",
     "contrast",
     "curves",
+    "dot_cell",
     "fill_cell",
     "hatch_cell",
     "histogram",

@@ -227,6 +227,16 @@ def outline_cell(ax, row, column):
     ax.add_patch(frame)
 
 
+def dot_cell(ax, row, column):
+    """Put a dot into a cell of a map that is too small for a frame: black with a white rim.
+
+    Args:
+        ax: Axes that `attention_map` returned.
+        row, column: the cell, counted from 0.
+    """
+    ax.plot(column, row, "o", color="black", markersize=5.5, markeredgecolor="white")
+
+
 def _cell(row, column, **look):
     """A patch that covers a cell."""
     return Rectangle((column - 0.5, row - 0.5), 1, 1, zorder=2, **look)

@@ -374,6 +374,17 @@ def test_outline_cell_frames_one_cell():
     assert not frame.get_fill()
 
 
+def test_a_dot_in_a_cell_and_a_filled_cell_stand_where_the_cell_is():
+    ax = plotting.attention_map(weights_like(), QUERIES, KEYS)
+    plotting.dot_cell(ax, 2, 1)
+    (dot,) = ax.lines
+    assert dot.get_xydata().tolist() == [[1, 2]]
+    assert {dot.get_color(), dot.get_markeredgecolor()} == {"black", "white"}  # on any colour
+    plotting.fill_cell(ax, 1, 3)
+    box = ax.patches[-1].get_bbox()
+    assert (box.x0, box.y0, box.width, box.height) == (2.5, 0.5, 1, 1)
+
+
 def test_seed_curves_draws_the_median_and_the_range():
     x = [1, 2, 4]
     values = torch.tensor([[1.0, 5.0, 2.0], [3.0, 4.0, 2.0], [8.0, 0.0, 5.0]])
