@@ -1705,7 +1705,7 @@ print(
 #
 # - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
 #   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.5: sinusoids;
-#   section 3.4: the factor √d_model; table 3, row E: learned positions do as well.
+#   section 3.4: the factor $\sqrt{d_\text{model}}$; table 3, row E: learned positions do as well.
 # - Jonas Gehring, Michael Auli, David Grangier, Denis Yarats, Yann N. Dauphin (2017).
 #   *Convolutional Sequence to Sequence Learning.* ICML. Section 3.1: learned positions, before
 #   transformers.
