@@ -1,5 +1,6 @@
 """Numbers of the course's two trained translators, for diagrams that show a real sentence."""
 
+import contextlib
 import math
 
 import torch
@@ -48,11 +49,28 @@ class Translation:
         with torch.no_grad():
             scaled = math.sqrt(self._model.d_model) * self._model.src_embedding(source)
             self.embedded = self._model.positional_encoding(scaled)[0]
-            memory = self._model.encode(source)  # (1, S, D)
+            with fed(self._model.encoder_layers) as self._before_feed_forward:
+                memory = self._model.encode(source)  # (1, S, D)
             self._logits = self._model.decode(target, memory, source)[0]  # (T, V)
             maps = transformer.attention_maps(self._model, source, target)
         self.memory = memory[0]
         self.maps = {kind: [layer[0] for layer in layers] for kind, layers in maps.items()}
+
+    def feed_forward(self, layer, place):
+        """What the feed-forward network of a layer of the encoder does with one word.
+
+        Args:
+            layer: counted from 1.
+            place: of the German word, counted from 0.
+
+        Returns:
+            (x, hidden, output): D numbers that go in, d_ff after the ReLU, D that come out.
+        """
+        network = self._model.encoder_layers[layer - 1].feed_forward
+        with torch.no_grad():
+            x = self._before_feed_forward[layer - 1][place]  # (D,)
+            hidden = torch.relu(network.w_1(x))  # (d_ff,)
+            return x.tolist(), hidden.tolist(), network.w_2(hidden).tolist()
 
     def likeliest(self, position, count):
         """The words that are likeliest to follow this position, each with its probability."""
@@ -60,6 +78,21 @@ class Translation:
         return [
             (self._words[k], p) for k, p in zip(best.indices, best.values.tolist(), strict=True)
         ]
+
+
+@contextlib.contextmanager
+def fed(layers):
+    """A list of what goes into the feed-forward network of each layer, (S, D), as they run."""
+    inputs = []
+    hooks = [
+        layer.feed_forward.register_forward_pre_hook(lambda _, given: inputs.append(given[0][0]))
+        for layer in layers
+    ]
+    try:
+        yield inputs
+    finally:
+        for hook in hooks:
+            hook.remove()
 
 
 def ids_of(vocabulary, sentence):

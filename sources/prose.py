@@ -50,7 +50,6 @@ CONSTRUCTIONS = {
     r"\bown (?:weight|score)s?\b": "self-weight, self-score",
     r"\bshall\b": "should, must",
     r"\bas a rule\b": "usually",
-    r"\bfor itself\b": "on its own",
     r"\bbeside\b": "next to, compared with",
     r"\b(?:stands?|stood) (?:before|behind|inside|in front of)\b": "comes before, follows, is inside",
     r"\b(?:falls?|fell) apart\b": "splits",

@@ -3,6 +3,7 @@
     python tools/website.py                             into build/site/
     python tools/website.py --to FOLDER                 elsewhere
     python tools/website.py --repository ADDRESS        with buttons that lead to the course's host
+    python tools/website.py --address ADDRESS           where the site will be, for pictures beside links to it
 
 Nothing is executed, and after the first time nothing is fetched. Pages lie where their files lie in
 the repository, so that links between files lead the same way on the site; the home page comes from
@@ -35,6 +36,7 @@ from nbformat import NotebookNode
 import course_utils
 from course_utils import live
 from course_utils.live.page import STORED_FRAME
+from tools import website_preview
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs/site"
@@ -65,8 +67,9 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--to", type=Path, default=ROOT / "build/site")
     parser.add_argument("--repository", default=os.environ.get("COURSE_REPOSITORY", ""))
+    parser.add_argument("--address", default=os.environ.get("COURSE_ADDRESS", ""))
     chosen = parser.parse_args(arguments)
-    build(chosen.to, chosen.repository)
+    build(chosen.to, chosen.repository, chosen.address)
     pages = sorted(chosen.to.rglob("*.html"), key=lambda page: page.stat().st_size)
     size = sum(path.stat().st_size for path in chosen.to.rglob("*") if path.is_file())
     print(
@@ -75,13 +78,15 @@ def main(arguments: list[str] | None = None) -> None:
     )
 
 
-def build(to: Path, repository: str = "") -> None:
+def build(to: Path, repository: str = "", address: str = "") -> None:
     """Write the site; an earlier one in the same place goes.
 
     Args:
         to: the folder for the site; what Sphinx reads is kept beside it, in `<to>-source`.
         repository: where the course is hosted, as https://host/owner/name, for the buttons that edit
             a page or open it in Binder or Colab; empty leaves them out.
+        address: where the site will be. A link to a page is shown with a picture only by whoever is told
+            the picture's full address. Empty takes GitHub's own place for the site of the repository.
     """
     fetch_packages()
     source = to.with_name(f"{to.name}-source")
@@ -96,6 +101,8 @@ def build(to: Path, repository: str = "") -> None:
         "-D",
         f"course_repository={repository}",
         "-D",
+        f"course_address={address or pages_of(repository)}",
+        "-D",
         f"html_extra_path={source / 'extra'}",
     ]
     command += [source, to]
@@ -104,6 +111,12 @@ def build(to: Path, repository: str = "") -> None:
         sys.exit("the site was not built: the lines above name the pages, and what to mend.")
     for rubbish in (".buildinfo", "objects.inv"):
         (to / rubbish).unlink(missing_ok=True)
+
+
+def pages_of(repository: str) -> str:
+    """Where GitHub publishes the site of a repository; empty for other hosts."""
+    found = re.fullmatch(r"https://github\.com/([\w-]+)/([\w.-]+?)/?", repository)
+    return f"https://{found[1].lower()}.github.io/{found[2]}/" if found else ""
 
 
 def fetch_packages() -> None:
@@ -145,6 +158,8 @@ def gather(source: Path, repository: str) -> None:
     (frames / "translator.html").write_text(live.translation_view().page, "utf-8")
     write_reference(source / "api")
     copy_letters(source / "extra/_static")
+    website_preview.draw(source / "extra/_static/preview.png")
+    shutil.copy(SITE / "404.html", source / "extra")
 
 
 def copy_letters(static: Path) -> None:

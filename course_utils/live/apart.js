@@ -111,12 +111,6 @@ function tauControl() {
 
 function buildApart() {
   page.switches = make('div', { className: 'switches' });
-  page.changedList = make('p', { className: 'changed' });
-  page.reset = button('put everything back', () => {
-    Object.assign(state, { off: new Set(), hidden: new Set(), tau: 1, warmth: 1 });
-    changed();
-    page.field.focus();
-  });
   const section = make(
     'section',
     { className: 'apart', id: 'apart' },
@@ -128,13 +122,36 @@ function buildApart() {
     ),
     page.switches,
     tauControl(),
-    make('div', { className: 'so-far' }, page.changedList, page.reset),
     ...tryList(),
   );
   return section;
 }
 
+// what is changed, beside the answer that it changes
+function soFar() {
+  page.changedList = make('p', { className: 'changed', id: 'changed' });
+  page.reset = button('put everything back', () => {
+    Object.assign(state, { off: new Set(), hidden: new Set(), tau: 1, warmth: 1 });
+    changed();
+    page.field.focus();
+  });
+  return make('div', { className: 'so-far' }, page.changedList, page.reset);
+}
+
+function paintSoFar() {
+  const hidden = [...state.hidden]
+    .sort((a, b) => a - b)
+    .map((place) => `${quoted(state.words[place])} hidden`);
+  const off = [...state.off].map((name) => `${nameOfSwitch(name)} off`);
+  const scaled = state.tau === 1 ? [] : [`scores divided by ${number(state.tau)}`];
+  const warmer = state.warmth === 1 ? [] : [`the next word at temperature ${number(state.warmth)}`];
+  const all = [...hidden, ...off, ...scaled, ...warmer];
+  page.changedList.textContent = all.length ? `Changed: ${all.join('; ')}.` : 'Nothing is changed.';
+  page.reset.disabled = !all.length;
+}
+
 function paintApart() {
+  paintSoFar();
   if (isSmall) return;
   const own = isRecurrent
     ? ['fwd', 'bwd', 'att', 'state']
@@ -143,14 +160,6 @@ function paintApart() {
   page.tau.value = Math.log10(state.tau);
   page.tau.ariaValueText = number(state.tau);
   page.tauSaid.textContent = number(state.tau);
-  const hidden = [...state.hidden]
-    .sort((a, b) => a - b)
-    .map((place) => `${quoted(state.words[place])} hidden`);
-  const off = [...state.off].map((name) => `${nameOfSwitch(name)} off`);
-  const scaled = state.tau === 1 ? [] : [`scores divided by ${number(state.tau)}`];
-  const all = [...hidden, ...off, ...scaled];
-  page.changedList.textContent = all.length ? `Changed: ${all.join('; ')}.` : 'Nothing is changed.';
-  page.reset.disabled = !all.length && state.warmth === 1;
   for (const link of document.querySelectorAll('.try a'))
     link.ariaCurrent = link.dataset.state === triedNow() ? 'true' : null;
 }
@@ -187,7 +196,7 @@ function tryList() {
     const often =
       changes === undefined
         ? ''
-        : `Of ${data.sentences.length} sentences, it writes ${changes || 'none'} otherwise than as trained.`;
+        : `This changes ${changes || 'none'} of its ${data.sentences.length} translations.`;
     return make('li', {}, anchor, make('span', {}, says), make('small', {}, often));
   });
   return [make('h2', {}, 'Things to try'), make('ul', { className: 'try' }, ...items)];

@@ -242,10 +242,15 @@ function fillAttention(part) {
     numbers: [...mapsOf(part, now, h)[row]],
   }));
   const keys = part[0] === 'e' || part[2] === 'c' ? german() : readSoFar();
+  const note = make(
+    'p',
+    { className: 'hint' },
+    'What you change under this microscope stays under it. The translation follows the ticks above.',
+  );
   page.panelBody.replaceChildren(
     who,
     make('div', { className: 'heads' }, ...cards),
-    ...(state.head ? [microscope(part)] : []),
+    ...(state.head ? [note, microscope(part)] : []),
     folded(
       'the weights of this row, in numbers',
       false,

@@ -98,9 +98,9 @@ const SHORT = {
   a: ['self-attention', 'self'],
   s: ['self-attention', 'self'],
   c: ['cross-attention', 'cross'],
-  f: ['feed-forward', 'feed'],
-  embed: ['vectors', 'vector'],
-  read: ['vectors', 'vector'],
+  f: ['feed-forward', 'feed', 'ffn'],
+  embed: ['vectors', 'vector', 'vec'],
+  read: ['vectors', 'vector', 'vec'],
   say: ['next word', 'next'],
   fwd: ['reads →', '→'],
   bwd: ['reads ←', '←'],
@@ -206,22 +206,26 @@ function bands({ encoder, decoder, isWide, width }) {
       );
     });
     const behind = columns.memory;
-    const kept = behind && behind.width > 44 ? [memoryTitle(behind, top)] : [];
+    const kept = behind ? [memoryTitle(behind, top)] : [];
     return [title, ...names, ...kept];
   });
 }
 
 const memoryTitle = ({ x, width }, top) =>
-  draw('text', { class: 'head', x: x + width / 2, y: top + 37 }, isRecurrent ? 'both' : 'memory');
+  draw(
+    'text',
+    { class: 'head', x: x + width / 2, y: top + 37 },
+    isRecurrent ? 'both' : width > 44 ? 'memory' : 'mem',
+  );
 
 function blockButtons(at) {
   return allBlocks().map((block) => {
     const side = at[sideOf(block)];
     const { x, width } = side.columns[block];
     const isNorm = block.endsWith('n') && /\d/.test(block);
-    const [long, short] = SHORT[isNorm ? 'n' : block[2] && /\d/.test(block[1]) ? block[2] : block];
+    const names = SHORT[isNorm ? 'n' : block[2] && /\d/.test(block[1]) ? block[2] : block];
     const letter = at.hasRoom ? 6.7 : 5.6;
-    const text = [long, short].find((one) => width > one.length * letter) ?? '';
+    const text = names.find((one) => width > one.length * letter) ?? '';
     const button = draw(
       'g',
       {

@@ -53,7 +53,10 @@ const english = () => englishOf(now);
 const readWord = (t) => data.english[now.written[t]];
 const probabilities = (result, t) =>
   softmax([...result.logits[t]].map((logit) => logit / state.warmth));
-const chanceOf = (share) => (share < 0.0005 ? 'less than 0.001' : share.toFixed(3));
+function chanceOf(share) {
+  if (share < 0.0005) return 'less than 0.001';
+  return share > 0.9995 && share < 1 ? 'more than 0.999' : share.toFixed(3);
+}
 const ranked = (numbers) => numbers.map((_, id) => id).sort((a, b) => numbers[b] - numbers[a]);
 
 // -------------------------------------------------------------------------------------- moments
@@ -100,7 +103,7 @@ function goToWord(t) {
 // ----------------------------------------------------------------------------------------- playing
 
 const quiet = matchMedia('(prefers-reduced-motion: reduce)');
-const PAUSES = { reading: 900, first: 650, later: 170, said: 420, quiet: 1200 };
+const PAUSES = { reading: 1500, first: 1300, later: 320, said: 1000, quiet: 1500 };
 let timer = null;
 
 function pauseAfter({ part, t }) {
@@ -365,7 +368,9 @@ function buildAnswer() {
   page.before = make('p', { className: 'before', id: 'before', lang: 'en' });
   page.told = make('p', { className: 'told', id: 'told' });
   page.spoken = make('p', { className: 'unseen', role: 'status' });
-  return make('div', { className: 'answers' }, page.answer, page.before, page.told, page.spoken);
+  page.answers = make('div', { className: 'answers' }, page.answer, page.before, page.told);
+  page.answers.append(page.spoken);
+  return page.answers;
 }
 
 function paintAnswer() {
@@ -394,9 +399,7 @@ function paintAnswer() {
     );
   });
   page.answer.replaceChildren(...shown);
-  const differs = isChanged();
-  page.before.hidden = !differs;
-  if (differs) {
+  if (isChanged()) {
     const same = kept.every(Boolean) && keptBefore.every(Boolean);
     const old = others.flatMap((word, t) => [
       make('span', { className: keptBefore[t] ? '' : 'gone' }, word),
@@ -406,7 +409,7 @@ function paintAnswer() {
       make('b', {}, same ? 'As trained, the same: ' : 'As trained: '),
       ...old,
     );
-  }
+  } else page.before.textContent = '';
   page.told.replaceChildren(...toldNow());
   const sentence = words.filter((word) => word !== EOS_WORD).join(' ');
   if (page.spoken.dataset.sentence !== sentence) {
@@ -461,9 +464,9 @@ function toldOfPart(part, t) {
   if (part.endsWith('f')) {
     const on = kept.hidden[row].filter((x) => x > 0).length;
     return [
-      'Each word by itself: for ',
+      'A small network works on each word by itself. For ',
       inRole('query', word),
-      `, ${on} of ${kept.hidden[row].length} hidden units are on.`,
+      `, ${on} of its ${kept.hidden[row].length} hidden units are above zero.`,
     ];
   }
   const weights = weightsShown(part, row, t);
@@ -543,26 +546,89 @@ function paintTransport() {
   page.time.ariaValueText = t < 0 ? nameOfBlock(part) : `word ${t + 1}: ${nameOfBlock(part)}`;
 }
 
-// what the colours of the picture mean
+// what the picture shows, its colours and its short names
 function legend() {
-  const network = isRecurrent
+  const [first, ...more] = isRecurrent
     ? [
-        'Each row is a word, each strip its numbers. ',
-        inRole('value', 'Green'),
-        ' is what the decoder takes from the German words, ',
+        'The encoder reads the German words in both directions and keeps two states of each. The decoder writes the English words one after the other, and looks at these states before each word.',
+        ['In the picture each row is a word, and each strip its numbers. '],
       ]
     : [
-        'Each row is a word. Grey carries its numbers through the layers, ',
-        inRole('value', 'green'),
-        ' is what it takes from other words, ',
+        'The encoder reads all German words at once, and keeps a row of numbers for each. The decoder writes the English words one after the other, and looks at these rows before each word.',
+        [
+          'In the picture each row is a word, and each strip its numbers, purple above zero and ochre below. Grey carries them through the layers and is wider where they are larger. At each + the result of a block is added to what was there, and the sum is brought back to one scale. ',
+        ],
       ];
+  const colours = [
+    inRole('query', 'Blue'),
+    ' asks for the next English word, ',
+    inRole('key', 'orange'),
+    ' is what it compares itself with, and ',
+    inRole('value', 'green'),
+    ' is what it takes over.',
+  ];
+  const paragraph = (...parts) => make('p', {}, ...parts);
   return make(
-    'p',
+    'div',
     { className: 'hint legend' },
-    ...network,
-    inRole('query', 'blue'),
-    ' asks for the next English word. Click a German word to hide it, and a block of the picture to open it.',
+    paragraph(
+      'Click a German word to hide it from the model, and a block of the picture to open it.',
+    ),
+    paragraph(first),
+    paragraph(...more[0], ...colours),
+    ...(isRecurrent ? [] : [shortNames()]),
   );
+}
+
+// where the picture has no room for the names
+const shortNames = () =>
+  make(
+    'p',
+    { className: 'short-names' },
+    'Short names: vec for the vectors of the words, self and cross for the two kinds of attention, ffn for the feed-forward network, mem for the memory that the encoder leaves to the decoder.',
+  );
+
+// ------------------------------------------------------------------- the answer, while it is off screen
+
+// A page scrolls, and the frame in it does not. So the view asks where on the screen it stands, and
+// repeats the answer at its upper edge while a block or a switch is looked at further down.
+function buildFollower() {
+  page.follower = make('div', { className: 'follower', ariaHidden: true, hidden: true });
+  const there = around()?.defaultView ?? window;
+  const moved = () => requestAnimationFrame(placeFollower);
+  for (const name of ['scroll', 'resize'])
+    there.addEventListener(name, moved, { capture: true, passive: true });
+  return page.follower;
+}
+
+// what of this page is above the screen, in pixels
+function aboveScreen() {
+  if (window.parent === window) return window.scrollY;
+  if (!around()) return 0;
+  const bar = around().querySelector('.mobile-header');
+  return (bar?.offsetHeight ?? 0) - window.frameElement.getBoundingClientRect().top;
+}
+
+function placeFollower() {
+  const above = aboveScreen();
+  const { bottom } = page.answers.getBoundingClientRect();
+  const end = document.body.scrollHeight - 160;
+  const isOff = now && bottom + (window.parent === window ? window.scrollY : 0) < above;
+  page.follower.hidden = !isOff || above > end;
+  page.follower.style.top = `${above}px`;
+}
+
+function paintFollower() {
+  const line = (element) => {
+    const copy = element.cloneNode(true);
+    copy.removeAttribute('id');
+    copy.querySelectorAll('button').forEach((one) => {
+      const { className, textContent } = one;
+      one.replaceWith(make('span', { className }, textContent), ' ');
+    });
+    return copy;
+  };
+  page.follower.replaceChildren(line(page.answer), ...(isChanged() ? [line(page.before)] : []));
 }
 
 // -------------------------------------------------------------------------------------- the address
@@ -669,6 +735,7 @@ function update() {
   if (page.picture.clientWidth !== page.drawnWidth) buildPicture();
   paintPicture();
   paintAnswer();
+  paintFollower();
   paintTransport();
   paintPanel();
   writeAddress();
@@ -684,9 +751,11 @@ function start() {
     make('div', { className: 'stage' }, pictureBox()),
     buildAnswer(),
     buildTransport(),
+    soFar(),
     legend(),
     panelBox(),
     ...(isSmall ? [] : [buildApart()]),
+    buildFollower(),
   );
   page.view.ariaBusy = true;
   document.addEventListener('keydown', onKey);

@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
     "sphinxcontrib.katex",
+    "course_cells",
     "course_pages",
 ]
 root_doc = "index"

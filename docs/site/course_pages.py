@@ -19,6 +19,8 @@ from sphinx.util.docutils import SphinxDirective
 from sphinxcontrib import katex
 
 LONGEST_DESCRIPTION = 200  # letters; more is cut where links are shown
+COLOUR = re.compile(r"#[0-9a-f]{6}")
+VIEWPORT = re.compile(r'<meta [^>]*name="viewport"[^>]*>\s*')
 DEEPER = re.compile(r"(\d+\. )?Going deeper\b")
 
 
@@ -28,10 +30,13 @@ def setup(app: Sphinx) -> dict[str, Any]:
     )
     katex.KaTeXServer.start_server_process = started_katex
     app.add_config_value("course_repository", "", "html", str)
+    app.add_config_value("course_address", "", "html", str)
     app.add_directive("live-translation", LiveTranslation)
     app.add_directive("course-cards", CourseCards)
     app.connect("doctree-read", mark_deeper)
     app.connect("doctree-read", mark_captions)
+    app.connect("doctree-read", show_colours)
+    app.connect("doctree-read", leave_corners_empty)
     app.connect("html-page-context", add_head)
     app.connect("autodoc-process-docstring", as_restructured, priority=0)
     app.connect("autodoc-skip-member", skip_unexplained)
@@ -57,6 +62,23 @@ def mark_captions(app: Sphinx, doctree: nodes.document) -> None:
         italics = [type(part) for part in paragraph.children] == [nodes.emphasis]
         if italics and above is not None and any(above.findall(nodes.image)):
             paragraph["classes"].append("caption")
+
+
+def show_colours(app: Sphinx, doctree: nodes.document) -> None:
+    """Put a patch of the colour before every colour that a table names, `#0069a6`."""
+    for code in list(doctree.findall(nodes.literal)):
+        colour = code.astext()
+        if COLOUR.fullmatch(colour) and isinstance(code.parent.parent, nodes.entry):
+            patch = f'<i class="colour" style="border-color:{colour}"></i>'
+            code.parent.insert(code.parent.index(code), nodes.raw("", patch, format="html"))
+
+
+def leave_corners_empty(app: Sphinx, doctree: nodes.document) -> None:
+    """A table's head without a word is no head that a screen reader should announce."""
+    for head in doctree.findall(nodes.thead):
+        for entry in list(head.findall(nodes.entry)):
+            if not entry.astext().strip():
+                entry.replace_self(nodes.raw("", "<td></td>", format="html"))
 
 
 def started_katex(folder: Path, timeout: float) -> tuple[subprocess.Popen[bytes], socket.socket]:
@@ -90,7 +112,9 @@ def started_katex(folder: Path, timeout: float) -> tuple[subprocess.Popen[bytes]
 def add_head(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     """What the template shows above a notebook: minutes, and where else it can be opened."""
     notebook = Path(app.srcdir, f"{page}.ipynb")
+    context["metatags"] = VIEWPORT.sub("", context.get("metatags", ""))  # the theme has its own
     context["repository"] = app.config.course_repository
+    context["address"] = app.config.course_address
     context["description"] = described(page, notebook, doctree)
     if notebook.exists():
         context["notebook"] = {

@@ -18,26 +18,23 @@
 # %% [markdown]
 # # Lecture 1: Attention in recurrent networks
 #
-# Welcome. At the end of this course you will have trained a translator: a transformer that turns
-# German sentences into English ones. Every part of it you will also have written yourself, in the
-# assignments, tested and understood.
+# Welcome. At the end of this course you will have trained a translator, a transformer that turns German sentences
+# into English ones. In the assignments you will have written, tested and understood every part of it yourself.
 #
-# We start where attention started, in recurrent networks. In this lecture you train two
-# translators. One has to keep the whole sentence in one vector. The other may look back at every
-# word.
+# We start where attention started, in recurrent networks. In this lecture you train two translators, of which one
+# has to keep the whole sentence in one vector, while the other may look back at every word.
 #
 # **Afterwards you will be able to**
 #
 # - say why a translator reads the whole sentence before it writes, and measure it;
 # - explain the bottleneck of a sequence-to-sequence network;
-# - build bidirectional annotations, alignment scores, weights and context vectors, by loop and by
-#   matrix product;
+# - build bidirectional annotations, alignment scores, weights and context vectors, with loops and with matrix
+#   products;
 # - tell teacher forcing from inference;
-# - train both networks at equal cost, compare them by sentence length, and read an alignment with
-#   care.
+# - train both networks at equal cost, compare them by sentence length, and read an alignment with care.
 #
-# **Time** about 52 minutes, and 9 for going deeper. **Needs** recurrent networks (what is inside a
-# GRU is in section 11), embeddings, softmax, a training loop in PyTorch; no German.
+# **Time** about 52 minutes, and 9 for going deeper. **Needs** recurrent networks (section 11 shows what is inside
+# a GRU), embeddings, softmax and a training loop in PyTorch, but no German.
 
 # %% [markdown]
 # ## 1. What this course builds
@@ -53,11 +50,11 @@
 # | [7](07_layer_normalization.ipynb) | what makes deep stacks trainable |
 # | [8](08_transformer.ipynb) | the whole transformer, trained on the sentences of this lecture |
 #
-# The table is a map; the lectures explain its words.
+# The table is a map, and the lectures will explain its words.
 #
-# Every lecture runs from top to bottom, without a network connection and without a GPU. You will
-# see many `assert` lines. Each is a claim of the text, checked on *your* computer: if the cell
-# runs, the claim holds there.
+# Every lecture runs from top to bottom, without a network connection and without a GPU. You will see many
+# `assert` lines. Each of them is a claim of the text that is checked on *your* computer, so if the cell runs, the
+# claim holds there.
 
 # %%
 import math
@@ -81,9 +78,8 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## 2. Why not translate word by word?
 #
-# Our sentences come from a small grammar in `course_utils.data`. It writes German–English pairs of
-# 3 to 28 tokens: words and punctuation marks. No German sentence of the test part occurs in the
-# training part.
+# Our sentences come from a small grammar in `course_utils.data`. It writes German–English pairs of 3 to 28
+# tokens, which are words and punctuation marks. No German sentence of the test part occurs in the training part.
 
 # %%
 train, _, test = data.splits(train=50_000, validation=0, test=2_000)
@@ -96,9 +92,10 @@ print(f"{len(german)} German and {len(english)} English entries in the vocabular
 assert not {pair.source for pair in train} & {pair.source for pair in test}
 
 # %% [markdown]
-# The simplest translator is a dictionary: for each German word, the English word that most often
-# translates it. Our grammar knows which word comes from which, the **alignment**: for each English
-# word, `pair.alignment` holds the places of its German origins. We count the words with one origin.
+# The simplest translator is a dictionary that gives each German word the English word that most often translates
+# it. Our grammar knows which word comes from which, and this relation is called the **alignment**. For each
+# English word, `pair.alignment` holds the places of its German origins. To make the dictionary, we count the
+# words that have one origin.
 
 # %%
 translations = defaultdict(Counter)
@@ -119,9 +116,9 @@ print(word_by_word(data.EXAMPLE.source))
 print(data.EXAMPLE.target)
 
 # %% [markdown]
-# The words are fine and the sentence is not. "helfen" and "übersetzen" are the last words of their
-# clauses in German, and come early in English. Join each English word to its German origin, as the
-# grammar knows it, and the lines cross.
+# The words are fine, but the sentence is not. "helfen" and "übersetzen" are the last words of their clauses in
+# German, and they come early in English. If we join each English word to its German origin, as the grammar knows
+# it, the lines cross.
 
 # %% tags=["hide-input"]
 upper, lower = data.EXAMPLE.source.split(), data.EXAMPLE.target.split()
@@ -147,8 +144,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Is that a rare accident? We look at all test sentences. How many of the true words does the
-# dictionary find, how many sentences does it get right, and in how many do the lines cross?
+# Is that a rare accident? We look at all test sentences and ask how many of the true words the dictionary finds,
+# how many sentences it gets right, and in how many sentences the lines cross.
 
 
 # %%
@@ -175,13 +172,12 @@ print(f"sentences in which the alignment crosses:      {crossing:.0%}")
 assert right_words > 0.75 and right < 0.05 and crossing > 0.9
 
 # %% [markdown]
-# Most of the right words, hardly any right sentence. Word order is one reason, and words that
-# depend on others are the second: "does" has no German word of its own, "to" often has none, and
-# "sie" is *she*, *they*, *it* or *them*.
+# The dictionary finds most of the words but gets hardly any sentence right. Word order is one reason. The second
+# is that some words depend on others, since "does" has no German word of its own, "to" often has none, and "sie"
+# is *she*, *they*, *it* or *them*.
 #
-# How far ahead must a translator read? If English word $i$ comes from German word $j > i$, then the
-# reading has to be $j - i$ words ahead of the writing. We take the largest such lead in each
-# sentence.
+# How far ahead must a translator read? If English word $i$ comes from German word $j > i$, then the reading has
+# to be $j - i$ words ahead of the writing. We take the largest such lead in each sentence.
 
 # %%
 ahead = [max(max(o) - i for i, o in enumerate(pair.alignment)) for pair in test]
@@ -189,20 +185,20 @@ print(f"words to read ahead: {sum(ahead) / len(ahead):.1f} on average, {max(ahea
 assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 
 # %% [markdown]
-# Nobody knows before the end of the sentence how far that will be. So our translators first **read
-# everything**, and then write. A model that turns one sequence into another in this way is called
+# How far ahead it has to be, nobody knows before the end of the sentence. So our translators first **read
+# everything** and then write. A model that turns one sequence into another in this way is called
 # *sequence-to-sequence*, or seq2seq.
 
 # %% [markdown]
 # ## 3. The bottleneck
 #
-# A seq2seq model has two recurrent networks. RNN #1, the **encoder**, reads. RNN #2, the
+# A seq2seq model has two recurrent networks. RNN #1, the **encoder**, reads the sentence, and RNN #2, the
 # **decoder**, writes one word per step. What passes between them?
 #
-# In early models, one vector: the encoder's state when it had read everything (Sutskever et
-# al., 2014; Cho et al., 2014). Ours reads in both directions: forward it ends at the last word,
-# backward at the first. These two end states, side by side, are the **summary**. In the picture,
-# $h^{(j)}$ are the states of the encoder and $s^{(i)}$ those of the decoder.
+# In early models it was one vector, the encoder's state after it had read everything (Sutskever et al., 2014; Cho
+# et al., 2014). Our encoder reads in both directions, so forward it ends at the last word and backward at the
+# first. These two end states, side by side, are the **summary**. In the picture, $h^{(j)}$ are the states of the
+# encoder and $s^{(i)}$ those of the decoder.
 #
 # ![Two panels for the question kannst du mir helfen ?, in English can you help me ?. Upper panel,
 # one vector for the whole sentence: the encoder states h1 to h5 are chained in both directions; the
@@ -212,29 +208,30 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # weights, thickest for helfen; the context goes to the third decoder state alone, which writes
 # help. Every step gets a new mixture.](../figures/bottleneck.svg)
 #
-# *Above, one vector has to carry the sentence. Below, each step mixes a vector of its own.*
+# *In the upper panel one vector has to carry the sentence, while in the lower one each step mixes a vector of its
+# own.*
 #
-# Three words or 28: the summary has the same number of entries. Whatever does not fit in is gone
-# before the first word is written. That is the **bottleneck**.
+# Whether the sentence has three words or 28, the summary has the same number of entries. Whatever does not fit
+# into it is lost before the first word is written. That is the **bottleneck**.
 #
-# It is called a hidden *state*: a vector of many units, where a unit is one number. It always has
-# equally many, however long the sentence is. Gates, as in LSTM and GRU, slow the forgetting, and
-# section 11 shows how. They do not make the vector larger.
+# What the encoder carries from word to word is its *hidden state*, a vector. Its entries are called units, and
+# their number is fixed, however long the sentence is. Gates, as in an LSTM or a GRU, slow the forgetting, as
+# section 11 shows, but they do not make the vector larger.
 #
-# The lower panel is the way out, due to Bahdanau, Cho and Bengio (2015). Keep *all* states of the
-# encoder. Before each word, give every state a weight, and hand the weighted average to the
-# decoder. This average is the **context**.
+# The lower panel shows the way out, which is due to Bahdanau, Cho and Bengio (2015). We keep *all* states of the
+# encoder. Before each word we give every state a weight and hand the weighted average to the decoder. This
+# average is the **context**.
 #
-# Why weights? Because not every word matters at every step. Take "help" in the long question of
-# section 2: "mir", "helfen" and "zu" may matter more than "kannst", "du" and "satz". (That is a
-# guess, which section 8 measures. The numbers in the picture are those of a network that was trained
-# as in section 7.)
+# Why do we need weights? Because not every word matters at every step. When the decoder writes "help" in the long
+# question of section 2, "mir", "helfen" and "zu" may matter more than "kannst", "du" and "satz". (This is a
+# guess, and section 8 measures whether it is right. The numbers in the picture are those of a network that was
+# trained as in section 7.)
 
 # %% [markdown]
 # ## 4. RNN #1: annotations
 #
-# Here is the whole mechanism at the moment when the decoder writes its second word. We build it
-# from the bottom to the top: RNN #1 in this section, attention and RNN #2 in the next.
+# The next picture shows the whole mechanism at the moment when the decoder writes its second word. We build it
+# from the bottom to the top, with RNN #1 in this section and attention and RNN #2 in the next.
 #
 # ![Diagram of one decoder step with the German words kannst, du, mir, helfen. At the bottom RNN #1:
 # a chain of forward states h_F from left to right, a chain of backward states h_B from right to
@@ -248,8 +245,8 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # gives o2, a score for every word, and the word written is
 # you.](../figures/attention_rnn.svg)
 #
-# *One step of the decoder: the old state asks, the annotations answer, the context goes into the
-# new state. The weights are those of the trained network.*
+# *In one step of the decoder, the old state is compared with the annotations, and the context that comes out goes
+# into the new state. The weights are those of the trained network, and the picture leaves out the "?".*
 #
 # | symbol | meaning | in this section |
 # |---|---|---|
@@ -258,18 +255,18 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # | $h_F^{(j)}$, $h_B^{(j)}$ | states at word $j$ of the forward and the backward direction | width 3 each |
 # | $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$ | annotation of word $j$: the two states, concatenated | width 6 |
 #
-# Why two directions? A forward state at word $j$ has read words 1 to $j$ and knows nothing of what
-# follows. "sie ist" is *she is*, "sie sind" is *they are*: what comes later can decide what a word
-# means. The backward state has read words $S$ down to $j$. Together they have read everything, with
-# word $j$ most recently.
+# Why two directions? A forward state at word $j$ has read words 1 to $j$ and knows nothing of what follows. But
+# what comes later can decide what a word means, since "sie ist" is *she is* and "sie sind" is *they are*. The
+# backward state has read words $S$ down to $j$. Together the two have read everything, with word $j$ most
+# recently.
 #
-# Formulas count from 1, Python from 0: $h^{(1)}$ is `h[0]`. Comments in the code give shapes. There
-# `S` stands for the German words, `E` for the width of an embedding, and `h` for the width of one
-# direction's state, so an annotation has the shape `(2h,)`. Later come `B` sentences in a batch,
-# `T` English words and `V` entries in the English vocabulary.
+# Formulas count from 1 and Python counts from 0, so $h^{(1)}$ is `h[0]`. Comments in the code give shapes. In
+# these comments `S` is the number of German words, `E` is the width of an embedding, and `h` is the width of one
+# direction's state, so an annotation has the shape `(2h,)`. Later there will be `B` sentences in a batch, `T`
+# English words and `V` entries in the English vocabulary.
 #
-# We read the words one by one, once from the left and once from the right. The weights are those of
-# an `nn.GRU`, so that we can compare our loops with it.
+# We read the words one by one, once from the left and once from the right. The weights are those of an `nn.GRU`,
+# so that we can compare our loops with it.
 
 # %%
 words = ["kannst", "du", "mir", "helfen", "?"]
@@ -301,9 +298,9 @@ backward_states = read(cell("_reverse"), x.flip(0))  # words S, ..., 2, 1
 print(forward_states.shape, backward_states.shape)
 
 # %% [markdown]
-# Now comes the step that is easily forgotten. The backward direction produces its states with the
-# **last word first**. Before the two are joined, its list has to be turned around. `nn.GRU` does so
-# itself, and `annotations` from `course_utils` does it for two given lists of states.
+# Now comes the step that is easily forgotten. The backward direction produces its states with the **last word
+# first**, so its list has to be turned around before the two are joined. `nn.GRU` does so itself, and
+# `annotations` from `course_utils` does it for two given lists of states.
 
 # %%
 h = torch.stack(
@@ -317,8 +314,8 @@ assert torch.allclose(h, joined[0], atol=1e-6)
 print("loops equal nn.GRU and course_utils:", torch.allclose(h, reference[0], atol=1e-6))
 
 # %% [markdown]
-# Which words does a state know? Replace a word and see which states change. We replace "?", the
-# last one.
+# Which words does a state know? We can find out by replacing a word and seeing which states change. Here we
+# replace "?", the last one.
 
 # %%
 changed = x.clone()
@@ -332,11 +329,10 @@ for word, row in zip(words, difference, strict=True):
 assert (difference[:-1, :3] == 0).all() and (difference[:, 3:].max(dim=1).values > 0).all()
 
 # %% [markdown]
-# The forward states of the first four words cannot know the last one; all backward states do. Had
-# we not turned the list around, the annotation of "kannst" would hold a backward state that has
-# read nothing but "?".
+# The forward states of the first four words cannot know the last word, but all backward states do. If we had not
+# turned the list around, the annotation of "kannst" would contain a backward state that has read nothing but "?".
 #
-# The widths add up. Two directions of 128 give annotations of 256:
+# The widths add up, so two directions of 128 units give annotations of width 256:
 
 # %%
 wide = nn.GRU(4, 128, bidirectional=True, batch_first=True)
@@ -344,16 +340,16 @@ print(wide(x.unsqueeze(0))[0].shape)
 assert wide(x.unsqueeze(0))[0].shape == (1, 5, 128 + 128)
 
 # %% [markdown]
-# RNN #1 makes annotations, not context vectors. There is one annotation per *source* word, made before
-# anything is written, and the words in it meet by recurrence. A context vector belongs to a *target*
-# word, and attention makes it.
+# RNN #1 makes annotations and not context vectors. There is one annotation per *source* word; it is made before
+# anything is written, and what it knows of the other words has come to it through the recurrence. A context
+# vector belongs to a *target* word, and attention makes it.
 
 # %% [markdown]
 # ## 5. Attention: scores, weights, context
 #
-# The decoder is about to write word $i$. What it knows so far is in its state $s^{(i-1)}$. (Only
-# the word just written is not in there: it was chosen from this state, and goes into the next one.)
-# The state asks each annotation: how well do you match what I need now?
+# The decoder is about to write word $i$, and what it knows so far is in its state $s^{(i-1)}$. (Only the word
+# just written is not in there, because it was chosen from this state and goes into the next one.) Attention
+# compares this state with every annotation and asks how well each of them matches what is needed now.
 #
 # | symbol | meaning | shape here |
 # |---|---|---|
@@ -363,17 +359,17 @@ assert wide(x.unsqueeze(0))[0].shape == (1, 5, 128 + 128)
 # | $\alpha_{ij}$ | weight of source word $j$ at step $i$ | one number |
 # | $c^{(i)}$ | context vector of step $i$ | (6,) |
 #
-# An annotation has width 6. The widths 7 and 8 are free to choose.
+# An annotation has width 6, while the widths 7 and 8 are free to choose.
 #
 # **1. Score.** A small network with one hidden layer compares the state with one annotation:
 #
 # $$\omega_{ij} = v^\top \tanh\!\left(W s^{(i-1)} + U h^{(j)}\right)$$
 #
-# $W$ and $U$ bring the two to one width, so that they can be added; $v$ makes one number of the
-# result. Why the tanh? Without it, the state would add the same number $v^\top W s^{(i-1)}$ to
-# every score, and a softmax does not notice that: the state could ask nothing.
+# $W$ and $U$ bring the two to one width, so that they can be added, and $v$ turns the result into one number. Why
+# is there a tanh? Without it, the state would add the same number $v^\top W s^{(i-1)}$ to every score. A softmax
+# ignores what is added to all its inputs, so the weights would not depend on the state at all.
 #
-# **2. Weights.** A softmax over the source words turns scores into positive numbers with sum one:
+# **2. Weights.** A softmax over the source words turns the scores into positive numbers that sum to one:
 #
 # $$\alpha_{ij} = \frac{\exp(\omega_{ij})}{\sum_{k=1}^{S} \exp(\omega_{ik})}$$
 #
@@ -383,11 +379,11 @@ assert wide(x.unsqueeze(0))[0].shape == (1, 5, 128 + 128)
 #
 # $$c^{(i)} = \sum_{j=1}^{S} \alpha_{ij}\, h^{(j)}$$
 #
-# This sum runs over the *source* words $j$. The index $i$ names the step of the decoder, and stays the
-# same in the whole sum. (Bahdanau et al. call the score $e$, with the same indices. Here it is
-# $\omega_{ij}$, as in all lectures.)
+# This sum runs over the *source* words $j$. The index $i$ names the step of the decoder and stays the same in the
+# whole sum. (Bahdanau et al. call the score $e$, with the same indices. Here it is $\omega_{ij}$, as in all
+# lectures.)
 #
-# First just as the formulas say, for one step of the decoder, with loops over the source words.
+# First we compute just what the formulas say, for one step of the decoder, with loops over the source words.
 
 # %%
 s = torch.randn(7)  # (decoder_dim,)
@@ -413,9 +409,9 @@ for word, score, weight in zip(words, omega.tolist(), alpha.tolist(), strict=Tru
 assert torch.allclose(alpha.sum(), torch.tensor(1.0))
 
 # %% [markdown]
-# Nothing is trained, so these weights mean nothing yet. But the arithmetic is complete. In
-# matrices, all annotations are scored at once: the rows of $H$ (in the code `h`) are the $h^{(j)}$,
-# and $W s$ is added to every row of $H U^\top$.
+# Nothing is trained, so these weights mean nothing yet, but the arithmetic is complete. In matrices, all
+# annotations are scored at once. The rows of $H$ (in the code `h`) are the $h^{(j)}$, and $W s$ is added to every
+# row of $H U^\top$.
 
 # %%
 scores = torch.tanh(W @ s + h @ U.T) @ v  # (8,) + (S, 8) -> (S, 8) -> (S,)
@@ -428,11 +424,11 @@ assert torch.allclose(matrix_context, context, atol=1e-6)
 print("matrix form equals loops:", torch.allclose(matrix_context, context, atol=1e-6))
 
 # %% [markdown]
-# `course_utils.attention.BahdanauAttention` does this for a batch of sentences. $W$, $U$ and $v$
-# are linear layers without bias, and a mask says which words may be attended to. Sentences of
-# different lengths need it: the short ones are filled up with padding, and padding deserves no
-# weight. So its scores become $-\infty$ *before* the softmax, and $\exp(-\infty) = 0$. `True` means
-# *may attend*; lecture 4 is all about masks.
+# `course_utils.attention.BahdanauAttention` does this for a batch of sentences. $W$, $U$ and $v$ are linear
+# layers without bias, and a mask says which words may be attended to. Sentences of different lengths need the
+# mask, because the short ones are filled up with padding, and padding deserves no weight. So the scores of the
+# padding become $-\infty$ *before* the softmax, which gives it the weight $\exp(-\infty) = 0$. `True` means *may
+# attend*, and lecture 4 is all about masks.
 
 # %%
 attend = BahdanauAttention(decoder_dim=7, encoder_dim=6, attention_dim=8)
@@ -450,26 +446,26 @@ with torch.no_grad():
 print("hidden words get the weights", batch_weights[1, 3:].tolist())
 
 # %% [markdown]
-# $W$, $U$ and $v$ are all that attention can learn here: the parameters sit in the score, and the
-# normalisation *is* the softmax, with none.
+# $W$, $U$ and $v$ are all that attention learns here. They belong to the score, and the softmax has no
+# parameters.
 #
-# $U h^{(j)}$ does not depend on $i$, so a program computes it once per sentence. $W s^{(i-1)}$
-# changes with every step. And the steps cannot be computed all at once: step $i$ needs the state
-# that step $i-1$ produced. Lecture 2 removes this chain.
+# $U h^{(j)}$ does not depend on $i$, so a program computes it once per sentence, whereas $W s^{(i-1)}$ changes
+# with every step. The steps cannot be computed all at once, because step $i$ needs the state that step $i-1$
+# produced. Lecture 2 removes this chain.
 #
 # ### RNN #2: one step
 #
-# The new state is made from three things: the state before, the word before, and the context.
+# The new state is made from three things, which are the state before, the word before, and the context.
 #
 # $$s^{(i)} = f\!\left(s^{(i-1)},\, y^{(i-1)},\, c^{(i)}\right)$$
 #
-# In our model $f$ is a GRU cell. The word's embedding and the context, side by side, are its input.
-# A last linear map turns $s^{(i)}$ and $c^{(i)}$ into $o^{(i)}$, one score for every English word.
-# (The picture of section 4 leaves out the line from $c^{(2)}$ to $o^{(2)}$. Bahdanau et al. also
-# use $y^{(i-1)}$ here, and one more layer.)
+# In our model $f$ is a GRU cell, whose input is the word's embedding and the context, side by side. A last linear
+# map turns $s^{(i)}$ and $c^{(i)}$ into $o^{(i)}$, which holds one number for every English word, its *logit*.
+# (The picture of section 4 leaves out the line from $c^{(2)}$ to $o^{(2)}$. Bahdanau et al. also use $y^{(i-1)}$
+# here, and one more layer.)
 #
-# Where does the chain begin? $s^{(0)}$ is a learned linear map of the summary, followed by tanh. So
-# the model with attention gets the summary too, but only there.
+# Where does the chain begin? $s^{(0)}$ is a learned linear map of the summary, followed by tanh. So the model
+# with attention gets the summary too, but only there.
 
 # %%
 decoder_cell = nn.GRUCell(3 + 6, 7)  # embedding of a word, and context -> decoder_dim
@@ -485,8 +481,9 @@ assert s_new.shape == s.shape and o.shape == (11,)
 # %% [markdown]
 # ### The whole model
 #
-# Both networks in one class. Read it from the top: what is learned, how it reads a German sentence, and
-# what it does at one step of the English one. Each line is one that you have met.
+# Here are both networks in one class. Read it from the top, where you see what is learned, then how the model
+# reads a German sentence, and last what it does at one step of the English one. You have met most of these lines;
+# `initial_state` is the map of the summary, and `generator` is the last linear map.
 
 
 # %%
@@ -523,12 +520,12 @@ class Translator(nn.Module):
 
 
 # %% [markdown]
-# The model with one vector is the same class with `attention_dim=None`: its context is the summary, at
-# every step. That is the only difference.
+# The model with one vector is the same class with `attention_dim=None`, in which case its context is the summary
+# at every step. That is the only difference.
 #
-# From here on we use `Seq2Seq` of `course_utils.rnn`. It is this class, and takes care of padding
-# too. `encode` puts what `read` gives into one object, with the mask, and `step` returns the weights
-# as well. The two have the same parameters, so that one can take over those of the other:
+# From here on we use `Seq2Seq` of `course_utils.rnn`, which is this class and takes care of padding too. `encode`
+# puts what `read` gives into one object, together with the mask, and `step` returns the weights as well. Both
+# classes have the same parameters, so that one can take over those of the other:
 
 # %%
 torch.manual_seed(0)
@@ -551,8 +548,8 @@ print("Translator equals Seq2Seq:", torch.allclose(our_scores, scores, atol=1e-6
 # %% [markdown]
 # ## 6. Teacher forcing and inference
 #
-# Which word is "the word before", $y^{(i-1)}$? There are two answers, and they make two programs.
-# Two special tokens help: `<bos>` marks the beginning of a sentence, `<eos>` its end.
+# Which word is "the word before", $y^{(i-1)}$? There are two answers, one for training and one for use, and each
+# needs a loop of its own. Two special tokens help: `<bos>` marks the beginning of a sentence and `<eos>` its end.
 #
 # | | training: **teacher forcing** | use: **inference** |
 # |---|---|---|
@@ -561,15 +558,15 @@ print("Translator equals Seq2Seq:", torch.allclose(our_scores, scores, atol=1e-6
 # | ends | with the true translation | when the model writes `<eos>`, or at a limit |
 # | a wrong word | costs loss once | is read at the next step; one mistake may lead to the next |
 #
-# Why the true word in training? At first the model writes nonsense, and there is no right next word
-# after nonsense.
+# Why do we take the true word in training? At first the model writes nonsense, and after nonsense there is no
+# right next word.
 #
-# `<bos>` stands before the first word, so the decoder reads the translation shifted by one place.
-# What it reads is always a *word*: $o^{(i)}$ is a list of scores, and inference feeds back the word
-# chosen from it.
+# `<bos>` comes before the first word, so the decoder reads the translation shifted by one place. What it reads is
+# always a *word*, because $o^{(i)}$ is only a list of logits, and inference feeds back the word that was chosen
+# from it.
 #
-# Training is a loop over the true words. It runs on three sentences at once, the shorter ones padded.
-# `forward` of `Seq2Seq` is this loop.
+# Training is a loop over the true words, which `forward` of `Seq2Seq` contains. Here it runs on three sentences
+# at once, the shorter ones padded. From here on every German sentence ends with `<eos>`, too.
 
 # %%
 pairs = data.collate(test[:3], german, english)  # ids of three sentences, padded
@@ -591,11 +588,11 @@ assert torch.allclose(torch.stack(by_step, dim=1), all_logits, atol=1e-5)
 print(all_logits.shape, all_weights.shape)
 
 # %% [markdown]
-# The loss is the cross-entropy between $o^{(i)}$ and the true word $y^{(i)}$, averaged over all
-# words but the padding.
+# The loss is the cross-entropy between $o^{(i)}$ and the true word $y^{(i)}$, averaged over all words except the
+# padding.
 #
-# Inference is a loop that feeds the most probable word back in. (That is *greedy* decoding; lecture
-# 8 adds beam search.) `write` does it for one sentence, `translate` for a batch.
+# Inference is a loop that feeds the most probable word back in. (This is *greedy* decoding, and lecture 8 adds
+# beam search.) `write` does it for one sentence and `translate` for a batch.
 
 
 # %%
@@ -622,19 +619,19 @@ print("the loop agrees with course_utils.rnn.translate")
 # %% [markdown]
 # ## 7. The experiment: accuracy by length
 #
-# Prediction: with one vector, long sentences suffer; with attention, they suffer far less. We train
-# both models on the same sentences and count translations that are right **in every word**.
+# We predict that with one vector, long sentences suffer, and that with attention they suffer far less. To test
+# this, we train both models on the same sentences and count the translations that are right **in every word**.
 #
-# A comparison should be fair, so:
+# The comparison should be fair, so we keep three things equal:
 #
-# - same widths: embeddings 128, hidden states 28 per direction. The summary then has 56 entries.
-#   Attention adds 5440 parameters to about 117 000;
-# - same optimiser and learning rate;
-# - **equal cost**: a step with attention takes about 1.7 times as long. So the model without it gets
-#   2000 steps of 64 sentences, and the model with it only 1200.
+# - The widths are the same, with embeddings of 128 and hidden states of 28 per direction. The summary then has 56
+#   entries, and attention adds 5440 parameters to about 117 000.
+# - The optimiser and the learning rate are the same.
+# - The **cost** is the same. A step with attention takes about 1.7 times as long, so the model without it gets
+#   2000 steps of 64 sentences and the model with it only 1200.
 #
-# The hidden states are small on purpose. A wider summary moves the wall, the length at which
-# translations fail, to longer sentences (section 12).
+# The hidden states are small on purpose. A wider summary moves the wall, the length at which translations fail,
+# to longer sentences (section 12).
 
 
 # %%
@@ -670,8 +667,8 @@ def train_model(attention_dim, steps, seed):
 SEED = 0  # try another one
 
 # %% [markdown]
-# Each of the next two cells takes about half a minute. The loss printed is that of one batch. A
-# batch holds sentences of similar length, short ones or long ones, so expect the loss to jump.
+# Each of the next two cells takes up to a minute. The loss that is printed is that of one batch. A batch contains
+# sentences of similar length, short ones or long ones, so expect the loss to jump.
 
 # %% tags=["nbval-ignore-output"] seconds=35
 without = train_model(attention_dim=None, steps=2000, seed=SEED)
@@ -680,8 +677,8 @@ without = train_model(attention_dim=None, steps=2000, seed=SEED)
 with_attention = train_model(attention_dim=64, steps=1200, seed=SEED)
 
 # %% [markdown]
-# Now both translate the test sentences, by inference. We count exact matches in five groups of
-# sentence length, and let the dictionary of section 2 take part.
+# Now both models translate the test sentences, by inference. We count exact matches in five groups of sentence
+# length, and let the dictionary of section 2 take part.
 
 
 # %%
@@ -767,16 +764,15 @@ plotting.picture(
 # %% [markdown]
 # The prediction holds. (The bands reach two standard errors up and down.)
 #
-# - On the **shortest** sentences both are mostly right, and even here they differ: attention got 2 of
-#   100 wrong, one vector 10.
-# - At **12 to 15 tokens** attention is right about twice as often.
+# - On the **shortest** sentences both are mostly right, but even here they differ, because the model with
+#   attention got 2 of 100 wrong and the one with one vector 10.
+# - At **12 to 15 tokens** the model with attention is right about twice as often.
 # - From **20 tokens** on it is the only one that works, although it was trained for fewer steps.
 #
-# One seed is no proof. You can change `SEED` above, and section 12 shows three of them, and wider
-# networks.
+# One seed proves little. You can change `SEED` above, and section 12 shows three seeds as well as wider networks.
 #
-# What does a full vector forget? Here are three long sentences that only attention got right. (What
-# is too long for one line is cut.)
+# What does a full vector forget? Here are three long sentences that only the model with attention got right.
+# (What is too long for one line is cut.)
 
 # %% tags=["nbval-ignore-output"]
 shown = 0
@@ -798,17 +794,17 @@ print(f"of {len(wrong)} wrong ones of 16 to 19 tokens, {endless:.0%} never end")
 assert 0.1 < endless < 0.7
 
 # %% [markdown]
-# Phrase by phrase, the model with one vector still writes good English: grammar is the same in all
-# sentences, and the decoder has learned it. What gets lost is what *this* sentence says. A clause
-# is dropped, two clauses melt into one, or one is said again and again, until the limit of 31 words.
+# Phrase by phrase, the model with one vector still writes good English, because grammar is the same in all
+# sentences and the decoder has learned it. What gets lost is what *this* sentence says. A clause is dropped, two
+# clauses melt into one, or one is said again and again until the limit of 31 words.
 
 # %% [markdown]
 # ## 8. Reading the alignment
 #
-# Each row of weights says where the decoder looked before it wrote a word. Nobody told it: the loss
-# knows English words only, no alignment. Let us draw the rows for our example, which belongs to the
-# test part. Frames mark the true origin of each word, as the grammar knows it. The decoder is given
-# the true words, so that row $i$ belongs to true word $i$.
+# Each row of weights says where the decoder looked before it wrote a word. Nobody told it where to look, because
+# the loss compares English words and never sees an alignment. We draw the rows for our example, which belongs to
+# the test part. Frames mark the true origin of each word, as the grammar knows it. The decoder is given the true
+# words, so that row $i$ belongs to true word $i$.
 
 
 # %%
@@ -864,15 +860,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# For the map, the decoder was given the true words. What does it write by itself?
+# For the map, the decoder was given the true words. What does it write on its own?
 
 # %% tags=["nbval-ignore-output"]
 print(" ".join(write(with_attention, example.source)[0]))
 
 # %% [markdown]
-# Before "translate" the decoder jumps nearly to the end of the German sentence, and for "this
-# sentence" it comes back. At "help" and "me" it has to cross again, and it looks at "mir" and
-# "helfen" both before it writes "help".
+# Before "translate" the decoder jumps nearly to the end of the German sentence, and for "this sentence" it comes
+# back. At "help" and "me" it has to cross again, and before it writes "help" it looks at both "mir" and "helfen".
 
 # %% tags=["hide-input"]
 looked_at = example_weights.argmax(dim=1).tolist()  # (T,)
@@ -881,8 +876,8 @@ assert (best["me"], best["translate"], best["sentence"]) == ("mir", "übersetzen
 print("me looks at mir, translate at übersetzen, sentence at satz")
 
 # %% [markdown]
-# Section 3 guessed that "mir", "helfen" and "zu" matter more for "help" than "kannst", "du" and
-# "satz". Here are the weights of both groups.
+# Section 3 guessed that "mir", "helfen" and "zu" matter more for "help" than "kannst", "du" and "satz". Here are
+# the weights of both groups.
 
 # %% tags=["nbval-ignore-output"]
 help_weights = example_weights[english_words.index("help")].tolist()
@@ -899,13 +894,13 @@ assert share["zu"] < 0.1 < share["mir"] and share["helfen"] > 0.1
 print("the first group has more weight:", first_group > second_group)
 
 # %% [markdown]
-# The first group has more weight. The guess is right about "mir" and "helfen", and wrong about "zu",
-# which has hardly any part in it. That is one sentence and one network. (`SEED` gives another.)
+# The first group has more weight. The guess is right about "mir" and "helfen" but wrong about "zu", which has
+# hardly any part in it. This is one sentence and one network, and another `SEED` gives another.
 
 # %% [markdown]
-# How good is the alignment in general? For each English word of 1000 test sentences we ask whether
-# its largest weight lies on a true German origin, and if not, how many places beside it. As a
-# comparison: always guess the German word at the same position.
+# How good is the alignment in general? For each English word of 1000 test sentences we ask whether its largest
+# weight is on a true German origin and, if not, how many places away from one it is. As a comparison we always
+# guess the German word at the same position.
 
 # %%
 chunks = [test[start : start + 250] for start in range(0, 1000, 250)]
@@ -928,22 +923,22 @@ print(f"one place beside it:             {distance[1] / number:.0%}")
 print(f"guess the same position:         {sum(same_place) / number:.0%}")
 
 # %% [markdown]
-# Most words look where the grammar says, far more than the same position would give. And the others?
-# Some are mistakes. Others did not need to look, as section 13 shows: after "look", the word "for"
-# comes by itself. The weights sum to one, so they have to lie somewhere, but where hardly matters then.
+# Most words look where the grammar says, far more than the same position would give. What about the others? Some
+# are mistakes. Others did not need to look, as section 13 shows, because after "look" the word "for" follows
+# anyway. The weights have to go somewhere because they sum to one, but in such a case it hardly matters where.
 #
-# So read such maps with care. They show where the decoder looked, not what it took from there, and
-# not why it wrote a word. How much they explain is a debate of its own (see *Further reading*).
+# So read such maps with care. They show where the decoder looked, but neither what it took from there nor why it
+# wrote a word. How much they explain is a debate of its own (see *Further reading*).
 
 # %% [markdown]
 # ## 9. Step through the decoder
 #
-# Here is the network with attention that this notebook has just trained, all of it: its weights are in the
-# page, and your browser computes what PyTorch computes. This time the decoder reads its own words.
+# This is the whole network with attention that this notebook has just trained. Its weights are in the page, and
+# your browser computes what PyTorch computes. This time the decoder reads its own words.
 #
-# 1. Press *step* a few times. The green lines are the weights: what the decoder takes, and from which German
-#    words.
-# 2. Click "mir". Nobody may look at it now. Which English words change?
+# 1. Press *step* a few times. The green lines are the weights, so they show which German words the decoder takes
+#    from, and how much.
+# 2. Click "mir", so that the decoder can no longer look at it. Which English words change?
 # 3. *Put everything back*, and switch off "choosing where to look", so that every German word weighs the same.
 #    That is one vector for the whole sentence again, and the network has never learned to live with it.
 # 4. Type a sentence of your own. Words that it knows are offered while you type.
@@ -955,8 +950,8 @@ live.translation_view(
 )
 
 # %% [markdown]
-# The same for all steps of the example at once, as a picture. Read it row by row: each panel is one step,
-# its title the word that the decoder then writes.
+# The next picture shows all steps of the example at once. Read it row by row. Each panel is one step, and its
+# title is the word that the decoder then writes.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 written, steps = write(with_attention, example.source)
@@ -974,89 +969,88 @@ plotting.picture(
 # %% [markdown]
 # ## 10. What it costs, and what comes next
 #
-# Attention compares every target word with every source word: $T \times S$ scores for $T$ English
-# and $S$ German words. That is the price for having no bottleneck.
+# Attention compares every target word with every source word, which makes $T \times S$ scores for $T$ English and
+# $S$ German words. That is the price for having no bottleneck.
 #
-# The recurrence has a price of its own. The encoder needs $S$ steps and the decoder $T$, one *after*
-# the other, and a word reaches a distant one through all states in between. Attention needs no such
-# chain: any two words are one step apart. So why keep the chain? (One part of it will stay: at
-# inference, a word must be written before it can be read.)
+# The recurrence has a price of its own. The encoder needs $S$ steps and the decoder $T$, one *after* the other,
+# and a word reaches a distant one only through all states in between. Attention needs no such chain, since any
+# two words are one step apart. So why keep the chain? (One part of it will stay, because at inference a word must
+# be written before it can be read.)
 #
-# [Lecture 2](02_basic_self_attention.ipynb) drops it. The words of *one* sentence compare each
-# other and mix each other, all at once. Attention between two sentences returns in
-# [lecture 8](08_transformer.ipynb) under the name *cross-attention*. The transformer's curve will be
-# drawn there, beside those of recurrent models of its size.
+# [Lecture 2](02_basic_self_attention.ipynb) drops it. There the words of *one* sentence compare and mix each
+# other, all at once. Attention between two sentences returns in [lecture 8](08_transformer.ipynb) under the name
+# *cross-attention*. The transformer's curve will be drawn there, next to those of recurrent models of its size.
 #
 # ## Summary
 #
-# - Word order and dependent words forbid translating word by word. Read first, then write.
-# - One summary vector has a fixed size, so long sentences do not fit: the bottleneck.
-# - Annotations $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$: one per source word, from two directions; the
+# - Word order and dependent words make it impossible to translate word by word, so a translator reads first and
+#   then writes.
+# - One summary vector has a fixed size into which long sentences do not fit. This is the bottleneck.
+# - There is one annotation $h^{(j)} = [h_F^{(j)}; h_B^{(j)}]$ per source word, made from two directions, and the
 #   backward states must be turned around.
-# - Scores $\omega_{ij} = v^\top \tanh(W s^{(i-1)} + U h^{(j)})$, weights by a softmax over $j$, context
-#   $c^{(i)} = \sum_j \alpha_{ij} h^{(j)}$.
-# - $s^{(i)} = f(s^{(i-1)}, y^{(i-1)}, c^{(i)})$. Teacher forcing takes the true word before,
-#   inference the model's own.
-# - At equal cost, attention won by at least 40 points at 12 to 15 tokens. Its weights show an
-#   alignment that nobody taught it; read it with care.
+# - The scores are $\omega_{ij} = v^\top \tanh(W s^{(i-1)} + U h^{(j)})$, a softmax over $j$ gives the weights,
+#   and the context is $c^{(i)} = \sum_j \alpha_{ij} h^{(j)}$.
+# - The next state is $s^{(i)} = f(s^{(i-1)}, y^{(i-1)}, c^{(i)})$. Teacher forcing takes the true word before,
+#   and inference takes the model's own.
+# - At equal cost, attention won by at least 40 points at 12 to 15 tokens. Its weights show an alignment that
+#   nobody taught it, but it has to be read with care.
 #
-# **Now you:** [assignment a1, attention in recurrent networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb).
-# This is the end of the core. Sections 11 to 13 go deeper, and can be skipped.
+# **Now you:** [assignment a1, attention in recurrent
+# networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb). This is the end of the core. Sections 11 to 13
+# go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** A decoder writes 9 words for a sentence of 10 German tokens. How many annotations are there,
-# how many context vectors, how many weights?
+# **1.** A decoder writes 9 words for a sentence of 10 German tokens. How many annotations, context vectors and
+# weights are there?
 #
 # <details><summary>Answer</summary>
 #
-# 10 annotations, one per source word; 9 context vectors, one per target word; $9 \times 10 = 90$
-# weights. (With `<eos>` on both sides: 11, 10 and 110.)
+# There are 10 annotations, one per source word, and 9 context vectors, one per target word, which makes $9 \times
+# 10 = 90$ weights. (With `<eos>` on both sides there are 11, 10 and 110.)
 #
 # </details>
 #
-# **2.** You join forward and backward states without turning the backward ones around. The shapes
-# are right. What is the annotation of the first of $S$ words made of?
+# **2.** You join forward and backward states without turning the backward ones around. The shapes are right. What
+# is the annotation of the first of $S$ words made of?
 #
 # <details><summary>Answer</summary>
 #
-# The forward state after word 1 and the backward state after word $S$. Each has read one word only,
-# and they are different words. Only at the middle word of an odd number of words do the two halves
-# belong together.
+# It is made of the forward state after word 1 and the backward state after word $S$. Each has read one word only,
+# and they are different words. Only at the middle word of an odd number of words do the two halves belong
+# together.
 #
 # </details>
 #
-# **3.** In the map of section 8, each row of weights sums to one. Must each column, too? What does
-# the sum of a column tell you?
+# **3.** In the map of section 8, each row of weights sums to one. Must each column do so, too? What does the sum
+# of a column tell you?
 #
 # <details><summary>Answer</summary>
 #
-# No: nothing normalises a column. Its sum is the weight that one source word gets over all target
-# words. A word that is looked at several times has a large sum, one that is never looked at a sum
-# near zero.
+# No, because nothing normalises a column. Its sum is the weight that one source word gets over all target words.
+# A word that is looked at several times has a large sum, and one that is never looked at has a sum near zero.
 #
 # </details>
 #
-# **4.** All scores of a step are equal. What is the context? What if one score is far larger than
-# all others?
+# **4.** All scores of a step are equal. What is the context? What is it if one score is far larger than all
+# others?
 #
 # <details><summary>Answer</summary>
 #
-# Equal scores give weights $1/S$: the context is the mean of the annotations. One dominant score
-# gives a weight near one: the context is nearly that annotation. Attention moves between averaging
-# and selecting.
+# Equal scores give weights $1/S$, so the context is the mean of the annotations. One dominant score gives a
+# weight near one, so the context is nearly that annotation. Attention can do anything between averaging and
+# selecting.
 #
 # </details>
 #
-# **5.** Each word is right with probability 0.97, given that all words before it are right. How
-# probable is a right translation of 15 words?
+# **5.** Each word is right with probability 0.97, given that all words before it are right. How probable is a
+# right translation of 15 words?
 #
 # <details><summary>Answer</summary>
 #
-# $0.97^{15} \approx 0.63$. Exact match is a hard measure: a small loss per word becomes a large one
-# per sentence. That is one reason why both curves fall with length, and why it is the *gap* that
-# counts.
+# It is $0.97^{15} \approx 0.63$. Exact match is a hard measure, because a small loss per word becomes a large one
+# per sentence. That is one reason why both curves fall with length, and why it is the *gap* that counts.
 #
 # </details>
 #
@@ -1064,41 +1058,41 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# $s^{(i)}$ is computed from $c^{(i)}$, and $c^{(i)}$ from the scores. When the scores are needed,
+# $s^{(i)}$ is computed from $c^{(i)}$, and $c^{(i)}$ is computed from the scores. When the scores are needed,
 # $s^{(i)}$ does not exist yet.
 #
 # </details>
 #
-# **7.** Someone computes the softmax first and sets the weights of the padding to zero afterwards.
-# What is wrong?
+# **7.** Someone computes the softmax first and sets the weights of the padding to zero afterwards. What is wrong
+# with that?
 #
 # <details><summary>Answer</summary>
 #
-# The padding has taken part in the denominator. The remaining weights sum to less than one, by an
-# amount that depends, among other things, on how much padding the batch happens to have.
+# The padding has taken part in the denominator. So the remaining weights sum to less than one, by an amount that
+# depends, among other things, on how much padding the batch happens to have.
 #
 # </details>
 
 # %% [markdown]
 # ## 11. Going deeper: inside a GRU
 #
-# How does a gate slow the forgetting? A GRU cell has two gates. Each is a vector of the state's width,
-# with entries between 0 and 1, made from the new vector $x$ and the old state $h$:
+# How does a gate slow the forgetting? A GRU cell has two gates. Each is a vector of the state's width with
+# entries between 0 and 1, made from the new vector $x$ and the old state $h$:
 #
 # $$r = \sigma(W_{xr} x + W_{hr} h + b_r) \qquad z = \sigma(W_{xz} x + W_{hz} h + b_z)$$
 #
-# The *reset* gate $r$ says how much of the old state the proposal $n$ for the new one may use. The
-# *update* gate $z$ says how much of the old state is kept:
+# The *reset* gate $r$ says how much of the old state the proposal $n$ for the new one may use. The *update* gate
+# $z$ says how much of the old state is kept:
 #
 # $$n = \tanh\!\left(W_{xn} x + b_{xn} + r \odot (W_{hn} h + b_{hn})\right) \qquad
 # h_\text{new} = (1 - z) \odot n + z \odot h$$
 #
-# The product $\odot$ goes entry by entry. Where an entry of $z$ is 1, that entry of the state passes
-# unchanged: so one number can survive many words. (Many texts swap $z$ and $1 - z$. This $z$ has
-# nothing to do with the context vectors $z^{(i)}$ of lecture 2.)
+# The product $\odot$ goes entry by entry. Where an entry of $z$ is 1, that entry of the state passes unchanged,
+# so one number can survive many words. (Many texts swap $z$ and $1 - z$. This $z$ has nothing to do with the
+# context vectors $z^{(i)}$ of lecture 2.)
 #
-# `nn.GRUCell` stacks the three matrices for $x$ in one, in the order $r$, $z$, $n$, and the three for
-# $h$ in another.
+# `nn.GRUCell` stacks the three matrices for $x$ in one, in the order $r$, $z$, $n$, and the three for $h$ in
+# another.
 
 
 # %%
@@ -1123,33 +1117,34 @@ with torch.no_grad():
     print("update gate at 1, state kept:", torch.allclose(kept, old))
 
 # %% tags=["hide-input"]
+# one step by hand is PyTorch's own, and where z is one the old state stays
 with torch.no_grad():
     assert torch.allclose(new, cell("")(x[0], old), atol=1e-6)
     assert not torch.allclose(new, old, atol=1e-2)
     assert (z > 0.999).all() and torch.allclose(kept, old)
 
 # %% [markdown]
-# An LSTM has three gates and a second state. Neither makes the state *larger*: what a gate keeps takes
-# the place of something else. So gates move the wall of section 7, and do not take it away.
+# An LSTM has three gates and a second state. Neither of them makes the state *larger*, because what a gate keeps
+# takes the place of something else. So gates move the wall of section 7 but do not take it away.
 #
-# **Check yourself.** All entries of $z$ are 0 and all of $r$ are 0. What does the new state know of
-# the words before?
+# **Check yourself.** All entries of $z$ and all entries of $r$ are 0. What does the new state know of the words
+# before?
 #
 # <details><summary>Answer</summary>
 #
-# Nothing: $h_\text{new} = n = \tanh(W_{xn} x + b_{xn} + 0)$. The cell has forgotten everything, and
-# begins again with this word.
+# It knows nothing, because $h_\text{new} = n = \tanh(W_{xn} x + b_{xn} + 0)$. The cell has forgotten everything
+# and begins again with this word.
 #
 # </details>
 
 # %% [markdown]
 # ## 12. Going deeper: does the wall stay?
 #
-# Section 7 trained each model once. Do other seeds say the same? Does the wall go away with wider states,
-# 128 units per direction, so that the summary has 256 entries? These trainings take about 8 minutes,
-# so they are **recorded**: `sources/recorded/bottleneck.py` prints the table. Its seed 0 with 28 units is
-# the training of section 7. All are tested on the same 2000 sentences. Seconds are those of one
-# processor core; the two models of a comparison cost about the same.
+# Section 7 trained each model once. Do other seeds say the same? Does the wall go away with wider states of 128
+# units per direction, so that the summary has 256 entries? These trainings take about 8 minutes, so they are
+# **recorded**, and `sources/recorded/bottleneck.py` prints the table. Its seed 0 with 28 units is the training of
+# section 7. All models are tested on the same 2000 sentences. The seconds are those of one processor core, and
+# the two models of a comparison cost about the same.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -1205,33 +1200,33 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The three seeds agree: between 12 and 19 tokens, attention is right in at least 40 more of 100
-# sentences, and beyond 20 tokens one vector is right in none.
+# The three seeds agree. Between 12 and 19 tokens, the model with attention is right in at least 40 more of 100
+# sentences, and beyond 20 tokens the one with one vector is right in none.
 #
-# With 128 units one vector gets 74 of 100 right at 12 to 15 tokens, where 28 units got 41 to 47. The wall
-# has moved to longer sentences, and it is still there: of 100 sentences beyond 20 tokens, 2 come out
-# right. (Widths differ in more than the wall: the wide models took at most half as many steps, at
-# half the learning rate, and there is one seed of each. The table says what these models did, not what the
-# best ones would.)
+# With 128 units the model with one vector gets 74 of 100 right at 12 to 15 tokens, where 28 units got 41 to 47.
+# The wall has moved to longer sentences, but it is still there, because of 100 sentences beyond 20 tokens only 2
+# come out right. (The widths differ in more than the wall, since the wide models took at most half as many steps,
+# at half the learning rate, and there is one seed of each. The table says what these models did, and not what the
+# best ones would do.)
 #
-# **Check yourself.** Why is a wider summary no way out for good?
+# **Check yourself.** Why does a wider summary not solve the problem once and for all?
 #
 # <details><summary>Answer</summary>
 #
-# Its size is fixed before the sentence is read. Whatever it is, some sentences say more than fits
-# in. Annotations grow with the sentence: there is one for each word.
+# Its size is fixed before the sentence is read. Whatever that size is, some sentences say more than fits in.
+# Annotations grow with the sentence, because there is one for each word.
 #
 # </details>
 
 # %% [markdown]
 # ## 13. Going deeper: which words need to look?
 #
-# In section 8, about three quarters of the words look where the grammar says. And the others? Are they
-# mistakes, or did those words not need to look?
+# In section 8, about three quarters of the words look where the grammar says. Are the others mistakes, or did
+# those words not need to look?
 #
-# We can ask the network. **Blind it for one step**: give it the plain mean of all annotations as
-# context, which says something about the sentence but picks out no word. See whether it still finds
-# the true word, and let it go on with its sight restored.
+# We can ask the network. We **blind it for one step** by giving it the plain mean of all annotations as its
+# context, which says something about the sentence but picks out no word. Then we see whether it still finds the
+# true word, and let it go on with its sight restored.
 
 
 # %%
@@ -1283,48 +1278,52 @@ assert right_blind["translate"] < 0.5
 print("words that had looked elsewhere need their look less")
 
 # %% [markdown]
-# So there are at least two reasons for looking elsewhere, beside plain mistakes. The blinding shows
-# the first; the second is likely, not shown.
+# So apart from plain mistakes there are at least two reasons for looking elsewhere. The blinding shows the first,
+# while the second is likely but not shown.
 #
-# - **Words that need no look.** "to", the comma, the second word of "look for" or "every day": after
-#   the words before, the decoder's state knows what comes, and finds the word blind. The weights
-#   sum to one, so they have to lie somewhere, but where hardly matters. "translate" is different:
-#   without its look it is mostly lost.
-# - **Neighbours know.** An annotation has read the whole sentence, and the one beside the right word
-#   can hold that word too. Then the loss does not mind a look that is one place off. Koehn and
-#   Knowles (2017, section 3.5) show a large system whose attention is shifted by one place, though
-#   it translates well.
+# - **Some words need no look.** For "to", the comma and the second word of "look for" or "every day", the state
+#   of the decoder knows from the words before what comes next, and finds the word blind. The weights have to go
+#   somewhere because they sum to one, but it hardly matters where. "translate" is different, because without its
+#   look it is mostly lost.
+# - **Neighbours know.** An annotation has read the whole sentence, so the one next to the right word can contain
+#   that word too. Then the loss does not mind a look that is one place off. Koehn and Knowles (2017, section 3.5)
+#   show a large system whose attention is shifted by one place, though it translates well.
 #
-# **Check yourself.** Why does the blinded step get the *mean* of the annotations, and not a vector of
-# zeros?
+# **Check yourself.** Why does the blinded step get the *mean* of the annotations, and not a vector of zeros?
 #
 # <details><summary>Answer</summary>
 #
-# The decoder has never met a context of zeros, so a mistake could come from the odd input alone. The
-# mean is an average of annotations, like every context, and only the choice is missing.
+# The decoder has never met a context of zeros, so a mistake could come from the odd input alone. The mean is an
+# average of annotations, like every context, and only the choice is missing.
 #
 # </details>
 
 # %% [markdown]
 # ## Further reading
 #
-# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *Neural Machine Translation by Jointly
-#   Learning to Align and Translate.* ICLR. Section 3 (eq. 4 to 6) and appendix A.1.2: this lecture.
-# - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *Sequence to Sequence Learning with Neural
-#   Networks.* NeurIPS. One vector between two deep LSTMs.
-# - Kyunghyun Cho, Bart van Merriënboer, Caglar Gulcehre, Dzmitry Bahdanau, Fethi Bougares, Holger
-#   Schwenk, Yoshua Bengio (2014). *Learning Phrase Representations using RNN Encoder–Decoder for
-#   Statistical Machine Translation.* EMNLP. Section 2.2, and section 2.3 for the GRU.
-# - Sepp Hochreiter, Jürgen Schmidhuber (1997). *Long Short-Term Memory.* Neural Computation 9(8).
-# - Kyunghyun Cho, Bart van Merriënboer, Dzmitry Bahdanau, Yoshua Bengio (2014). *On the Properties of
-#   Neural Machine Translation: Encoder–Decoder Approaches.* SSST-8. Quality against sentence length.
-# - Mike Schuster, Kuldip K. Paliwal (1997). *Bidirectional Recurrent Neural Networks.* IEEE
-#   Transactions on Signal Processing 45(11).
-# - Ronald J. Williams, David Zipser (1989). *A Learning Algorithm for Continually Running Fully
-#   Recurrent Neural Networks.* Neural Computation 1(2). Teacher forcing.
-# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *Sequence Level Training
-#   with Recurrent Neural Networks.* ICLR. What teacher forcing does not teach: exposure bias.
-# - Philipp Koehn, Rebecca Knowles (2017). *Six Challenges for Neural Machine Translation.* First
-#   Workshop on Neural Machine Translation. Section 3.5: attention against word alignment.
-# - Sarthak Jain, Byron C. Wallace (2019). *Attention is not Explanation.* NAACL. And the reply: Sarah
-#   Wiegreffe, Yuval Pinter (2019). *Attention is not not Explanation.* EMNLP.
+# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *[Neural Machine Translation by Jointly Learning
+#   to Align and Translate.](https://arxiv.org/abs/1409.0473)* ICLR. Section 3 (eq. 4 to 6) and appendix
+#   A.1.2: this lecture.
+# - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *[Sequence to Sequence Learning with Neural
+#   Networks.](https://arxiv.org/abs/1409.3215)* NeurIPS. One vector between two deep LSTMs.
+# - Kyunghyun Cho, Bart van Merriënboer, Caglar Gulcehre, Dzmitry Bahdanau, Fethi Bougares, Holger Schwenk,
+#   Yoshua Bengio (2014). *[Learning Phrase Representations using RNN Encoder–Decoder for Statistical
+#   Machine Translation.](https://arxiv.org/abs/1406.1078)* EMNLP. Section 2.2, and section 2.3 for the GRU.
+# - Sepp Hochreiter, Jürgen Schmidhuber (1997). *[Long Short-Term
+#   Memory.](https://doi.org/10.1162/neco.1997.9.8.1735)* Neural Computation 9(8).
+# - Kyunghyun Cho, Bart van Merriënboer, Dzmitry Bahdanau, Yoshua Bengio (2014). *[On the Properties of
+#   Neural Machine Translation: Encoder–Decoder Approaches.](https://arxiv.org/abs/1409.1259)* SSST-8.
+#   Quality against sentence length.
+# - Mike Schuster, Kuldip K. Paliwal (1997). *[Bidirectional Recurrent Neural
+#   Networks.](https://doi.org/10.1109/78.650093)* IEEE Transactions on Signal Processing 45(11).
+# - Ronald J. Williams, David Zipser (1989). *[A Learning Algorithm for Continually Running Fully Recurrent
+#   Neural Networks.](https://doi.org/10.1162/neco.1989.1.2.270)* Neural Computation 1(2). Teacher forcing.
+# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *[Sequence Level Training
+#   with Recurrent Neural Networks.](https://arxiv.org/abs/1511.06732)* ICLR. What teacher forcing does not
+#   teach: exposure bias.
+# - Philipp Koehn, Rebecca Knowles (2017). *[Six Challenges for Neural Machine
+#   Translation.](https://arxiv.org/abs/1706.03872)* First Workshop on Neural Machine Translation. Section
+#   3.5: attention against word alignment.
+# - Sarthak Jain, Byron C. Wallace (2019). *[Attention is not
+#   Explanation.](https://arxiv.org/abs/1902.10186)* NAACL. And the reply: Sarah Wiegreffe, Yuval Pinter
+#   (2019). *[Attention is not not Explanation.](https://arxiv.org/abs/1908.04626)* EMNLP.

@@ -18,17 +18,17 @@
 # %% [markdown]
 # # Lecture 2: Basic self-attention
 #
-# In [lecture 1](01_rnn_attention.ipynb) a decoder looked back at the words of another sentence. In this lecture the words of
-# one sentence look at each other, and nothing else is left: no recurrence, and for now not a
-# single parameter.
+# In [lecture 1](01_rnn_attention.ipynb) a decoder looked back at the words of another sentence. In this lecture
+# the words of one sentence look at each other, and nothing else is left. There is no recurrence, and for now
+# there is not a single parameter.
 #
 # **Afterwards you will be able to**
 #
-# - compute scores ω, weights α and context vectors z by hand, by loop and by matrix product;
+# - compute scores ω, weights α and context vectors z by hand, with loops and with matrix products;
 # - say which sums are always one (rows) and which need not be (columns);
-# - explain why this simplest form nearly copies its input, and measure it;
+# - explain why this simplest form nearly copies its input, and measure how nearly;
 # - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
-# - say what is still missing, and, if you go deeper, what it costs when a sentence gets longer.
+# - say what is still missing and, if you go deeper, what self-attention costs when a sentence gets longer.
 #
 # **Time** about 31 minutes, and 4 for going deeper. **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
@@ -45,16 +45,16 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1. From two networks to one sequence
 #
-# In lecture 1, attention connected two networks. A state of the decoder was compared with every
-# annotation of the encoder, the comparison became weights, and the weights mixed the annotations
-# into a context vector.
+# In lecture 1, attention connected two networks. A state of the decoder was compared with every annotation of the
+# encoder, a softmax turned the comparison into weights, and the weights mixed the annotations into a context
+# vector.
 #
-# A reminder of the names. The *encoder* reads the German words and leaves one vector for each, the
-# *annotation* $h^{(j)}$. The *decoder* writes the English words; $s^{(i-1)}$ is its state when it
+# You may want to be reminded of the names. The *encoder* reads the German words and leaves one vector for each of
+# them, the *annotation* $h^{(j)}$. The *decoder* writes the English words, and $s^{(i-1)}$ is its state when it
 # chooses word $i$. The matrices $W$ and $U$ and the vector $v$ are trained with the rest.
 #
-# Nothing in that recipe asks for two networks. Take the words of one sentence, let each of them
-# ask, and let all of them answer. That is **self-attention**.
+# Nothing in that recipe needs two networks. We can take the words of one sentence, let each of them ask, and let
+# all of them answer. That is **self-attention**.
 #
 # ![Two panels. Left, between two networks, as in lecture 1: the decoder states s1, s2, s3 for can,
 # you, help stand above the encoder annotations h1 to h4 for kannst, du, mir, helfen; both rows are
@@ -63,7 +63,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # vectors; arrows lead from x2 in the upper row to all four in the lower row, x2 itself among them.
 # No recurrent arrows.](../figures/two_kinds_of_attention.svg)
 #
-# *Left, a decoder asks and an encoder answers. Right, the words of one sentence do both.*
+# *On the left a decoder asks and an encoder answers, while on the right the words of one sentence do both.*
 #
 # | | lecture 1 | self-attention |
 # |---|---|---|
@@ -73,15 +73,16 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # | score | $v^\top \tanh(W s^{(i-1)} + U h^{(j)})$ | $x^{(i)} \cdot x^{(j)}$ |
 # | computed | one step after the other | all words at once |
 #
-# Self-attention is older than the transformer of 2017. Cheng et al. (2016) called it intra-attention,
-# Parikh et al. (2016) used it too, and Lin et al. (2017) a relative in which trained vectors ask. New
-# in 2017 was a translation model whose words meet in attention *alone*: no recurrence, no convolution.
+# Self-attention is older than the transformer of 2017. Cheng et al. (2016) called it intra-attention, Parikh et
+# al. (2016) used it too, and Lin et al. (2017) used a relative of it in which trained vectors are the queries.
+# What was new in 2017 was a translation model that connects its words by attention *alone*, without recurrence
+# and without convolution.
 
 # %% [markdown]
 # ## 2. Eight words, eight vectors
 #
-# Our sentence is the English half of the pair from lecture 1. A vocabulary has given every word a
-# number, and an embedding layer gives every number a vector.
+# Our sentence is the English half of the pair from lecture 1. A vocabulary has given every word a number, and an
+# embedding layer gives every number a vector.
 #
 # | symbol | meaning | here |
 # |---|---|---|
@@ -92,7 +93,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # | $\alpha_{ij}$ | weight: the share of word $j$ in the context of word $i$ | `weights[i - 1, j - 1]` |
 # | $z^{(i)}$ | context vector of word $i$ | `z[i - 1]` |
 #
-# Formulas count from 1 and Python counts from 0: word 2, "you", is `x[1]`.
+# Formulas count from 1 and Python counts from 0, so word 2, "you", is `x[1]`.
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -108,8 +109,8 @@ print(sentence)
 print(x.shape)
 
 # %% [markdown]
-# An embedding is a table with one row per word, and looking a word up means taking the row with its
-# number: no two words share a row, and a word has the same row wherever it stands.
+# An embedding is a table with one row for each word of the vocabulary, and looking a word up means taking the row
+# with its number. No two words share a row, and a word has the same row wherever it appears.
 #
 # ![From left to right: the eight words of the sentence stand below each other, each with its id, 0, 7,
 # 1, 2, 5, 6, 4 and 3. A line leads from each id to the row of this number in a table of ten rows, whose
@@ -118,10 +119,10 @@ print(x.shape)
 # lecture 6 on: the eight vectors plus eight position vectors give eight
 # sums.](../figures/embedding_lookup.svg)
 #
-# *A number chooses a row, and the rows, in the order of the words, are the vectors.*
+# *The number of a word chooses a row, and these rows, in the order of the words, are the vectors.*
 #
-# The embedding is random and untrained. So the *mechanics* below are real, but no similarity that
-# we find says anything about English.
+# The embedding is random and untrained. So the *mechanics* below are real, but no similarity that we find between
+# these vectors says anything about English.
 
 # %% [markdown]
 # ## 3. One word in three steps
@@ -129,7 +130,7 @@ print(x.shape)
 # Every attention mechanism in this course has the same three steps:
 #
 # 1. **Similarity**: compare the query word with every word, itself included.
-# 2. **Normalise**: turn the scores into positive weights with sum one.
+# 2. **Normalise**: turn the scores into positive weights that sum to one.
 # 3. **Weighted sum**: mix the word vectors with these weights.
 #
 # ![Flow diagram for the query word you. On top stand the eight words of the sentence with their
@@ -140,15 +141,16 @@ print(x.shape)
 # multiplied by its word's vector, the products are added up, and the result is z2, the context
 # vector of you, again a strip of sixteen cells.](../figures/words_to_context.svg)
 #
-# *From the vector of "you" to its context vector: eight scores, eight weights, one mixture.*
+# *Eight scores become eight weights, and the weights mix the vectors of all eight words into the context vector
+# of "you".*
 #
 # ### Step 1: similarity
 #
-# The score is a dot product. With $x^{(j)}_n$ for entry $n$ of the vector $x^{(j)}$ it is
+# The score is a dot product. If $x^{(j)}_n$ is entry $n$ of the vector $x^{(j)}$, it is
 #
 # $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{n=1}^{d_\text{model}} x^{(2)}_n x^{(j)}_n$$
 #
-# It is large when two vectors are long and point the same way.
+# The score is large when both vectors are long and point the same way.
 
 # %%
 query = x[1]  # (D,) "you"
@@ -163,11 +165,11 @@ for word, score in zip(words, scores_2, strict=True):
 # %% [markdown]
 # ### Step 2: normalise
 #
-# The softmax makes every score positive with the exponential and divides by the sum of all:
+# The softmax makes every score positive with the exponential, and then divides by the sum of all of them:
 #
 # $$\alpha_{2j} = \frac{\exp(\omega_{2j})}{\sum_{k=1}^{T} \exp(\omega_{2k})}$$
 #
-# The index of the sum is $k$, because $j$ is already taken: it is the word whose weight we want.
+# The index of the sum is $k$, because $j$ is already taken by the word whose weight we want.
 
 # %%
 exponentials = torch.exp(scores_2)
@@ -180,7 +182,7 @@ for word, weight in zip(words, weights_2, strict=True):
 print(f"      sum  {weights_2.sum():7.4f}")
 
 # %% [markdown]
-# Keep that 0.9991 in mind. Section 6 asks where it comes from.
+# Keep that 0.9991 in mind, because section 6 asks where it comes from.
 #
 # ### Step 3: weighted sum
 #
@@ -207,8 +209,8 @@ print("the known values of this example are met")
 # %% [markdown]
 # ## 4. All words: loops, then matrices
 #
-# Nothing was special about word 2. Two loops give all $T \times T$ scores. They say exactly what
-# is meant, so we write them first, and then hold the fast form against them.
+# Nothing was special about word 2, so two loops give all $T \times T$ scores. Loops say exactly what is meant,
+# which is why we write them first and then check the fast form against them.
 
 # %%
 scores_by_loop = x.new_empty(T, T)
@@ -223,11 +225,11 @@ assert torch.allclose(scores, scores.T)
 print("matrix product equals loops:", torch.allclose(scores, scores_by_loop, atol=1e-5))
 
 # %% [markdown]
-# $\Omega = X X^\top$ holds every dot product of two rows of $X$. It is symmetric: "you" is as
-# similar to "help" as "help" is to "you".
+# $\Omega = X X^\top$ contains every dot product of two rows of $X$. It is symmetric, since "you" is as similar to
+# "help" as "help" is to "you".
 #
-# Now the softmax, once for each *query*. `dim=1` says: add up along the second axis, so each row is
-# normalised for itself.
+# Now we apply the softmax, once for each *query*. With `dim=1` PyTorch adds up along the second axis, so each row
+# is normalised on its own.
 
 # %%
 weights = F.softmax(scores, dim=1)  # (T, T)
@@ -238,11 +240,11 @@ print("rows:   ", *[f"{total:.3f}" for total in weights.sum(dim=1).tolist()])
 print("columns:", *[f"{total:.3f}" for total in weights.sum(dim=0).tolist()])
 
 # %% [markdown]
-# Eight words, eight rows, eight ones. The columns are sums over different queries. Nothing
-# normalises them, and they run from 0.952 to 1.048.
+# Eight words give eight rows, and each of the eight rows sums to one. A column, in contrast, adds up weights that
+# belong to different queries. Nothing normalises the columns, and their sums run from 0.952 to 1.048.
 #
-# `sum(dim=1)` adds *along* a row. The softmax also breaks the symmetry: each row is divided by its
-# own sum, so in general $\alpha_{ij} \ne \alpha_{ji}$.
+# Note that `sum(dim=1)` adds *along* a row. The softmax also breaks the symmetry, because it divides each row by
+# a sum of its own, so in general $\alpha_{ij} \ne \alpha_{ji}$.
 #
 # Here are both matrices. Zero has the colour of the page, purple is above zero and ochre below.
 
@@ -268,9 +270,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The third step for all words is one more matrix product. Write $A$ for the matrix of the weights
-# $\alpha_{ij}$. Row $i$ of $AX$ is
-# $\sum_j \alpha_{ij} x^{(j)}$, which is $z^{(i)}$.
+# The third step, for all words at once, is one more matrix product. Let $A$ be the matrix of the weights
+# $\alpha_{ij}$. Then row $i$ of $AX$ is $\sum_j \alpha_{ij} x^{(j)}$, which is $z^{(i)}$.
 
 # %%
 z = weights @ x  # (T, T) @ (T, D) -> (T, D)
@@ -282,8 +283,8 @@ print("context vector of 'you' equals the loop's:", torch.allclose(z[1], z_2, at
 # %% [markdown]
 # ## 5. The function
 #
-# Two products and a softmax: that is all of it. `course_utils.attention` is the course's own
-# reference code; our function must agree with it.
+# Two products and a softmax are all of it. The course has its own reference code in `course_utils.attention`, and
+# our function must agree with it.
 
 
 # %%
@@ -309,13 +310,13 @@ assert torch.allclose(weights, attention.attention_weights(x), atol=1e-6)
 print("agrees with course_utils.attention")
 
 # %% [markdown]
-# Keep two things apart: the *weights* are $T \times T$, the *output* is $T \times d_\text{model}$,
-# one vector per word.
+# Keep the two results apart. The *weights* are $T \times T$, whereas the *output* is $T \times d_\text{model}$
+# and has one vector for each word.
 #
 # ### What the mixing is for
 #
-# An embedding gives a word the same vector in every sentence. A context vector depends on the
-# neighbours. Two dimensions are enough to see it; these vectors are set by hand, with water to the
+# An embedding gives a word the same vector in every sentence, whereas its context vector depends on its
+# neighbours. Two dimensions are enough to see this. The vectors in the picture are set by hand, with water to the
 # right and money upwards.
 
 # %%
@@ -350,21 +351,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The weights are positive and sum to one, so $z$ is an average: it never leaves the grey triangle
-# with the words as corners. Mixing alone cannot leave it. What can is learned: a map of the values
-# before they are mixed (lecture 3), and the layers around attention (lectures 7 and 8).
+# The weights are positive and sum to one, so $z$ is an average and never leaves the grey triangle that has the
+# words as its corners. No mixture can get outside it. To leave it, a model needs learned parts, which are a map
+# of the values before they are mixed (lecture 3) and the layers around attention (lectures 7 and 8).
 #
 # ### Three roles, and whole batches
 #
-# Each word plays three roles: it asks (query), it is compared (key), it is mixed in (value). Nothing
-# forces the three to be the same tensor. With $T$ queries and $S$ keys, each with its value, the
-# weights are $T \times S$; in lecture 1, $T$ was English and $S$ German. Queries and keys are
-# compared, so they have the same width, $d_k$. The values may have another one, $d_v$.
+# Each word plays three roles. As a query it asks, as a key it is compared, and as a value it is mixed in. Nothing
+# forces the three to be the same tensor. With $T$ queries and $S$ keys, each key with its value, the weights are
+# $T \times S$; in lecture 1, $T$ was English and $S$ German. Queries and keys are compared, so they have the same
+# width, $d_k$, but the values may have another one, $d_v$.
 #
-# Models also process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the
-# first axis, so sentences never mix. We write $B$ for the number of sentences, the *batch size*. As
-# an example: the scores of *two* sentences in one call, ours and another sequence of eight words.
-# (Sentences of different lengths need padding and a mask: lecture 4.)
+# Models also process many sentences at once. We write $B$ for the number of sentences, the *batch size*.
+# `torch.bmm` multiplies matrices pair by pair along the first axis, so sentences never mix. As an example, the
+# next cell computes the scores of *two* sentences in one call, ours and another sequence of eight words.
+# (Sentences of different lengths need padding and a mask, which come in lecture 4.)
 
 # %%
 other = torch.tensor([3, 4, 8, 9, 1, 2, 0, 5])
@@ -378,12 +379,12 @@ for one_sentence, one_matrix in zip(batch, batch_scores, strict=True):
 print(batch.shape, "->", batch_scores.shape)
 
 # %% [markdown]
-# Two traps come with the new axis.
+# The new axis brings two traps.
 #
-# - **`.T` reverses all axes.** It would make $(B, T, D)$ into $(D, T, B)$. Say which two axes you
-#   mean: `transpose(1, 2)`, or `transpose(-2, -1)`, which works for any number of leading axes.
-# - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, in $(B, T, S)$ they are
-#   axis 2. `dim=-1` is right in both.
+# - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$. Say which two axes you mean by
+#   `transpose(1, 2)`, or by `transpose(-2, -1)`, which works for any number of leading axes.
+# - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, but in $(B, T, S)$ they are axis 2. With
+#   `dim=-1` you are right in both cases.
 
 # %%
 wrong = F.softmax(batch_scores, dim=1)  # normalises over queries: columns sum to one
@@ -395,8 +396,8 @@ print("largest error of a row sum, dim=-1:", f"{(right.sum(dim=-1) - 1).abs().ma
 print("largest error of a row sum, dim=1: ", f"{(wrong.sum(dim=-1) - 1).abs().max():.3f}")
 
 # %% [markdown]
-# In the assignment you write `self_attention(query, key, value)` for batches. This is what one row
-# of its output must be, as slowly and plainly as one can say it.
+# In the assignment you will write `self_attention(query, key, value)` for batches. The next cell computes what
+# one row of its output must be, as slowly and plainly as we can say it.
 
 # %%
 generator = torch.Generator().manual_seed(2)
@@ -430,34 +431,35 @@ assert weights.diagonal().min() > 0.95
 assert moved.max() < 0.06
 
 # %% [markdown]
-# Every word keeps at least 95 % of the weight for itself, and no vector moves by more than 6 %.
-# **On this sentence, basic self-attention nearly copies its input.** The reason is a matter of size.
+# Every word keeps at least 95 % of the weight for itself, and no vector moves by more than 6 %. **On this
+# sentence, basic self-attention nearly copies its input.** The reason lies in the size of the scores.
 #
-# Let all entries of all vectors be independent, from a normal distribution with mean 0 and variance
-# 1, as in a fresh `Embedding`. Then two different words have independent vectors.
+# Suppose that all entries of all vectors are independent and normally distributed with mean 0 and variance 1, as
+# in a fresh `Embedding`. Then two different words have independent vectors.
 #
-# - A word with **itself**: $\omega_{ii} = \sum_n (x^{(i)}_n)^2$ adds $d_\text{model}$ squares, each 1
+# - For a word and **itself**, $\omega_{ii} = \sum_n (x^{(i)}_n)^2$ adds $d_\text{model}$ squares, and each is 1
 #   on average. The sum is about $d_\text{model}$.
-# - A word with **another**: $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products, each 0
-#   on average with variance 1. Plus and minus cancel: the sum is about $\pm\sqrt{d_\text{model}}$.
+# - For a word and **another**, $\omega_{ij} = \sum_n x^{(i)}_n x^{(j)}_n$ adds as many products, and each has
+#   mean 0 and variance 1. Positive and negative products mostly cancel, so the sum is about
+#   $\pm\sqrt{d_\text{model}}$.
 #
-# At $d_\text{model} = 16$ that is 16 against ±4. The softmax looks at *differences* through an exponential, and
-# $\exp(16 - 4) \approx 160\,000$. Against seven such rivals the own weight would be 0.99996.
+# At $d_\text{model} = 16$ this means 16 against ±4. The softmax looks at *differences* through an exponential,
+# and $\exp(16 - 4) \approx 160\,000$. Against seven such rivals a word's weight for itself would be 0.99996.
 #
-# That is a typical row, not the average. The own score varies as well, by about
-# $\pm\sqrt{2 d_\text{model}} \approx 5.7$, because the square of a normal number has variance 2. Rows in which it
-# happens to be small pull the average down: expect 0.99 below.
+# That number describes a typical row and not the average. The score of a word with itself varies as well, by
+# about $\pm\sqrt{2 d_\text{model}} \approx 5.7$, because the square of a normally distributed number has variance
+# 2. Rows in which this score happens to be small pull the average down, so expect 0.99 below.
 #
 # ### Measured
 #
 # We vary the width $d_\text{model}$ from 1 to 256 and take 100 random sentences of eight words for each of seven
-# seeds. Two changes may help, and to tell them apart we try each alone and both together. That makes
-# four variants of the score:
+# seeds. Two changes may help, and we try each of them alone and both together so that we can tell them apart.
+# That makes four variants of the score:
 #
-# 1. **plain**: $x^{(i)} \cdot x^{(j)}$, as above;
-# 2. **scaled**: divided by $\sqrt{d_\text{model}}$, as lecture 3 will do;
-# 3. **separate roles**: before the comparison, one random matrix maps the queries and another one
-#    the keys, both with entries of variance $1/d_\text{model}$. Lecture 3 will train such matrices;
+# 1. **plain**, $x^{(i)} \cdot x^{(j)}$ as above;
+# 2. **scaled**, the same divided by $\sqrt{d_\text{model}}$, as lecture 3 will do;
+# 3. **separate roles**, where one random matrix maps the queries and another one the keys before they are
+#    compared, both with entries of variance $1/d_\text{model}$ (lecture 3 will train such matrices);
 # 4. **both**.
 
 # %%
@@ -498,7 +500,7 @@ for width, row in zip(widths, results.median(dim=0).values.tolist(), strict=True
     print(f"{width:7d} {row[0]:5.0f}  {row[1]:5.1f}{shares}")
 
 # %% [markdown]
-# The last question is about single rows: how large is the *largest* weight in a row, on average?
+# The last question is about single rows. How large is the *largest* weight in a row, on average?
 
 # %%
 at_16, at_256 = widths.index(16), widths.index(256)
@@ -540,32 +542,33 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Three things to take away.
+# Three observations are worth remembering.
 #
-# - The prediction holds: $d_\text{model}$ against $\sqrt{d_\text{model}}$.
-# - Dividing by $\sqrt{d_\text{model}}$ **delays** the copying but does not end it: the own score is
-#   then about $\sqrt{d_\text{model}}$ and still grows, against ±1.
-# - What ends it is that **query and key are different vectors**, with the scale or without. Then a
-#   word has no head start with itself. From width 16 on its own weight, averaged over random
-#   sentences, is about 1/8, one share of eight; training can decide otherwise.
+# - The prediction holds, with about $d_\text{model}$ for a word and itself and about $\sqrt{d_\text{model}}$ for
+#   two different words.
+# - Dividing by $\sqrt{d_\text{model}}$ **delays** the copying but does not end it. The score of a word with
+#   itself is then about $\sqrt{d_\text{model}}$ and still grows, while the others stay at about ±1.
+# - What ends the copying is that **query and key are different vectors**, with the scale or without. Then a word
+#   has no head start with itself. From width 16 on, a word's weight for itself, averaged over random sentences,
+#   is about 1/8, one share of eight, and training can change that.
 #
-# That is an average. A single row is far from even: at width 256 its largest weight is about 0.94
-# without the scale, on some word or other, and about 0.36 with it. Roles end the copying; the scale
-# keeps a row from being all or nothing. Lecture 3 needs both.
+# These are averages, and a single row is far from even. At width 256 the largest weight of a row is about 0.94
+# without the scale, on some word or other, and about 0.36 with it. So separate roles end the copying, and the
+# scale keeps a row from being all or nothing. Lecture 3 needs both.
 #
-# Nor is the diagonal a law. A long vector in the same direction beats it: if $x^{(j)} = 2x^{(i)}$,
-# then $\omega_{ij} = 2\,\omega_{ii}$. In one dimension, the average self-weight is only 0.23.
+# Nor does the diagonal always win. A longer vector in the same direction beats it, because $x^{(j)} = 2x^{(i)}$
+# gives $\omega_{ij} = 2\,\omega_{ii}$. In one dimension, the average self-weight is only 0.23.
 #
 # ### What training decides
 #
-# Here is a network for which training did decide: the translator that you will train in lecture 8.
-# The part of it that reads German has eight attentions, called *heads*, four in each of two layers,
-# each with a matrix of its own for queries and for keys. One head learned something that we can name.
-# The German word "sie" means "she" or "they". Where it is the subject, its verb tells which: "sie
-# kann" is "she can", "sie können" is "they can".
+# Here is a network for which training has decided where to look, the translator that you will train in lecture 8.
+# The part of it that reads German has eight *heads*, four in each of two layers, and each head has matrices of
+# its own for queries and for keys. One head has learned something that we can name. The German word "sie" means
+# "she" or "they", and where it is the subject, its verb tells which, since "sie kann" is "she can" and "sie
+# können" is "they can".
 #
-# The sentence "sie kann das fenster zumachen", *she can close the window*, is new to the network. Its
-# weights are stored with the course, before training and after it; `<eos>` marks the end.
+# The sentence "sie kann das fenster zumachen", *she can close the window*, is new to the network. Its weights are
+# stored with the course, both before training and after it, and `<eos>` marks the end.
 
 # %%
 example = learned.sentence("she")
@@ -609,19 +612,19 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Before training, every row is nearly even: its weights lie around 1/7, one share of seven. After it,
-# "sie" looks at its verb, and "fenster" (window) at its article "das". One sentence proves little, so
-# we counted, in 200 sentences that played no part in choosing this head. They have 67 subjects "sie".
-# The largest weight is on the verb for 97 % of them, before training for 9 %; a word picked blindly
-# would be the verb for 8 %. Not every row can be read so well: of the nouns, 41 % look most at their
-# determiner (the, a, my, this). And in another training, other heads may share this work.
+# Before training, every row is nearly even, with weights around 1/7, one share of seven. After training, "sie"
+# looks at its verb, and "fenster" (window) looks at its article "das". One sentence proves little, so we counted
+# in 200 sentences that played no part in choosing this head. They contain 67 subjects "sie". The largest weight
+# is on the verb for 97 % of them, while it was for 9 % before training, and a word picked blindly would be the
+# verb for 8 %. Not every row can be read so well, because only 41 % of the nouns look most at their determiner
+# (the, a, my, this). In another training run, other heads may share this work.
 #
-# The words are the same, and so is the formula. What changed are the vectors that are compared.
+# The words are the same and so is the formula. What training has changed are the vectors that are compared.
 
 # %% [markdown]
 # ## 7. No order: equivariance
 #
-# Where in these formulas is the *position* of a word? Nowhere. A sum does not care about the order
+# Where in these formulas is the *position* of a word? It is nowhere, because a sum does not depend on the order
 # of its terms. So what happens when we permute the words?
 #
 # ![Two panels. Left, equivariant, self-attention: the vectors of you, help, me are mapped to their
@@ -631,19 +634,20 @@ plotting.picture(
 # give the same single vector, the output does not
 # notice.](../figures/equivariance.svg)
 #
-# *Equivariant: the outputs move with their words. Invariant: the output does not notice.*
+# *If a function is equivariant, its outputs move with their words; if it is invariant, its output does not change
+# at all.*
 #
-# Write $f$ for self-attention, $p$ for a new order of the positions and, as in Python, $x[p]$ for
-# the words in that order. Two properties are easily confused:
+# Write $f$ for self-attention, $p$ for a new order of the positions and, as in Python, $x[p]$ for the words in
+# that order. Two properties are easily confused:
 #
 # | | property | in words |
 # |---|---|---|
 # | **equivariant** | $f(x[p]) = f(x)[p]$ | permute the words, and the outputs are permuted alike |
 # | **invariant** | $f(x[p]) = f(x)$ | permute the words, and the output stays as it was |
 #
-# Self-attention has the first. The reason in one line: a permutation matrix $P$ turns $X$ into $PX$,
-# so the scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, the softmax
-# keeps that, and $(PAP^\top)(PX) = P(AX)$, because $P^\top P = I$.
+# Self-attention has the first property, and the proof is one line long. A permutation matrix $P$ turns $X$ into
+# $PX$, so the scores become $PX(PX)^\top = P\,\Omega\,P^\top$. Rows and columns move together, which the softmax
+# preserves, and $(PAP^\top)(PX) = P(AX)$ because $P^\top P = I$.
 
 # %%
 p = torch.tensor([5, 0, 3, 7, 1, 2, 6, 4])
@@ -660,19 +664,21 @@ print(f"largest gap to the permuted output (equivariant?): {gap_equivariant:.4f}
 print(f"largest gap to the unpermuted output (invariant?): {gap_invariant:.2f}")
 
 # %% [markdown]
-# So *self*-attention is not "permutation-invariant", although one reads it: the queries move with the
-# words. For one *fixed* query, the order of the key–value pairs leaves no trace, and that output is
-# invariant. Pooling over the words afterwards, with a mean for instance, makes the whole invariant.
+# So self-attention is *not* permutation-invariant, although you will often read that it is, because its queries
+# move with the words. If one query is *fixed*, the order of the key–value pairs leaves no trace, and the output
+# for that query is invariant. If the outputs of all words are pooled, for instance by their mean, the whole is
+# invariant as well.
 #
 # Try it with our sentence, unscaled ($\tau = 1$). Below the buttons, a strip shows each output as colours.
 #
-# - Press *reverse*. Which strips are as before, if you go along with the words? And which, if you stay at
-#   a place? The line below the strips says by how much they differ.
-# - Bring "me" to the front with its arrow ▲. In the map its row *and* its column move, and the weight of
-#   0.05 that it gives to "translate" goes along. *compare with*: *itself, unchanged* sets the old map
-#   beside it, and the difference, word by word: zero everywhere.
-# - Click the cell where "me" looks at "me", and press the space bar. Its only other likeness takes all:
-#   "translate" now has weight 1.00. (*as given*, below *temperature and mask*, brings "me" back.)
+# - Press *reverse*. Compare each strip with the old one of the same *word*, and then with the old one at the same
+#   *place*. Where do they agree? The line below the strips says by how much they differ.
+# - Bring "me" to the front with its arrow ▲. In the map its row *and* its column move, and so does the weight of
+#   0.05 that it gives to "translate". Under *compare with*, choose *itself, unchanged* to put the old map next to
+#   the new one, and look at their difference, word by word.
+# - Click the cell where "me" looks at "me", and press the space bar. The only other word that resembles "me" now
+#   gets nearly everything, so "translate" has weight 1.00. (*as given*, under *temperature and mask*, brings "me"
+#   back.)
 
 # %% tags=["hide-input"]
 vectors = (x * 10_000).round() / 10_000  # four decimals, so that the page is small
@@ -694,7 +700,7 @@ live.attention_view(
 )
 
 # %% [markdown]
-# The same with scores, as a picture, for the sentence and the sentence reversed.
+# The next picture shows the same with scores, for the sentence and for the sentence reversed.
 
 # %% tags=["hide-input"]
 orders = [torch.arange(T), order]
@@ -715,8 +721,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Equivariance has a price. The same word at two places gets the same context vector: without
-# positions, the two cannot be told apart.
+# Equivariance has a price. If the same word appears twice, it gets the same context vector both times, so without
+# positions the two cannot be told apart.
 
 # %%
 twice = torch.tensor([2, 1, 7, 2])  # "me help you me"
@@ -726,7 +732,7 @@ assert torch.allclose(z_twice[0], z_twice[3], atol=1e-6)
 print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[3], atol=1e-6))
 
 # %% [markdown]
-# Word order has to come in from outside. [Lecture 6](06_positional_encoding.ipynb) adds it.
+# Word order has to come in from outside, and [lecture 6](06_positional_encoding.ipynb) adds it.
 
 # %% [markdown]
 # ## 8. What is missing
@@ -741,18 +747,20 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 #
 # ## Summary
 #
-# - Self-attention in three steps: scores $\omega_{ij} = x^{(i)} \cdot x^{(j)}$, weights
-#   $\alpha_{ij}$ by a softmax over $j$, context vectors $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
-# - In matrices: $Z = \mathrm{softmax}(XX^\top)\,X$, the softmax along each row. Rows sum to one,
-#   columns in general do not.
-# - Own scores are about $d_\text{model}$, others about $\pm\sqrt{d_\text{model}}$: for random vectors of width 16, the output
-#   nearly copies the input. Separate queries and keys cure that, the scale alone does not.
-# - Where a row looks is decided by training: a trained head lets "sie" look at its verb.
-# - Permuting the words permutes the outputs: equivariant, not invariant. Order is not seen.
+# - Self-attention has three steps. The scores are $\omega_{ij} = x^{(i)} \cdot x^{(j)}$, a softmax over $j$ turns
+#   them into weights $\alpha_{ij}$, and the context vectors are $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
+# - In matrices, $Z = \mathrm{softmax}(XX^\top)\,X$ with the softmax along each row. Rows sum to one, but columns
+#   in general do not.
+# - The score of a word with itself is about $d_\text{model}$, and other scores are about
+#   $\pm\sqrt{d_\text{model}}$, so for random vectors of width 16 the output nearly copies the input. Separate
+#   queries and keys cure that, while the scale alone does not.
+# - Training decides where a row looks, as the trained head shows in which "sie" looks at its verb.
+# - Permuting the words permutes the outputs, so self-attention is equivariant and not invariant. It does not see
+#   order.
 # - Work and memory grow with $T^2$ (section 9).
 #
-# **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb).
-# This is the end of the core. Section 9 goes deeper, and can be skipped.
+# **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). This is
+# the end of the core. Section 9 goes deeper, and you can skip it.
 
 # %% [markdown]
 # ## Check yourself
@@ -761,8 +769,8 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 #
 # <details><summary>Answer</summary>
 #
-# The total attention that "translate" receives from all eight words: about 1.00 from itself and
-# 0.05 from "me". A column sum above one means that a word is looked at more than on average.
+# It is the total attention that "translate" receives from all eight words, about 1.00 from itself and 0.05 from
+# "me". A column sum above one means that a word is looked at more than on average.
 #
 # </details>
 #
@@ -770,8 +778,8 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 #
 # <details><summary>Answer</summary>
 #
-# All scores in a row are equal, so every weight is $1/T$. The output is the average of equal
-# vectors: the input itself.
+# All scores in a row are equal, so every weight is $1/T$. The output is the average of equal vectors, which is
+# the input itself.
 #
 # </details>
 #
@@ -779,9 +787,9 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 #
 # <details><summary>Answer</summary>
 #
-# Every score is multiplied by 100, and with it every difference between scores. The softmax
-# puts nearly all the weight on each row's largest score. The weights depend on the length of the
-# vectors, not only on their directions.
+# Every score is multiplied by 100, and so is every difference between scores. The softmax then puts nearly all
+# the weight on the largest score of each row. This shows that the weights depend on the length of the vectors and
+# not only on their directions.
 #
 # </details>
 #
@@ -789,36 +797,37 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 #
 # <details><summary>Answer</summary>
 #
-# Yes, when $x^{(i)} \cdot x^{(j)} > x^{(i)} \cdot x^{(i)}$: a vector that points roughly the same
-# way and is longer. Among random vectors that is common in few dimensions and rare in many.
+# Yes, it can when $x^{(i)} \cdot x^{(j)} > x^{(i)} \cdot x^{(i)}$, that is, when the other vector points roughly
+# the same way and is longer. Among random vectors this is common in few dimensions and rare in many.
 #
 # </details>
 #
-# **5.** Somebody tests equivariance by comparing `f(x[p])` with `f(x)` and finds them different. Is
-# that a test of equivariance? Does it help to choose `p` as the identity?
+# **5.** Somebody tests equivariance by comparing `f(x[p])` with `f(x)` and finds them different. Is that a test
+# of equivariance? Does it help to choose `p` as the identity?
 #
 # <details><summary>Answer</summary>
 #
-# No: it tests invariance, which self-attention does not have. The identity makes both tests pass
-# for *every* deterministic function, so it tests nothing. Compare with the output in the new order.
+# No, because this comparison tests invariance, which self-attention does not have. The identity makes both tests
+# pass for *every* deterministic function, so it tests nothing. Compare `f(x[p])` with the old output in the new
+# order, `f(x)[p]`.
 #
 # </details>
 #
-# **6.** You write `dim=1` in the softmax for a batch of scores $(B, T, S)$. Which check finds it,
-# and why does no check of shapes?
+# **6.** You write `dim=1` in the softmax for a batch of scores $(B, T, S)$. Which check finds it, and why does no
+# check of shapes?
 #
 # <details><summary>Answer</summary>
 #
-# Softmax keeps the shape whatever the axis, so no shape test can find it, whether $T = S$ or not.
-# Check that the rows sum to one, or compare with a loop, as in section 5.
+# The softmax keeps the shape whatever the axis is, so no test of shapes can find the mistake, whether $T = S$ or
+# not. Check that the rows sum to one, or compare the result with a loop, as in section 5.
 #
 # </details>
 
 # %% [markdown]
 # ## 9. Going deeper: what it costs
 #
-# Every word looks at every word, so the work grows with $T^2$. Let PyTorch count. On the device
-# `meta`, tensors have shapes but no numbers, so that even a long text costs nothing to count.
+# Every word looks at every word, so the work grows with $T^2$. We let PyTorch count it. On the device `meta`,
+# tensors have shapes but no numbers, so that counting costs nothing even for a long text.
 
 
 # %%
@@ -836,10 +845,10 @@ for length in [8, 64, 512, 4096, 32768]:
     print(f"{length:7d}   {operations:25,d}   {size / 2**20:13.3f} MiB")
 
 # %% [markdown]
-# Two products of $T^2 d_\text{model}$ multiplications and as many additions: $4T^2 d_\text{model}$
-# operations. Twice as many words, four times the work, and four times the memory for the weights.
-# (The softmax, with a few operations for each of the $T^2$ scores, is not counted. Kernels such as
-# FlashAttention never store all weights at once. That saves the memory; the work stays.)
+# There are two products with $T^2 d_\text{model}$ multiplications each and as many additions, which makes $4T^2
+# d_\text{model}$ operations. Twice as many words mean four times the work and four times the memory for the
+# weights. (We leave out the softmax, which needs only a few operations for each of the $T^2$ scores. Kernels such
+# as FlashAttention never store all weights at once, which saves the memory but not the work.)
 #
 # How do other layers compare?
 #
@@ -851,12 +860,12 @@ for length in [8, 64, 512, 4096, 32768]:
 # | GRU, six maps in each step | $12T d_\text{model}^2$ | $T$ | 1, after $T$ steps |
 # | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $T/k$ |
 #
-# Read it by columns. **Operations**: attention is cheaper than its recurrent neighbour in the table
-# while the sentence is shorter than the vectors are wide, $T < d_\text{model}$; for both
-# pairs the line is at $T = d_\text{model}$. **Waiting**: a recurrent network takes one step after the other, attention computes all
-# rows side by side. **Distance**: attention compares every pair directly; elsewhere a message passes
-# through what stands between. (A convolution whose gaps grow from layer to layer needs about
-# $\log_k T$ layers. Vaswani et al., 2017, table 1, compares all three.)
+# Read the table by columns. In **operations**, attention is cheaper than the recurrent layer it is paired with as
+# long as the sentence is shorter than the vectors are wide, $T < d_\text{model}$, and for both pairs the line is
+# at $T = d_\text{model}$. In **waiting**, a recurrent network takes one step after the other, while attention
+# computes all rows side by side. In **distance**, attention compares every pair directly, while elsewhere a
+# message has to pass through everything in between. (A convolution whose gaps grow from layer to layer needs
+# about $\log_k T$ layers. Vaswani et al., 2017, table 1, compares all three.)
 
 # %% tags=["hide-input"]
 lengths = [2**k for k in range(3, 14)]
@@ -895,34 +904,40 @@ plotting.picture(
 )
 
 # %% [markdown]
-# **Check yourself.** A text has twice as many words. By which factor do the operations grow, for
-# self-attention without parameters and for a plain recurrent network? Which one is cheaper?
+# **Check yourself.** A text has twice as many words. By how much do the operations grow for self-attention
+# without parameters, and by how much for a plain recurrent network? Which of the two is cheaper?
 #
 # <details><summary>Answer</summary>
 #
-# By four ($T^2$) and by two ($T$). Between these two, attention is cheaper while $T < d_\text{model}$.
-# Against a GRU, attention needs its maps as well, and the line is the same.
+# They grow by a factor of four ($T^2$) and of two ($T$). Between these two, attention is cheaper while $T <
+# d_\text{model}$. Against a GRU, attention needs its maps as well, and the line is the same.
 #
 # </details>
 
 # %% [markdown]
 # ## Further reading
 #
-# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *Neural Machine Translation by Jointly
-#   Learning to Align and Translate.* ICLR. Section 3.1: the attention of lecture 1.
-# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *Effective Approaches to
-#   Attention-based Neural Machine Translation.* EMNLP. Section 3.1: the dot product as a score.
-# - Jianpeng Cheng, Li Dong, Mirella Lapata (2016). *Long Short-Term Memory-Networks for Machine
-#   Reading.* EMNLP. Section 3: intra-attention, before transformers.
-# - Ankur Parikh, Oscar Täckström, Dipanjan Das, Jakob Uszkoreit (2016). *A Decomposable Attention
-#   Model for Natural Language Inference.* EMNLP. Section 3.4: intra-sentence attention.
-# - Zhouhan Lin, Minwei Feng, Cicero Nogueira dos Santos, Mo Yu, Bing Xiang, Bowen Zhou, Yoshua
-#   Bengio (2017). *A Structured Self-Attentive Sentence Embedding.* ICLR. Section 2.1.
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 4 and table 1:
-#   cost per layer, and the steps that must wait for each other.
-# - Juho Lee, Yoonho Lee, Jungtaek Kim, Adam R. Kosiorek, Seungjin Choi, Yee Whye Teh (2019). *Set
-#   Transformer: A Framework for Attention-based Permutation-Invariant Neural Networks.* ICML.
-#   Property 1: its attention blocks are equivariant. Pooling then makes the whole invariant.
-# - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *FlashAttention: Fast
-#   and Memory-Efficient Exact Attention with IO-Awareness.* NeurIPS. Section 3.1.
+# - Dzmitry Bahdanau, Kyunghyun Cho, Yoshua Bengio (2015). *[Neural Machine Translation by Jointly Learning
+#   to Align and Translate.](https://arxiv.org/abs/1409.0473)* ICLR. Section 3.1: the attention of lecture
+#   1.
+# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *[Effective Approaches to Attention-based
+#   Neural Machine Translation.](https://arxiv.org/abs/1508.04025)* EMNLP. Section 3.1: the dot product as a
+#   score.
+# - Jianpeng Cheng, Li Dong, Mirella Lapata (2016). *[Long Short-Term Memory-Networks for Machine
+#   Reading.](https://arxiv.org/abs/1601.06733)* EMNLP. Section 3: intra-attention, before transformers.
+# - Ankur Parikh, Oscar Täckström, Dipanjan Das, Jakob Uszkoreit (2016). *[A Decomposable Attention Model
+#   for Natural Language Inference.](https://arxiv.org/abs/1606.01933)* EMNLP. Section 3.4: intra-sentence
+#   attention.
+# - Zhouhan Lin, Minwei Feng, Cicero Nogueira dos Santos, Mo Yu, Bing Xiang, Bowen Zhou, Yoshua Bengio
+#   (2017). *[A Structured Self-Attentive Sentence Embedding.](https://arxiv.org/abs/1703.03130)* ICLR.
+#   Section 2.1.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 4 and table 1: cost per layer, and the steps that must wait for each other.
+# - Juho Lee, Yoonho Lee, Jungtaek Kim, Adam R. Kosiorek, Seungjin Choi, Yee Whye Teh (2019). *[Set
+#   Transformer: A Framework for Attention-based Permutation-Invariant Neural
+#   Networks.](https://arxiv.org/abs/1810.00825)* ICML. Property 1: its attention blocks are equivariant.
+#   Pooling then makes the whole invariant.
+# - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *[FlashAttention: Fast and
+#   Memory-Efficient Exact Attention with IO-Awareness.](https://arxiv.org/abs/2205.14135)* NeurIPS. Section
+#   3.1.

@@ -18,22 +18,22 @@
 # %% [markdown]
 # # Lecture 3: Scaled dot-product attention
 #
-# The attention of lecture 2 had nothing to learn, and every word mostly found itself. In this
-# lecture each word gets three learned roles: it asks as a *query*, it is compared as a *key*, and
-# it is mixed in as a *value*. One small factor comes along, $1/\sqrt{d_k}$. We shall see exactly
-# what it is for, and train a model that fails without it.
+# The attention of lecture 2 had nothing to learn, and every word mostly found itself. In this lecture each word
+# gets three learned roles. It asks as a *query*, it is compared as a *key*, and it is mixed in as a *value*. One
+# small factor comes along, $1/\sqrt{d_k}$, and we will see exactly what it is for and train a model that fails
+# without it.
 #
 # **Afterwards you will be able to**
 #
-# - compute queries, keys, values, scores, weights and context vectors, by loop and by matrix;
+# - compute queries, keys, values, scores, weights and context vectors, with loops and with matrices;
 # - write the function for any number of leading axes, and compare it with PyTorch's own;
-# - derive the variance of a dot product, and say what happens to weights and gradients without the
-#   scale, and at which widths;
+# - derive the variance of a dot product, and say what happens to weights and gradients without the scale, and at
+#   which widths;
 # - write a softmax that cannot overflow;
 # - say, if you go deeper, what the scale does *not* do.
 #
-# **Time** about 46 minutes, and 19 for going deeper. **Needs** [lecture 2](02_basic_self_attention.ipynb), variance,
-# the chain rule.
+# **Time** about 46 minutes, and 19 for going deeper. **Needs** [lecture 2](02_basic_self_attention.ipynb),
+# variance, the chain rule.
 
 # %%
 import math
@@ -53,11 +53,11 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1. A soft dictionary
 #
-# The words query, key and value come from databases. A Python dictionary compares your query with
-# its keys. One key fits, and you get all of its value.
+# The words query, key and value come from databases. A Python dictionary compares your query with its keys, and
+# if one key fits, you get all of its value.
 #
-# Attention does the same softly. Query and keys are vectors, so *every* key fits to some degree.
-# The degrees become weights, and you get a share of every value.
+# Attention does the same softly. Query and keys are vectors, so *every* key fits to some degree. The degrees
+# become weights, and you get a share of every value.
 #
 # ![Two panels. Left, a dictionary: the query rice meets the keys milk, rice, tea with the values 10,
 # 20, 30. An arrow leads to the key rice, on to its value 20, and the result is 20, all of one
@@ -66,13 +66,13 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # multiplies its value 10, 20 or 30, and the result is 17.7, a share of every value, added
 # up.](../figures/soft_lookup.svg)
 #
-# *A dictionary returns one value; attention returns a share of every value.*
+# *A dictionary returns one value, while attention returns a share of every value.*
 #
-# Check the right side by hand: the dot products are 2, 3 and 0. They are divided by $\sqrt{2}$,
-# since the vectors have two entries (section 4 tells why), and then the softmax is taken. A soft
-# lookup can be differentiated, so gradient descent can work on it.
+# You can check the right side by hand. The dot products are 2, 3 and 0. They are divided by $\sqrt{2}$, since the
+# vectors have two entries (section 4 tells why), and then the softmax is taken. Because such a soft lookup can be
+# differentiated, gradient descent can work on it.
 #
-# A dot product is also the two lengths times the cosine of the angle between the vectors, so a key
+# A dot product is also the product of the two lengths and the cosine of the angle between the vectors, so a key
 # scores high when it is long and points the query's way.
 #
 # ![Three planes with the query (1, 1) as a blue arrow and one key each as an orange arrow; a dotted line
@@ -81,31 +81,31 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # 3, weight 0.620. Key (minus 1, 1): angle 90 degrees, score 0, weight
 # 0.074.](../figures/dot_product_angle.svg)
 #
-# *The same three keys as arrows: what counts is how far a key reaches in the query's direction.*
+# *The same three keys are drawn as arrows. What counts is how far a key reaches in the query's direction.*
 #
-# In lecture 2 a word used the *same* vector for all three roles. Two things followed:
+# In lecture 2 a word used the *same* vector for all three roles, and two things followed from that:
 #
-# - as a rule a word fits itself best, so that it nearly copied itself;
-# - scores are symmetric: "me" fits "help" exactly as well as "help" fits "me".
+# - a word usually fits itself best, so it nearly copied itself;
+# - scores are symmetric, so "me" fits "help" exactly as well as "help" fits "me".
 #
 # So we give each role a vector of its own.
 
 # %% [markdown]
 # ## 2. Three maps
 #
-# A word vector $x^{(i)}$ is a row of $d_\text{model}$ numbers. Three matrices map it to its query,
-# its key and its value:
+# A word vector $x^{(i)}$ is a row of $d_\text{model}$ numbers. Three matrices map it to its query, its key and
+# its value:
 #
 # $$q^{(i)} = x^{(i)} W_q \qquad k^{(i)} = x^{(i)} W_k \qquad v^{(i)} = x^{(i)} W_v$$
 #
-# The same three matrices serve all words, so with a word in each row of $X$, one product maps them
-# all: $Q = X W_q$. The three are what is learned; such maps are also called *projections*.
+# The same three matrices serve all words, so with a word in each row of $X$, one product maps them all, as in $Q
+# = X W_q$. The three matrices are what is learned, and such maps are also called *projections*.
 #
-# Other texts transpose. Some write words as columns, $q = W_q x$. And `nn.Linear(d_model, d_k)`
-# stores its `weight` as `(d_k, d_model)`: it is our $W_q^\top$. It is the same map each time.
+# Other texts transpose these maps. Some write words as columns, $q = W_q x$, and `nn.Linear(d_model, d_k)` stores
+# its `weight` as `(d_k, d_model)`, which is our $W_q^\top$. It is the same map each time.
 #
-# The rest is lecture 2, with one step more: the scores are divided by $\sqrt{d_k}$, so that they do
-# not start larger in a wider network (section 4).
+# The rest is lecture 2 with one more step. The scores are divided by $\sqrt{d_k}$, so that they do not start
+# larger in a wider network (section 4).
 #
 # ![Flow diagram, all matrices drawn to scale. On the left the matrix X with one row for each of the
 # words can, you, help, me; the row of you is framed here and in every other matrix. Three arrows
@@ -116,7 +116,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # times V gives the context vectors Z, T times d v. The values skip the comparison. Only the three
 # maps are learned.](../figures/qkv_dataflow.svg)
 #
-# *Queries meet keys in the scores; the values wait until the weights are there.*
+# *Queries are compared with keys to make the scores, and the values wait until the weights are there.*
 #
 # | symbol | meaning | shape | in the code |
 # |---|---|---|---|
@@ -129,14 +129,13 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # | $\alpha_{ij}$ | weight: softmax over $j$ of the scaled scores | `(T, T)` | `weights` |
 # | $z^{(i)} = \sum_j \alpha_{ij} v^{(j)}$ | context vector of word $i$ | `(d_v,)` | `z_2` for word 2 |
 #
-# Query and key must have the same width, for their dot product. The value may have another one.
+# Query and key must have the same width, because we take their dot product. The value may have another one.
 #
 # ### The running example
 #
-# The sentence and the embedding are those of lecture 2. The example, with its numbers, is that of
-# Raschka, Liu and Mirjalili (2022), chapter 16. To get the same numbers we draw as they do: with
-# `torch.rand`, from the same seed, and all widths are 16. They write words as columns, hence the
-# `.T`.
+# The sentence and the embedding are those of lecture 2. The example, with its numbers, is that of Raschka, Liu
+# and Mirjalili (2022), chapter 16. To get the same numbers we draw as they do, with `torch.rand` and from the
+# same seed, and all widths are 16. They write words as columns, hence the `.T`.
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -151,8 +150,8 @@ w_q, w_k, w_v = (torch.rand(d_model, d_model).T for _ in range(3))  # (D, d_k) t
 print(x.shape, w_q.shape)
 
 # %% [markdown]
-# First one word. Word 2, "you", is `x[1]`. It asks, so we need its query. It compares itself with
-# *all* words and mixes all of them, so we need every key and every value: one product each.
+# We begin with one word. Word 2, "you", is `x[1]`. It asks, so we need its query. It compares itself with *all*
+# words and mixes all of them, so we also need every key and every value, which takes one product each.
 
 # %%
 query_2 = x[1] @ w_q  # (D,) @ (D, d_k) -> (d_k,)
@@ -164,7 +163,7 @@ print("key 2 begins  ", keys[1, :4])
 print("value 2 begins", values[1, :4])
 
 # %% [markdown]
-# **Step 1, similarity.** The score of word 3 for the query of word 2, then all eight scores:
+# **Step 1, similarity.** We compute the score of word 3 for the query of word 2, and then all eight scores:
 
 # %%
 omega_23 = torch.dot(query_2, keys[2])
@@ -175,8 +174,7 @@ for word, score in zip(words, omega_2, strict=True):
     print(f"{word:>9}  {score:8.2f}")
 
 # %% [markdown]
-# **Step 2, normalise.** Divide by $\sqrt{d_k} = 4$. The softmax of the scaled scores gives the
-# weights.
+# **Step 2, normalise.** We divide by $\sqrt{d_k} = 4$, and the softmax of the scaled scores gives the weights.
 
 # %%
 d_k = keys.shape[1]
@@ -186,9 +184,9 @@ for word, weight in zip(words, weights_2, strict=True):
     print(f"{word:>9}  {weight:.4f}")
 
 # %% [markdown]
-# "you" no longer copies itself: it looks at "to".
+# "you" no longer copies itself but looks at "to".
 #
-# **Step 3, weighted sum**, of the *values*:
+# **Step 3, weighted sum.** Now we mix the *values*:
 
 # %%
 z_2 = torch.zeros(values.shape[1])
@@ -217,11 +215,11 @@ assert torch.allclose(z_2, expected_z_2, rtol=1e-3, atol=1e-3)
 print("the known scores, weights and context vector of this example are met")
 
 # %% [markdown]
-# Self-attention is often said to average the input. With $W_v$ it averages the **values**, and what
-# is compared are queries with keys. That makes a difference: $z$ can now leave the region between
-# the words, which it could not in lecture 2 (the grey triangle there).
+# Self-attention is often said to average the input. With $W_v$ it averages the *values*; what it compares are
+# queries and keys. That makes a difference, because $z$ can now leave the region between the words, which it
+# could not in lecture 2 (the grey triangle there).
 #
-# The same for all words at once. Write every query as a row, and the vectors become matrices:
+# We do the same for all words at once. With every query as a row, the vectors become matrices:
 
 # %%
 queries = x @ w_q  # (T, D) @ (D, d_k) -> (T, d_k)
@@ -242,22 +240,22 @@ assert favourites == {"to", "translate", "sentence"}
 print("they look at", " or ".join(sorted(favourites)))
 
 # %% [markdown]
-# These weights mean nothing: the maps are random. They are extreme because `rand` draws between 0
-# and 1, with mean ½. So the scores spread ten times as far as with **mean zero and variance
-# $1/d_\text{model}$**, the rule for a good start; `nn.Linear` starts with a third of that variance.
-# (Section 7 compares them, and shows what the ½ does.)
+# These weights mean nothing, because the maps are random. They are extreme because `rand` draws between 0 and 1,
+# with mean ½. So the scores spread ten times as far as with **mean zero and variance $1/d_\text{model}$**, which
+# is the rule for a good start; `nn.Linear` starts with a third of that variance. (Section 7 compares them and
+# shows what the ½ does.)
 
 # %% [markdown]
 # ## 3. The function
 #
-# With all queries as rows of $Q$, keys of $K$ and values of $V$, this is equation 1 of Vaswani et
-# al. (2017):
+# With all queries as rows of $Q$, all keys as rows of $K$ and all values as rows of $V$, this is equation 1 of
+# Vaswani et al. (2017):
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
-# The softmax runs along each row. The loops first. Queries and keys may come from two sequences, of
-# lengths $T$ and $S$ (lecture 8 needs that), so we choose sizes that all differ: then nothing fits
-# by accident.
+# The softmax runs along each row. We write the loops first. Queries and keys may come from two sequences, of
+# lengths $T$ and $S$ (lecture 8 needs that), so we choose sizes that all differ, and then nothing fits by
+# accident.
 
 
 # %%
@@ -285,10 +283,9 @@ def scaled_dot_product_attention(query, key, value):
 
 
 # %% [markdown]
-# `@` treats the last two axes as matrices and everything before them as a stack. So one function
-# serves a sentence, a batch, or a batch with one axis more. (Lecture 5 will need that one, $H$ for
-# *heads*: several attentions side by side.) Hold it against our loops and against PyTorch's own,
-# which returns the output only.
+# `@` treats the last two axes as matrices and everything before them as a stack. So one function serves a
+# sentence, a batch, or a batch with one axis more. (Lecture 5 will need such an axis, $H$ for *heads*, which work
+# side by side.) We check the function against our loops and against PyTorch's own, which returns the output only.
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -320,8 +317,8 @@ print("loops, course_utils and PyTorch agree for all 14 sentences and heads")
 # %% [markdown]
 # ### Learnable
 #
-# The tensors of section 2 were fixed numbers. To be learned, the maps must be *parameters*.
-# `nn.Linear` without bias is exactly such a map, and it starts well.
+# The tensors of section 2 were fixed numbers. To be learned, the maps must be *parameters*. `nn.Linear` without
+# bias is exactly such a map, and it starts well.
 
 
 # %%
@@ -354,17 +351,16 @@ assert not torch.allclose(scores, scores.T, atol=0.1)
 print("16 · (5 + 5 + 7) = 272 parameters; the scores are no longer symmetric")
 
 # %% [markdown]
-# The number of parameters, $d_\text{model}\,(2 d_k + d_v)$, does not depend on the length of the
-# sentence. That is why one layer can read sentences of any length. And there are three separate
-# maps, even where a library stores them stacked, as one matrix.
+# The number of parameters, $d_\text{model}\,(2 d_k + d_v)$, does not depend on the length of the sentence, and
+# that is why one layer can read sentences of any length. There are three separate maps, even where a library
+# stores them stacked as one matrix.
 #
 # ### What such maps can learn
 #
-# The course's own translator, which lecture 8 builds and trains, has such maps. Here is one of its
-# attentions, with keys and values from the German words (*cross-attention*); $d_k = 16$. Its queries
-# come from the English side: each from the place of the word **just said**, where the next word is
-# predicted. We name the row after that next word. So the query of row "help" has read "can you", and
-# not yet "help". Our function turns the stored queries, keys and values into weights:
+# The course's own translator, which lecture 8 builds and trains, has such maps. Here is one of its heads, which
+# takes its keys and values from the German words (*cross-attention*), with $d_k = 16$. Its queries come from the
+# English side. The query that predicts "help" is made where the decoder has just read "can you", and we label its
+# row with the word to come, "help". Our function turns the stored queries, keys and values into weights:
 
 # %%
 example = learned.sentence("help")
@@ -418,21 +414,22 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Nobody told it which German word belongs to which English one. Before "help" is said it looks at
-# "helfen", before "me" at "mir", although the two stand in another order. Before "to" it is undecided:
-# "zu" gets 0.12. One sentence proves little, and this attention was chosen because it is clear. So
-# count, on 200 other sentences: the decoder reads the right translation, and at each place we ask
-# whether the strongest weight lies on a German word that the next word renders. It does in 83 of 100
-# cases. Before training it was 8, as if picked blindly.
+# Nobody told the model which German word belongs to which English one. Before it says "help" it looks at
+# "helfen", and before "me" it looks at "mir", although the two German words come in another order. Before "to" it
+# is undecided, and "zu" gets 0.12. One sentence proves little, and this head was chosen because it is clear, so
+# we counted on 200 other sentences. The decoder reads the right translation, and at each place we ask whether the
+# strongest weight is on a German word that the next English word renders. It is in 83 of 100 cases. Before
+# training it was in 8, as if picked blindly.
 #
-# Here is the trained map once more, with every number between a query and its output. Your browser computes
-# them; no kernel is needed. The divisor is called $\tau$ and stands at $\sqrt{d_k} = 4$. (Section 4 turns it.)
+# Here is the trained map once more, with every number between a query and its output. Your browser computes them,
+# so no kernel is needed. The divisor is called $\tau$ and is set to $\sqrt{d_k} = 4$, and section 4 will change
+# it.
 #
-# 1. Row "help" is open. Go through its six steps with *next step*. The product with "helfen" is 28.5, the
-#    next largest, with "kannst", 13.5. Divided by 4 they differ by 3.75, so "helfen" gets
-#    $e^{3.75} \approx 43$ times the weight of "kannst".
+# 1. Row "help" is open. Go through its six steps with *next step*. Its product with "helfen" is 28.5, and the
+#    next largest, with "kannst", is 13.5. After the division by 4 they differ by 3.75, so "helfen" gets $e^{3.75}
+#    \approx 43$ times the weight of "kannst".
 # 2. Choose row "to". Which two words share the lead, and by how much do their products differ?
-# 3. Back in row "help", take the tick from "helfen" in the column *mask*. Who gets its weight? Does any
+# 3. Go back to row "help" and take the tick from "helfen" in the column *mask*. Who gets its weight? Does any
 #    other row change?
 
 # %% tags=["hide-input"]
@@ -466,20 +463,20 @@ live.attention_view(
 )
 
 # %% [markdown]
-# "diesen" leads in row "to", 0.1 before the comma: no word stands out, so the weight is spread. And without
-# "helfen", row "help" falls back on "kannst", 0.36, and the comma, 0.32: weights sum to one, even where
-# nothing fits well. Every row has a softmax of its own, so the others stay as they were.
+# "diesen" leads in row "to", 0.1 before the comma, so no word stands out and the weight is spread. Without
+# "helfen", row "help" falls back on "kannst" with 0.36 and the comma with 0.32, because the weights sum to one
+# even where nothing fits well. Every row has a softmax of its own, so the others stay as they were.
 #
 # ### A mask, in brief
 #
-# Some keys must not be seen, such as the padding behind a short sentence. So the assignment gives
-# the function a fourth argument, `mask`: bool, True = may attend, the same meaning as in
-# `F.scaled_dot_product_attention`. A hidden key's scaled score becomes $-\infty$ before the
-# softmax, because $\exp(-\infty) = 0$. [Lecture 4](04_masked_attention.ipynb) teaches which masks
-# are needed, and how to put one in.
+# Some keys must not be seen, such as the padding after a short sentence. So the assignment gives the function a
+# fourth argument, `mask`, which is a bool tensor where True means *may attend*, as in
+# `F.scaled_dot_product_attention`. The scaled score of a hidden key becomes $-\infty$ before the softmax, because
+# $\exp(-\infty) = 0$. [Lecture 4](04_masked_attention.ipynb) teaches which masks are needed and how to put one
+# in.
 #
-# Here is what the course's function *does*: a hidden key gets weight exactly zero, the visible
-# weights still sum to one, and a query that may attend to nothing gets zeros, not NaN.
+# This is what the course's function *does*. A hidden key gets weight exactly zero, the visible weights still sum
+# to one, and a query that may attend to nothing gets zeros, not NaN.
 
 # %%
 mask = torch.ones(3, 5, dtype=torch.bool)  # (T, S), the same for all sentences and heads
@@ -500,23 +497,22 @@ print("key 5 and query 2 have no weight; the other rows sum to one")
 #
 # ### The variance of a dot product
 #
-# Let the entries of a query and of a key be independent, with mean 0 and variance 1. That is
-# roughly what a good start gives. The score is a sum of $d_k$ products:
+# Let the entries of a query and of a key be independent, with mean 0 and variance 1, which is roughly what a good
+# start gives. The score is a sum of $d_k$ products:
 #
 # $$\omega = q \cdot k = \sum_{l=1}^{d_k} q_l k_l$$
 #
-# 1. Each product has mean $\mathbb{E}[q_l k_l] = \mathbb{E}[q_l]\,\mathbb{E}[k_l] = 0$, because
-#    the two are independent.
-# 2. So its variance is $\mathbb{E}[q_l^2 k_l^2] = \mathbb{E}[q_l^2]\,\mathbb{E}[k_l^2] = 1 \cdot
-#    1 = 1$.
-# 3. The $d_k$ products are independent, so their variances add up: $\mathrm{Var}(\omega) = d_k$.
+# 1. Each product has mean $\mathbb{E}[q_l k_l] = \mathbb{E}[q_l]\,\mathbb{E}[k_l] = 0$, because the two are
+#    independent.
+# 2. So its variance is $\mathbb{E}[q_l^2 k_l^2] = \mathbb{E}[q_l^2]\,\mathbb{E}[k_l^2] = 1 \cdot 1 = 1$.
+# 3. The $d_k$ products are independent, so their variances add up to $\mathrm{Var}(\omega) = d_k$.
 #
-# The standard deviation of a score is $\sqrt{d_k}$: 8 at $d_k = 64$. Dividing a quantity by $c$
-# divides its variance by $c^2$, so dividing by $\sqrt{d_k}$ gives
+# The standard deviation of a score is therefore $\sqrt{d_k}$, which is 8 at $d_k = 64$. Dividing a quantity by
+# $c$ divides its variance by $c^2$, so dividing by $\sqrt{d_k}$ gives
 #
 # $$\mathrm{Var}\!\left(\frac{\omega}{\sqrt{d_k}}\right) = \frac{d_k}{d_k} = 1$$
 #
-# at *every* width. Measured on 10 000 pairs for each of five seeds:
+# at *every* width. We measure it on 10 000 pairs for each of five seeds:
 
 
 # %%
@@ -535,22 +531,22 @@ for d_k in [4, 64, 512]:
     print(f"{d_k:4d}   {listed}   {min(scaled):.2f} to {max(scaled):.2f}")
 
 # %% [markdown]
-# Scaling makes no score more accurate: it divides all of them by one number. Nor does it touch the
-# length of queries and keys, which stays about $\sqrt{d_k}$. What it keeps steady is the
-# **variance of the scores**, and through it how sharp the weights are.
+# Scaling makes no score more accurate, since it divides all of them by one number. Nor does it touch the length
+# of queries and keys, which stays at about $\sqrt{d_k}$. What it keeps steady is the **variance of the scores**,
+# and through it how sharp the weights are.
 #
 # ### Saturation
 #
-# Why care about large scores? Here $\omega_j$ is whatever enters the softmax: with the
-# scale, the scaled score. Take only two keys. The softmax then depends on one number, the
-# difference $\delta = \omega_1 - \omega_2$:
+# Why should we care about large scores? In the following, $\omega_j$ is whatever enters the softmax, so with the
+# scale it is the scaled score. Take only two keys. The softmax then depends on one number, the difference $\delta
+# = \omega_1 - \omega_2$:
 #
 # $$\alpha_1 = \frac{1}{1 + \exp(-\delta)}, \qquad
 # \frac{\partial \alpha_1}{\partial \delta} = \alpha_1 (1 - \alpha_1)$$
 #
-# The slope is ¼ at $\delta = 0$ and falls off exponentially. How large is $\delta$? The two scores
-# are uncorrelated, so their variances add up to $2 d_k$: without the scale its standard deviation is
-# $\sqrt{2 d_k}$. Measured on 10 000 pairs of keys:
+# The slope is ¼ at $\delta = 0$ and falls off exponentially. How large is $\delta$? The two scores are
+# uncorrelated, so their variances add up to $2 d_k$, and without the scale the standard deviation of $\delta$ is
+# $\sqrt{2 d_k}$. We measure it on 10 000 pairs of keys:
 
 
 # %%
@@ -611,36 +607,34 @@ plotting.picture(
 )
 
 # %% [markdown]
-# At $d_k = 64$ half of all differences are larger than 7.5, and from there on the slope is below
-# 0.0006. (At one standard deviation, 11.3, it is 0.00001.) For two pairs of keys in three the slope
-# is below 0.01: the weight is as good as 0 or 1, and changing the scores a little changes next to
-# nothing. The softmax is **saturated**.
+# At $d_k = 64$ half of all differences are larger than 7.5, and from there on the slope is below 0.0006. (At one
+# standard deviation, 11.3, it is 0.00001.) For two pairs of keys in three the slope is below 0.01, which means
+# that the weight is as good as 0 or 1 and that a small change of the scores changes next to nothing. The softmax
+# is **saturated**.
 #
-# For many keys the same holds. Let $g = \partial L / \partial z$ be the gradient of the loss $L$ at
-# the output. Since $z = \sum_k \alpha_k v^{(k)}$, the gradient at the weight of key $k$ is
-# $g \cdot v^{(k)}$. When $\omega_j$ changes, its own weight follows with slope
-# $\alpha_j (1 - \alpha_j)$, as above, and the weight of any other key $k$ with slope
-# $-\alpha_j \alpha_k$. The chain rule adds all of this up:
+# The same holds for many keys. Let $g = \partial L / \partial z$ be the gradient of the loss $L$ at the output.
+# Since $z = \sum_k \alpha_k v^{(k)}$, the gradient at the weight of key $k$ is $g \cdot v^{(k)}$. When $\omega_j$
+# changes, its own weight follows with slope $\alpha_j (1 - \alpha_j)$, as above, and the weight of any other key
+# $k$ with slope $-\alpha_j \alpha_k$. The chain rule adds all of this up:
 #
 # $$\frac{\partial L}{\partial \omega_j}
 # = \alpha_j\, g \cdot v^{(j)} - \alpha_j \sum_k \alpha_k\, g \cdot v^{(k)}
 # = \alpha_j \left( g \cdot v^{(j)} - g \cdot z \right)$$
 #
-# If one weight is 1, then $z = v^{(j)}$ for that key and its bracket vanishes; for all other keys,
+# If one weight is 1, then $z = v^{(j)}$ for that key and its bracket vanishes, while for all other keys
 # $\alpha_j$ vanishes. So no score gets any gradient, *whether the choice was right or wrong*.
 #
 # ### Entropy and gradient, measured
 #
-# For each width we draw 100 sentences with 10 queries and 16 keys each, values, and a random
-# gradient $g$ at the output, with five seeds. We look at three things, with the scale and without,
-# and at gradients for the typical query, the median:
+# For each width we draw 100 sentences with 10 queries and 16 keys each, values, and a random gradient $g$ at the
+# output, with five seeds. We look at three quantities, with the scale and without, and take the median, so that
+# the gradients are those of a typical query:
 #
-# - the **entropy** of the weights, $-\sum_j \alpha_j \ln \alpha_j$. It is 0 if one key gets
-#   everything, and $\ln 16 \approx 2.77$ if all sixteen get the same;
-# - the gradient **at the scores** of a query: the length of the vector
-#   $\partial L / \partial \omega$;
-# - the gradient **at the query** itself: the length of $\partial L / \partial q$. This is what
-#   $W_q$ learns from.
+# - the **entropy** of the weights, $-\sum_j \alpha_j \ln \alpha_j$, which is 0 if one key gets everything and
+#   $\ln 16 \approx 2.77$ if all sixteen get the same;
+# - the gradient **at the scores** of a query, that is, the length of the vector $\partial L / \partial \omega$;
+# - the gradient **at the query** itself, that is, the length of $\partial L / \partial q$, from which $W_q$
+#   learns.
 
 # %%
 num_keys = 16
@@ -724,38 +718,37 @@ plotting.picture(
 )
 
 # %% [markdown]
-# With the scale all is flat: attention of width 1024 starts like attention of width 4. Without it
-# the weights become all or nothing. And the gradient?
+# With the scale all curves are flat, so attention of width 1024 starts like attention of width 4. Without it the
+# weights become all or nothing. What about the gradient?
 #
-# - **At the scores** the typical gradient vanishes: at $d_k = 64$ it is a fifth of what it is with
-#   the scale, at 256 a hundredth.
-# - **At the query** that is true only of wide queries. On its way there the gradient is multiplied
-#   by keys, of length $\sqrt{d_k}$. The scale cancels that; without it, up to $d_k = 64$, the
-#   typical query gets *more* gradient than with the scale, 0.40 against 0.25. At 128 they are
-#   nearly equal; at 256 it is 0.04 against 0.25, and at 1024 nothing to speak of.
-# - The **mean** at the query is larger without the scale, at every width. In some rows the two
-#   largest scores happen to be close. These rows get a lot, the others almost nothing.
+# - **At the scores** the typical gradient vanishes. At $d_k = 64$ it is a fifth of what it is with the scale, and
+#   at 256 it is a hundredth.
+# - **At the query** this is true only of wide queries. On its way there the gradient is multiplied by keys, whose
+#   length is $\sqrt{d_k}$. The scale cancels that factor. Without the scale, up to $d_k = 64$, the typical query
+#   gets *more* gradient than with it, 0.40 against 0.25. At 128 the two are nearly equal, at 256 it is 0.04
+#   against 0.25, and at 1024 there is next to nothing left.
+# - The **mean** at the query is larger without the scale, at every width. In some rows the two largest scores
+#   happen to be close, and these rows get a lot, while the others get almost nothing.
 #
-# So "the gradient vanishes" is too short. It becomes very uneven, and the factor $\alpha_j$ in the
-# formula says what else goes wrong: it speaks only of keys that already have weight. The wider the
-# queries, the fewer these are.
+# So "the gradient vanishes" is not the whole story. It becomes very uneven, and because of the factor $\alpha_j$
+# in the formula it reaches only keys that already have weight. The wider the queries are, the fewer such keys
+# there are.
 #
 # ### Temperature
 #
-# Dividing scores by a number $\tau$ before the softmax is an old idea with a name from physics:
-# **temperature**. Hot means even weights, cold means all or nothing. $\sqrt{d_k}$ is the
-# temperature that fits the width.
+# Dividing scores by a number $\tau$ before the softmax is an old idea with a name from physics, **temperature**.
+# Hot means even weights, and cold means all or nothing. $\sqrt{d_k}$ is the temperature that fits the width.
 #
-# Try it on six random queries, q1 to q6, and eight random keys; *attention* chooses their width. At each width
-# the view starts with nothing divided, $\tau = 1$.
+# Try it on six random queries, q1 to q6, and eight random keys. With *attention* you choose their width, and at
+# each width the view starts with nothing divided, $\tau = 1$.
 #
-# 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more
-#    than 0.9?
+# 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more than
+#    0.9?
 # 2. **Its cure.** At $d_k = 64$ press √dₖ, then dₖ. How large is the largest weight of the map now?
-# 3. **What fits.** Still at 64, let the view *compare with* dₖ = 4, which stays at $\tau = 1$. At which
-#    $\tau$ is your map A about as uneven as B? Predict it from the standard deviations of the two scores.
-# 4. **A gradient that is gone.** At 64 and $\tau = 1$, choose row q3, and raise the first number of this
-#    query by 1, under *number by number*. What do its weights do? Press √dₖ, and change the number back and forth.
+# 3. **What fits.** Still at 64, let the view *compare with* dₖ = 4, which stays at $\tau = 1$. At which $\tau$
+#    is your map A about as uneven as B? Predict it from the standard deviations of the two scores.
+# 4. **A gradient that is gone.** At 64 and $\tau = 1$, choose row q3 and raise the first number of this query by
+#    1, under *number by number*. What do its weights do? Press √dₖ, and change the number back and forth.
 
 # %% tags=["hide-input"]
 generator = torch.Generator().manual_seed(6)
@@ -802,14 +795,14 @@ live.attention_view(
 
 # %% [markdown]
 # - One key gets more than 0.9 in none of the rows at width 4, in two at 16 and in four at 64.
-# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones have
+# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones would have
 #   0.125.
 # - The scores spread four times as far at width 64 as at width 4, so $\tau = 4$ makes up for it.
-# - At $\tau = 1$ no weight of q3 moves in the second decimal: it would learn next to nothing. Divided by 8, the
-#   same step moves its largest weight by 0.07.
+# - At $\tau = 1$ no weight of q3 moves in the second decimal, so it would learn next to nothing. Divided by 8,
+#   the same step moves its largest weight by 0.07.
 #
-# And wider still, as a picture: the first of these queries at three widths and three temperatures. The bars
-# are the entropies; that of eight equal weights is $\ln 8 \approx 2.1$.
+# The next picture goes wider still, with the first of these queries at three widths and three temperatures. The
+# bars are the entropies, and that of eight equal weights is $\ln 8 \approx 2.1$.
 
 
 # %% tags=["hide-input"]
@@ -861,20 +854,20 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In the middle map the entropy hardly depends on the width: the temperature that fits grows
-# like $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start: in a wide network, every query
-# then gets nearly the plain average of all values, and the comparison hardly matters.
+# In the middle map the entropy hardly depends on the width, because the temperature that fits grows like
+# $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start. In a wide network every query then gets nearly the
+# plain average of all values, and the comparison hardly matters.
 
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
-# The exponential grows fast. Beyond about 88.7 in float32, and 709.8 in float64, it overflows to
-# infinity, and infinity divided by infinity is NaN, not a number. Scores of that size are no exotic
-# case: the largest of section 2 was 92. Dividing by 4 saved it, but word vectors twice as long make
-# the scores four times as large, and then the largest *scaled* score is 92.
+# The exponential grows fast. Beyond about 88.7 in float32, and 709.8 in float64, it overflows to infinity, and
+# infinity divided by infinity is NaN, not a number. Scores of that size are not exotic, since the largest of
+# section 2 was 92. Dividing by 4 saved it, but word vectors twice as long make the scores four times as large,
+# and then the largest *scaled* score is 92.
 #
-# The softmax does not know whether its row was scaled. In this section, `scores` and $\omega_j$ are
-# whatever goes in. Here is the formula, taken literally, in NumPy:
+# The softmax does not know whether its row was scaled, so in this section `scores` and $\omega_j$ are whatever
+# goes in. Here is the formula, taken literally, in NumPy:
 
 
 # %%
@@ -897,10 +890,10 @@ with np.errstate(over="ignore", invalid="ignore"):  # the warnings that NumPy wo
 # = \frac{\exp(-c)\,\exp(\omega_j)}{\exp(-c)\,\sum_k \exp(\omega_k)}
 # = \frac{\exp(\omega_j)}{\sum_k \exp(\omega_k)}$$
 #
-# The factor cancels. Choose $c$ as the **largest score of the row**. Then the largest exponent is
-# 0, no exponential exceeds 1, and the sum is at least 1: neither overflow nor division by zero.
-# What lies more than about 745 below the maximum becomes 0 in float64. Its true weight is below
-# $10^{-323}$, and nothing is lost.
+# The factor cancels, so we may choose $c$ as the **largest score of the row**. Then the largest exponent is 0, no
+# exponential exceeds 1, and the sum is at least 1, so there is neither overflow nor division by zero. What is
+# more than about 745 below the maximum becomes 0 in float64. Its true weight is below $10^{-323}$, so nothing is
+# lost.
 
 
 # %%
@@ -919,9 +912,9 @@ assert np.allclose(softmax_of_row(np.array([-1e4, 0.0, 1e4])), [0, 0, 1])
 print("the same weights as for 2, 1, 0; and scores of -10000, 0, 10000 give 0, 0, 1")
 
 # %% [markdown]
-# `torch.softmax` does this inside. In NumPy you do it yourself. Here is self-attention in NumPy,
-# row by row. The input is 100 times too large on purpose, has both signs, and no two sizes are
-# equal: positive numbers and square maps would hide a lost sign or a forgotten transpose.
+# `torch.softmax` does this inside, but in NumPy you do it yourself. The next cell computes self-attention in
+# NumPy, row by row. Its input is 100 times too large on purpose, has both signs, and no two sizes are equal,
+# because positive numbers and square maps would hide a lost sign or a forgotten transpose.
 
 # %%
 rng = np.random.default_rng(3)
@@ -947,31 +940,30 @@ assert not np.isnan(stable).any()
 print("agrees with course_utils.attention")
 
 # %% [markdown]
-# What sums to one is each **row** of the weights. In the assignment you write the softmax for
-# arrays of any number of axes. Two hints: which axis does the maximum belong to, and what must its
-# shape be so that the subtraction broadcasts?
+# What sums to one is each **row** of the weights. In the assignment you write the softmax for arrays of any
+# number of axes. Ask yourself which axis the maximum belongs to, and what its shape must be so that the
+# subtraction broadcasts.
 
 # %% [markdown]
 # ## 6. Does it matter for learning? A price list
 #
-# Uneven gradients at the start are a warning. Whether they spoil the training has to be tried. The
-# task is the dictionary of section 1, with a twist:
+# Uneven gradients at the start are a warning, but only a trial can show whether they spoil the training. The task
+# is the dictionary of section 1, with a twist:
 #
-# - A list names 32 goods in English. Behind each stands a price, one of eight, **drawn anew for
-#   every list**. So prices cannot be learned by heart.
-# - A customer asks for every good in German, and wants its price.
-# - The German names become the queries, the English names the keys, the prices the values. The
-#   vectors of the English and of the German names are random and unrelated. Which query belongs to
-#   which key has to be learned: it is the only thing that stays the same.
+# - A list names 32 goods in English. Next to each is a price, one of eight, **drawn anew for every list**, so
+#   prices cannot be learned by heart.
+# - A customer asks for every good in German and wants its price.
+# - The German names become the queries, the English names the keys, and the prices the values. The vectors of the
+#   English and of the German names are random and unrelated. Which query belongs to which key has to be learned,
+#   because it is the only thing that stays the same.
 #
 # Guessing is right in one of eight cases, 0.125.
 #
-# Everything is learned by plain gradient descent: $W_q$, $W_k$, $W_v$, and a map $W_o$ from the
-# context vector to eight logits, one for each price. Word vectors have width $d_\text{model} = 32$,
-# and all maps start with variance $1/d_\text{model}$.
-# Five runs, each with its own start and its own prices, stand side by side on a leading axis: one
-# call trains all five. To take the scale out again, we multiply the queries by $\sqrt{d_k}$ before
-# the function divides by it.
+# Everything is learned by plain gradient descent, namely $W_q$, $W_k$, $W_v$, and a map $W_o$ from the context
+# vector to eight logits, one for each price. Word vectors have width $d_\text{model} = 32$, and all maps start
+# with variance $1/d_\text{model}$. Five runs, each with its own start and its own prices, are stacked on a
+# leading axis, so one call trains all five. To take the scale out again, we multiply the queries by $\sqrt{d_k}$
+# before the function divides by it.
 
 # %%
 num_goods, num_prices, width, num_runs, num_lists = 32, 8, 32, 5, 16
@@ -1007,9 +999,8 @@ def loss_of(guess, prices):
 
 
 # %% [markdown]
-# The lists of each step have never been seen before, so the accuracy *during* training is honest:
-# it is measured before the step learns from them. The result of a run will be the mean over its
-# last 30 steps.
+# The lists of each step have never been seen before, so the accuracy *during* training is honest. It is measured
+# before the step learns from them. The result of a run will be the mean over its last 30 steps.
 
 
 # %%
@@ -1047,8 +1038,7 @@ def result(accuracy):
 
 
 # %% [markdown]
-# To be fair, each variant may choose its best step size out of four, at every width. The cell
-# may take a minute.
+# To be fair, each variant may choose its best step size out of four, at every width. The cell may take a minute.
 
 # %% tags=["nbval-ignore-output"] seconds=40
 steps = [0.03, 0.1, 0.3, 1.0]
@@ -1114,15 +1104,15 @@ plotting.picture(
 )
 
 # %% [markdown]
-# - **Narrow** ($d_k = 4$ and 16): little difference. Both learn; at 16 the unscaled one does so at
-#   fewer step sizes.
-# - **Wide** ($d_k \ge 256$): with the scale and a step size of 0.3, every run has learned all
-#   prices after about 150 steps. Without it, none of the four step sizes helps.
-# - **Between** ($d_k = 64$): without the scale little is learned, although the gradient at a typical
-#   query was not too small there (section 4). It speaks of keys that happen to have weight.
+# - In **narrow** networks ($d_k = 4$ and 16) there is little difference. Both learn, although at 16 the unscaled
+#   one does so at fewer step sizes.
+# - In **wide** ones ($d_k \ge 256$), with the scale and a step size of 0.3, every run has learned all prices
+#   after about 150 steps. Without the scale, none of the four step sizes helps.
+# - In **between** ($d_k = 64$), little is learned without the scale, although the gradient at a typical query was
+#   not too small there (section 4). It reaches only keys that happen to have weight.
 # - With the scale, the *same* step sizes, 0.3 and 1, work at every width from 16 to 1024.
 #
-# Where do the two look after training? The right answer is the diagonal.
+# Where do the two models look after training? The right answer is the diagonal.
 
 # %% tags=["nbval-ignore-output"]
 _, weights_scaled = descend(256, True, 0.3)
@@ -1162,37 +1152,35 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The unscaled model is not undecided: it is sure, and wrong. On the right good lies next to no
-# weight, the gradient at its score is proportional to that weight, and so practically nothing says
-# that it should be more. (Section 9 looks closer: at other optimisers, and at lists that help.)
+# The unscaled model is not undecided but sure, and wrong. The right item has almost no weight. The gradient at
+# its score is proportional to that weight, so almost nothing tells the model to raise it. (Section 9 looks
+# closer, at other optimisers and at lists that help.)
 #
 # ## Summary
 #
-# - $q = x W_q$, $k = x W_k$, $v = x W_v$: three learned maps, the same for all words. The output
-#   is the weighted average of the *values*.
-# - $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$, the softmax along each row, for any leading axes.
-#   Query and key share the width $d_k$, key and value share the length $S$.
-# - Start with mean zero and a variance of the size of $1/d_\text{model}$; `nn.Linear` takes a third.
-# - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$. Without the
-#   scale, weights become all or nothing. The gradient of a typical row vanishes at the scores, and
-#   in wide layers (from about 256) at the queries too; what is left speaks only of keys that
-#   already have weight.
+# - $q = x W_q$, $k = x W_k$ and $v = x W_v$ are three learned maps, the same for all words. The output is the
+#   weighted average of the *values*.
+# - The function is $\mathrm{softmax}(QK^\top/\sqrt{d_k})\,V$, with the softmax along each row, for any leading
+#   axes. Query and key share the width $d_k$, and key and value share the length $S$.
+# - Start with mean zero and a variance of the size of $1/d_\text{model}$; `nn.Linear` takes a third of it.
+# - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$. Without the scale, weights
+#   become all or nothing. The gradient of a typical row vanishes at the scores, and in wide layers (from about
+#   256) at the queries too, and what is left reaches only keys that already have weight.
 # - Subtract the largest score before the exponential.
-# - On the price lists: little difference at $d_k = 4$; learned or not learned at $d_k = 256$.
+# - On the price lists, the scale makes little difference at $d_k = 4$ and all the difference at $d_k = 256$.
 #
-# **Now you:**
-# [assignment a3, scaled dot-product attention](../exercises/a3_scaled_dot_product_attention/a3_scaled_dot_product_attention.ipynb).
-# This is the end of the core. Sections 7 to 10 go deeper, and can be skipped.
+# **Now you:** [assignment a3, scaled dot-product
+# attention](../exercises/a3_scaled_dot_product_attention/a3_scaled_dot_product_attention.ipynb). This is the end
+# of the core. Sections 7 to 10 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** Queries have width 64, values have width 80. By what do you divide the scores?
+# **1.** Queries have width 64 and values have width 80. By what do you divide the scores?
 #
 # <details><summary>Answer</summary>
 #
-# By $\sqrt{64} = 8$. The score is a sum over the entries of query and key; the values take no
-# part in it.
+# By $\sqrt{64} = 8$. The score is a sum over the entries of query and key, and the values take no part in it.
 #
 # </details>
 #
@@ -1200,77 +1188,75 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# $\omega_{ij} = q^{(i)} \cdot k^{(j)}$ and $\omega_{ji} = q^{(j)} \cdot k^{(i)}$ use different
-# vectors. With $q = k = x$ they were the same number.
+# $\omega_{ij} = q^{(i)} \cdot k^{(j)}$ and $\omega_{ji} = q^{(j)} \cdot k^{(i)}$ use different vectors. With $q =
+# k = x$ they were the same number.
 #
 # </details>
 #
-# **3.** You add 5 to all scores of a row. What happens to the weights? And if you multiply them
-# by 5?
+# **3.** You add 5 to all scores of a row. What happens to the weights? What happens if you multiply the scores by
+# 5?
 #
 # <details><summary>Answer</summary>
 #
-# Adding changes nothing: the factor $\exp(5)$ cancels, as in section 5. Multiplying multiplies all
-# differences by 5 too, so that the weights get sharper, unless the scores were all equal. It is a
-# temperature of 1/5.
+# Adding changes nothing, because the factor $\exp(5)$ cancels, as in section 5. Multiplying the scores multiplies
+# all differences by 5 too, so the weights get sharper, unless the scores were all equal. It is a temperature of
+# 1/5.
 #
 # </details>
 #
-# **4.** Where is the mistake: `F.softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(d_k)`?
+# **4.** Where is the mistake in `F.softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(d_k)`?
 #
 # <details><summary>Answer</summary>
 #
-# The division comes after the softmax. The rows then sum to $1/\sqrt{d_k}$, and the softmax was as
-# saturated as ever. Scale the scores, not the weights.
+# The division comes after the softmax. The rows then sum to $1/\sqrt{d_k}$, and the softmax is as saturated as
+# ever. Scale the scores, not the weights.
 #
 # </details>
 #
-# **5.** Entries of queries and keys have variance 4 instead of 1. What is the variance of a
-# scaled score?
+# **5.** The entries of queries and keys have variance 4 instead of 1. What is the variance of a scaled score?
 #
 # <details><summary>Answer</summary>
 #
-# Each product has variance $4 \cdot 4 = 16$, the sum $16\, d_k$, the scaled score 16. The scale
-# repairs the width, not a bad start.
+# Each product has variance $4 \cdot 4 = 16$, so the sum has $16\, d_k$ and the scaled score has 16. The scale
+# makes up for the width but not for a bad start.
 #
 # </details>
 #
-# **6.** One weight is 1 and it is on the wrong key. What gradient do the scores get?
+# **6.** One weight is 1, and it is on the wrong key. What gradient do the scores get?
 #
 # <details><summary>Answer</summary>
 #
-# None. All $\alpha_j$ but one are 0, and for the one with $\alpha_j = 1$ the bracket $g \cdot
-# v^{(j)} - g \cdot z$ is 0, because $z = v^{(j)}$. The values still get a gradient, the scores do
-# not.
+# They get none. All $\alpha_j$ but one are 0, and for the one with $\alpha_j = 1$ the bracket $g \cdot v^{(j)} -
+# g \cdot z$ is 0, because $z = v^{(j)}$. The values still get a gradient, but the scores do not.
 #
 # </details>
 #
-# **7.** "At $d_k = 64$ attention needs the scale because the gradient at its queries vanishes." True?
+# **7.** "At $d_k = 64$ attention needs the scale because the gradient at its queries vanishes." Is that true?
 #
 # <details><summary>Answer</summary>
 #
-# Not as it stands. At a typical query it is even larger than with the scale, 0.40 against 0.25. It is
-# at the scores that it is small, a fifth. And it is uneven: much for rows in which two scores happen
-# to be close, nothing about keys without weight. At $d_k = 256$ the sentence fits the typical query,
-# 0.04 against 0.25, but not the mean.
+# Not as it is put. At a typical query the gradient is even larger without the scale, 0.40 against 0.25. It is at
+# the scores that it is small, a fifth. And it is uneven, with much for rows in which two scores happen to be
+# close and nothing for keys without weight. At $d_k = 256$ the sentence fits the typical query, 0.04 against
+# 0.25, but not the mean.
 #
 # </details>
 
 # %% [markdown]
 # ## 7. Going deeper: do not start with `rand`
 #
-# The scores of section 2 had a standard deviation of 38, and all eight words looked at "to", at
-# "translate" or at "sentence". Why these?
+# The scores of section 2 had a standard deviation of 38, and all eight words looked at "to", at "translate" or at
+# "sentence". Why these?
 #
-# `torch.rand` draws between 0 and 1, with mean ½. So each entry of $W$ is ½ plus a deviation. Let
-# $s_i = \sum_l x^{(i)}_l$ be the sum of the entries of word $i$. The ½ adds **the same number**,
-# $s_i/2$, to every entry of its query, and of its key too. With the ½ alone the score would be
+# `torch.rand` draws between 0 and 1, with mean ½, so each entry of $W$ is ½ plus a deviation. Let $s_i = \sum_l
+# x^{(i)}_l$ be the sum of the entries of word $i$. The ½ adds **the same number**, $s_i/2$, to every entry of its
+# query, and of its key too. With the ½ alone the score would be
 #
 # $$\omega_{ij} = d_k \cdot \frac{s_i}{2} \cdot \frac{s_j}{2} = 4\, s_i\, s_j \qquad (d_k = 16)$$
 #
-# By this rule a word with negative sum looks most at the word with the most negative sum, a word
-# with positive sum at the one with the most positive. (Between two close ones the deviations may
-# decide, as they do for "to".) Measure it:
+# By this rule a word with a negative sum looks most at the word with the most negative sum, and a word with a
+# positive sum at the one with the most positive. (Between two close ones the deviations may decide, as they do
+# for "to".) We measure it:
 
 # %%
 scores = queries @ keys.T  # (T, T), of the running example
@@ -1285,13 +1271,13 @@ print(f"standard deviation without the mean:      {without_mean.std():5.1f}")
 print("sums:", ", ".join(f"{word} {total:.1f}" for word, total in zip(words, sums, strict=True)))
 
 # %% [markdown]
-# So nearly all of the spread comes from the ½, and the three favourites are the three words with
-# the most extreme sums.
+# So nearly all of the spread comes from the ½, and the three favourites are the three words with the most extreme
+# sums.
 #
-# The rule for a good start: **mean zero, and variance $1/d_\text{model}$**. Then a query entry, a
-# sum of $d_\text{model}$ terms, has about the variance of a word's entry. Glorot and Bengio (2010)
-# give the argument. PyTorch's `nn.Linear` draws evenly between $\pm 1/\sqrt{d_\text{model}}$, which
-# has variance $1/(3d_\text{model})$, a third of that at every width.
+# The rule for a good start is **mean zero and variance $1/d_\text{model}$**. Then a query entry, a sum of
+# $d_\text{model}$ terms, has about the variance of a word's entry. Glorot and Bengio (2010) give the argument.
+# PyTorch's `nn.Linear` draws evenly between $\pm 1/\sqrt{d_\text{model}}$, which has variance
+# $1/(3d_\text{model})$, a third of that at every width.
 
 # %%
 starts = {
@@ -1336,26 +1322,25 @@ plotting.picture(
 )
 
 # %% [markdown]
-# `rand - 0.5` looks good as well, but only at this width: its variance, 1/12, happens to be close
-# to 1/16.
+# `rand - 0.5` looks good as well, but only at this width, because its variance of 1/12 happens to be close to
+# 1/16.
 #
-# **Check yourself.** A colleague starts with `torch.rand(512, 512)` and divides the scores by
-# $\sqrt{512}$. Does the scale help?
+# **Check yourself.** A colleague starts with `torch.rand(512, 512)` and divides the scores by $\sqrt{512}$. Does
+# the scale help?
 #
 # <details><summary>Answer</summary>
 #
-# No. The ½ alone adds $d_k\, s_i s_j / 4$ to every score, and the sums $s_i$ of 512 entries are
-# about ±23. Scores of $512 \cdot 23^2/4 \approx 68\,000$, divided by 23, are still in the
-# thousands. The scale assumes queries and keys of mean 0 and variance 1.
+# No, it does not. The ½ alone adds $d_k\, s_i s_j / 4$ to every score, and the sums $s_i$ of 512 entries are
+# about ±23. Scores of $512 \cdot 23^2/4 \approx 68\,000$, divided by 23, are still in the thousands. The scale
+# assumes queries and keys of mean 0 and variance 1.
 #
 # </details>
 
 # %% [markdown]
 # ## 8. Going deeper: an example that is too kind
 #
-# One of the notebooks that this course grew from tries the function on two words, with queries and
-# keys that are both the identity. Its scaled scores are $1/\sqrt{2} \approx 0.71$ on the diagonal
-# and 0 beside it:
+# Suppose that somebody tries the function on two words, with queries and keys that are both the identity. The
+# scaled scores are $1/\sqrt{2} \approx 0.71$ on the diagonal and 0 elsewhere:
 
 # %%
 identity = torch.eye(2)  # both queries and keys
@@ -1369,8 +1354,8 @@ assert torch.allclose(output, torch.tensor([[6.6976, 3.3024], [3.3024, 6.6976]])
 print("the known values of this example are met")
 
 # %% [markdown]
-# Good for checking by hand, and a poor test. Here are five wrong ways to compute weights. How
-# many of them does this example catch?
+# This is good for checking by hand, but it is a poor test. Here are five wrong ways to compute weights. How many
+# of them does this example catch?
 
 
 # %%
@@ -1420,13 +1405,13 @@ for name, number in caught.items():
 assert list(caught.values()) == [1, 5]
 
 # %% [markdown]
-# One of five: `not_scaled`. The other four slip through, one reason for each: the identity is its
-# own transpose, query and key are equal, the weights are symmetric, and the number of words equals
-# their width. Use random numbers with a seed, of both signs, and sizes that all differ.
+# It catches one of five, `not_scaled`. The other four slip through, for one reason each. The identity is its own
+# transpose, query and key are equal, the weights are symmetric, and the number of words equals their width. So
+# use random numbers with a seed, of both signs, and sizes that all differ.
 #
-# Three more traps lie in mixing NumPy and PyTorch, as `F.softmax(np.dot(query, key.T))` does. You
-# will repair such a function in the assignment. `F.softmax` takes no arrays. `.T` reverses *all*
-# axes of a batch. And `np.dot` multiplies every matrix of one batch with every matrix of the other:
+# Three more traps lie in mixing NumPy and PyTorch, as `F.softmax(np.dot(query, key.T))` does, and you will repair
+# such a function in the assignment. `F.softmax` takes no arrays, `.T` reverses *all* axes of a batch, and
+# `np.dot` multiplies every matrix of one batch with every matrix of the other:
 
 # %%
 try:
@@ -1445,28 +1430,27 @@ assert np.dot(batch, swapped).shape == (2, 5, 2, 5) and (batch @ swapped).shape 
 print("these shapes are asserted")
 
 # %% [markdown]
-# **Check yourself.** A sentence has $T = 8$ words, and $d_k = 8$. Why is that a bad size for a
-# test?
+# **Check yourself.** A sentence has $T = 8$ words, and $d_k = 8$. Why is that a bad size for a test?
 #
 # <details><summary>Answer</summary>
 #
-# The scores are 8 × 8, and so are the queries' and the keys' matrices. Dividing by the root of the
-# length looks right, and a forgotten transpose raises no error. Use sizes that all differ.
+# The scores are 8 × 8, and so are the matrices of queries and keys. Dividing by the root of the length looks
+# right, and a forgotten transpose raises no error. Use sizes that all differ.
 #
 # </details>
 
 # %% [markdown]
 # ## 9. Going deeper: how the unscaled model fails
 #
-# At $d_k = 256$ the unscaled model had learned next to nothing in 300 steps. Would patience help?
-# Four times as many steps:
+# At $d_k = 256$ the unscaled model had learned next to nothing in 300 steps. Would patience help? We give it four
+# times as many steps:
 
 # %% tags=["nbval-ignore-output"] seconds=4
 patient, _ = descend(256, False, 0.3, num_steps=1200)
 print(f"unscaled, d_k = 256, 1200 steps: mean accuracy {result(patient).mean():.2f}")
 
 # %% [markdown]
-# Look at its weights *before* the first step, and after the last.
+# Look at its weights *before* the first step and after the last.
 
 # %% tags=["nbval-ignore-output"]
 with torch.no_grad():
@@ -1496,13 +1480,13 @@ assert on_right_good < 1e-8
 print("still below 0.35; more goods stare than at the start; the right good had less than 1e-8")
 
 # %% [markdown]
-# Before training, four in ten goods stare at a single, random good. On the right one lies, in
-# the median, less than a hundred-millionth of the weight, and so next to no gradient. Training makes
-# more of them stare: many still where they looked at the start, and of those that moved, most at a
-# wrong good again.
+# Before training, four queries in ten put nearly all their weight on one random item. The right item has, in the
+# median, less than a hundred-millionth of it, and so almost no gradient. Training makes more queries do the same.
+# Many still look at the item that they looked at in the beginning, and of those that moved, most look at a wrong
+# item again.
 #
-# **Is the optimiser to blame?** Adam divides each gradient by its usual size. If the gradient of
-# $W_q$ were merely tiny, Adam would cure that. So first measure that gradient, then train with Adam:
+# **Is the optimiser to blame?** Adam divides each gradient by its usual size, so if the gradient of $W_q$ were
+# merely tiny, Adam would cure that. We first measure that gradient and then train with Adam:
 
 
 # %% tags=["nbval-ignore-output"] seconds=5
@@ -1534,14 +1518,14 @@ assert max(runs.mean() for (flag, _), runs in adam.items() if not flag) < 0.35
 print("scaled: all runs above 0.95; not scaled: both step sizes below 0.35 on average")
 
 # %% [markdown]
-# The gradient of $W_q$, a sum over all goods, is not too short: it comes from the few keys that
-# already have weight, and it speaks of them only. Adam can make a step longer, but it cannot know a
-# direction that the gradient does not contain.
+# The gradient of $W_q$, a sum over all goods, is not too short. But it comes from the few keys that already have
+# weight, and it contains nothing about the others. Adam can make a step longer, but it cannot know a direction
+# that the gradient does not contain.
 #
-# **Is it always so bad?** No. Let every list name only **half** of the goods, a random half for
-# each. Then the good at which a query stares is missing from about every second list, and the query
-# has to look elsewhere: more of the keys get a gradient. Half a list is also a shorter list, so to
-# compare, another model gets lists of 16 goods too, but always the *same* half.
+# **Is it always so bad?** No. Let every list name only **half** of the goods, a random half for each. Then the
+# item on which a query puts its weight is missing from about every second list, so the query has to look
+# elsewhere and more of the keys get a gradient. Half a list is also a shorter list. As a comparison, another
+# model therefore gets lists of 16 goods too, but always the *same* half.
 
 
 # %% tags=["nbval-ignore-output"] seconds=7
@@ -1571,34 +1555,33 @@ assert half_lists[same_half].mean() < 0.35
 print("changing halves: 0.45 to 0.9; the same half: below 0.35; with the scale: above 0.97")
 
 # %% [markdown]
-# With changing halves the unscaled model gets about half of the prices right, or more, after the same
-# 300 steps, against about two of ten with full lists, or with short ones that never change. The scaled
-# one learns all of them. So remember the result with its conditions: wide queries, a start of
-# variance $1/d_\text{model}$, and little variety in what competes for attention. PyTorch's
-# `nn.Linear` starts with a third of the variance in queries and in keys. Its scores have standard
-# deviation $\sqrt{d_k}/3$, which is ours at one ninth of the width. So there the weights become all
-# or nothing only in wider layers.
+# With changing halves the unscaled model gets about half of the prices right, or more, after the same 300 steps,
+# while it gets about two of ten with full lists, or with short ones that never change. The scaled one learns all
+# of them. So remember the result with its conditions, which are wide queries, a start of variance
+# $1/d_\text{model}$, and little variety in what competes for attention. PyTorch's `nn.Linear` starts with a third
+# of the variance in queries and in keys. Its scores have standard deviation $\sqrt{d_k}/3$, which is ours at one
+# ninth of the width, so there the weights become all or nothing only in wider layers.
 #
 # **Check yourself.** Would it help the unscaled model at $d_k = 256$ to clip long gradients?
 #
 # <details><summary>Answer</summary>
 #
-# There is no reason to hope so. Clipping makes steps shorter and keeps their direction, and it is the
-# direction that says nothing about the right goods.
+# There is no reason to hope so. Clipping makes steps shorter and keeps their direction, and it is the direction
+# that says nothing about the right goods.
 #
 # </details>
 
 # %% [markdown]
 # ## 10. Going deeper: what the scale is not
 #
-# **It is no new ability.** Take an unscaled model and let $W_q$ and $W_k$ start $d_k^{1/4}$ times
-# as small. That divides the scores by $\sqrt{d_k}$, so at the start the softmax gets the same
-# numbers as in the scaled model.
+# **The scale is not a new ability.** Take an unscaled model and let $W_q$ and $W_k$ start $d_k^{1/4}$ times as
+# small. That divides the scores by $\sqrt{d_k}$, so at the start the softmax gets the same numbers as in the
+# scaled model.
 #
-# To keep it so, each step of $W_q$ and $W_k$ must be $d_k^{1/4}$ times as small too. But their
-# gradients are $d_k^{1/4}$ times as large, since the same change counts for more in a smaller
-# matrix. So divide the step size of these two by $\sqrt{d_k}$. Then the two models stay equal for
-# ever, but for rounding. Test it, at $d_k = 256$, where $d_k^{1/4} = 4$:
+# To keep it so, each step of $W_q$ and $W_k$ must be $d_k^{1/4}$ times as small too. But their gradients are
+# $d_k^{1/4}$ times as large, since the same change counts for more in a smaller matrix. So we divide the step
+# size of these two by $\sqrt{d_k}$. Then the two models stay equal for ever, up to rounding. We test it at $d_k =
+# 256$, where $d_k^{1/4} = 4$:
 
 # %% tags=["nbval-ignore-output"]
 small = [(one.detach() / 4).requires_grad_() for one in start_maps(256)[:2]]  # W_q, W_k
@@ -1620,51 +1603,55 @@ print(f"scaled, after training: mean weight on the right good about {right_weigh
 print(f"scaled, after training: variance of a row's scaled scores about {spread_of_scores:.0f}")
 
 # %% [markdown]
-# So $1/\sqrt{d_k}$ chooses a good start and a good step size, for every width, without your
-# thinking about it. That is much for one division. It is no more than that. (The rule for the step
-# size holds for plain gradient descent. Adam's steps do not grow with the gradient, so there
-# $d_k^{1/4}$ takes the place of $\sqrt{d_k}$.)
+# So $1/\sqrt{d_k}$ chooses a good start and a good step size, for every width, without your thinking about it.
+# That is a lot for one division, and it is all that the division does. (The rule for the step size holds for
+# plain gradient descent. Adam's steps do not grow with the gradient, so there $d_k^{1/4}$ takes the place of
+# $\sqrt{d_k}$.)
 #
-# **It is no cure for self-copying.** Lecture 2 measured how much weight a word gives itself among
-# eight random words. Without maps, query and key are the same vector. Its score with itself is
-# about $d_\text{model}$, and divided by the root still $\sqrt{d_\text{model}}$, against ±1 for the
-# others: the self-weight is 0.77 at width 16 and 1.00 at 256. The scale only delays the copying.
-# What ends it is *separate maps* for query and key: about 1/8, one share of eight. The derivation
-# in section 4 says why: it needs $q$ and $k$ to be **independent**.
+# **The scale does not cure self-copying.** Lecture 2 measured how much weight a word gives itself among eight
+# random words. Without maps, query and key are the same vector. Its score with itself is about $d_\text{model}$,
+# and after the division still $\sqrt{d_\text{model}}$, against ±1 for the others, so the self-weight is 0.77 at
+# width 16 and 1.00 at 256. The scale only delays the copying. What ends it are *separate maps* for query and key,
+# which bring the self-weight to about 1/8, one share of eight. The derivation in section 4 says why, because it
+# needs $q$ and $k$ to be **independent**.
 #
-# **It is no promise for later.** Training makes queries and keys *dependent*: that is its purpose.
-# The scaled model of section 6 ends with about four fifths of each row's weight on the diagonal:
-# within a row its scaled scores have variance 3, no longer 1. The scale ensures that it could get
-# there. For very wide networks, Yang et al. (2022) argue for $1/d_k$ for this very reason.
+# **The scale promises nothing for later.** Training makes queries and keys *dependent*, which is its purpose. The
+# scaled model of section 6 ends with about four fifths of each row's weight on the diagonal, and within a row its
+# scaled scores have variance 3, no longer 1. The scale makes sure that it can get there. For very wide networks,
+# Yang et al. (2022) argue for $1/d_k$ for this very reason.
 #
-# **Check yourself.** After training, queries and keys point the same way wherever they belong
-# together. How do their scores then grow with $d_k$, and what does $1/\sqrt{d_k}$ leave of that?
+# **Check yourself.** After training, queries and keys point the same way wherever they belong together. How do
+# their scores then grow with $d_k$, and what does $1/\sqrt{d_k}$ leave of that growth?
 #
 # <details><summary>Answer</summary>
 #
-# Aligned vectors with entries of size 1 have a dot product of about $d_k$, not $\sqrt{d_k}$, as a
-# word had with itself in lecture 2. The scale leaves $\sqrt{d_k}$.
+# Aligned vectors with entries of size 1 have a dot product of about $d_k$, not $\sqrt{d_k}$, as a word had with
+# itself in lecture 2. The scale leaves $\sqrt{d_k}$.
 #
 # </details>
 
 # %% [markdown]
 # ## Further reading
 #
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez,
-#   Łukasz Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.2.1,
-#   equation 1 and footnote 4: the variance argument.
-# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *Machine Learning with PyTorch and
-#   Scikit-Learn.* Packt. Chapter 16, on parameterising self-attention: the running example.
-# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *Effective Approaches to
-#   Attention-based Neural Machine Translation.* EMNLP. Section 3.1: the unscaled dot product, and a
-#   learned map between query and key ("general").
-# - Xavier Glorot, Yoshua Bengio (2010). *Understanding the difficulty of training deep feedforward
-#   neural networks.* AISTATS. Section 4.2.1: how large random weights should be.
-# - Ian Goodfellow, Yoshua Bengio, Aaron Courville (2016). *Deep Learning.* MIT Press. Section 4.1:
-#   overflow, underflow and the softmax.
-# - Geoffrey Hinton, Oriol Vinyals, Jeff Dean (2015). *Distilling the Knowledge in a Neural
-#   Network.* arXiv:1503.02531. Section 2: the softmax with a temperature.
-# - Greg Yang, Edward J. Hu, Igor Babuschkin, Szymon Sidor, Xiaodong Liu, David Farhi, Nick Ryder,
-#   Jakub Pachocki, Weizhu Chen, Jianfeng Gao (2022). *Tensor Programs V: Tuning Large Neural
-#   Networks via Zero-Shot Hyperparameter Transfer.* arXiv:2203.03466. Definition 4.1: $1/d_k$
-#   instead of $1/\sqrt{d_k}$.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.2.1, equation 1 and footnote 4: the variance argument.
+# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *[Machine Learning with PyTorch and
+#   Scikit-Learn.](https://github.com/rasbt/machine-learning-book)* Packt. Chapter 16, on parameterising
+#   self-attention: the running example.
+# - Minh-Thang Luong, Hieu Pham, Christopher D. Manning (2015). *[Effective Approaches to Attention-based
+#   Neural Machine Translation.](https://arxiv.org/abs/1508.04025)* EMNLP. Section 3.1: the unscaled dot
+#   product, and a learned map between query and key ("general").
+# - Xavier Glorot, Yoshua Bengio (2010). *[Understanding the difficulty of training deep feedforward neural
+#   networks.](https://proceedings.mlr.press/v9/glorot10a.html)* AISTATS. Section 4.2.1: how large random
+#   weights should be.
+# - Ian Goodfellow, Yoshua Bengio, Aaron Courville (2016). *[Deep
+#   Learning.](https://www.deeplearningbook.org)* MIT Press. Section 4.1: overflow, underflow and the
+#   softmax.
+# - Geoffrey Hinton, Oriol Vinyals, Jeff Dean (2015). *[Distilling the Knowledge in a Neural
+#   Network.](https://arxiv.org/abs/1503.02531)* arXiv:1503.02531. Section 2: the softmax with a
+#   temperature.
+# - Greg Yang, Edward J. Hu, Igor Babuschkin, Szymon Sidor, Xiaodong Liu, David Farhi, Nick Ryder, Jakub
+#   Pachocki, Weizhu Chen, Jianfeng Gao (2022). *[Tensor Programs V: Tuning Large Neural Networks via
+#   Zero-Shot Hyperparameter Transfer.](https://arxiv.org/abs/2203.03466)* arXiv:2203.03466. Definition 4.1:
+#   $1/d_k$ instead of $1/\sqrt{d_k}$.

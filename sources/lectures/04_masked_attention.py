@@ -18,11 +18,10 @@
 # %% [markdown]
 # # Lecture 4: Masked attention
 #
-# Attention lets every word look at every word. In two cases that is too much: a model that learns to
-# *write* must not look at the words that it is about to write, and no word should look at padding,
-# the filler that makes the sentences of a batch equally long. A **mask** says who may look at whom.
-# It is one line of code, and one that shows too much gives the most beautiful training curves of
-# your life.
+# Attention lets every word look at every word, and in two cases that is too much. A model that learns to *write*
+# must not look at the words that it is about to write, and no word should look at padding, the filler that makes
+# the sentences of a batch equally long. A **mask** says who may look at whom. It takes one line of code, and if
+# that line shows too much, it gives the most beautiful training curves of your life.
 #
 # **Afterwards you will be able to**
 #
@@ -33,8 +32,8 @@
 # - tell PyTorch's two opposite mask conventions apart;
 # - look for a leak of future words in a model without training it.
 #
-# **Time** about 55 minutes, and 16 for going deeper. **Needs**
-# [lecture 3](03_scaled_dot_product_attention.ipynb): queries, keys, values, the scale.
+# **Time** about 55 minutes, and 16 for going deeper. **Needs** queries, keys, values and the scale of [lecture
+# 3](03_scaled_dot_product_attention.ipynb).
 
 # %%
 import warnings
@@ -55,14 +54,14 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # %% [markdown]
 # ## 1. What a decoder may know
 #
-# A decoder writes one word after the other. When it chooses word 3, words 1 and 2 are written and
-# word 4 does not exist.
+# A decoder writes one word after the other. When it chooses word 3, words 1 and 2 are written and word 4 does not
+# exist yet.
 #
-# In training the whole sentence is there. That is convenient: one pass through the network can
-# predict *all* words side by side, each from the true words before it. Giving the model the true
-# words instead of its own is called **teacher forcing** (Williams and Zipser, 1989).
+# In training the whole sentence is there. That is convenient, because one pass through the network can predict
+# *all* words side by side, each from the true words before it. Giving the model the true words instead of its own
+# is called **teacher forcing** (Williams and Zipser, 1989).
 #
-# It is also dangerous. The answers lie in the same tensor as the questions.
+# It is also dangerous, because the answers are in the same tensor as the questions.
 #
 # ![Three rows of five boxes. Below, the shifted input: bos, can, you, help, me, at positions 1 to 5.
 # In the middle the outputs z1 to z5. On top the targets: can, you, help, me, eos. Solid
@@ -71,7 +70,7 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # the future. Input 4, help, and target 3, help, have the same colour: input 4 is the answer that
 # output 3 must give.](../figures/shifted_targets.svg)
 #
-# *Output 3 must say "help". It may look at inputs 1 to 3; input 4 is the answer.*
+# *Output 3 must say "help". It may look at inputs 1 to 3, while input 4 is the answer.*
 #
 # | symbol | meaning | in the picture |
 # |---|---|---|
@@ -82,21 +81,21 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 #
 # `<bos>` and `<eos>` mark the beginning and the end of a sentence.
 #
-# The rule: **position $i$ may attend to position $j$ if $j \le i$.** That includes position $i$
-# itself. No harm is done, because the input at position $i$ is the word *before* its target. One
-# position further, $x^{(i+1)} = y^{(i)}$ is the answer. A path from the answer to the output that
-# must give it is called a **leak**.
+# The rule is that **position $i$ may attend to position $j$ if $j \le i$.** That includes position $i$ itself. No
+# harm is done, because the input at position $i$ is the word *before* its target. One position further,
+# $x^{(i+1)} = y^{(i)}$ is the answer. A path from the answer to the output that must give it is called a
+# **leak**.
 #
-# So what is hidden is a direction, not a number of words: $T-1$ words from the first position, none
-# from the last. And it is the decoder that looks in one direction only. An encoder reads a sentence
-# that is finished, and may look both ways.
+# So what is hidden is a direction and not a number of words, since $T-1$ words are hidden from the first position
+# and none from the last. It is only the decoder that looks in one direction. An encoder reads a sentence that is
+# finished, and may look both ways.
 
 # %% [markdown]
 # ## 2. Shifted targets
 #
-# The shift, as a loop that says it plainly: a `<bos>` in front, every word one place later, and the
-# last target left out, because nothing follows it. `masks.shift_right` does the same without a loop.
-# (The second sentence is shorter and is filled up with `<pad>`. Section 6 is about that.)
+# The next cell writes the shift as a plain loop, which puts a `<bos>` in front, moves every word one place later,
+# and leaves the last target out, because nothing follows it. `masks.shift_right` does the same without a loop.
+# (The second sentence is shorter and is filled up with `<pad>`, which is the subject of section 6.)
 
 # %%
 words = ["<pad>", "<bos>", "<eos>", "can", "you", "help", "me", "thanks"]
@@ -115,11 +114,11 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
     print(f"{name:>7}: " + " ".join(f"{words[k]:>6}" for k in row))
 
 # %% [markdown]
-# Read the two rows as five small exercises: given `<bos>`, say "can"; given `<bos> can`, say "you";
-# and so on. One sentence with $T$ positions is $T$ training examples.
+# Read the two rows as five small exercises. Given `<bos>`, say "can"; given `<bos> can`, say "you"; and so on.
+# One sentence with $T$ positions is $T$ training examples.
 #
-# Counting *target* words, position $i$ is given words 1 to $i-1$. Counting *inputs*, it sees positions
-# 1 to $i$. Both are right, and between them lies the shift. Hiding position $i$ from itself as well,
+# If you count *target* words, position $i$ is given words 1 to $i-1$. If you count *inputs*, it sees positions 1
+# to $i$. Both are right, and the difference between them is the shift. Hiding position $i$ from itself as well,
 # "to be safe", takes away the latest word and leaves position 1 with nothing at all.
 
 # %% [markdown]
@@ -127,9 +126,9 @@ for name, row in [("input", shifted[0]), ("target", target_ids[0])]:
 #
 # ### First without a mask
 #
-# What do we want? The output at position $i$ shall be computed as if the sentence ended there. So
-# let it end there. This loop never touches the future, and we trust it for that reason. (Random
-# vectors stand for the queries, keys and values of five words.)
+# What do we want? The output at position $i$ should be what it would be if the sentence ended there. So we let it
+# end there. This loop never touches the future, which is why we trust it. (Random vectors stand for the queries,
+# keys and values of five words.)
 
 # %%
 generator = torch.Generator().manual_seed(4)
@@ -149,8 +148,8 @@ print("one output each for sentences of 1, 2, 3, 4 and 5 words:", tuple(output_b
 # %% [markdown]
 # ### Then the mask
 #
-# A mask is a `bool` tensor with one row per query and one column per key. In this course **`True`
-# means: may attend**. Three ways to write the causal one:
+# A mask is a `bool` tensor with one row per query and one column per key. In this course **`True` means *may
+# attend***. Here are three ways to write the causal mask:
 
 # %%
 by_loop = torch.empty(T, T, dtype=torch.bool)
@@ -168,23 +167,22 @@ assert torch.equal(masks.causal_mask(T), by_loop)
 print(by_tril.int())
 
 # %% [markdown]
-# The comparison is the most useful of the three. It is the rule $j \le i$ itself, so it can be
-# checked by reading it, and it can be changed. With
-# `by_comparison & (position[:, None] - position[None, :] < 3)` each word sees a window of three words,
-# itself and the two before it.
+# The comparison is the most useful of the three. It is the rule $j \le i$ itself, so you can check it by reading
+# it, and you can change it. With `by_comparison & (position[:, None] - position[None, :] < 3)` each word sees a
+# window of three words, itself and the two before it.
 #
 # ## 4. −∞ before the softmax
 #
-# A hidden key must get the weight 0, and the visible ones must still sum to one. The softmax does
-# both if the hidden *score* is −∞, because $\exp(-\infty) = 0$ and zeros add nothing to the sum
-# (section 5 looks at rows where *every* score is −∞):
+# A hidden key must get the weight 0, and the visible ones must still sum to one. The softmax does both if the
+# hidden *score* is −∞, because $\exp(-\infty) = 0$ and zeros add nothing to the sum. (Section 5 looks at rows in
+# which *every* score is −∞.) The weights are then
 #
 # $$\alpha_{ij} = \frac{\exp(\omega_{ij} + m_{ij})}{\sum_{k=1}^{T} \exp(\omega_{ik} + m_{ik})}
 # \qquad m_{ij} = \begin{cases} 0 & \text{if } i \text{ may attend to } j \\
 # -\infty & \text{if not} \end{cases}$$
 #
-# Here $\omega_{ij} = q^{(i)} \cdot k^{(j)} / \sqrt{d_k}$ is the scaled score of lecture 3. The code writes
-# −∞ *over* the hidden scores instead of adding it. For finite scores that is the same.
+# Here $\omega_{ij} = q^{(i)} \cdot k^{(j)} / \sqrt{d_k}$ is the scaled score of lecture 3. The code writes −∞
+# *over* the hidden scores instead of adding it, which is the same for finite scores.
 
 # %%
 mask = masks.causal_mask(T)  # (T, T)
@@ -208,16 +206,16 @@ assert torch.allclose(weights, reference_weights, atol=1e-6)
 print("agrees with course_utils.attention")
 
 # %% [markdown]
-# One pass gives what five passes gave. This is why decoders are trained with a mask and not with a
-# loop. And `allclose` with the loop tests both sides of a causal mask: nothing of the future gets
-# in, and nothing of the past is lost.
+# One pass gives what five passes gave, and this is why decoders are trained with a mask and not with a loop.
+# Comparing the two with `allclose` also tests both sides of a causal mask, because nothing of the future may get
+# in and nothing of the past may be lost.
 #
 # ### On real words
 #
-# So far the words are random vectors. Here is the mask in a network that has learned something: the
-# course's translator ([lecture 8](08_transformer.ipynb)) while it writes "can you help me to translate
-# this sentence ?". It has several attentions side by side, called heads (lecture 5). This is one of them, before
-# training and after.
+# So far the words have been random vectors. Here is the mask in a network that has learned something, the
+# course's translator ([lecture 8](08_transformer.ipynb)) while it writes "can you help me to translate this
+# sentence ?". Each of its attention layers has several heads, which work side by side (lecture 5). This is one of
+# them, before training and after.
 
 # %%
 example = learned.sentence("help")
@@ -266,16 +264,16 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Both maps have the same triangle: the mask is given, and nobody had to learn it. What happens inside it is
-# learned. "this" begins the object of "translate", and nearly all of its weight is on that verb. One
-# map proves little, so it was counted on 168 sentences that were not trained on: the strongest weight of an
-# object's first word is on its verb in 87 % of 219 cases, before training in 3 %, and whoever picks
-# blindly among the visible words hits it in 12 %. (The head was chosen because its map is easy to read.
-# Other heads look elsewhere.)
+# Both maps have the same triangle, because the mask is given and nobody had to learn it. What happens inside the
+# triangle is learned. "this" begins the object of "translate", and nearly all of its weight is on that verb. One
+# map proves little, so we counted on 168 sentences that were not trained on. The strongest weight of an object's
+# first word is on its verb in 87 % of 219 cases. It was in 3 % before training, and a blind pick among the
+# visible words would hit the verb in 12 %. (The head was chosen because its map is easy to read. Other heads look
+# elsewhere.)
 #
 # ### Four ways to do it, two of them wrong
 #
-# Take one query with four keys. The first two may be seen, the last two are the future.
+# Take one query with four keys, of which the first two may be seen and the last two are the future.
 
 # %%
 row_scores = torch.tensor([1.0, 0.0, 2.0, 1.0])
@@ -314,6 +312,7 @@ for name, row in results.items():
     print(f"{name:<26} {numbers}")
 
 # %% tags=["hide-input"]
+# −∞ and renormalising give the same weights; the other two leave 0.35 on the future, or a sum of 0.27
 right = results["−∞ before the softmax"]
 assert abs(right.sum() - 1) < 1e-6 and (right[2:] == 0).all()
 assert abs(results["score set to 0"][2:].sum() - 0.35) < 0.005
@@ -321,12 +320,12 @@ assert abs(results["mask after the softmax"].sum() - 0.27) < 0.005
 assert torch.allclose(results["mask after, renormalised"], right)
 
 # %% [markdown]
-# - **A score of 0 hides nothing.** $\exp(0) = 1$: the future keeps 35 % of the weight.
-# - **The mask after the softmax** leaves rows that no longer sum to one. The softmax had already
-#   given most of the weight away, and 27 % are left.
-# - **And that mask leaks**, which is worse. The future is still in the denominator of the softmax.
-#   Make word 3 louder, and the weights of words 1 and 2 shrink: the hidden word speaks through the
-#   size of the others.
+# - **A score of 0 hides nothing**, because $\exp(0) = 1$, and the future keeps 35 % of the weight.
+# - **The mask after the softmax** leaves rows that no longer sum to one. The softmax had already given most of
+#   the weight away, and only 27 % are left.
+# - **That mask also leaks**, which is worse, because the future is still in the denominator of the softmax. If
+#   the score of word 3 grows, the weights of words 1 and 2 shrink, so the size of the visible weights tells
+#   something about the hidden word.
 
 # %%
 louder = row_scores.clone()
@@ -339,13 +338,14 @@ for name in ["mask after the softmax", "−∞ before the softmax"]:
     print(f"{name:<23} sum of the visible: {before[:2].sum():.3f} -> {after[:2].sum():.3f}")
 
 # %% tags=["hide-input"]
+# a hidden score changes nothing with −∞, and more than 0.2 with the mask after the softmax
 leaking, tight = visible_sums["mask after the softmax"], visible_sums["−∞ before the softmax"]
 assert leaking[0] - leaking[1] > 0.2 and tight[0] == tight[1]
 
 # %% [markdown]
-# Dividing by the sum of the row afterwards mends both: the third line of the table equals the fourth. On
-# paper it always does. Section 10 measures where the computer disagrees. −∞ *before* needs no such
-# care: it never looks at what it hides.
+# Dividing by the sum of the row afterwards mends both, and the third line of the table equals the fourth. On
+# paper it always does, and section 10 measures where the computer disagrees. −∞ *before* the softmax needs no
+# such care, because it never looks at what it hides.
 #
 # ## 5. Rows with nothing to attend to
 #
@@ -359,15 +359,15 @@ assert all_hidden.isnan().all()
 print(all_hidden)
 
 # %% [markdown]
-# It happens: an empty sentence, a sentence padded on the left under a causal mask, a hidden
-# diagonal. And one NaN does not stay where it is. All rows share the matrices $W_q$, $W_k$ and $W_v$,
-# so one NaN row can make the gradient of a *whole matrix* NaN, and after the next step the model is
-# gone. Leaving the row out of the loss does not help. The row then gets the gradient 0, but the
-# backward pass multiplies it by the NaN, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$.
+# Such rows do occur, with an empty sentence, with a sentence padded on the left under a causal mask, or with a
+# hidden diagonal. And one NaN does not stay where it is. All rows share the matrices $W_q$, $W_k$ and $W_v$, so
+# one NaN row can make the gradient of a *whole matrix* NaN, and after the next step the model is gone. Leaving
+# the row out of the loss does not help. The row then gets the gradient 0, but the backward pass multiplies it by
+# the NaN, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$.
 #
-# The rule of this course: **a query that may attend to nothing gets weights and output zero, with
-# finite gradients.** You know a way from the hints of assignments 1 and 3: fill before the softmax, and
-# fill again after it.
+# The rule of this course is that **a query that may attend to nothing gets weights and output zero, with finite
+# gradients.** One way to achieve it, at which the hints of assignments 1 and 3 arrive as well, is to fill before
+# the softmax and to fill again after it.
 
 
 # %%
@@ -378,7 +378,7 @@ def masked_softmax(scores, mask):
 
 
 # %% [markdown]
-# Does the gradient stay finite as well? Five words, of which the first may attend to nothing:
+# Does the gradient stay finite as well? We take five words, of which the first may attend to nothing:
 
 # %%
 x = torch.randn(T, d_k, generator=generator)  # (T, d_k)
@@ -410,24 +410,25 @@ assert torch.allclose(ours[1:].sum(dim=-1), torch.ones(T - 1))
 print("sums of the rows:", *[f"{total:.3f}" for total in ours.sum(dim=-1).tolist()])
 
 # %% [markdown]
-# In the first line the NaN weights spoil the output, and by $0 \cdot \mathrm{NaN}$ the gradient of
-# `W_v`. In the second, neither: `masked_fill` passes no gradient to the cells that it has filled.
+# In the first line the NaN weights spoil the output and, by $0 \cdot \mathrm{NaN}$, the gradient of `W_v`. In the
+# second line neither is spoiled, because `masked_fill` passes no gradient to the cells that it has filled.
 # Section 11 compares other ways, one of which has a clean output and a NaN gradient.
 #
 # ### Click on a mask
 #
-# The map below has a row for each query and a column for each key; hatched cells are hidden. (The queries,
-# keys and values are the random ones of section 3, so the weights mean nothing.) Press *click to hide or
-# show* and click on cells, or walk there with the arrow keys and press the space bar. Your browser computes
-# the rest. Predict first, then try:
+# The map below has a row for each query and a column for each key, and hatched cells are hidden. (The queries,
+# keys and values are the random ones of section 3, so the weights mean nothing.) Click on a cell or walk there
+# with the arrow keys, and press the space bar to hide or show it. Your browser computes the rest. Predict first,
+# and then try:
 #
-# 1. Hide "you" from "me", in the last row. What happens to the *other* weights of this row? And to the
-#    other rows?
-# 2. Press *as given*, then hide the whole first row. It is one cell. What are its weights and its output?
-# 3. Press *as given*, then hide the diagonal, cell by cell. What does the row of "can" look at now?
-# 4. **Find the leak.** Under *attention* stand three more masks, A, B and C, that somebody wrote for this decoder.
-#    One of them leaks: through which cell? One leaves a position with nothing to see. And one is safe, but
-#    hides more than it must.
+# 1. Hide "you" from "me", in the last row. What happens to the *other* weights of this row? And to the other
+#    rows?
+# 2. Open *temperature and mask*, press *as given*, and hide the whole first row, which is one cell. What are its
+#    weights and its output?
+# 3. Press *as given*, and hide the diagonal, cell by cell. What does the row of "can" look at now?
+# 4. **Find the leak.** Under *attention* there are three more masks, A, B and C, that somebody wrote for this
+#    decoder. One of them leaks. Through which cell? One leaves a position with nothing to see. And one is safe,
+#    but hides more than it must.
 
 # %% tags=["hide-input"]
 inputs = ["<bos>", "can", "you", "help", "me"]
@@ -470,15 +471,15 @@ live.attention_view(
 )
 
 # %% [markdown]
-# Every row is a softmax of its own. Hiding a cell makes the weights that stay visible in *that row*
-# larger, all by the same factor, here 1.47, and changes no other row. The weights of "help" and "me" grow
-# visibly; those of `<bos>` and "can" grow too, but from 0.02. A row that sees nothing has weights and output
-# zero. With the diagonal hidden, which is mask B, that happens to the first row, and "can" can only look at
-# `<bos>`.
+# Every row is a softmax of its own. Hiding a cell makes the weights that stay visible in *that row* larger, all
+# by the same factor, here 1.47, and changes no other row. The weights of "help" and "me" grow visibly, and those
+# of `<bos>` and "can" grow too, but from 0.02. A row that sees nothing has weights and output zero. With the
+# diagonal hidden, which is mask B, that happens to the first row, and "can" can only look at `<bos>`.
 #
-# The leak is in mask A: the row of "you" must say "help", and it sees "help". It gives it a weight of 0.07 only,
-# but that is no comfort. The answer pays, so training would raise it. Mask C shows each word itself and the
-# one before: no leak, but a short memory. As a picture:
+# The leak is in mask A, because the row of "you" must say "help" and it sees "help". It gives it a weight of only
+# 0.07, but that is no comfort. Looking at the answer lowers the loss, so training would raise that weight. Mask C
+# shows each word itself and the one before, so it does not leak but has a short memory. Here are the masks as a
+# picture:
 
 # %% tags=["hide-input"]
 answers = {
@@ -514,15 +515,15 @@ plotting.picture(
 # %% [markdown]
 # ## 6. Padding
 #
-# Sentences in a batch have different lengths, so short ones are filled up with `<pad>`. Nobody
-# should attend to it. This is the second mask, and it is not about time: it depends on the words.
+# Sentences in a batch have different lengths, so short ones are filled up with `<pad>`, and nobody should attend
+# to it. This is the second mask. It does not depend on time but on the words.
 #
-# - **Only keys are masked.** A pad's own row may compute what it likes: the loss leaves out every
-#   position whose *target* is a pad. Hide the row as well, and you have made an empty row for nothing.
-# - **Masks combine by `&`**: a key may be seen if *every* mask says so.
-# - **Shapes do the rest.** Scores are $(B, H, T, S)$: batch, heads (lecture 5; think of one), $T$
-#   queries, $S$ keys; in self-attention $S = T$. Where a mask is the same all along an axis, it has
-#   length 1 there, and broadcasting stretches it. Leading axes of length 1 may be left out.
+# - **Only keys are masked.** The row of a pad may compute whatever it likes, since the loss leaves out every
+#   position whose *target* is a pad. If you hide the row as well, you have made an empty row for nothing.
+# - **Masks combine by `&`**, because a key may be seen only if *every* mask says so.
+# - **Shapes do the rest.** Scores are $(B, H, T, S)$, with the batch, the heads (lecture 5; for now think of
+#   one), $T$ queries and $S$ keys, where $S = T$ in self-attention. Where a mask is the same all along an axis,
+#   it has length 1 there, and broadcasting stretches it. Leading axes of length 1 may be left out.
 #
 # ![Two sentences, bos can you help me and bos thanks eos pad pad. On the left the padding mask of
 # shape B, 1, 1, S: one row of five cells for each sentence, all visible in the first, the last two
@@ -532,8 +533,8 @@ plotting.picture(
 # triangle with the columns of both pads hidden, so that its last three rows all see bos, thanks
 # and eos. Hidden cells are hatched.](../figures/mask_broadcast.svg)
 #
-# *Each axis of length 1 is stretched; hatched cells are hidden. Look at the last three rows at the
-# bottom right: they are equal, because only pads are new.*
+# *Each axis of length 1 is stretched, and hatched cells are hidden. Look at the last three rows at the bottom
+# right, which are equal because only pads are new there.*
 
 # %%
 not_padding = masks.padding_mask(shifted, PAD)  # (B, 1, 1, T)
@@ -556,8 +557,8 @@ print(tuple(not_padding.shape), "&", (T, T), "->", tuple(decoder.shape))
 # | decoder, self-attention | target asks target | padding of the target `&` causal | $(B, 1, T, T)$ |
 # | decoder, cross-attention (lecture 8) | target asks source | padding of the source | $(B, 1, 1, S)$ |
 #
-# What the padding mask is for, in one test: a sentence must mean the same alone and beside a longer
-# one. Each word gets a random vector, which is query, key and value at once.
+# One test shows what the padding mask is for. A sentence must mean the same whether it is alone or next to a
+# longer one. Each word gets a random vector, which is query, key and value at once.
 
 # %%
 H = 1
@@ -575,11 +576,10 @@ assert moved["no mask"] > 0.05 and moved["padding mask"] < 1e-6
 # %% [markdown]
 # ### The trap: a mask of shape (B, S)
 #
-# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so a
-# mask $(B, S)$ against scores $(B, H, T, S)$ is read as $(T, S)$: one row per *query* instead of one
-# per sentence. Usually that is an error. If a batch happens to have as many sentences as there are
-# queries, it is not, and in *every* sentence query 1 gets the padding of sentence 1, query 2 that of
-# sentence 2, and so on.
+# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so a mask $(B,
+# S)$ against scores $(B, H, T, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence.
+# Usually that is an error. If a batch happens to have as many sentences as there are queries, it is not, and in
+# *every* sentence query 1 gets the padding of sentence 1, query 2 that of sentence 2, and so on.
 
 # %%
 ids = torch.tensor([[3, 4, 5, 6, 3], [7, 4, PAD, PAD, PAD], [3, 5, 6, PAD, PAD]])  # (B, S) = (3, 5)
@@ -606,7 +606,7 @@ assert on_padding["(B, S)"] > 0.05 and on_padding["(B, 1, 1, S)"] == 0
 # %% [markdown]
 # ### Gallery
 #
-# The masks of this lecture beside each other. Rows are queries, columns are keys. Filled cells may be
+# Here are the masks of this lecture side by side. Rows are queries and columns are keys. Filled cells may be
 # seen, hatched ones are hidden, and a frame marks what is visible by mistake.
 
 # %% tags=["hide-input"]
@@ -647,8 +647,8 @@ plotting.picture(
 # %% [markdown]
 # ## 7. PyTorch has two conventions, and they are opposite
 #
-# PyTorch brings its own attention: a function like ours, and a module that also holds the maps for
-# queries, keys and values (lecture 5; here with one head). They read the same mask in opposite ways:
+# PyTorch comes with its own attention, as a function like ours and as a module that also contains the maps for
+# queries, keys and values (lecture 5; here with one head). The two read the same mask in opposite ways:
 #
 # | call | argument | a `True` means |
 # |---|---|---|
@@ -656,9 +656,9 @@ plotting.picture(
 # | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
 # | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
 #
-# The table is about `bool` masks. No call complains about the other's mask. So we measure: the same
-# causal mask goes to both, first as it is, then inverted. To see the same weights in both, the module's
-# maps are set to the unit matrix: query, key and value are then the word itself.
+# The table is about `bool` masks. No call complains about the other's mask, so we measure. The same causal mask
+# goes to both, first as it is and then inverted. To see the same weights in both, we set the module's maps to the
+# unit matrix, so that query, key and value are the word itself.
 
 # %%
 sentence = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
@@ -714,27 +714,27 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The wrong picture is not "a bit off". It shows the future and nothing else. Two ways out of the trap:
+# The wrong picture is not "a bit off". It shows the future and nothing else. There are two ways out of the trap:
 #
-# - **Float masks mean the same in both.** A float mask is *added* to the scores, so 0 shows and −∞
-#   hides. (The functions of this course take `bool` only, and refuse a float mask with an error.)
-# - **Name your masks after what `True` means**: `may_attend`, `is_pad`. The name `mask` alone says
+# - **Float masks mean the same in both.** A float mask is *added* to the scores, so 0 shows and −∞ hides. (The
+#   functions of this course take `bool` only and refuse a float mask with an error.)
+# - **Name your masks after what `True` means**, such as `may_attend` or `is_pad`. The name `mask` alone says
 #   nothing, and this course can use it only because it says the convention on every page.
 #
-# Section 12 measures what PyTorch makes of the empty row, and two more traps.
+# Section 12 measures what PyTorch makes of the empty row, and shows two more traps.
 
 # %% [markdown]
 # ## 8. Finding a leak without training
 #
-# A parameter called `mask` proves little. It may be inverted, come after the softmax, or never be
-# used. What counts is what the *model* does, so ask the model:
+# A parameter called `mask` proves little. It may be inverted, come after the softmax, or never be used. What
+# counts is what the *model* does, so we ask the model:
 #
 # > **Change word $j$. Which outputs move? None before $j$ may.**
 #
-# We need a model to ask. Here is a small language model: word vectors, learned position vectors
-# (lecture 6), two layers of attention with one head, each followed by a small network that works on
-# each word by itself ([lecture 7](07_layer_normalization.ipynb)). For now one thing matters: attention is the only place where words
-# meet, and what may be seen there is decided by a function that we pass in.
+# We need a model to ask. Here is a small language model with word vectors, learned position vectors (lecture 6),
+# and two layers of attention with one head, each followed by a small network that works on each word on its own
+# ([lecture 7](07_layer_normalization.ipynb)). For now one thing matters. Attention is the only place where a word
+# learns of other words, and a function that we pass in decides what may be seen there.
 
 
 # %%
@@ -757,8 +757,8 @@ class Layer(nn.Module):
 
 
 # %% [markdown]
-# The model stacks two of them. It has a method `read` of its own, so that we can put in word vectors
-# as well as words (for section 13).
+# The model stacks two such layers. It has a method `read` of its own, so that we can put in word vectors as well
+# as words (for section 13).
 
 
 # %%
@@ -784,8 +784,8 @@ class LanguageModel(nn.Module):
 
 
 # %% [markdown]
-# Three masks compete. All three hide padding, also the one called "no mask"; they differ only in what
-# they do about time.
+# Three masks compete. All three hide padding, also the one called "no mask", so they differ only in what they do
+# about time.
 
 
 # %%
@@ -807,12 +807,12 @@ def no_mask(ids):
 
 
 # %% [markdown]
-# The diagnostic itself. It treats the model as a black box from ids to scores, so it does not care
-# what is inside. (But use eval mode, or dropout, lecture 7, moves everything.) An *untrained* model is
-# enough: the mask does not depend on the weights.
+# The diagnostic itself treats the model as a black box from ids to scores, so it does not matter what is inside.
+# (But use eval mode, because otherwise dropout, lecture 7, moves everything.) An *untrained* model is enough,
+# since the mask does not depend on the weights.
 #
-# A leak that it finds is proof. Finding none says: none with these words and these weights. So make
-# sure that something moves at all, at least each output by its own input.
+# A leak that the test finds is proof. If it finds none, that holds for these words and weights only, so make sure
+# that every output at least responds to its own input.
 
 
 # %%
@@ -835,8 +835,8 @@ def leaks(moved):
 
 
 # %% [markdown]
-# Four models are asked: one for each mask, and one with the right mask in the wrong place, after the
-# softmax (section 4).
+# We ask four models, one for each mask and one with the right mask in the wrong place, after the softmax (section
+# 4).
 
 # %%
 probe = torch.tensor([[BOS, 3, 4, 5, 6, 8, 9]])  # (1, T): seven different ids, none is padding
@@ -862,19 +862,19 @@ for name, (may_attend, softmax) in settings.items():
     assert torch.equal(found, torch.ones(7, 7).triu(1).tril(reach).bool())
 
 # %% [markdown]
-# Look at "off by one". Its mask shows *one* word too many, but position 1 learns of two. Each layer
-# passes the next word on: position 1 sees position 2, which in the layer below has seen position 3.
-# With $L$ layers the leak is $L$ words deep, as far as the sentence reaches.
+# Look at "off by one". Its mask shows *one* word too many, but position 1 learns of two, because each layer
+# passes the next word on. Position 1 sees position 2, which in the layer below has seen position 3. With $L$
+# layers the leak is $L$ words deep, as far as the sentence reaches.
 #
-# And the last line shows why you test models and not masks: its mask is perfectly right. Keep this
-# test. A training curve can at best raise a suspicion. Two short functions in your test suite,
+# The last line shows why you should test models and not masks, because its mask is perfectly right. Keep this
+# test. A training curve can at best raise a suspicion, whereas two short functions in your test suite,
 # `moved_outputs` and `leaks`, name the pair of words. (Section 13 does the same with derivatives.)
 #
 # ## 9. What a leak looks like when you train
 #
-# Now the experiment. The same model learns the English side of the course's corpus, three times: with
-# the right mask, with no mask, and off by one. Everything else is equal: 150 steps, the same
-# batches, three seeds.
+# Now comes the experiment. The same model learns the English side of the course's corpus three times, with the
+# right mask, with no mask, and off by one. Everything else is equal, with 150 steps, the same batches and three
+# seeds.
 
 # %%
 LONGEST = 10  # words, the full stop among them
@@ -917,15 +917,14 @@ def train(may_attend, seed, steps=150):
 
 
 # %% [markdown]
-# We measure each model three times. The questions get stricter:
+# We measure each model three times, and the questions get stricter:
 #
-# 1. **Teacher-forced**: the whole held-out sentence goes in, and each position names its word. This
-#    is how validation scores are usually computed.
-# 2. **Word by word**: the same true words, but only those that are already there. Position $i$ is
+# 1. **Teacher-forced.** The whole held-out sentence goes in, and each position names its word. This is how
+#    validation scores are usually computed.
+# 2. **Word by word.** The model gets the same true words, but only those that are already there. Position $i$ is
 #    asked when the input ends with $x^{(i)}$, so nothing can be looked up.
-# 3. **Free-running**: the model gets three words and writes the rest itself. We call its sentence
-#    *well-formed* if it comes to an end and every pair of neighbours in it stands side by side
-#    somewhere in the training sentences.
+# 3. **Free-running.** The model gets three words and writes the rest itself. We call its sentence *well-formed*
+#    if it comes to an end and every pair of neighbours in it also occurs somewhere in the training sentences.
 
 
 # %%
@@ -956,7 +955,8 @@ def continue_sentences(model, target, given=3):
 
 
 # %% [markdown]
-# And "well-formed". Real sentences are the yardstick: some hold a pair that training never showed.
+# How good is "well-formed"? Real sentences are the yardstick, and even some of them contain a pair that training
+# never showed.
 
 
 # %%
@@ -981,9 +981,9 @@ assert 0.90 < real < 1.0
 print(f"real held-out sentences that pass: {100 * real:.0f} %")
 
 # %% [markdown]
-# A yardstick for the first two questions: a table of counts that always names the most frequent follower of the
-# last word. It needs no network. And how much can anybody know? We count the words that follow one
-# and the same beginning.
+# For the first two questions, the yardstick is a table of counts that always names the most frequent follower of
+# the last word. It needs no network. And how much can anybody know? To find out, we count the words that follow
+# one and the same beginning.
 
 # %%
 # counts[a, b]: how often word b follows word a
@@ -1002,7 +1002,7 @@ assert len(followers) > 15
 print(f"the training sentences continue “{begun}…” with {len(followers)} different words")
 
 # %% [markdown]
-# Nine models are trained in the next cell. It takes about ten seconds.
+# The next cell trains nine models, which takes about ten seconds.
 
 # %% seconds=11
 SEEDS = [0, 1, 2]
@@ -1057,22 +1057,23 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Judged by the first bar alone, both leaking models are perfect and the right one is poor. Judged by
-# what they are for, it is the other way round.
+# Judged by the first bar alone, both leaking models are perfect and the right one is poor. Judged by what they
+# are for, it is the other way round.
 #
-# - **Teacher-forced, the leaking models read the answer off.** They have learned to copy the next
-#   input. (A test below.)
-# - **Word by word, there is nothing to copy**, and they do worse than the table of counts, the thin
-#   line. For the right model the number does not change: its outputs never depended on what follows.
-#   That is what causal means.
-# - **0.43 is not bad.** It is more than the table of counts has, and it cannot be 1: "you want to"
-#   goes on in 21 ways, and nobody can know which one a sentence happens to take. A perfect score where
-#   perfection is impossible is a symptom.
-# - **Free-running, only the right model writes sentences.** (That it passes as often as real sentences
-#   do is no miracle: it always takes the likeliest word, and real ones take a rare word now and then.)
+# - **Teacher-forced, the leaking models read the answer off.** They have learned to copy the next input, as a
+#   test below shows.
+# - **Word by word, there is nothing to copy**, and they do worse than the table of counts, the thin line. For the
+#   right model the number does not change, because its outputs never depended on what follows. That is what
+#   causal means.
+# - **0.43 is not bad.** It is more than the table of counts has, and it cannot be 1, because "you want to" goes
+#   on in 21 ways and nobody can know which one a sentence happens to take. A perfect score where perfection is
+#   impossible is a symptom.
+# - **Free-running, only the right model writes sentences.** (It passes as often as real sentences do, which is
+#   not surprising, because it always takes the likeliest word, while real sentences take a rare word now and
+#   then.)
 #
-# Do they copy? Put any word of the vocabulary, drawn by chance, in the place of the next input. A model
-# that reads its answer off will often name that word, however little sense it makes.
+# Do the leaking models copy? We put any word of the vocabulary, drawn at random, in the place of the next input.
+# A model that reads its answer off will often name that word, however little sense it makes.
 
 
 # %%
@@ -1130,8 +1131,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# No warning anywhere: the loss falls, and the teacher-forced accuracy on held-out sentences is as good
-# as it can be. So read what the models write. Three words were given; the others are the model's own.
+# There is no warning anywhere. The loss falls, and the teacher-forced accuracy on held-out sentences is as good
+# as it can be. So read what the models write. Three words were given, and the others are the model's own.
 
 # %% tags=["nbval-ignore-output"]
 for name in competitors:
@@ -1148,34 +1149,34 @@ for name in competitors:
 # | teacher-forced good, generation repeats itself or is nonsense | the model relies on what is not there when it writes |
 # | teacher-forced and word-by-word accuracy differ (eval mode, **whole prefixes run again**, more than rounding) | proof of a leak |
 #
-# The condition in the last line matters. `word_by_word` puts every prefix through the same model from
-# the start, so the only thing that can differ is what comes after the prefix. Code that writes faster
-# keeps the keys and values of earlier words instead. If *its* numbers differ, the fault may as well be
-# there: a position counted wrongly, a mask in the wrong corner. And equal numbers prove nothing: a
-# model can see the future and make little use of it. The test of section 8 is stricter, and it needs no
-# trained model.
+# The condition in the last line matters. `word_by_word` puts every prefix through the same model from the start,
+# so the only thing that can differ is what comes after the prefix. Code that writes faster keeps the keys and
+# values of earlier words instead (a *key/value cache*, lecture 8, section 12). If *its* numbers differ, the fault
+# may as well be there, in a position counted wrongly or a mask in the wrong corner. And equal numbers prove
+# nothing, because a model can see the future and make little use of it. The test of section 8 is stricter, and it
+# needs no trained model.
 #
-# Even without a leak, teacher forcing is easier than writing: a model in training never meets its own
-# mistakes. This is called exposure bias (Ranzato et al., 2016), and it is a matter of degree. A leak
-# is a bug.
+# Even without a leak, teacher forcing is easier than writing, because a model in training never meets its own
+# mistakes. This is called exposure bias (Ranzato et al., 2016), and it is a matter of degree. A leak is a bug.
 
 # %% [markdown]
 # ## Summary
 #
-# - A decoder may see the past and itself: $j \le i$. "Itself" is the word before its target, because
-#   the input is the target, shifted by one.
+# - A decoder may see the past and itself, $j \le i$. "Itself" is the word before its target, because the input is
+#   the target, shifted by one.
 # - One masked pass equals one pass per prefix. This makes training parallel, and it is a test.
-# - Hide by −∞ before the softmax. A score of 0 hides nothing. A mask after the softmax breaks the sum
-#   and still leaks.
-# - A row with nothing to attend to gets zeros, with finite gradients: fill before and after.
-# - Padding hides keys, shape $(B, 1, 1, S)$; combine with `&` to $(B, 1, T, T)$.
-# - `F.scaled_dot_product_attention`: `True` shows. `nn.MultiheadAttention`: `True` hides.
-# - Change a future word: if an earlier output moves, the model leaks. The leaking models looked best
-#   in training and could not write.
+# - Hide by −∞ before the softmax. A score of 0 hides nothing, and a mask after the softmax breaks the sum and
+#   still leaks.
+# - A row with nothing to attend to gets zeros, with finite gradients, if you fill before and after.
+# - Padding hides keys and has the shape $(B, 1, 1, S)$; with `&` it combines with the causal mask to $(B, 1, T,
+#   T)$.
+# - In `F.scaled_dot_product_attention`, `True` shows, while in `nn.MultiheadAttention`, `True` hides.
+# - Change a future word, and if an earlier output moves, the model leaks. The leaking models looked best in
+#   training and could not write.
 #
-# **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb). Next:
-# [lecture 5](05_multi_head_attention.ipynb), several heads at once.
-# This is the end of the core. Sections 10 to 13 go deeper, and can be skipped.
+# **Now you:** [assignment a4, masks](../exercises/a4_masks/a4_masks.ipynb). After that comes [lecture
+# 5](05_multi_head_attention.ipynb), with several heads at once. This is the end of the core. Sections 10 to 13 go
+# deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
@@ -1184,8 +1185,8 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# Position $i$ sees itself, and itself is now the answer. The mask is right, the model leaks
-# nevertheless, as with a right shift and an off-by-one mask. Mask and shift belong together.
+# Position $i$ sees itself, and itself is now the answer. So the model leaks although the mask is right, just as
+# it does with a right shift and an off-by-one mask. Mask and shift belong together.
 #
 # </details>
 #
@@ -1193,9 +1194,9 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# Position 1 has nothing to attend to, so its row is empty (NaN in many implementations). And attention
-# no longer reaches the latest word, the one before the target, which often says most about it. In the
-# layers of section 8 only the sum `x + …` still brings it (a residual connection, lecture 7).
+# Position 1 has nothing to attend to, so its row is empty (NaN in many implementations). And attention no longer
+# reaches the latest word, the one before the target, which often says most about it. In the layers of section 8
+# only the sum `x + …` still brings it (a residual connection, lecture 7).
 #
 # </details>
 #
@@ -1204,8 +1205,8 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# The visible weights were divided by a sum that contains the hidden scores. A future word changes
-# that sum, and with it every output of the row.
+# The visible weights were divided by a sum that contains the hidden scores. A future word changes that sum, and
+# with it every output of the row.
 #
 # </details>
 #
@@ -1213,7 +1214,7 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# The last axis is the keys. $(B, 1, S, 1)$ would hide *queries*: each pad would get an empty row, and
+# The last axis is the keys. A mask $(B, 1, S, 1)$ would hide *queries*, so each pad would get an empty row, and
 # every word would still attend to the pads.
 #
 # </details>
@@ -1222,19 +1223,18 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# No. A leak is a path from the answer to the output that must give it. The encoder reads the source,
-# and the answer is in the target. BERT (Devlin et al., 2019) sees both sides of a word too; there the
-# words to be guessed are replaced in the *input*, nine times out of ten. It is called "masked" as
-# well, but it is another kind of mask.
+# No, because a leak is a path from the answer to the output that must give it. The encoder reads the source, and
+# the answer is in the target. BERT (Devlin et al., 2019) sees both sides of a word too, but there the words to be
+# guessed are replaced in the *input*, nine times out of ten. This is called "masked" as well, but it is another
+# kind of mask.
 #
 # </details>
 #
-# **6.** A model with six layers uses the off-by-one mask. How many future words can reach output
-# $i$?
+# **6.** A model with six layers uses the off-by-one mask. How many future words can reach output $i$?
 #
 # <details><summary>Answer</summary>
 #
-# Six, or as many as the sentence still has: each layer passes on one word more.
+# Six, or as many as the sentence still has, because each layer passes on one word more.
 #
 # </details>
 #
@@ -1243,8 +1243,8 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# Exactly what was hidden before. With a causal `m`, each word sees the future only, and the last one
-# sees nothing. Give `~m`, or an additive float mask.
+# It sees exactly what was hidden before. With a causal `m`, each word sees the future only, and the last one sees
+# nothing. Give `~m`, or an additive float mask.
 #
 # </details>
 #
@@ -1253,25 +1253,25 @@ for name in competitors:
 #
 # <details><summary>Answer</summary>
 #
-# Replace a future word and compare the earlier outputs; and compute the same accuracy word by word,
-# with each whole prefix run again through the same model. If the first moves or the second differs,
-# the model leaks. (With a faster writer that keeps earlier keys and values, a difference may be that
-# writer's fault. If neither test finds anything, look at the data: are the held-out sentences new?)
+# Replace a future word and compare the earlier outputs, and compute the same accuracy word by word, with each
+# whole prefix run again through the same model. If the first moves or the second differs, the model leaks. (With
+# a faster writer that keeps earlier keys and values, a difference may be that writer's fault. If neither test
+# finds anything, look at the data and ask whether the held-out sentences are really new.)
 #
 # </details>
 
 # %% [markdown]
 # ## 10. Going deeper: dividing by the sum afterwards
 #
-# Take one row with the scores $\omega_j$, and let $V$ be the set of its visible keys. Mask after the
-# softmax, then divide by what is left: the denominator $N$ of the full softmax cancels.
+# Take one row with the scores $\omega_j$, and let $V$ be the set of its visible keys. If you mask after the
+# softmax and then divide by what is left, the denominator $N$ of the full softmax cancels.
 #
 # $$\frac{\exp(\omega_j) / N}{\sum_{k \in V} \exp(\omega_k) / N}
 # = \frac{\exp(\omega_j)}{\sum_{k \in V} \exp(\omega_k)} \qquad j \in V$$
 #
-# On a computer it does not always cancel. If a *hidden* score is far ahead, the visible weights
-# underflow: they are so small that they are rounded to zero before you divide, and in the end you
-# divide zero by zero. How far ahead? Three visible scores, and one hidden score that runs away:
+# On a computer it does not always cancel. If a *hidden* score is far ahead, the visible weights underflow, which
+# means that they are so small that they are rounded to zero before you divide, and in the end you divide zero by
+# zero. How far ahead must it be? We take three visible scores, and one hidden score that runs away:
 
 
 # %%
@@ -1296,6 +1296,7 @@ for way in (mask_and_renormalise, minus_infinity):
         print(f"  {str(dtype).removeprefix('torch.'):<9}", *shown)
 
 # %% tags=["hide-input"]
+# division by the rest is NaN from leads of 18, 100 and 120 on, by type; −∞ stays exact to 0.004
 half, brain, full = (errors[mask_and_renormalise, dtype] for dtype in DTYPES)
 assert np.isnan(half[LEADS.index(18) :]).all() and not np.isnan(half[: LEADS.index(18)]).any()
 assert (brain[: LEADS.index(60) + 1] < 4e-3).all() and np.isnan(brain[-2:]).all()
@@ -1306,15 +1307,15 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
     assert (errors[minus_infinity, dtype] < bound).all()
 
 # %% [markdown]
-# With −∞ before the softmax, the error is the ordinary rounding of the number format, at every lead.
-# Renormalised afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about
-# $\exp(-16.6)$. It is the *range* that counts, not the number of bits: `bfloat16` has 16 bits too, but
-# nearly the range of `float32`. It is right at 18 and at 60, within its own coarse rounding, and NaN
-# comes only beyond 90; in `float32`, beyond 100.
+# With −∞ before the softmax, the error is the ordinary rounding of the number format, at every lead. Renormalised
+# afterwards, a lead of 18 gives NaN in `float16`, whose smallest positive number is about $\exp(-16.6)$. It is
+# the *range* that counts and not the number of bits, because `bfloat16` has 16 bits too, but nearly the range of
+# `float32`. It is right at 18 and at 60, within its own coarse rounding, and NaN comes only beyond 90; in
+# `float32` it comes beyond 100.
 #
-# Do such leads occur? Between random queries and keys they do not: scaled scores then have a
-# standard deviation of 1 (lecture 3). In trained models it can be measured. Here are the right models
-# of section 9, on all held-out sentences:
+# Do such leads occur? Between random queries and keys they do not, because scaled scores then have a standard
+# deviation of 1 (lecture 3). In trained models we can measure it. Here are the right models of section 9, on all
+# held-out sentences:
 
 # %%
 leads = []
@@ -1340,20 +1341,21 @@ largest = [max(leads[k].max().item() for k in (2 * n, 2 * n + 1)) for n in range
 print("largest lead of a hidden score, by seed:", *[f"{lead:.1f}" for lead in largest])
 
 # %% tags=["hide-input"]
+# every largest lead is between 4 and 17
 assert all(4 < lead < 17 for lead in largest)
 
 # %% [markdown]
-# No lead of 18. In these models, dividing afterwards would have given no NaN, even in `float16`, only an
-# error some ten times the rounding where a lead is above ten. So this is no story of a daily accident. It is about
-# which code you need not think about: how far scores run apart is up to training, and −∞ written *over* a
-# hidden score never looks at it.
+# No lead reaches 18. In these models, dividing afterwards would have given no NaN, even in `float16`, and only an
+# error some ten times the rounding where a lead is above ten. So this will not bite you every day. The point is
+# that one version needs no thought, because training decides how far scores run apart, and a score that was
+# overwritten with −∞ no longer matters.
 #
 # ### −1e9 for −∞
 #
-# *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9` for −∞, and much
-# code does as it does. With at least one visible key, 32 bits and scores of ordinary size it gives the
-# same weights. In `float16` the number does not exist (the largest is 65 504), and a row with
-# nothing visible becomes a calm average over everything that was to be hidden:
+# *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9` for −∞, and much code follows
+# it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. In `float16`
+# the number does not exist (the largest is 65 504), and a row with nothing visible becomes a calm average over
+# everything that was to be hidden:
 
 # %%
 quietly_wrong = row_scores.masked_fill(~nothing_visible, -1e9).softmax(dim=-1)
@@ -1368,17 +1370,17 @@ print("−1e9 with nothing visible:", quietly_wrong)
 #
 # <details><summary>Answer</summary>
 #
-# More digits, but a smaller range: NaN may appear in every row in which a hidden score leads by
-# about 17 or more, where `bfloat16` had room up to about 90.
+# It has more digits but a smaller range, so NaN may appear in every row in which a hidden score leads by about 17
+# or more, where `bfloat16` had room up to about 90.
 #
 # </details>
 
 # %% [markdown]
 # ## 11. Going deeper: five ways through an empty row
 #
-# Section 5 filled before and after the softmax. Here are three other ways, and two further questions.
-# Does a NaN that comes from *somewhere else*, and should be seen, stay visible? And does a NaN appear
-# on the way? PyTorch's anomaly detection, which looks for the first NaN in a backward pass, stops there.
+# Section 5 filled before and after the softmax. Here are three other ways, and two further questions. Does a NaN
+# that comes from *somewhere else*, and should be seen, stay visible? And does a NaN appear on the way? PyTorch's
+# anomaly detection, which looks for the first NaN in a backward pass, stops there.
 
 
 # %%
@@ -1429,6 +1431,7 @@ for way in five_ways:
     print(f"{way.__name__:<17}", *[f"{word:<8}" for word in said])
 
 # %% tags=["hide-input"]
+# every word of this table, and that the last way gives the rows of course_utils.attention
 assert answers == {
     minus_infinity: [False, True, False, True, False],
     fill_then_repair: [True, True, True, False, False],
@@ -1440,22 +1443,22 @@ reference_rows = attention.masked_softmax(scores, one_row_empty)
 assert torch.allclose(never_divide(scores, one_row_empty), reference_rows, atol=1e-6)
 
 # %% [markdown]
-# - **`fill_then_repair`** turns *every* NaN into 0, also one that comes from a broken weight two layers
-#   below and should have stopped you. Filling by the mask, as in section 5, touches hidden cells only.
-# - **`add_then_fill`**: the output is clean, the loss is a number, and the gradient of `W_q` is NaN all
-#   the same. The backward pass of the softmax multiplies by its own result, which *was* NaN.
-#   `masked_fill` writes zeros over those NaNs on their way back; an addition passes them on.
-# - **`masked_softmax`**, the way of assignments 1 and 3, is right in output and gradient. It makes a NaN
-#   for a moment and clears it, so anomaly detection stops at it.
-# - **`never_divide`** makes none. `course_utils.attention.masked_softmax` works like it.
+# - **`fill_then_repair`** turns *every* NaN into 0, also one that comes from a broken weight two layers below and
+#   should have stopped you. Filling by the mask, as in section 5, touches hidden cells only.
+# - **`add_then_fill`** has a clean output and a loss that is a number, but the gradient of `W_q` is NaN all the
+#   same. The backward pass of the softmax multiplies by its own result, which *was* NaN. `masked_fill` writes
+#   zeros over those NaNs on their way back, whereas an addition passes them on.
+# - **`masked_softmax`**, the way of assignments 1 and 3, is right in output and gradient. It makes a NaN for a
+#   moment and clears it, so anomaly detection stops at it.
+# - **`never_divide`** makes none, and `course_utils.attention.masked_softmax` works like it.
 #
-# **Check yourself.** A colleague's model has clean outputs and a finite loss. After the first step,
-# all weights of `W_q` and `W_k` are NaN, those of `W_v` are not. Where do you look first?
+# **Check yourself.** A colleague's model has clean outputs and a finite loss. After the first step, all weights
+# of `W_q` and `W_k` are NaN, but those of `W_v` are not. Where do you look first?
 #
 # <details><summary>Answer</summary>
 #
-# At a row with nothing to attend to, and at how −∞ got into the scores: added, as in `add_then_fill`?
-# The gradient of `W_v` comes through the repaired weights and is finite. Those of `W_q` and `W_k` come
+# Look at a row with nothing to attend to, and at how −∞ got into the scores. Was it added, as in `add_then_fill`?
+# The gradient of `W_v` comes through the repaired weights and is finite, while those of `W_q` and `W_k` come
 # through the softmax.
 #
 # </details>
@@ -1463,9 +1466,9 @@ assert torch.allclose(never_divide(scores, one_row_empty), reference_rows, atol=
 # %% [markdown]
 # ## 12. Going deeper: three more traps in PyTorch
 #
-# **The empty row.** In section 7, the last word of the wrong map had nothing to attend to. What comes
-# out there is no convention at all: it depends on the call, on its arguments and on the version of
-# PyTorch. Ask the one that runs here:
+# **The empty row.** In section 7, the last word of the wrong map had nothing to attend to. No convention says
+# what comes out there, since it depends on the call, on its arguments and on the version of PyTorch. We ask the
+# one that runs here:
 
 # %% tags=["nbval-ignore-output"]
 with torch.no_grad():
@@ -1481,16 +1484,15 @@ for call, row in empty_rows.items():
     print(f"  {call:<42} {'NaN' if row.isnan().any() else 'zeros'}")
 
 # %% [markdown]
-# With torch 2.13 the function gives zeros. The module gives NaN when it is asked for the weights,
-# which is its default, and zeros when it is not, because it then calls the function. (A last linear
-# map follows in the module, the output projection of lecture 5. It adds its bias to the zeros, which
-# is 0 in a new module.) Older versions of the function
-# gave NaN too (pytorch/pytorch #103963), and NaN gradients of the module have been reported since 2020
-# (#41508), so that may change as well. Rely on neither: give every row something to attend to, or use
-# a softmax like the one of section 5.
+# With torch 2.13 the function gives zeros. The module gives NaN when it is asked for the weights, which is its
+# default, and zeros when it is not, because it then calls the function. (A last linear map follows in the module,
+# the output projection of lecture 5. It adds its bias to the zeros, which is 0 in a new module.) Older versions
+# of the function gave NaN too (pytorch/pytorch #103963), and NaN gradients of the module have been reported since
+# 2020 (#41508), so that may change as well. Rely on neither, but give every row something to attend to, or use a
+# softmax like the one of section 5.
 #
-# **Padding.** `key_padding_mask` wants `True` at the pads. (Its shape is $(B, S)$, and
-# for this argument that is right.)
+# **Padding.** `key_padding_mask` wants `True` at the pads. (Its shape is $(B, S)$, and for this argument that is
+# right.)
 
 # %%
 short = shifted[1:]  # (1, T): <bos> thanks <eos> <pad> <pad>
@@ -1506,8 +1508,8 @@ print(f"key_padding_mask = (ids != pad): weight on pads {only_pads[0][0, is_pad[
 
 # %% [markdown]
 # **The corner.** A decoder that writes word by word asks with the newest word only. In
-# `F.scaled_dot_product_attention`, `is_causal=True` puts the triangle into the *top left* corner. A
-# single new query beside five keys is then taken for word 1, and sees only the first key.
+# `F.scaled_dot_product_attention`, `is_causal=True` puts the triangle into the *top left* corner. A single new
+# query with five keys is then taken for word 1, and sees only the first key.
 
 # %%
 unit = torch.eye(T).unsqueeze(0)
@@ -1517,6 +1519,7 @@ assert last_query[0, 0].tolist() == [1, 0, 0, 0, 0]
 print("one query, five keys, is_causal=True:", last_query[0, 0])
 
 # %% tags=["hide-input"]
+# a mask of 0 and −∞ that is added gives the same weights, by function and by module
 additive = torch.zeros(T, T).masked_fill(~mask, -torch.inf)  # 0 shows, -inf hides
 for weights in (by_function(additive), by_module(additive)):
     assert torch.allclose(weights, reference, atol=1e-6)
@@ -1526,21 +1529,22 @@ for weights in (by_function(additive), by_module(additive)):
 #
 # <details><summary>Answer</summary>
 #
-# None, as far as time goes: everything that exists is the past or itself. Only padding must be hidden.
+# It needs none as far as time goes, because everything that exists is the past or itself. Only padding must be
+# hidden.
 #
 # </details>
 
 # %% [markdown]
 # ## 13. Going deeper: finding a leak by derivatives
 #
-# If nothing leads from input $j$ to output $i$, the derivative of the output by the input is exactly
-# zero. If something does, it is as a rule not zero. One call gives all pairs:
+# If nothing leads from input $j$ to output $i$, the derivative of the output with respect to the input is exactly
+# zero. If something does, it is usually not zero. One call gives all pairs:
 #
 # $$J_{ij} = \left\lVert \frac{\partial\, \text{output}^{(i)}}{\partial\, x^{(j)}} \right\rVert$$
 #
-# where $x^{(j)}$ is the word vector at position $j$, $\text{output}^{(i)}$ the scores of all words at
-# position $i$, and the norm runs over all derivatives of the one by the other. The advantage over
-# replacing words: nobody has to choose a replacement.
+# where $x^{(j)}$ is the word vector at position $j$, $\text{output}^{(i)}$ the scores of all words at position
+# $i$, and the norm runs over all derivatives of the one with respect to the other. Compared with replacing words,
+# the advantage is that nobody has to choose a replacement.
 
 
 # %%
@@ -1593,34 +1597,37 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Each row is divided by its sum. Beyond the stairs, every cell should be hatched: exactly
-# zero. A cell without number and without stripes holds a number below 0.005, which is small, not zero.
+# Each row is divided by its sum. Beyond the stairs, every cell should be hatched, which means exactly zero. A
+# cell with neither number nor stripes holds less than 0.005, which is small but not zero.
 #
-# **Check yourself.** Beyond the stairs, all cells of a row are without a number and none is hatched. Is
-# that a leak?
+# **Check yourself.** Beyond the stairs, all cells of a row are without a number and none is hatched. Is that a
+# leak?
 #
 # <details><summary>Answer</summary>
 #
-# Yes. Each number is too small to be shown, but its size depends on the weights of this moment. Training
-# can make a small path larger, and a path to the answer lowers the loss.
+# Yes, it is. Each number is only too small to be shown, and its size depends on the weights of this moment.
+# Training can make a small path larger, because a path to the answer lowers the loss.
 #
 # </details>
 
 # %% [markdown]
 # ## Further reading
 #
-# - Ronald J. Williams, David Zipser (1989). *A Learning Algorithm for Continually Running Fully
-#   Recurrent Neural Networks.* Neural Computation 1(2). The section on teacher forcing.
-# - Mathieu Germain, Karol Gregor, Iain Murray, Hugo Larochelle (2015). *MADE: Masked Autoencoder for
-#   Distribution Estimation.* ICML. Section 4: masks that make any order of prediction honest.
-# - Aäron van den Oord, Nal Kalchbrenner, Koray Kavukcuoglu (2016). *Pixel Recurrent Neural Networks.*
-#   ICML. Section 3.4: masked convolutions, for pictures; whether a colour of the present pixel may
-#   see itself is the question of the diagonal.
-# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *Sequence Level Training
-#   with Recurrent Neural Networks.* ICLR. Names exposure bias.
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.1: the offset by
-#   one position; section 3.2.3: illegal connections set to −∞ before the softmax.
-# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *BERT: Pre-training of Deep
-#   Bidirectional Transformers for Language Understanding.* NAACL. Section 3.1: masked words, the other
-#   meaning of the word.
+# - Ronald J. Williams, David Zipser (1989). *[A Learning Algorithm for Continually Running Fully Recurrent
+#   Neural Networks.](https://doi.org/10.1162/neco.1989.1.2.270)* Neural Computation 1(2). The section on
+#   teacher forcing.
+# - Mathieu Germain, Karol Gregor, Iain Murray, Hugo Larochelle (2015). *[MADE: Masked Autoencoder for
+#   Distribution Estimation.](https://arxiv.org/abs/1502.03509)* ICML. Section 4: masks that make any order
+#   of prediction honest.
+# - Aäron van den Oord, Nal Kalchbrenner, Koray Kavukcuoglu (2016). *[Pixel Recurrent Neural
+#   Networks.](https://arxiv.org/abs/1601.06759)* ICML. Section 3.4: masked convolutions, for pictures;
+#   whether a colour of the present pixel may see itself is the question of the diagonal.
+# - Marc'Aurelio Ranzato, Sumit Chopra, Michael Auli, Wojciech Zaremba (2016). *[Sequence Level Training
+#   with Recurrent Neural Networks.](https://arxiv.org/abs/1511.06732)* ICLR. Names exposure bias.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.1: the offset by one position; section 3.2.3: illegal connections set to −∞ before the
+#   softmax.
+# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *[BERT: Pre-training of Deep
+#   Bidirectional Transformers for Language Understanding.](https://arxiv.org/abs/1810.04805)* NAACL.
+#   Section 3.1: masked words, the other meaning of the word.

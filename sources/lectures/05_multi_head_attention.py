@@ -18,9 +18,9 @@
 # %% [markdown]
 # # Lecture 5: Multi-head attention
 #
-# One attention gives every word one average of all words. Often a word needs two things at once:
-# what stands before it *and* what stands after it. This lecture runs several attentions side by
-# side, and asks what they cost, what they buy, and what they do not.
+# A single attention head gives every word one average of all words. Often a word needs two things at once, what
+# comes before it *and* what comes after it. This lecture runs several attention heads side by side, and asks what
+# they cost, what they gain and what they cannot do.
 #
 # **Afterwards you will be able to**
 #
@@ -31,9 +31,8 @@
 # - count parameters and operations, and say why many heads cost as much as one;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 48 minutes, and 9 for going deeper. **Needs**
-# [lecture 3](03_scaled_dot_product_attention.ipynb) and
-# [lecture 4](04_masked_attention.ipynb).
+# **Time** about 48 minutes, and 9 for going deeper. **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
+# and [lecture 4](04_masked_attention.ipynb).
 
 # %%
 import math
@@ -52,8 +51,8 @@ torch.set_num_threads(1)  # these tensors are so small that a second thread woul
 # %% [markdown]
 # ## 1. One softmax, one average
 #
-# For each query, attention returns *one* vector: the average of the values, with weights that sum
-# to one. Everything that the query wanted to know has to fit into that average.
+# For each query, attention returns *one* vector, the average of the values with weights that sum to one.
+# Everything that the query wanted to know has to fit into that average.
 #
 # Take words as one-hot vectors, and let "you" look at both its neighbours, half and half.
 
@@ -68,10 +67,11 @@ print("can you help:", can_left)
 print("help you can:", help_left)
 
 # %% [markdown]
-# The average knows *which* words stood there. Left and right are lost: addition has no order.
+# The average knows *which* words were there, but it does not know which was on the left and which on the right,
+# because addition has no order.
 #
-# With two averages nothing is lost. One looks to the left, one looks to the right, and their
-# results stand side by side.
+# With two averages nothing is lost. One looks to the left, the other looks to the right, and their results are
+# put side by side.
 
 # %%
 two_averages = torch.cat([can, help_])  # (8,) left neighbour, then right neighbour
@@ -82,11 +82,11 @@ print("can you help:", *two_averages.int().tolist())
 print("help you can:", *two_averages_swapped.int().tolist())
 
 # %% [markdown]
-# That is the idea of **multi-head attention**. A *head* is one attention with its own maps for
-# query, key and value, so it has its own softmax and its own weights.
+# That is the idea of **multi-head attention**. A *head* has its own maps for query, key and value, so it has its
+# own softmax and its own weights.
 #
-# Unequal shares, say ⅔ and ⅓, would not lose the order completely: the larger entry could mean
-# "left". Whether a model can use that is a question for the experiment in section 7.
+# Unequal shares, say ⅔ and ⅓, would not lose the order completely, because the larger entry could mean "left".
+# Whether a model can use that is a question for the experiment in section 7.
 
 # %% [markdown]
 # ## 2. Eight heads as one tensor
@@ -101,11 +101,11 @@ print("help you can:", *two_averages_swapped.int().tolist())
 # | $W_{q,h}$ | query map of head $h$, $d_\text{model} \times d_k$ | `w_q[h - 1]` |
 # | $q_h^{(i)} = x^{(i)} W_{q,h}$ | query of word $i$ in head $h$ | `queries[h - 1, i - 1]` |
 #
-# Likewise for keys and values. One attention has three maps, so $H$ heads have $3H$, and one
-# more will stand behind them all. Eight matrices of the same shape are one tensor with one more axis.
+# The same holds for keys and values. A head has three maps, so $H$ heads have $3H$, and one more map follows
+# after all of them. Eight matrices of the same shape are one tensor with one more axis.
 #
-# The example goes on as in the book (Raschka, Liu and Mirjalili, 2022, chapter 16), with the same random
-# numbers, so that we can check ours. The book writes words as columns, hence the transpose.
+# The example continues that of Raschka, Liu and Mirjalili (2022, chapter 16) with the same random numbers, so
+# that we can check ours. They write words as columns, hence the transpose.
 
 # %%
 sentence_words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -122,8 +122,8 @@ w_q, w_k, w_v = (torch.rand(H, d_k, d_model).transpose(1, 2) for _ in range(3)) 
 print(w_k.shape)
 
 # %% [markdown]
-# The keys of all words in all heads are one product. PyTorch repeats it for each of the eight
-# matrices, without copying the words eight times.
+# The keys of all words in all heads are one product. PyTorch repeats it for each of the eight matrices, without
+# copying the words eight times.
 
 # %%
 keys = x @ w_k  # (T, D) @ (H, D, d_k) -> (H, T, d_k)
@@ -144,13 +144,12 @@ assert torch.allclose(keys[2, 1], expected_key, atol=1e-4)
 print("the known values of this example are met")
 
 # %% [markdown]
-# Python counts from 0: index 2 is the *third* head, index 1 the *second* word.
+# Python counts from 0, so index 2 is the *third* head and index 1 the *second* word.
 #
 # ### Every head attends for itself
 #
-# Now each head does what lecture 3 did, with its own maps. First a loop over the heads, then all of
-# them at once: `scaled_dot_product_attention` accepts any leading axes, so an axis of heads needs no
-# loop.
+# Now each head does what lecture 3 did, with its own maps. We write a loop over the heads first, and then compute
+# all of them at once. `scaled_dot_product_attention` accepts any leading axes, so an axis of heads needs no loop.
 
 # %%
 contexts_by_loop = torch.empty(H, T, d_k)
@@ -188,17 +187,16 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Heads with the same recipe, reading the same sentence, give different results because their
-# maps differ. (The book goes on with random numbers instead of these context vectors; here they are
-# computed.) Eight copies of one context vector would say no more than one.
+# Heads with the same recipe, reading the same sentence, give different results because their maps differ. Eight
+# copies of one context vector would say no more than one.
 #
-# The maps are random, so nothing here is about English. Seven of the eight heads give one single
-# word more than 0.7 of the weight, because `torch.rand` gives positive entries only, which makes the
-# scores very large (lecture 3, section 7).
+# The maps are random, so nothing here is about English. Seven of the eight heads give one single word more than
+# 0.7 of the weight, because `torch.rand` gives positive entries only, which makes the scores very large (lecture
+# 3, section 7).
 #
 # ### Concatenate and project
 #
-# The eight vectors are put side by side, $8 \cdot 16 = 128$ numbers, and one linear map brings them
+# The eight vectors are put side by side, which makes $8 \cdot 16 = 128$ numbers, and one linear map brings them
 # back to the width of a word.
 
 # %%
@@ -210,10 +208,10 @@ output_2 = to_output(concatenated)  # (128,) -> (16,)
 print(tuple(concatenated.shape), "->", tuple(output_2.shape))
 
 # %% [markdown]
-# What does the last map do? Call it $W_o$ ($H d_k \times d_\text{model}$) and cut it into blocks of
-# $d_k$ rows, one per head: $W_{o,1}$ to $W_{o,H}$. With $z_h$ for the context vector of head $h$, the
-# product falls apart into a **sum over heads**, $z_1 W_{o,1} + \dots + z_H W_{o,H}$, plus the
-# bias. This is where the heads meet.
+# What does the last map do? Call it $W_o$ ($H d_k \times d_\text{model}$) and cut it into blocks of $d_k$ rows,
+# one per head, from $W_{o,1}$ to $W_{o,H}$. With $z_h$ for the context vector of head $h$, the product splits
+# into a **sum over heads**, $z_1 W_{o,1} + \dots + z_H W_{o,H}$, plus the bias. This is where the heads are
+# combined.
 
 # %%
 w_o = to_output.weight.T  # nn.Linear keeps the transpose: here (H * d_k, D)
@@ -226,8 +224,8 @@ assert torch.allclose(sum_over_heads, output_2, atol=1e-5)
 print("one product equals a sum over heads:", torch.allclose(sum_over_heads, output_2, atol=1e-5))
 
 # %% [markdown]
-# The whole of it in one picture. So far query, key and value all start from the same $x$, and
-# $S = T$; in section 5 they will differ.
+# The next picture shows the whole of it. So far query, key and value all start from the same $x$, and $S = T$; in
+# section 5 they will differ.
 #
 # ![Two flow charts. Left, inside one head, scaled dot-product attention: Q of head h, T by d k, and
 # K of head h, S by d k, are multiplied, divided by the root of d k, masked if there is a mask, and
@@ -238,25 +236,25 @@ print("one product equals a sum over heads:", torch.allclose(sum_over_heads, out
 # with 0.99, head 4 at the full stop, with 0.84. The H contexts are concatenated to T by H times d k,
 # and the matrix W o mixes the heads into the output, T by d model.](../figures/multi_head.svg)
 #
-# *Left, what one head does. Right, all heads: their own maps, their own attention, one map behind.
-# The four patterns are those of section 8, about to say "she".*
+# *On the left is what one head does. On the right are all heads, each with its own maps and its own attention,
+# and one map after them. The four patterns are those of section 8, about to say "she".*
 
 # %% [markdown]
 # ## 3. Narrow heads
 #
-# In the example every head is as wide as the word itself: eight heads, eight times the work. Vaswani
-# et al. (2017) make the heads **narrow** instead,
+# In the example every head is as wide as the word itself, so eight heads mean eight times the work. Vaswani et
+# al. (2017) make the heads **narrow** instead,
 #
 # $$d_k = \frac{d_\text{model}}{H}, \qquad
 # \mathrm{head}_h = \mathrm{Attention}(X W_{q,h},\ X W_{k,h},\ X W_{v,h}), \qquad
 # Z = \mathrm{Concat}(\mathrm{head}_1, \dots, \mathrm{head}_H)\, W_o$$
 #
-# $\mathrm{Attention}$ is that of lecture 3, with the scale $1/\sqrt{d_k}$. $W_{q,h}$, $W_{k,h}$ and
-# $W_{v,h}$ are now $d_\text{model} \times d_k$ with a small $d_k$, and $W_o$ is
-# $d_\text{model} \times d_\text{model}$. With $d_\text{model} = 512$ and $H = 8$, each head is 64 wide.
+# $\mathrm{Attention}$ is that of lecture 3, with the scale $1/\sqrt{d_k}$. $W_{q,h}$, $W_{k,h}$ and $W_{v,h}$ are
+# now $d_\text{model} \times d_k$ with a small $d_k$, and $W_o$ is $d_\text{model} \times d_\text{model}$. With
+# $d_\text{model} = 512$ and $H = 8$, each head is 64 wide.
 #
-# As a loop over heads: `w_q` holds the query maps of all heads side by side, and head $h$ takes its
-# own $d_k$ columns.
+# We write this as a loop over heads first. `w_q` contains the query maps of all heads side by side, and head $h$
+# takes its own $d_k$ columns.
 
 
 # %%
@@ -279,9 +277,9 @@ output_by_loop = multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads=4)
 print(output_by_loop.shape)
 
 # %% [markdown]
-# The query maps of the four heads, side by side, are *one* square matrix, and so are the key and the
-# value maps. So one product each serves all heads at once, and head $h$ owns features
-# $(h-1)\, d_k + 1$ to $h\, d_k$ of the result. What is left is to give each head its own axis.
+# The query maps of the four heads, side by side, are *one* square matrix, and so are the key maps and the value
+# maps. So one product each serves all heads at once, and head $h$ owns features $(h-1)\, d_k + 1$ to $h\, d_k$ of
+# the result. What is left to do is to give each head its own axis.
 #
 # In the picture, 24 is feature 4 of word 2. A prime marks what attention has made of it.
 #
@@ -293,9 +291,10 @@ print(output_by_loop.shape)
 # d k gives a head 1 with the rows 11 12 13, 14 15 16, 21 22 23; they belong to word 1, word 1 and word
 # 2.](../figures/split_merge_shapes.svg)
 #
-# *Above, split and merge: a reshape and a transpose. Below, the trap: a reshape alone mixes words.*
+# *The upper row splits and merges by a reshape and a transpose. The lower row shows the trap, in which a reshape
+# alone mixes words.*
 #
-# The same numbers in code:
+# Here are the same numbers in code:
 
 # %%
 tens, ones = torch.tensor([10, 20, 30]), torch.arange(1, 7)
@@ -310,9 +309,9 @@ print("head 1:", heads[0, 0].tolist())
 print("head 2:", heads[0, 1].tolist())
 
 # %% [markdown]
-# Both steps are needed. A `reshape` leaves the numbers in their order, read row by row; it only
-# changes where rows end. Bringing the heads to the front needs the `transpose`. Without it the
-# shape is right and the content is not:
+# Both steps are needed. A `reshape` leaves the numbers in their order, read row by row, and only changes where
+# rows end, so bringing the heads to the front needs the `transpose`. Without it the shape is right and the
+# content is not:
 
 # %%
 trap = features.reshape(1, 2, 3, 3)  # (B, H, T, d_k), or so it seems
@@ -327,15 +326,14 @@ assert torch.equal(merged, attention.merge_heads(heads))
 print("split and merge agree with course_utils.attention, the trap does not")
 
 # %% [markdown]
-# No check of shapes finds this, and gradients flow as usual. Row 2 of the false head 1 is not word 2,
-# so a causal mask hides the wrong things: section 10 shows the future leaking through the reshape.
+# No check of shapes finds this, and gradients flow as usual. Row 2 of the false head 1 is not word 2, so a causal
+# mask hides the wrong things. Section 10 shows how the future leaks through the reshape.
 
 # %% [markdown]
 # ## 4. The class
 #
-# For *self*-attention, query, key and value are made from the same $x$. Then even the three square
-# matrices can be one, $d_\text{model} \to 3\, d_\text{model}$. Two linear layers hold everything that is
-# learned.
+# For *self*-attention, query, key and value are made from the same $x$. Then even the three square matrices can
+# be one, $d_\text{model} \to 3\, d_\text{model}$, and two linear layers contain everything that is learned.
 
 
 # %%
@@ -380,7 +378,7 @@ print("class equals loop over heads:", torch.allclose(output, output_by_loop, at
 
 # %% [markdown]
 # Bad arguments deserve a `ValueError` that names them. A bare `assert d_model % num_heads == 0` in the
-# constructor says no numbers, and Python leaves out asserts when it runs with `-O`.
+# constructor would say no numbers, and Python leaves out asserts when it runs with `-O`.
 
 # %%
 try:
@@ -391,19 +389,20 @@ else:
     raise AssertionError("20 features do not make 3 heads")
 
 # %% tags=["hide-input"]
+# both shapes, and the same output as by the loop over heads
 assert output.shape == (2, 7, 20) and weights.shape == (2, 4, 7, 7)
 assert torch.allclose(output, output_by_loop, atol=1e-5)
 
 # %% [markdown]
 # ## 5. Two sequences: cross-attention
 #
-# Nothing says that query and key come from the same sequence. In a transformer that translates
-# (lecture 8), the words of the translation ask and the words of the source answer, as in lecture 1.
-# This is **cross-attention**: the query has length $T$, key and value have length $S$.
+# Query and key need not come from the same sequence. In a transformer that translates (lecture 8), the words of
+# the translation ask and the words of the source answer, as in lecture 1. This is **cross-attention**, in which
+# the query has length $T$ while key and value have length $S$.
 #
-# Now three separate maps are needed, and the order of the arguments matters. In this course it is
-# **query, key, value, mask**, as in PyTorch's `scaled_dot_product_attention`.
-# `attention.MultiHeadAttention` is the course's own, which assignment 5 asks you to write.
+# Now three separate maps are needed, and the order of the arguments matters. In this course it is **query, key,
+# value, mask**, as in PyTorch's `scaled_dot_product_attention`. The course's own class is
+# `attention.MultiHeadAttention`, which assignment 5 asks you to write.
 
 # %%
 torch.manual_seed(7)
@@ -421,9 +420,9 @@ assert torch.allclose(weights.sum(dim=-1), torch.ones(2, 4, 3))
 print("every row of weights sums to one")
 
 # %% [markdown]
-# One of the notebooks that this course grew from writes `forward(v, k, q, mask)`. Call it in PyTorch's
-# order, and query and value change places. In self-attention all three are the same, so every test of
-# it passes. In cross-attention the same call fails, or worse, does not fail:
+# Some code writes `forward(v, k, q, mask)` instead. If you call it in PyTorch's order, query and value change
+# places. In self-attention all three are the same, so every test of it passes. In cross-attention the same call
+# fails or, worse, does not fail:
 
 
 # %%
@@ -450,18 +449,15 @@ assert right.shape == wrong.shape and difference > 0.1
 print(f"T = S: no error, but an output is wrong by {difference:.1f}")
 
 # %% [markdown]
-# With equal lengths nothing complains: the source asks, and the values come from the target. Two
-# remedies: test with $T \ne S$, and pass the arguments by name, `cross(query=…, key=…, value=…)`.
-#
-# (In the same notebook some lines have come apart: a name stands alone, and the next line begins
-# with `=`. That is the harmless kind of fault: a `SyntaxError`, and Python names the line.)
+# With equal lengths nothing complains, although the source asks and the values come from the target. There are
+# two remedies. Test with $T \ne S$, and pass the arguments by name, as in `cross(query=…, key=…, value=…)`.
 
 # %% [markdown]
 # ## 6. What it costs
 #
-# PyTorch counts for us, on `meta` tensors that have shapes but no numbers. One
-# multiplication with its addition is two operations. We compare *narrow* heads, $d_k =
-# d_\text{model}/H$, with heads of *full width*, $d_k = d_\text{model}$, as in section 2.
+# PyTorch counts for us, on `meta` tensors that have shapes but no numbers. One multiplication with its addition
+# is two operations. We compare *narrow* heads, $d_k = d_\text{model}/H$, with heads of *full width*, $d_k =
+# d_\text{model}$, as in section 2.
 
 
 # %%
@@ -521,64 +517,60 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Narrow heads cost the same however many there are. The four maps take $2\,T d_\text{model}^2$
-# operations each. In every head, queries times keys and weights times values take $2\,T^2 d_k$
-# each; over all heads that makes $H \cdot 4T^2 d_k = 4T^2 d_\text{model}$. Full-width heads cost $H$
-# times as much.
+# Narrow heads cost the same however many there are. The four maps take $2\,T d_\text{model}^2$ operations each.
+# In every head, queries times keys and weights times values take $2\,T^2 d_k$ each, which over all heads makes $H
+# \cdot 4T^2 d_k = 4T^2 d_\text{model}$. Full-width heads cost $H$ times as much.
 #
-# So multi-head attention is cheap because each head does one $H$-th of the work. One of the notebooks
-# that this course grew from gives another reason: the heads can be computed in parallel. That shortens
-# the waiting, not the work.
+# So multi-head attention is cheap because each head does one $H$-th of the work. You will also read that it is
+# cheap because the heads can be computed in parallel, but that shortens the waiting and not the work.
 #
-# One thing does grow. Each head has weights of its own, so there are $H \cdot T \cdot S$ of them to
-# normalise and to store. (The softmax is not among the operations counted above.)
+# One thing does grow. Each head has weights of its own, so there are $H \cdot T \cdot S$ of them to normalise and
+# to store. (The softmax is not among the operations counted above.)
 #
-# Narrow heads have their price too: a head of width $d_k$ compares words in $d_k$ dimensions only.
-# Bhojanapalli et al. (2020) prove: a head at least as wide as the sequence is long can give
-# linearly independent word vectors any pattern of positive weights. For a narrower head there are
-# word vectors and patterns of weights that no query and key map can bring together.
+# Narrow heads have their price too, because a head of width $d_k$ compares words in $d_k$ dimensions only.
+# Bhojanapalli et al. (2020) prove that a head at least as wide as the sentence is long can produce any pattern of
+# positive weights, if the word vectors are linearly independent. A narrower head cannot produce all of them.
 #
-# And in practice? Vaswani et al. (2017, table 3, rows A) found one head 0.9 BLEU worse than the
-# best setting, and 32 heads worse as well. (BLEU scores translations from 0 to 100; more is
-# better.)
+# How much does this matter in practice? Vaswani et al. (2017, table 3, rows A) found one head 0.9 BLEU worse than
+# the best setting, and 32 heads worse as well. (BLEU scores translations from 0 to 100, and more is better.)
 
 # %% [markdown]
 # ## 7. A task for two heads
 #
-# **The task.** In a random sequence of words, say for every word which word stands on its *left* and
-# which on its *right*. Both answers are read from the same output vector.
+# **The task.** In a random sequence of words, say for every word which word is on its *left* and which on its
+# *right*. Both answers are read from the same output vector.
 #
 # To know exactly what we test, we keep three things apart:
 #
-# - **where to look** depends on positions only: query and key are made from position vectors, one
-#   for each place in the sequence, whatever word stands there;
-# - **what is found** depends on words only: the values are made from word vectors;
-# - **the readout** is one linear layer on the output.
+# - **Where to look** depends on positions only. Query and key are made from position vectors, one for each place
+#   in the sequence, whatever word is there.
+# - **What is found** depends on words only, because the values are made from word vectors.
+# - **The readout** is one linear layer on the output.
 #
 # ### What theory says
 #
-# Let $a$ be the word on the left of some position, $b$ the word on its right, and $v_a$, $v_b$
-# their values. With one head, the context is
+# Let $a$ be the word on the left of some position, $b$ the word on its right, and $v_a$, $v_b$ their values. With
+# one head, the context is
 #
-# $$z = p\, v_a + q\, v_b + r$$
+# $$z = \lambda\, v_a + \mu\, v_b + r$$
 #
-# with shares $p$ and $q$ that are the same whatever the words are, and a rest $r$ from the other
-# positions. If $p = q$, exchanging $a$ and $b$ changes nothing, so one of the two orders must be
-# answered wrongly. If $p \ne q$ the order is *in* $z$, as a difference of size. But a linear
-# readout cannot use it for both answers: the word with the smaller share cannot be named right
-# every time. (Section 12 proves it.)
+# with shares $\lambda$ and $\mu$ that are the same whatever the words are, and a rest $r$ from the other
+# positions. If $\lambda = \mu$, exchanging $a$ and $b$ changes nothing, so one of the two orders must be answered
+# wrongly. If $\lambda \ne \mu$, the order is *in* $z$ as a difference of size. But a linear readout cannot use it
+# for both answers, because the word with the smaller share cannot be named right every time. (Section 12 proves
+# it.)
 #
-# Two heads with the same value map hold $p_1 v_a + q_1 v_b$ *and* $p_2 v_a + q_2 v_b$, if they
-# give nothing to the rest. Two equations with two unknowns: a linear map can solve them whenever
-# $p_1 q_2 \ne p_2 q_1$. The heads have to be different; theory does not demand that each looks at
-# one side only.
+# Two heads with the same value map contain $\lambda_1 v_a + \mu_1 v_b$ *and* $\lambda_2 v_a + \mu_2 v_b$, if they
+# give nothing to the rest. These are two equations with two unknowns, which a linear map can solve whenever
+# $\lambda_1 \mu_2 \ne \lambda_2 \mu_1$. So the heads have to be different, but theory does not demand that each
+# looks at one side only.
 #
 # ### The experiment
 #
-# Models with one, two and four heads have the same width, the same number of parameters and the same
-# number of training steps. Each position gets a vector of its own: sixteen clock hands that turn at
-# sixteen speeds, each stored as the cosine and the sine of its angle.
-# [Lecture 6](06_positional_encoding.ipynb) explains why that is a good choice.
+# Models with one, two and four heads have the same width, the same number of parameters and the same number of
+# training steps. Each position gets a vector of its own. It consists of sixteen clock hands that turn at sixteen
+# speeds, each stored as the cosine and the sine of its angle. Any distinct vectors would do here, and [lecture
+# 6](06_positional_encoding.ipynb) explains why these are a good choice.
 #
 # The first and the last word have one neighbour only and get no answer.
 
@@ -611,9 +603,8 @@ class NeighbourReader(nn.Module):
 
 
 # %% [markdown]
-# Every training step draws new random sequences, so there is nothing to learn by heart. We measure the
-# answers "left" and "right" one by one, and *both at once*: such a pair counts only if both words are
-# right.
+# Every training step draws new random sequences, so there is nothing to learn by heart. We measure the answers
+# "left" and "right" one by one, and also *both at once*, where a pair counts only if both words are right.
 
 
 # %%
@@ -646,7 +637,7 @@ def measure(model):
 
 
 # %% [markdown]
-# One, two and four heads, five seeds, 250 steps each: some ten seconds.
+# We train with one, two and four heads, five seeds and 250 steps each, which takes some ten seconds.
 
 # %% seconds=11
 head_counts, seeds = [1, 2, 4], range(5)
@@ -697,9 +688,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# With one head, the model answers one side well and the other one badly. Which side it is depends
-# on the seed. What does it answer on the bad side? We count how often both answers name the same
-# word although the two neighbours are different.
+# With one head, the model answers one side well and the other one badly. Which side it is depends on the seed.
+# What does it answer on the bad side? We count how often both answers name the same word although the two
+# neighbours are different.
 
 # %% tags=["nbval-ignore-output"]
 ids, neighbours = sample(1000, torch.Generator().manual_seed(999))
@@ -712,16 +703,17 @@ for seed in seeds:
 print("the same word twice, by seed:", *[f"{share:.2f}" for share in same_word])
 
 # %% tags=["hide-input"]
+# in every seed, more than half of these answers name one word twice
 assert min(same_word) > 0.5
 
 # %% [markdown]
-# Mostly it says the same word twice, so one side must be wrong. Two heads get everything right, and
-# four heads cannot do better.
+# It mostly says the same word twice, so one side must be wrong. Two heads get everything right, and four heads
+# cannot do better.
 #
 # ### What does each head look at?
 #
-# In these models the weights depend on positions only. So one map per head holds for *every*
-# sequence. Here are the models with one head and with two, of seed 0.
+# In these models the weights depend on positions only, so one map per head holds for *every* sequence. Here are
+# the models with one head and with two, of seed 0.
 
 
 # %%
@@ -762,9 +754,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# One head per side. Is that always so? For every head of every model we measure the average weight
-# on the left and on the right neighbour. Then each head is a point. On the grey line, left and
-# right add up to one; at an end of the line, the head looks at one side only.
+# There is one head per side. Is that always so? For every head of every model we measure the average weight on
+# the left and on the right neighbour, so each head becomes a point. On the grey line, left and right add up to
+# one, and at an end of the line, the head looks at one side only.
 
 # %%
 inner = torch.arange(1, LENGTH - 1)
@@ -809,20 +801,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# - **One head** divides itself between the two sides. It looks at both, although the model then
-#   names only one of them well.
-# - **Two heads** specialise, one per side, in all five seeds. Nobody told them to.
-# - **Four heads** cover both sides in all five seeds, but not every head is pure, that is, on one
-#   side only: a few divide themselves. That does no harm, because others are pure and the linear
-#   map behind the heads weighs them all.
+# - **One head** divides itself between the two sides. It looks at both, although the model then names only one of
+#   them well.
+# - **Two heads** specialise, one per side, in all five seeds, although nobody told them to.
+# - **Four heads** cover both sides in all five seeds, but not every head is pure, that is, on one side only. A
+#   few divide themselves, which does no harm, because others are pure and the linear map after the heads weighs
+#   them all.
 #
 # Here are all heads of the three models of seed 0, with their queries, keys and values. Queries and keys belong
-# to positions; the values are those of one random sequence. *attention* and *head* choose, and your browser computes.
+# to positions, and the values are those of one random sequence. You choose with *attention* and *head*, and your
+# browser computes.
 #
-# 1. **One head.** Walk down its rows 2 to 9. Where do the two large weights lie, and is one of them larger?
-#    Make it colder: set $\tau$ to 0.2. Which side is left, and in how many rows?
+# 1. **One head.** Walk down its rows 2 to 9. Where are the two large weights, and is one of them larger? Make it
+#    colder by setting $\tau$ to 0.2, under *temperature and mask*. Which side is left, and in how many rows?
 # 2. **Two heads.** Choose head 1 and *compare with* head 2. What does the map of differences look like? Then
-#    choose row 5 and look at the last table of numbers: whose value is the output, nearly?
+#    choose row 5 and look at the last table under *number by number*. Whose value is the output, nearly?
 # 3. **Four heads.** Which of them divides itself between the sides, and which are pure?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
@@ -866,10 +859,10 @@ live.attention_view(
 
 # %% [markdown]
 # In most rows the only head gives its two neighbours nearly the same weight, but not exactly. When it is made
-# colder, the larger one takes all, and that is the same side in every row: the one that this model names well. Two heads
-# share the work: the differences have one colour above the diagonal and the other one below it, and an output is
-# almost exactly the value of one neighbour. Of the four heads, two are pure here. The picture says how the others
-# divide themselves, on average over the rows 2 to 9:
+# colder, the larger one takes all. That is the same side in every row, the one that this model names well. Two
+# heads share the work, so the differences have one colour above the diagonal and the other one below it, and an
+# output is almost exactly the value of one neighbour. Of the four heads, two are pure here. The picture says how
+# the others divide themselves, on average over the rows 2 to 9:
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 titles = [
@@ -887,15 +880,17 @@ plotting.picture(
 # %% [markdown]
 # ### What one head can do after all
 #
-# Theory rested on three conditions: one head, shares that do not depend on the words, and a linear
-# readout. Drop one of them, and it no longer applies. A second head dropped the first. The
-# other two give us two cases in which one head might succeed:
+# Theory rested on three conditions, which are one head, shares that do not depend on the words, and a linear
+# readout. If you drop one of them, it no longer applies. A second head dropped the first. The other two give us
+# two cases in which one head might succeed:
 #
-# - **a nonlinear readout**: a hidden layer of 128 ReLU units in place of the linear one;
-# - **weights that depend on the words**: ordinary self-attention, where word *and* position stand in
-#   query, key and value, with the linear readout.
+# - **a nonlinear readout**, with a hidden layer of 128 ReLU units in place of the linear one;
+# - **weights that depend on the words**, as in ordinary self-attention, where word *and* position enter query,
+#   key and value, with the linear readout.
 #
-# For comparison, ordinary self-attention with two heads. Three seeds each, some ten seconds.
+# As a comparison we train ordinary self-attention with two heads. Three seeds each take some ten seconds. (The
+# hidden layer doubles the parameters, and the case with one head and words gets four times as many steps. So this
+# shows what one head *can* do, not that it is cheaper.)
 
 
 # %%
@@ -937,6 +932,7 @@ for name, values in both_right.items():
     print(f"{name:<31}  both right: {min(values):.2f} to {max(values):.2f}")
 
 # %% tags=["hide-input"]
+# below 0.4 and 0.6 for the linear readouts after 250 steps; the others above 0.97, or 0.8 after 1000
 linear, hidden, words_early, words_late, words_two_heads = both_right.values()
 assert max(linear) < 0.4 and max(words_early) < 0.6
 assert min(hidden) > 0.97 and min(words_late) > 0.8 and min(words_two_heads) > 0.97
@@ -944,14 +940,14 @@ assert min(hidden) > 0.97 and min(words_late) > 0.8 and min(words_two_heads) > 0
 # %% [markdown]
 # In both cases one head *can* do it.
 #
-# - **With a hidden layer** it settles on unequal shares, about 0.7 and 0.3. The order of two words is
-#   in their sizes, and ReLU units can tell a large share from a small one.
-# - **With weights that depend on the words**, the shares themselves carry information, and even a
-#   linear readout can learn to use them, but slowly: after 250 steps it is still wrong most of the
-#   time, while two heads make next to no mistakes.
+# - **With a hidden layer** it settles on unequal shares, about 0.7 and 0.3. The order of two words is in their
+#   sizes, and ReLU units can tell a large share from a small one.
+# - **With weights that depend on the words**, the shares themselves carry information. Even a linear readout can
+#   learn to use them, but slowly, because after 250 steps it is still wrong most of the time, while two heads
+#   make next to no mistakes.
 #
-# Here are the shares of one head in both cases. The first ones stay fixed, the second ones move
-# with the words.
+# Here are the shares of one head in both cases. The first ones stay fixed, and the second ones move with the
+# words.
 
 # %% tags=["nbval-ignore-output"]
 ids, _ = sample(1000, torch.Generator().manual_seed(998))
@@ -965,27 +961,28 @@ print("  positions only:", *[f"{share:.2f}" for share in fixed[:3, 3].tolist()])
 print("  words too:     ", *[f"{share:.2f}" for share in moving[:3, 3].tolist()])
 
 # %% tags=["hide-input"]
+# the first shares stay fixed, the second move; the larger fixed one is between 0.6 and 0.8
 assert fixed.std(dim=0).max() < 1e-4 and moving.std(dim=0).mean() > 0.05
 for seed in range(3):
     larger_share = neighbour_weights(trained["positions only, hidden layer", seed]).max()
     assert 0.6 < larger_share < 0.8
 
 # %% [markdown]
-# So do not say "one head cannot look at two places", and do not say "more heads are always needed".
-# What holds is this: one head returns one average. To keep two things apart it must *encode* them,
-# here in the sizes of its weights, and something behind it must decode that. Two heads can keep
-# them apart from the start. In a transformer, a feed-forward network with a hidden layer does stand
-# behind the heads ([lecture 7](07_layer_normalization.ipynb)).
+# So do not say "one head cannot look at two places", and do not say "more heads are always needed". What holds is
+# that one head returns one average. To keep two things apart it must *encode* them, here in the sizes of its
+# weights, and something after it must decode that. Two heads can keep them apart from the start. In a
+# transformer, a feed-forward network with a hidden layer does follow the heads ([lecture
+# 7](07_layer_normalization.ipynb)).
 
 # %% [markdown]
 # ## 8. What heads do in trained models
 #
 # ### Four heads of the course's translator
 #
-# Is there a need for two looks at once in real sentences? German "sie" means "she" or "they", and only the
-# verb tells which: "sie kann" is "she can", "sie können" is "they can". So to translate "sie", the word is
-# not enough. Here is the course's translator ([lecture 8](08_transformer.ipynb)) with its four heads, about
-# to write the first word: the cross-attention of its first layer, after training.
+# Do real sentences need two looks at once? German "sie" means "she" or "they", and only the verb tells which,
+# because "sie kann" is "she can" and "sie können" is "they can". So to translate "sie", the word is not enough.
+# Here is the course's translator ([lecture 8](08_transformer.ipynb)) with the four heads of the cross-attention
+# in its first layer, after training and about to write the first word.
 
 # %%
 examples = {"she": learned.sentence("she"), "they": learned.sentence("they")}
@@ -1026,65 +1023,60 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Heads 1 and 2 look at the pronoun and head 3 at the verb: two questions, two averages, side by side.
-# Nobody assigned these parts, and before training no head gave any word more than 0.25. (In lecture 2, a head
-# of the encoder asked for the verb too.) Two sentences prove little: this map, like those of
-# lectures 3 and 4, was chosen because it is easy to read.
+# Heads 1 and 2 look at the pronoun and head 3 looks at the verb, so two questions get two averages, side by side.
+# Nobody assigned these parts, and before training no head gave any word more than 0.25. (In lecture 2, a head of
+# the encoder asked for the verb too.) Two sentences prove little, and this map, like those of lectures 3 and 4,
+# was chosen because it is easy to read.
 #
 # ### What has been measured
 #
-# It is easily said that one head learns syntax, another one semantics, a third one named entities.
-# Statements like these need a measurement for each head. What has been measured is more modest, and
-# more interesting:
+# It is easy to say that one head learns syntax, another semantics and a third named entities. Each such claim has
+# to be measured, head by head. What has been measured is more modest and more interesting:
 #
-# - **Voita et al. (2019)** examined the encoder of translation models. Some heads look at a
-#   neighbouring word, as ours do, some follow particular syntactic relations more often than a
-#   baseline that knows only positions, and one kind looks at the rarest word of the sentence. With a
-#   method that switches heads off while training goes on, 38 of 48 encoder heads could go for a loss
-#   of 0.15 BLEU (English–Russian, WMT).
-# - **Michel et al. (2019)** removed heads from trained models at test time. Many could go without a
-#   significant loss, and some layers could be left with a single head. Cross-attention (they call
-#   it encoder–decoder attention) needed its heads more than self-attention did.
-# - **Clark et al. (2019)** compared the heads of BERT, a large model of English text, with
-#   annotated sentences. Many look at fixed offsets or at separators, which are no words. Some
-#   single heads agree well with *one* relation each, such as a verb's direct object, a noun's
-#   determiner, or an earlier mention of the same thing.
+# - **Voita et al. (2019)** examined the encoder of translation models. Some heads look at a neighbouring word, as
+#   ours do, some follow particular syntactic relations more often than a baseline that knows only positions, and
+#   one kind looks at the rarest word of the sentence. With a method that switches heads off while training goes
+#   on, 38 of 48 encoder heads could go for a loss of 0.15 BLEU (English–Russian, WMT).
+# - **Michel et al. (2019)** removed heads from trained models at test time. Many could go without a significant
+#   loss, and some layers could be left with a single head. Cross-attention (they call it encoder–decoder
+#   attention) needed its heads more than self-attention did.
+# - **Clark et al. (2019)** compared the heads of BERT, a large model of English text, with annotated sentences.
+#   Many look at fixed offsets or at separators, which are no words. Some single heads agree well with *one*
+#   relation each, such as a verb's direct object, a noun's determiner, or an earlier mention of the same thing.
 #
-# In none of these models did anybody assign roles to heads. A role is what a measurement finds
-# afterwards, in *some* heads of *one* trained model; another seed may put it elsewhere, as it did in
-# our experiment. And a large weight shows where a head looked. Whether the model used what it found
-# there is another question (Jain and Wallace, 2019; Wiegreffe and Pinter, 2019).
+# In none of these models did anybody assign roles to heads. A role is what a measurement finds afterwards, in
+# *some* heads of *one* trained model, and another seed may put it elsewhere, as it did in our experiment. A large
+# weight shows where a head looked. Whether the model used what it found there is another question (Jain and
+# Wallace, 2019; Wiegreffe and Pinter, 2019).
 
 # %% [markdown]
 # ## Summary
 #
-# - One softmax per query gives one weighted average. Several heads give several averages, which stand
-#   side by side.
-# - **Split, attend, concatenate, project**: $H$ maps are one tensor or one matrix. The way
-#   in, $(B, T, D) \to (B, T, H, d_k) \to (B, H, T, d_k)$, is a reshape *and* a transpose.
-#   The way out undoes both.
-# - The final map is a sum over heads. Without it, the heads would not meet in this layer.
+# - One softmax per query gives one weighted average. Several heads give several averages, side by side.
+# - **Split, attend, concatenate, project.** $H$ maps are one tensor or one matrix. The way in, $(B, T, D) \to (B,
+#   T, H, d_k) \to (B, H, T, d_k)$, is a reshape *and* a transpose, and the way out undoes both.
+# - The final map is a sum over heads. Without it, this layer would not combine its heads.
 # - With $d_k = d_\text{model}/H$, any number of heads costs the parameters and products of one. Only the
 #   attention weights, $H \cdot T \cdot S$ of them, grow.
-# - Cross-attention: the query has length $T$, key and value have length $S$. The order is query, key,
+# - In cross-attention the query has length $T$, while key and value have length $S$. The order is query, key,
 #   value.
-# - With fixed shares and a linear readout, one head cannot name both neighbours; two heads can, and
+# - With fixed shares and a linear readout, one head cannot name both neighbours, while two heads can, and
 #   specialise. A nonlinear readout, or shares that depend on words, let one head do it as well.
 # - What a head does is found by measuring it.
 #
-# **Now you:**
-# [assignment a5, multi-head attention](../exercises/a5_multi_head_attention/a5_multi_head_attention.ipynb).
-# This is the end of the core. Sections 9 to 12 go deeper, and can be skipped.
+# **Now you:** [assignment a5, multi-head
+# attention](../exercises/a5_multi_head_attention/a5_multi_head_attention.ipynb). This is the end of the core.
+# Sections 9 to 12 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
 #
-# **1.** $d_\text{model} = 512$, $H = 8$, $T = 10$, $B = 2$. What are the shapes of one head's query, of all
-# weights, and of the merged context?
+# **1.** A model has $d_\text{model} = 512$, $H = 8$, $T = 10$ and $B = 2$. What are the shapes of one head's
+# query, of all weights, and of the merged context?
 #
 # <details><summary>Answer</summary>
 #
-# One head's query is (2, 10, 64). The weights are (2, 8, 10, 10): each head has its own. The merged
+# One head's query is (2, 10, 64). The weights are (2, 8, 10, 10), because each head has its own. The merged
 # context is (2, 10, 512).
 #
 # </details>
@@ -1093,7 +1085,7 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# By $\sqrt{64} = 8$, the root of the head's width $d_k$. The root of $d_\text{model}$ would be 22.6: too
+# By $\sqrt{64} = 8$, the root of the head's width $d_k$. The root of $d_\text{model}$ would be 22.6, which is too
 # much, because each score is a sum of 64 products only.
 #
 # </details>
@@ -1102,8 +1094,8 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# Nothing. Every head computes the same average, so the final map could do the same with one block,
-# the sum of its blocks. Only heads with different maps say different things.
+# You have gained nothing. Every head computes the same average, so the final map could do the same with one
+# block, the sum of its blocks. Only heads with different maps say different things.
 #
 # </details>
 #
@@ -1111,26 +1103,26 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# Feature 1 of the output then comes from head 1 alone, the last feature from head $H$ alone. No
-# feature combines what two heads found. Whatever follows would have to do that.
+# Feature 1 of the output then comes from head 1 alone, and the last feature from head $H$ alone. No feature
+# combines what two heads found, so whatever follows would have to do that.
 #
 # </details>
 #
-# **5.** Twice as many heads at the same $d_\text{model}$: what doubles?
+# **5.** You take twice as many heads at the same $d_\text{model}$. What doubles?
 #
 # <details><summary>Answer</summary>
 #
-# The number of attention weights $H \cdot T \cdot S$, and with it the work of the softmax and the
-# memory for the weights. Parameters and operations in the matrix products stay as they were.
+# The number of attention weights $H \cdot T \cdot S$ doubles, and with it the work of the softmax and the memory
+# for the weights. Parameters and operations in the matrix products stay as they were.
 #
 # </details>
 #
-# **6.** Two heads have the same value map. Head 1 gives the neighbours the shares (0.8, 0.2),
-# head 2 (0.2, 0.8). How does a linear map get the value $v_a$ of the left neighbour?
+# **6.** Two heads have the same value map. Head 1 gives the neighbours the shares (0.8, 0.2), and head 2 gives
+# them (0.2, 0.8). How does a linear map get the value $v_a$ of the left neighbour?
 #
 # <details><summary>Answer</summary>
 #
-# It solves two equations: $(0.8 \cdot \mathrm{head}_1 - 0.2 \cdot \mathrm{head}_2) / 0.6 = v_a$. The
+# It solves two equations, which gives $(0.8 \cdot \mathrm{head}_1 - 0.2 \cdot \mathrm{head}_2) / 0.6 = v_a$. The
 # heads need not be pure, only different.
 #
 # </details>
@@ -1139,16 +1131,16 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# Cross-attention with $T \ne S$, and again with $T = S$ but different contents, compared with a
-# trusted implementation.
+# Test cross-attention with $T \ne S$, and again with $T = S$ but different contents, compared with a trusted
+# implementation.
 #
 # </details>
 
 # %% [markdown]
 # ## 9. Going deeper: a copy of the sentence for each head
 #
-# Section 2 let broadcasting multiply one sentence with eight maps. The book copies the sentence once
-# for each head and multiplies two stacks of matrices; `bmm` pairs them one by one. With words as columns:
+# Section 2 let broadcasting multiply one sentence with eight maps. The book copies the sentence once for each
+# head and multiplies two stacks of matrices, which `bmm` pairs one by one. With words as columns this is
 
 # %%
 torch.manual_seed(123)
@@ -1175,17 +1167,17 @@ print("the same key of 'you' in head 3")
 #
 # <details><summary>Answer</summary>
 #
-# It broadcasts its leading axes: $(T, D)$ is treated as $(1, T, D)$, and the axis of length 1 is used
-# for every head without being stored again.
+# It broadcasts its leading axes, so $(T, D)$ is treated as $(1, T, D)$, and the axis of length 1 is used for
+# every head without being stored again.
 #
 # </details>
 
 # %% [markdown]
 # ## 10. Going deeper: the wrong reshape leaks
 #
-# Section 3 split heads by a reshape alone, and the shape was right. One thing that breaks is a causal
-# mask: row 2 of the false head 1 is not word 2, so the mask hides the wrong things. We change word 4 of
-# six and ask which outputs move. Only words 4, 5 and 6 may.
+# Section 3 split heads by a reshape alone, and the shape was right. One thing that breaks is a causal mask. Row 2
+# of the false head 1 is not word 2, so the mask hides the wrong things. We change word 4 of six and ask which
+# outputs move. Only words 4, 5 and 6 may.
 
 
 # %%
@@ -1213,29 +1205,30 @@ print("reshape and transpose:", *words_that_move(attention.split_heads))
 print("reshape alone:        ", *words_that_move(split_without_transpose))
 
 # %% tags=["hide-input"]
+# words 4, 5 and 6 move with the transpose, all six without
 assert words_that_move(attention.split_heads) == [4, 5, 6]
 assert words_that_move(split_without_transpose) == [1, 2, 3, 4, 5, 6]
 
 # %% [markdown]
-# With the trap, the false head 2 holds words 4 to 6. Merging puts its row 1, made from word 4,
-# beside row 1 of the false head 1. So word 1 sees word 4: the future leaks through the reshape.
+# In the trap, the false head 2 contains words 4 to 6. Merging puts its row 1, made from word 4, next to row 1 of
+# the false head 1. So word 1 sees word 4, and the future leaks through the reshape.
 #
-# **Check yourself.** Somebody uses the reshape without the transpose on the way in *and* on the way out.
-# Does the output leak the future through a causal mask?
+# **Check yourself.** Somebody uses the reshape without the transpose on the way in *and* on the way out. Does the
+# output leak the future through a causal mask?
 #
 # <details><summary>Answer</summary>
 #
-# No, and that makes it hard to find. With two heads and an even number of words, "head 1" then
-# holds the first half of the sentence and "head 2" the second half, each in order, and both go back
-# to where they came from. But the second half never sees the first.
+# No, and that makes it hard to find. With two heads and an even number of words, "head 1" then contains the first
+# half of the sentence and "head 2" the second half, each in order, and both go back to where they came from. But
+# the second half never sees the first.
 #
 # </details>
 
 # %% [markdown]
 # ## 11. Going deeper: against PyTorch's own
 #
-# Three modules with the same weights, random biases among them, and a causal mask: ours, the course's
-# `attention.MultiHeadAttention`, which keeps three separate maps, and PyTorch's `nn.MultiheadAttention`,
+# We compare three modules with the same weights, random biases among them, and a causal mask. They are ours, the
+# course's `attention.MultiHeadAttention`, which keeps three separate maps, and PyTorch's `nn.MultiheadAttention`,
 # whose mask means the opposite of ours (lecture 4).
 
 # %%
@@ -1272,46 +1265,45 @@ assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 print("outputs and weights are equal, and so are those of cross-attention")
 
 # %% [markdown]
-# Note `average_attn_weights=False`: by default PyTorch returns the *mean* of the weights over the heads,
-# $(B, T, S)$, which hides what each head does. And its fourth argument is the *padding* mask, so pass
-# masks to it by name.
+# Note `average_attn_weights=False`. By default PyTorch returns the *mean* of the weights over the heads, $(B, T,
+# S)$, which hides what each head does. And its fourth argument is the *padding* mask, so pass masks to it by
+# name.
 #
-# **Check yourself.** Somebody calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What
-# does PyTorch take it for, and what helps you here?
+# **Check yourself.** Somebody calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What does
+# PyTorch take it for, and what helps you here?
 #
 # <details><summary>Answer</summary>
 #
-# For a `key_padding_mask`, which must have the shape $(B, S)$, and whose `True` hides. The shape $(7, 7)$
-# does not fit two sentences, so the call fails. With seven sentences in the batch it would run.
+# It takes it for a `key_padding_mask`, which must have the shape $(B, S)$ and whose `True` hides. The shape $(7,
+# 7)$ does not fit two sentences, so the call fails. With seven sentences in the batch it would run.
 #
 # </details>
 
 # %% [markdown]
 # ## 12. Going deeper: why one head fails
 #
-# The claim of section 7: one head with fixed shares, a linear readout, and three or more words. Then
-# not every answer can be right.
+# The claim of section 7 is that with one head that has fixed shares, with a linear readout, and with three or
+# more words, not every answer can be right.
 #
-# *Proof.* Keep all words but $a$ and $b$ fixed.
-# Say $p \ge q$ (otherwise exchange the sides) and look at the
-# answer "right". Let $G_{cw}$ be what one full share of word $w$ adds to the score of answer $c$.
-# Apart from a constant for each answer, the score of $c$ is $p G_{ca} + q G_{cb}$.
+# *Proof.* Keep all words but $a$ and $b$ fixed. Say $\lambda \ge \mu$ (otherwise exchange the sides) and look at
+# the answer "right". Let $G_{uw}$ be what one full share of word $w$ adds to the score of answer $u$. Apart from
+# a constant for each answer, the score of $u$ is $\lambda G_{ua} + \mu G_{ub}$.
 #
-# *First*, $b$ must beat $a$. Write that down for $(a, b)$ and for $(b, a)$, and add: the constants
-# cancel, and $(p - q)(G_{ab} + G_{ba}) > (p - q)(G_{aa} + G_{bb})$. For $p = q$ this says $0 > 0$. So
-# $p > q$, and $G_{ab} + G_{ba} > G_{aa} + G_{bb}$. Summed over the three pairs of three words: the
-# sum of all six $G$ with different indices exceeds twice the sum of the three with equal ones.
+# *First*, $b$ must beat $a$. Write that down for $(a, b)$ and for $(b, a)$, and add. The constants cancel, which
+# leaves $(\lambda - \mu)(G_{ab} + G_{ba}) > (\lambda - \mu)(G_{aa} + G_{bb})$. For $\lambda = \mu$ this says $0 >
+# 0$. So $\lambda > \mu$, and $G_{ab} + G_{ba} > G_{aa} + G_{bb}$. Now sum over the three pairs of three words.
+# The sum of all six $G$ with different indices exceeds twice the sum of the three with equal ones.
 #
-# *Second*, $b$ must beat the third word $c$: $p G_{ba} + q G_{bb} > p G_{ca} + q G_{cb}$ plus
-# constants. Summed over all six ordered pairs, the terms with $p$ cancel, the constants cancel, and
-# what remains is $q$ times: twice the sum with equal indices exceeds the sum with different ones.
-# For $q > 0$ that contradicts the first step, and for $q = 0$ it says $0 > 0$. ∎
+# *Second*, $b$ must beat the third word $u$, so $\lambda G_{ba} + \mu G_{bb} > \lambda G_{ua} + \mu G_{ub}$ plus
+# constants. Summed over all six ordered pairs, the terms with $\lambda$ cancel, the constants cancel, and what
+# remains, divided by $\mu$, says that twice the sum with equal indices exceeds the sum with different ones. For
+# $\mu > 0$ that contradicts the first step, and for $\mu = 0$ the same sum says $0 > 0$. ∎
 #
 # **Check yourself.** Why does the proof say nothing about shares that depend on the words?
 #
 # <details><summary>Answer</summary>
 #
-# It writes $p$ and $q$ for the shares and exchanges the words. When the weights depend on the words, an
+# It writes $\lambda$ and $\mu$ for the shares and exchanges the words. When the weights depend on the words, an
 # exchange changes the shares as well, and the constants no longer cancel.
 #
 # </details>
@@ -1319,21 +1311,27 @@ print("outputs and weights are equal, and so are those of cross-attention")
 # %% [markdown]
 # ## Further reading
 #
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.2.2: multi-head
-#   attention; table 3, rows A: the number of heads.
-# - Elena Voita, David Talbot, Fedor Moiseev, Rico Sennrich, Ivan Titov (2019). *Analyzing Multi-Head
-#   Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned.* ACL. Section 5:
-#   what heads do; section 6: pruning.
-# - Paul Michel, Omer Levy, Graham Neubig (2019). *Are Sixteen Heads Really Better than One?* NeurIPS.
-#   Sections 3 and 4: removing heads; section 5: encoder–decoder attention.
-# - Kevin Clark, Urvashi Khandelwal, Omer Levy, Christopher D. Manning (2019). *What Does BERT Look
-#   At? An Analysis of BERT's Attention.* BlackboxNLP workshop at ACL. Sections 3 and 4.
-# - Srinadh Bhojanapalli, Chulhee Yun, Ankit Singh Rawat, Sashank J. Reddi, Sanjiv Kumar (2020).
-#   *Low-Rank Bottleneck in Multi-head Attention Models.* ICML. Why $d_k = d_\text{model}/H$ limits a head.
-# - Noam Shazeer (2019). *Fast Transformer Decoding: One Write-Head is All You Need.* arXiv:1911.02150.
-#   All heads share one set of keys and values, so that decoding has less to read from memory.
-# - Sarthak Jain, Byron C. Wallace (2019). *Attention is not Explanation.* NAACL. And the reply: Sarah
-#   Wiegreffe, Yuval Pinter (2019). *Attention is not not Explanation.* EMNLP.
-# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *Machine Learning with PyTorch and
-#   Scikit-Learn.* Packt. Chapter 16: the example of section 2.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.2.2: multi-head attention; table 3, rows A: the number of heads.
+# - Elena Voita, David Talbot, Fedor Moiseev, Rico Sennrich, Ivan Titov (2019). *[Analyzing Multi-Head
+#   Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be
+#   Pruned.](https://arxiv.org/abs/1905.09418)* ACL. Section 5: what heads do; section 6: pruning.
+# - Paul Michel, Omer Levy, Graham Neubig (2019). *[Are Sixteen Heads Really Better than
+#   One?](https://arxiv.org/abs/1905.10650)* NeurIPS. Sections 3 and 4: removing heads; section 5:
+#   encoder–decoder attention.
+# - Kevin Clark, Urvashi Khandelwal, Omer Levy, Christopher D. Manning (2019). *[What Does BERT Look At? An
+#   Analysis of BERT's Attention.](https://arxiv.org/abs/1906.04341)* BlackboxNLP workshop at ACL. Sections
+#   3 and 4.
+# - Srinadh Bhojanapalli, Chulhee Yun, Ankit Singh Rawat, Sashank J. Reddi, Sanjiv Kumar (2020). *[Low-Rank
+#   Bottleneck in Multi-head Attention Models.](https://arxiv.org/abs/2002.07028)* ICML. Why $d_k =
+#   d_\text{model}/H$ limits a head.
+# - Noam Shazeer (2019). *[Fast Transformer Decoding: One Write-Head is All You
+#   Need.](https://arxiv.org/abs/1911.02150)* arXiv:1911.02150. All heads share one set of keys and values,
+#   so that decoding has less to read from memory.
+# - Sarthak Jain, Byron C. Wallace (2019). *[Attention is not
+#   Explanation.](https://arxiv.org/abs/1902.10186)* NAACL. And the reply: Sarah Wiegreffe, Yuval Pinter
+#   (2019). *[Attention is not not Explanation.](https://arxiv.org/abs/1908.04626)* EMNLP.
+# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *[Machine Learning with PyTorch and
+#   Scikit-Learn.](https://github.com/rasbt/machine-learning-book)* Packt. Chapter 16: the example of
+#   section 2.

@@ -1548,6 +1548,7 @@ print(f"{'at positions':<14} {'9-16':<24} 57-64")
 print(f"{'relative bias':<14} {early}   {late}")
 
 # %% tags=["hide-input"]
+# in every head, the weight late in the text is less than half of the weight early
 assert (third_back[1] < 0.5 * third_back[0]).all()
 
 # %% [markdown]
@@ -1703,38 +1704,43 @@ print(
 # %% [markdown]
 # ## Further reading
 #
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3.5: sinusoids;
-#   section 3.4: the factor $\sqrt{d_\text{model}}$; table 3, row E: learned positions do as well.
-# - Jonas Gehring, Michael Auli, David Grangier, Denis Yarats, Yann N. Dauphin (2017).
-#   *Convolutional Sequence to Sequence Learning.* ICML. Section 3.1: learned positions, before
-#   transformers.
-# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *BERT: Pre-training of Deep
-#   Bidirectional Transformers for Language Understanding.* NAACL. Figure 2: words, segments and
-#   learned positions are added.
-# - Peter Shaw, Jakob Uszkoreit, Ashish Vaswani (2018). *Self-Attention with Relative Position
-#   Representations.* NAACL. Section 3.2: a learned vector per offset, clipped.
-# - Colin Raffel, Noam Shazeer, Adam Roberts, Katherine Lee, Sharan Narang, Michael Matena, Yanqi
-#   Zhou, Wei Li, Peter J. Liu (2020). *Exploring the Limits of Transfer Learning with a Unified
-#   Text-to-Text Transformer.* Journal of Machine Learning Research 21. Section 2.1: a number per
-#   range of offsets and head, the same in all layers.
-# - Jianlin Su, Yu Lu, Shengfeng Pan, Ahmed Murtadha, Bo Wen, Yunfeng Liu (2021). *RoFormer:
-#   Enhanced Transformer with Rotary Position Embedding.* arXiv:2104.09864. Sections 3.2.2 and
-#   3.4.2.
-# - Hugo Touvron et al. (2023). *LLaMA: Open and Efficient Foundation Language Models.*
-#   arXiv:2302.13971. Section 2.2: rotary encoding at every layer.
-# - Ofir Press, Noah A. Smith, Mike Lewis (2022). *Train Short, Test Long: Attention with Linear
-#   Biases Enables Input Length Extrapolation.* ICLR. Section 3: ALiBi; figure 1: four encodings on
-#   longer texts.
-# - Adi Haviv, Ori Ram, Ofir Press, Peter Izsak, Omer Levy (2022). *Transformer Language Models
-#   without Positional Encodings Still Learn Positional Information.* Findings of EMNLP.
-# - Amirhossein Kazemnejad, Inkit Padhi, Karthikeyan Natesan Ramamurthy, Payel Das, Siva Reddy
-#   (2023). *The Impact of Positional Encoding on Length Generalization in Transformers.* NeurIPS.
-#   The question of section 11, for larger models and more tasks.
-# - Anian Ruoss, Grégoire Delétang, Tim Genewein, Jordi Grau-Moya, Róbert Csordás, Mehdi Bennani,
-#   Shane Legg, Joel Veness (2023). *Randomized Positional Encodings Boost Length Generalization of
-#   Transformers.* ACL.
-# - Shouyuan Chen, Sherman Wong, Liangjian Chen, Yuandong Tian (2023). *Extending Context Window of
-#   Large Language Models via Positional Interpolation.* arXiv:2306.15595.
-# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *Machine Learning with PyTorch and
-#   Scikit-Learn.* Packt. Chapter 16: Mary, John and the flower.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3.5: sinusoids; section 3.4: the factor $\sqrt{d_\text{model}}$; table 3, row E: learned positions do as well.
+# - Jonas Gehring, Michael Auli, David Grangier, Denis Yarats, Yann N. Dauphin (2017). *[Convolutional
+#   Sequence to Sequence Learning.](https://arxiv.org/abs/1705.03122)* ICML. Section 3.1: learned positions,
+#   before transformers.
+# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *[BERT: Pre-training of Deep
+#   Bidirectional Transformers for Language Understanding.](https://arxiv.org/abs/1810.04805)* NAACL. Figure
+#   2: words, segments and learned positions are added.
+# - Peter Shaw, Jakob Uszkoreit, Ashish Vaswani (2018). *[Self-Attention with Relative Position
+#   Representations.](https://arxiv.org/abs/1803.02155)* NAACL. Section 3.2: a learned vector per offset,
+#   clipped.
+# - Colin Raffel, Noam Shazeer, Adam Roberts, Katherine Lee, Sharan Narang, Michael Matena, Yanqi Zhou, Wei
+#   Li, Peter J. Liu (2020). *[Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+#   Transformer.](https://arxiv.org/abs/1910.10683)* Journal of Machine Learning Research 21. Section 2.1: a
+#   number per range of offsets and head, the same in all layers.
+# - Jianlin Su, Yu Lu, Shengfeng Pan, Ahmed Murtadha, Bo Wen, Yunfeng Liu (2021). *[RoFormer: Enhanced
+#   Transformer with Rotary Position Embedding.](https://arxiv.org/abs/2104.09864)* arXiv:2104.09864.
+#   Sections 3.2.2 and 3.4.2.
+# - Hugo Touvron et al. (2023). *[LLaMA: Open and Efficient Foundation Language
+#   Models.](https://arxiv.org/abs/2302.13971)* arXiv:2302.13971. Section 2.2: rotary encoding at every
+#   layer.
+# - Ofir Press, Noah A. Smith, Mike Lewis (2022). *[Train Short, Test Long: Attention with Linear Biases
+#   Enables Input Length Extrapolation.](https://arxiv.org/abs/2108.12409)* ICLR. Section 3: ALiBi; figure
+#   1: four encodings on longer texts.
+# - Adi Haviv, Ori Ram, Ofir Press, Peter Izsak, Omer Levy (2022). *[Transformer Language Models without
+#   Positional Encodings Still Learn Positional Information.](https://arxiv.org/abs/2203.16634)* Findings of
+#   EMNLP.
+# - Amirhossein Kazemnejad, Inkit Padhi, Karthikeyan Natesan Ramamurthy, Payel Das, Siva Reddy (2023). *[The
+#   Impact of Positional Encoding on Length Generalization in
+#   Transformers.](https://arxiv.org/abs/2305.19466)* NeurIPS. The question of section 11, for larger models
+#   and more tasks.
+# - Anian Ruoss, Grégoire Delétang, Tim Genewein, Jordi Grau-Moya, Róbert Csordás, Mehdi Bennani, Shane
+#   Legg, Joel Veness (2023). *[Randomized Positional Encodings Boost Length Generalization of
+#   Transformers.](https://arxiv.org/abs/2305.16843)* ACL.
+# - Shouyuan Chen, Sherman Wong, Liangjian Chen, Yuandong Tian (2023). *[Extending Context Window of Large
+#   Language Models via Positional Interpolation.](https://arxiv.org/abs/2306.15595)* arXiv:2306.15595.
+# - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *[Machine Learning with PyTorch and
+#   Scikit-Learn.](https://github.com/rasbt/machine-learning-book)* Packt. Chapter 16: Mary, John and the
+#   flower.

@@ -189,6 +189,7 @@ for place, norm in [("inside", layers.LayerNorm(D)), ("outside", with_eps_outsid
     print(f"the flat token's gradient {gradient}")
 
 # %% tags=["hide-input"]
+# ε inside keeps gradients finite and the spread below 0.5; outside, NaN and above 0.9
 assert gradients["inside"].isfinite().all()
 assert gradients["outside"].isnan().any()
 assert spreads["inside"] < 0.5 and spreads["outside"] > 0.9
@@ -212,6 +213,7 @@ print(f"the root of {D} is {D**0.5:.4f}")
 print("the same for 10 x - 4:", torch.allclose(plain(10 * x - 4), normed, atol=1e-4))
 
 # %% tags=["hide-input"]
+# mean 0 and length √d_model for every token, and the same for 10 x - 4
 assert torch.allclose(normed.mean(dim=-1), torch.zeros(B, T), atol=1e-6)
 assert torch.allclose(normed.norm(dim=-1), torch.full((B, T), D**0.5), atol=1e-3)
 assert torch.allclose(plain(10 * x - 4), normed, atol=1e-4)
@@ -339,6 +341,7 @@ with torch.no_grad():
         print(f"{name:<17}", *[f"{value:5.2f}" for value in alike[name].median(dim=0).values])
 
 # %% tags=["hide-input"]
+# without residuals tokens get alike, above 0.95; with them they stay below 0.4
 assert (alike["without residual"][:, 2] > 0.95).all()
 assert (alike["with residual"][:, -1] < 0.4).all()
 
@@ -517,6 +520,15 @@ plotting.picture(
 # Two linear maps with weights $W_1$, $W_2$ and biases $b_1$, $b_2$, from $d_\text{model}$ up to
 # $d_\text{ff}$ and back, with **one** ReLU, the maximum with 0, *between* them. (Here $x$ is a
 # column, and the weights are as `nn.Linear` keeps them.)
+#
+# The picture follows one word through such a network of the translator that you will build in lecture 8.
+# Most hidden units are off for this word, and another word switches on others.
+#
+# ![From top to bottom: the 64 numbers of the word helfen as a strip of purple and ochre bands; a box W 1 x
+# plus b 1, then what is below 0 becomes 0; a strip of 128 hidden units, nearly all blank, with one strong
+# and about ten faint purple bands, 22 of 128 units are on; a box W 2 hidden plus b 2; the 64 numbers of the
+# output, fainter than the input. A grey line passes the network on the right and meets the output at a plus
+# sign.](../figures/feed_forward.svg)
 
 # %%
 torch.manual_seed(11)
@@ -562,6 +574,7 @@ print(f"one ReLU: outputs from {ffn(x).min():.2f} to {ffn(x).max():.2f}")
 print(f"with a second one at the end: outputs from {torch.relu(ffn(x)).min():.2f}")
 
 # %% tags=["hide-input"]
+# without ReLU the two maps are one, and with it they are not
 assert torch.allclose(without_relu, one_map, atol=1e-5)
 assert (ffn(x) < 0).any() and (ffn(x) > 0).any()
 assert not torch.allclose(ffn(x), one_map, atol=1e-2)
@@ -600,6 +613,7 @@ print("linear map alone:         ", *[f"{100 * share:.0f} %" for share in by_hea
 print("with feed-forward network:", *[f"{100 * share:.0f} %" for share in by_heart[True]])
 
 # %% tags=["hide-input"]
+# below 60 % without the network, above 95 % with it; it holds two thirds of the layer's parameters
 assert max(by_heart[False]) < 0.6 and min(by_heart[True]) > 0.95
 assert 0.65 < numbers["feed-forward"] / numbers["layer"] < 0.68
 
@@ -678,6 +692,7 @@ for name, value in gains.items():
 print("one matrix for Q, K and V:", tuple(library.in_proj_weight.shape))
 
 # %% tags=["hide-input"]
+# a third for `nn.Linear`, one for Xavier, a half for the library's queries, keys and values
 assert abs(gains["nn.Linear"] - 1 / 3) < 0.02
 for name in ("Xavier", "nn.Transformer: output map"):
     assert abs(gains[name] - 1) < 0.05
@@ -752,6 +767,7 @@ for (init, xavier), (order, norm_first) in itertools.product(INITS.items(), ORDE
         print(f"{init:<18} {order:<8} {name:<6}", *[f"{value:5.2f}" for value in values])
 
 # %% tags=["hide-input"]
+# the spread stays 1 in post-LN and grows in pre-LN; how alike the tokens are after six layers, within a range
 for (_, order), found in untrained.items():
     spread = found[:, :, 0]
     if order == "post-LN":
@@ -887,6 +903,7 @@ plotting.picture(
 )
 
 # %% tags=["hide-input"]
+# which rates work, with and without warm-up, as the text says
 median = {
     setting: [values.median(dim=0).values for values in by_order.values()]
     for setting, by_order in accuracy.items()
@@ -1096,6 +1113,7 @@ for name, axes in choices.items():
     print(f"{name:<16} tokens that changed: {moved[name].sum():d} of {B * T}")
 
 # %% tags=["hide-input"]
+# how many tokens change, and that PyTorch's own norms give the same
 assert [rows.sum() for rows in moved.values()] == [1, B * T, T]
 assert all(rows[0, 1] for rows in moved.values())
 assert torch.allclose(normalise(x, (2,)), nn.LayerNorm(D)(x), atol=1e-5)
@@ -1698,37 +1716,40 @@ plotting.picture(
 # %% [markdown]
 # ## Further reading
 #
-# - Jimmy Lei Ba, Jamie Ryan Kiros, Geoffrey E. Hinton (2016). *Layer Normalization.*
-#   arXiv:1607.06450. Section 3, equations 3 and 4.
-# - Sergey Ioffe, Christian Szegedy (2015). *Batch Normalization: Accelerating Deep Network Training
-#   by Reducing Internal Covariate Shift.* ICML. Algorithms 1 and 2: training and inference.
-# - Sheng Shen, Zhewei Yao, Amir Gholami, Michael W. Mahoney, Kurt Keutzer (2020). *PowerNorm:
-#   Rethinking Batch Normalization in Transformers.* ICML. Batch statistics of text and of images.
-# - Jiaxi Wang, Ji Wu, Lei Huang (2022). *Understanding the Failure of Batch Normalization for
-#   Transformers in NLP.* NeurIPS. The gap between the two modes, measured.
-# - Priya Goyal, Piotr Dollár, Ross Girshick, Pieter Noordhuis, Lukasz Wesolowski, Aapo Kyrola,
-#   Andrew Tulloch, Yangqing Jia, Kaiming He (2017). *Accurate, Large Minibatch SGD: Training
-#   ImageNet in 1 Hour.* arXiv:1706.02677. Batch norm on 256 GPUs.
-# - Kaiming He, Xiangyu Zhang, Shaoqing Ren, Jian Sun (2016). *Deep Residual Learning for Image
-#   Recognition.* CVPR. Section 3.
-# - Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas (2021). *Attention Is Not All You Need: Pure
-#   Attention Loses Rank Doubly Exponentially with Depth.* ICML.
-# - Nitish Srivastava, Geoffrey Hinton, Alex Krizhevsky, Ilya Sutskever, Ruslan Salakhutdinov
-#   (2014). *Dropout: A Simple Way to Prevent Neural Networks from Overfitting.* Journal of Machine
-#   Learning Research 15. Section 4. (Their $p$ is the probability of *keeping* an entry, and they
-#   scale the weights in evaluation instead of the entries in training.)
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Sections 3.1, 3.3, 5.3
-#   (warm-up) and 5.4 (dropout).
-# - Ruibin Xiong, Yunchang Yang, Di He, Kai Zheng, Shuxin Zheng, Chen Xing, Huishuai Zhang, Yanyan
-#   Lan, Liwei Wang, Tie-Yan Liu (2020). *On Layer Normalization in the Transformer Architecture.*
-#   ICML. Theorem 1.
-# - Liyuan Liu, Xiaodong Liu, Jianfeng Gao, Weizhu Chen, Jiawei Han (2020). *Understanding the
-#   Difficulty of Training Transformers.* EMNLP. What goes wrong in post-LN beyond the size of
-#   gradients.
-# - Xavier Glorot, Yoshua Bengio (2010). *Understanding the Difficulty of Training Deep Feedforward
-#   Neural Networks.* AISTATS. Equation 16.
-# - Shibani Santurkar, Dimitris Tsipras, Andrew Ilyas, Aleksander Mądry (2018). *How Does Batch
-#   Normalization Help Optimization?* NeurIPS. Sections 2 and 3.
-# - Jingjing Xu, Xu Sun, Zhiyuan Zhang, Guangxiang Zhao, Junyang Lin (2019). *Understanding and
-#   Improving Layer Normalization.* NeurIPS.
+# - Jimmy Lei Ba, Jamie Ryan Kiros, Geoffrey E. Hinton (2016). *[Layer
+#   Normalization.](https://arxiv.org/abs/1607.06450)* arXiv:1607.06450. Section 3, equations 3 and 4.
+# - Sergey Ioffe, Christian Szegedy (2015). *[Batch Normalization: Accelerating Deep Network Training by
+#   Reducing Internal Covariate Shift.](https://arxiv.org/abs/1502.03167)* ICML. Algorithms 1 and 2:
+#   training and inference.
+# - Sheng Shen, Zhewei Yao, Amir Gholami, Michael W. Mahoney, Kurt Keutzer (2020). *[PowerNorm: Rethinking
+#   Batch Normalization in Transformers.](https://arxiv.org/abs/2003.07845)* ICML. Batch statistics of text
+#   and of images.
+# - Jiaxi Wang, Ji Wu, Lei Huang (2022). *[Understanding the Failure of Batch Normalization for Transformers
+#   in NLP.](https://arxiv.org/abs/2210.05153)* NeurIPS. The gap between the two modes, measured.
+# - Priya Goyal, Piotr Dollár, Ross Girshick, Pieter Noordhuis, Lukasz Wesolowski, Aapo Kyrola, Andrew
+#   Tulloch, Yangqing Jia, Kaiming He (2017). *[Accurate, Large Minibatch SGD: Training ImageNet in 1
+#   Hour.](https://arxiv.org/abs/1706.02677)* arXiv:1706.02677. Batch norm on 256 GPUs.
+# - Kaiming He, Xiangyu Zhang, Shaoqing Ren, Jian Sun (2016). *[Deep Residual Learning for Image
+#   Recognition.](https://arxiv.org/abs/1512.03385)* CVPR. Section 3.
+# - Yihe Dong, Jean-Baptiste Cordonnier, Andreas Loukas (2021). *[Attention Is Not All You Need: Pure
+#   Attention Loses Rank Doubly Exponentially with Depth.](https://arxiv.org/abs/2103.03404)* ICML.
+# - Nitish Srivastava, Geoffrey Hinton, Alex Krizhevsky, Ilya Sutskever, Ruslan Salakhutdinov (2014).
+#   *[Dropout: A Simple Way to Prevent Neural Networks from
+#   Overfitting.](https://jmlr.org/papers/v15/srivastava14a.html)* Journal of Machine Learning Research 15.
+#   Section 4. (Their $p$ is the probability of *keeping* an entry, and they scale the weights in evaluation
+#   instead of the entries in training.)
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Sections 3.1, 3.3, 5.3 (warm-up) and 5.4 (dropout).
+# - Ruibin Xiong, Yunchang Yang, Di He, Kai Zheng, Shuxin Zheng, Chen Xing, Huishuai Zhang, Yanyan Lan,
+#   Liwei Wang, Tie-Yan Liu (2020). *[On Layer Normalization in the Transformer
+#   Architecture.](https://arxiv.org/abs/2002.04745)* ICML. Theorem 1.
+# - Liyuan Liu, Xiaodong Liu, Jianfeng Gao, Weizhu Chen, Jiawei Han (2020). *[Understanding the Difficulty
+#   of Training Transformers.](https://arxiv.org/abs/2004.08249)* EMNLP. What goes wrong in post-LN beyond
+#   the size of gradients.
+# - Xavier Glorot, Yoshua Bengio (2010). *[Understanding the Difficulty of Training Deep Feedforward Neural
+#   Networks.](https://proceedings.mlr.press/v9/glorot10a.html)* AISTATS. Equation 16.
+# - Shibani Santurkar, Dimitris Tsipras, Andrew Ilyas, Aleksander Mądry (2018). *[How Does Batch
+#   Normalization Help Optimization?](https://arxiv.org/abs/1805.11604)* NeurIPS. Sections 2 and 3.
+# - Jingjing Xu, Xu Sun, Zhiyuan Zhang, Guangxiang Zhao, Junyang Lin (2019). *[Understanding and Improving
+#   Layer Normalization.](https://arxiv.org/abs/1911.07013)* NeurIPS.

@@ -333,6 +333,7 @@ print("sums to one:        ", torch.allclose(probabilities.sum(dim=-1), torch.on
 print("best word unchanged:", torch.equal(logits.argmax(dim=-1), probabilities.argmax(dim=-1)))
 
 # %% tags=["hide-input"]
+# probabilities sum to one, and the largest is where the largest logit is
 assert torch.allclose(probabilities.sum(dim=-1), torch.ones(B, T))
 assert torch.equal(logits.argmax(dim=-1), probabilities.argmax(dim=-1))
 
@@ -1729,6 +1730,11 @@ assert torch.equal(ids[0, 0, :3], torch.tensor([1, 4, 8])) and abs(scores[0, 0].
 # Greedy takes "a" (0.6) and ends at $0.6 \cdot 0.4 = 0.24$. In a beam of two, "an" (0.4) is still in
 # the race and wins with $0.4 \cdot 1.0 = 0.40$.
 #
+# ![A tree from left to right. From bos, thick arrows lead to a, 0.60, and to an, 0.40: a beam of two keeps
+# both. From a, a thick arrow leads to house, 0.24, and thin ones to horse and hat, 0.18 each, which are
+# dropped. From an, a thick arrow leads to owl, 0.40. House is marked greedy, owl is marked
+# best.](../figures/beam_tree.svg)
+#
 # A further word never makes a product of probabilities larger, and nearly always makes it smaller, so
 # plain products favour short sentences. `beam_search` divides the log probability by a length penalty
 # (Wu et al., 2016, eq. 14),
@@ -1883,43 +1889,53 @@ plotting.picture(
 # %% [markdown]
 # ## Further reading
 #
-# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz
-#   Kaiser, Illia Polosukhin (2017). *Attention Is All You Need.* NeurIPS. Section 3 and figure 1: the
-#   architecture; 5.3 and 5.4: warm-up, dropout, label smoothing; table 3: what happens with other sizes.
-# - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *Sequence to Sequence Learning with Neural
-#   Networks.* NeurIPS. Section 3.2: beam search.
-# - Yonghui Wu and others (2016). *Google's Neural Machine Translation System: Bridging the Gap between
-#   Human and Machine Translation.* arXiv:1609.08144. Section 7, eq. 14: the length penalty.
-# - Christian Szegedy, Vincent Vanhoucke, Sergey Ioffe, Jon Shlens, Zbigniew Wojna (2016). *Rethinking
-#   the Inception Architecture for Computer Vision.* CVPR. Section 7: label smoothing.
-# - Diederik P. Kingma, Jimmy Ba (2015). *Adam: A Method for Stochastic Optimization.* ICLR. Section 2.1:
-#   how large a step is.
-# - Ilya Loshchilov, Frank Hutter (2017). *SGDR: Stochastic Gradient Descent with Warm Restarts.* ICLR.
-#   Eq. 5: the cosine.
-# - Ilya Loshchilov, Frank Hutter (2019). *Decoupled Weight Decay Regularization.* ICLR. Algorithm 2:
-#   AdamW.
+# - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
+#   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
+#   Section 3 and figure 1: the architecture; 5.3 and 5.4: warm-up, dropout, label smoothing; table 3: what
+#   happens with other sizes.
+# - Ilya Sutskever, Oriol Vinyals, Quoc V. Le (2014). *[Sequence to Sequence Learning with Neural
+#   Networks.](https://arxiv.org/abs/1409.3215)* NeurIPS. Section 3.2: beam search.
+# - Yonghui Wu and others (2016). *[Google's Neural Machine Translation System: Bridging the Gap between
+#   Human and Machine Translation.](https://arxiv.org/abs/1609.08144)* arXiv:1609.08144. Section 7, eq. 14:
+#   the length penalty.
+# - Christian Szegedy, Vincent Vanhoucke, Sergey Ioffe, Jon Shlens, Zbigniew Wojna (2016). *[Rethinking the
+#   Inception Architecture for Computer Vision.](https://arxiv.org/abs/1512.00567)* CVPR. Section 7: label
+#   smoothing.
+# - Diederik P. Kingma, Jimmy Ba (2015). *[Adam: A Method for Stochastic
+#   Optimization.](https://arxiv.org/abs/1412.6980)* ICLR. Section 2.1: how large a step is.
+# - Ilya Loshchilov, Frank Hutter (2017). *[SGDR: Stochastic Gradient Descent with Warm
+#   Restarts.](https://arxiv.org/abs/1608.03983)* ICLR. Eq. 5: the cosine.
+# - Ilya Loshchilov, Frank Hutter (2019). *[Decoupled Weight Decay
+#   Regularization.](https://arxiv.org/abs/1711.05101)* ICLR. Algorithm 2: AdamW.
 # - Ruibin Xiong, Yunchang Yang, Di He, Kai Zheng, Shuxin Zheng, Chen Xing, Huishuai Zhang, Yanyan Lan,
-#   Liwei Wang, Tie-Yan Liu (2020). *On Layer Normalization in the Transformer Architecture.* ICML.
-#   Section 3: why post-LN needs warm-up.
-# - Noam Shazeer (2019). *Fast Transformer Decoding: One Write-Head is All You Need.* arXiv:1911.02150.
-#   Section 2.4: incremental decoding and what it costs.
-# - Philipp Koehn, Rebecca Knowles (2017). *Six Challenges for Neural Machine Translation.* First
-#   Workshop on Neural Machine Translation. Section 3.6: beam search.
-# - Felix Stahlberg, Bill Byrne (2019). *On NMT Search Errors and Model Errors: Cat Got Your Tongue?*
-#   EMNLP-IJCNLP.
-# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *BERT: Pre-training of Deep
-#   Bidirectional Transformers for Language Understanding.* NAACL-HLT. Section 3: the model; section 4:
-#   its tasks.
-# - Alec Radford, Karthik Narasimhan, Tim Salimans, Ilya Sutskever (2018). *Improving Language
-#   Understanding by Generative Pre-Training.* Technical report, OpenAI. Sections 3.1 and 4.1.
-# - Colin Raffel, Noam Shazeer, Adam Roberts, Katherine Lee, Sharan Narang, Michael Matena, Yanqi Zhou,
-#   Wei Li, Peter J. Liu (2020). *Exploring the Limits of Transfer Learning with a Unified Text-to-Text
-#   Transformer.* Journal of Machine Learning Research 21. Section 2.1: the model; 2.4: every task as text.
-# - Tom B. Brown and others (2020). *Language Models are Few-Shot Learners.* NeurIPS. Section 2.1: sizes
-#   and learning rates of GPT-3.
+#   Liwei Wang, Tie-Yan Liu (2020). *[On Layer Normalization in the Transformer
+#   Architecture.](https://arxiv.org/abs/2002.04745)* ICML. Section 3: why post-LN needs warm-up.
+# - Noam Shazeer (2019). *[Fast Transformer Decoding: One Write-Head is All You
+#   Need.](https://arxiv.org/abs/1911.02150)* arXiv:1911.02150. Section 2.4: incremental decoding and what
+#   it costs.
+# - Philipp Koehn, Rebecca Knowles (2017). *[Six Challenges for Neural Machine
+#   Translation.](https://arxiv.org/abs/1706.03872)* First Workshop on Neural Machine Translation. Section
+#   3.6: beam search.
+# - Felix Stahlberg, Bill Byrne (2019). *[On NMT Search Errors and Model Errors: Cat Got Your
+#   Tongue?](https://arxiv.org/abs/1908.10090)* EMNLP-IJCNLP.
+# - Jacob Devlin, Ming-Wei Chang, Kenton Lee, Kristina Toutanova (2019). *[BERT: Pre-training of Deep
+#   Bidirectional Transformers for Language Understanding.](https://arxiv.org/abs/1810.04805)* NAACL-HLT.
+#   Section 3: the model; section 4: its tasks.
+# - Alec Radford, Karthik Narasimhan, Tim Salimans, Ilya Sutskever (2018). *[Improving Language
+#   Understanding by Generative
+#   Pre-Training.](https://cdn.openai.com/research-covers/language-unsupervised/language_understanding_paper.pdf)*
+#   Technical report, OpenAI. Sections 3.1 and 4.1.
+# - Colin Raffel, Noam Shazeer, Adam Roberts, Katherine Lee, Sharan Narang, Michael Matena, Yanqi Zhou, Wei
+#   Li, Peter J. Liu (2020). *[Exploring the Limits of Transfer Learning with a Unified Text-to-Text
+#   Transformer.](https://arxiv.org/abs/1910.10683)* Journal of Machine Learning Research 21. Section 2.1:
+#   the model; 2.4: every task as text.
+# - Tom B. Brown and others (2020). *[Language Models are Few-Shot
+#   Learners.](https://arxiv.org/abs/2005.14165)* NeurIPS. Section 2.1: sizes and learning rates of GPT-3.
 # - Peter J. Liu, Mohammad Saleh, Etienne Pot, Ben Goodrich, Ryan Sepassi, Łukasz Kaiser, Noam Shazeer
-#   (2018). *Generating Wikipedia by Summarizing Long Sequences.* ICLR.
-# - Alexander Rives, Joshua Meier, Tom Sercu, Siddharth Goyal, Zeming Lin, Jason Liu, Demi Guo, Myle Ott,
-#   C. Lawrence Zitnick, Jerry Ma, Rob Fergus (2021). *Biological Structure and Function Emerge from
-#   Scaling Unsupervised Learning to 250 Million Protein Sequences.* PNAS 118.
-# - Mark Chen and others (2021). *Evaluating Large Language Models Trained on Code.* arXiv:2107.03374.
+#   (2018). *[Generating Wikipedia by Summarizing Long Sequences.](https://arxiv.org/abs/1801.10198)* ICLR.
+# - Alexander Rives, Joshua Meier, Tom Sercu, Siddharth Goyal, Zeming Lin, Jason Liu, Demi Guo, Myle Ott, C.
+#   Lawrence Zitnick, Jerry Ma, Rob Fergus (2021). *[Biological Structure and Function Emerge from Scaling
+#   Unsupervised Learning to 250 Million Protein Sequences.](https://doi.org/10.1073/pnas.2016239118)* PNAS
+#   118.
+# - Mark Chen and others (2021). *[Evaluating Large Language Models Trained on
+#   Code.](https://arxiv.org/abs/2107.03374)* arXiv:2107.03374.

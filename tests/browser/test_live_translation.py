@@ -413,7 +413,7 @@ def test_a_german_word_is_hidden_by_mouse_and_by_keys(browser, page):
     assert "not" in find(browser, "#before .gone").text
     browser.switch_to.active_element.send_keys(Keys.ENTER)
     assert answer(browser) == "i would not like to visit my teacher ."
-    assert not find(browser, "#before").is_displayed()
+    assert find(browser, "#before").text == ""
 
 
 def test_a_finger_hides_a_word_and_opens_a_block(browser, page):
@@ -567,3 +567,67 @@ def test_on_a_phone_picture_answer_and_controls_fit_one_screen(browser, page):
     tops, bottoms = zip(*places, strict=True)
     assert sorted(tops) == list(tops)
     assert bottoms[-1] - tops[0] < 720, "of 844 pixels"
+
+
+def test_a_switched_off_block_opens_where_it_is_clicked(browser, page):
+    page()
+    browser.execute_script("flipSwitch('e1')")
+    block = "[data-block='e1a'] rect"
+    box = browser.execute_script(
+        f'const b = document.querySelector("{block}").getBoundingClientRect();'
+        "return document.elementFromPoint(b.x + b.width / 2, b.bottom - 8).closest('.block')?.dataset.block"
+    )
+    assert box == "e1a"
+    find(browser, block).click()
+    assert "switched off" in find(browser, ".panel .body").text
+
+
+def test_the_answer_follows_while_a_switch_is_looked_at(browser, page):
+    """Further down, the answer stands at the upper edge of the screen; at the picture it does not."""
+    page(width=390)
+    assert not find(browser, ".follower").is_displayed()
+    browser.execute_script("flipSwitch('d2c')")
+    browser.switch_to.default_content()
+    browser.execute_script("window.scrollTo(0, 1100)")
+    browser.switch_to.frame(find(browser, "iframe.live-view"))
+    until(lambda: find(browser, ".follower").is_displayed(), "the answer at the edge of the screen")
+    words, answer = (
+        browser.execute_script(
+            f"return document.querySelector('{name}').textContent.split(/\\s+/).join('')"
+        )
+        for name in (".follower .answer", "#answer")
+    )
+    assert words == answer
+    assert "As trained" in find(browser, ".follower").text
+    place = "const b = document.querySelector('.follower').getBoundingClientRect(); return b.top"
+    above = "return -window.frameElement.getBoundingClientRect().top"
+    assert abs(browser.execute_script(place) - browser.execute_script(above)) < 2
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_every_wide_column_of_the_picture_has_a_name(browser, page, width):
+    page(width=width)
+    names = browser.execute_script(
+        "return [...document.querySelectorAll('.block .head')].map(e => e.textContent)"
+    )
+    assert all(names)
+    short = set(names) - {
+        "vectors",
+        "self-attention",
+        "cross-attention",
+        "feed-forward",
+        "+",
+        "+ norm",
+    }
+    said = find(browser, ".short-names").text
+    assert all(name in said for name in short - {"self", "cross", "next word", "vector", "feed"})
+    assert bool(said) == (width == 390)
+
+
+def test_what_is_changed_stands_beside_the_answer(browser, page):
+    page()
+    assert find(browser, ".changed").text == "Nothing is changed."
+    browser.execute_script("state.warmth = 5; flipSwitch('mask')")
+    assert find(browser, ".changed").text == (
+        "Changed: the causal mask off; the next word at temperature 5.00."
+    )

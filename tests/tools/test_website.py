@@ -19,12 +19,51 @@ place.accept()[0].sendall(b"here")
 """
 
 
-@pytest.fixture(scope="module")
-def course_pages():
-    spec = spec_from_file_location("course_pages", website.SITE / "course_pages.py")
+def extension(name):
+    spec = spec_from_file_location(name, website.SITE / f"{name}.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def course_pages():
+    return extension("course_pages")
+
+
+@pytest.fixture(scope="module")
+def course_cells():
+    return extension("course_cells")
+
+
+@pytest.mark.parametrize(
+    "source, printed, line",
+    [
+        ("assert a == b", "", "checked: what the cell above computes"),
+        ("# the two agree\nassert a == b", "", "checked: the two agree"),
+        ("# fmt: off\nassert a == b", "", "checked: what the cell above computes"),
+        ("# a note\nassert a\nprint(1)", "they agree", "checked: they agree"),
+        ("assert a\nprint(a)", "the first has more: True", "checked: the first has more"),
+        ("assert a\nprint(a)", "one\ntwo", "checked: one; two"),
+        ("def f():\n    return 1", "", "for the cells below: `f`"),
+        ("import math\n\nmath.seed(1)", "", "imports and settings"),
+        # these show what is to be read
+        ("print('they agree')", "they agree", None),
+        ("assert a\nprint(table)", "name   size\nsmall     1", None),
+        ("assert a\nprint(list)", "1\n2\n3\n4", None),
+        ("assert a\nplot()", None, None),
+        ("total = 1 + 1", "", None),
+        ("%timeit f()", "", None),
+    ],
+)
+def test_a_hidden_cell_is_called_a_check_only_if_it_asserts(course_cells, source, printed, line):
+    said = course_cells.about(source, printed, hidden=True)
+    assert (said and said[1]) == line
+
+
+def test_a_cell_that_is_shown_stays_as_it_is(course_cells):
+    assert course_cells.about("assert a == b", "", hidden=False) is None
+    assert course_cells.about("import math\nx = 1", "", hidden=False) is None
 
 
 def test_links_in_code_stay_as_they_are():
@@ -33,6 +72,18 @@ def test_links_in_code_stay_as_they_are():
     kept = website.within_site(page, text, "https://host/owner/course")
     assert kept.count(link) == 1 and f"# {link}" in kept
     assert kept.count("/blob/main/docs/02_basic_self_attention.py") == 2
+
+
+@pytest.mark.parametrize(
+    "repository, address",
+    [
+        ("https://github.com/Owner/course", "https://owner.github.io/course/"),
+        ("https://git.school.org/owner/course", ""),
+        ("", ""),
+    ],
+)
+def test_where_a_site_will_be_is_known_of_github_alone(repository, address):
+    assert website.pages_of(repository) == address
 
 
 def answer_with(monkeypatch, program):

@@ -1,7 +1,7 @@
 'use strict';
 // What scrolls sideways can be reached by keyboard; what does not is no stop on the way.
 function letKeysScroll() {
-  const boxes = 'article :is(pre, .table-wrapper, .text_html, div.math, .katex-html, .picture)';
+  const boxes = 'article :is(pre, .table-wrapper, .text_html, div.math, .katex-display, .picture)';
   for (const box of document.querySelectorAll(boxes)) {
     if (box.scrollWidth > box.clientWidth && getComputedStyle(box).overflowX === 'auto')
       box.tabIndex = 0;
@@ -87,12 +87,37 @@ function letColumnsBeNarrow() {
   }
 }
 
-// A table of sentences is one for wide pages: on a phone its cells stand below each other.
-function letSentencesStack() {
+// A table stands in columns as long as none is squeezed to fewer letters than this. Otherwise, on a phone,
+// its cells stand below each other, each behind the head of its column.
+const FEWEST_LETTERS = 12;
+function letColumnsStack() {
   for (const table of document.querySelectorAll('article table.docutils')) {
-    const letters = [...table.tBodies].reduce((sum, body) => sum + body.textContent.length, 0);
-    const isWordy = letters / table.rows.length > 140 && table.rows[0].cells.length > 3;
-    table.classList.toggle('sentences', isWordy);
+    table.classList.remove('stacked');
+    const squeezed = widths(table);
+    table.classList.add('unbroken');
+    const free = widths(table);
+    table.classList.remove('unbroken');
+    const letter = 0.47 * parseFloat(getComputedStyle(table).fontSize);
+    const enough = FEWEST_LETTERS * letter;
+    const isStacked = squeezed.some((width, k) => width < Math.min(free[k] - 1, enough));
+    table.classList.toggle('stacked', isStacked && squeezed.length > 2);
+  }
+}
+function widths(table) {
+  return [...table.rows[0].cells].map((head) => head.offsetWidth);
+}
+function letCellsKeepTheirHeads() {
+  for (const table of document.querySelectorAll('article table.docutils')) {
+    const heads = [...table.rows[0].cells];
+    for (const row of [...table.rows].slice(1))
+      [...row.cells].forEach((cell, k) => {
+        if (k === 0 || !heads[k]?.textContent.trim()) return;
+        const head = document.createElement('span');
+        head.className = 'head';
+        const words = heads[k].querySelector('p') ?? heads[k];
+        head.append(...words.cloneNode(true).childNodes, ': ');
+        cell.prepend(head);
+      });
   }
 }
 
@@ -118,6 +143,7 @@ function letPicturesGrow() {
 }
 
 function fit() {
+  letColumnsStack();
   letFormulasFit();
   letKeysScroll();
 }
@@ -126,7 +152,7 @@ document.addEventListener('DOMContentLoaded', () => {
   letCommentsBreak();
   letNamesBreak();
   letColumnsBeNarrow();
-  letSentencesStack();
+  letCellsKeepTheirHeads();
   letPicturesGrow();
 });
 window.addEventListener('load', () => document.fonts.ready.then(fit));
