@@ -6,6 +6,7 @@ grids     attention maps, masks, tables; several on one scale
 lines     medians and ranges over seeds, with names at the ends of the lines
 barcharts bars with values, histograms, one panel for each step
 plane     vectors of width 2 as points
+symbols   names such as d_k as formulas
 """
 
 from pathlib import Path
@@ -17,6 +18,8 @@ from course_utils.plotting.colours import MODELS, MUTED, SERIES, SHADE, contrast
 from course_utils.plotting.grids import (
     attention_map,
     attention_maps,
+    dot_cell,
+    fill_cell,
     hatch_cell,
     mask_map,
     outline_cell,
@@ -24,6 +27,7 @@ from course_utils.plotting.grids import (
 from course_utils.plotting.lines import curves, label_ends, level, seed_curves, ticks_at
 from course_utils.plotting.output import picture
 from course_utils.plotting.plane import shift_arrow, words_in_plane
+from course_utils.plotting.symbols import symbol
 
 __all__ = [
     "MODELS",
@@ -35,6 +39,8 @@ __all__ = [
     "bars",
     "contrast",
     "curves",
+    "dot_cell",
+    "fill_cell",
     "hatch_cell",
     "histogram",
     "label_ends",
@@ -46,6 +52,7 @@ __all__ = [
     "seed_curves",
     "shift_arrow",
     "step_panels",
+    "symbol",
     "text_on",
     "ticks_at",
     "use_course_style",

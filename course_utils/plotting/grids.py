@@ -13,6 +13,7 @@ from matplotlib.patheffects import withStroke
 from course_utils.plotting.colours import (
     MUTED,
     PAPER,
+    PLUM,
     SHADE,
     ink_on,
     signed_colours,
@@ -47,7 +48,8 @@ def attention_map(
     """Draw weights, scores or any table as a grid: one row per query, one column per key.
 
     Zero has the colour of the page, purple is above it and ochre below. Numbers stand in the cells
-    when there are at most `MAX_CELLS_WITH_VALUES` of them.
+    when there are at most `MAX_CELLS_WITH_VALUES` of them. Where all are weights, those that
+    would round to zero stay without a number.
 
     Args:
         weights: (T, S) tensor or array.
@@ -91,7 +93,8 @@ def attention_map(
     if weights.size <= MAX_CELLS_WITH_VALUES:
         _gaps(ax, weights.shape)
         if numbers:
-            _write(ax, weights, hidden, decimals, lambda weight: cells.cmap(norm(weight)))
+            empty = hidden if signed else hidden | (weights < 0.5 * 10.0**-decimals)
+            _write(ax, weights, empty, decimals, lambda weight: cells.cmap(norm(weight)))
     for row, column in np.argwhere(hidden):
         hatch_cell(ax, row, column)
     if bar:
@@ -173,8 +176,8 @@ def mask_map(mask, queries=None, keys=None, ax=None, *, query_label="query", key
         The Axes.
     """
     allowed = np.array(_as_array(mask), dtype=bool)
-    return attention_map(
-        0.6 * allowed,
+    ax = attention_map(
+        np.zeros(allowed.shape),
         queries,
         keys,
         ax,
@@ -185,6 +188,19 @@ def mask_map(mask, queries=None, keys=None, ax=None, *, query_label="query", key
         query_label=query_label,
         key_label=key_label,
     )
+    for row, column in np.argwhere(allowed):
+        fill_cell(ax, row, column)
+    return ax
+
+
+def fill_cell(ax, row, column):
+    """Fill a cell with the plum that the diagrams of masks have too.
+
+    Args:
+        ax: Axes that `attention_map` returned.
+        row, column: the cell, counted from 0.
+    """
+    ax.add_patch(_cell(row, column, facecolor=PLUM, edgecolor=PAPER, linewidth=1.5))
 
 
 def hatch_cell(ax, row, column):
@@ -194,18 +210,7 @@ def hatch_cell(ax, row, column):
         ax: Axes that `attention_map` returned.
         row, column: the cell, counted from 0.
     """
-    ax.add_patch(
-        Rectangle(
-            (column - 0.5, row - 0.5),
-            1,
-            1,
-            facecolor=SHADE,
-            edgecolor=MUTED,
-            hatch="////",
-            linewidth=0,
-            zorder=2,
-        )
-    )
+    ax.add_patch(_cell(row, column, facecolor=SHADE, edgecolor=MUTED, linewidth=0, hatch="////"))
 
 
 def outline_cell(ax, row, column):
@@ -220,6 +225,21 @@ def outline_cell(ax, row, column):
     frame = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=2.5)
     frame.set(zorder=3, path_effects=[withStroke(linewidth=5.5, foreground="white")])
     ax.add_patch(frame)
+
+
+def dot_cell(ax, row, column):
+    """Put a dot into a cell of a map that is too small for a frame: black with a white rim.
+
+    Args:
+        ax: Axes that `attention_map` returned.
+        row, column: the cell, counted from 0.
+    """
+    ax.plot(column, row, "o", color="black", markersize=5.5, markeredgecolor="white")
+
+
+def _cell(row, column, **look):
+    """A patch that covers a cell."""
+    return Rectangle((column - 0.5, row - 0.5), 1, 1, zorder=2, **look)
 
 
 def _checked(weights, queries, keys, hidden):
@@ -279,10 +299,10 @@ def _gaps(ax, shape):
     ax.tick_params(which="minor", length=0)
 
 
-def _write(ax, weights, hidden, decimals, colour_of):
-    """The numbers of the cells that are not hidden."""
+def _write(ax, weights, empty, decimals, colour_of):
+    """The numbers of all cells but those that stay empty."""
     for (row, column), weight in np.ndenumerate(weights):
-        if not hidden[row, column]:
+        if not empty[row, column]:
             ax.text(
                 column,
                 row,

@@ -20,6 +20,7 @@ from matplotlib.text import Text
 from PIL import Image
 
 from course_utils.plotting.colours import MAP_PAIRS, PAIRS
+from course_utils.plotting.symbols import bare_names
 
 # Screens show 96 pixels per inch of figure; more are stored, so that a PNG stays crisp on a
 # projector and when a reader zooms in.
@@ -50,11 +51,12 @@ def picture(figure, alt, caption=None):
         caption: one sentence below the picture for everybody; None for none.
 
     Raises:
-        ValueError: the alternative text is empty, or letters would be smaller than 9 pixels on a
-            page of 600.
+        ValueError: the alternative text is empty, letters would be smaller than 9 pixels on a page
+            of 600, or a name such as d_k stands in the figure with its underscore.
     """
     _refuse_empty(alt)
     refuse_small_letters(figure)
+    refuse_bare_names(figure)
     png, svg = _encoded(png_of(figure)), _encoded(svg_of(figure).encode())
     plt.close(figure)
     width = round(figure.get_figwidth() * DISPLAY_DPI)
@@ -169,6 +171,16 @@ def refuse_small_letters(figure):
                 f"'{text.get_text()}' has {text.get_fontsize():g} points; in a figure "
                 f"{figure.get_figwidth():g} inches wide, letters need {smallest:.1f} to be readable "
                 "on a narrow page. Make the figure narrower, or the letters larger."
+            )
+
+
+def refuse_bare_names(figure):
+    """Raise a ValueError that quotes text with a name that is no formula, such as a bare d_k."""
+    for text in figure.findobj(Text):
+        if text.get_visible() and bare_names(text.get_text()):
+            raise ValueError(
+                f"'{text.get_text()}' has a bare underscore; write plotting.symbol("
+                f"'{bare_names(text.get_text())[0]}') instead"
             )
 
 

@@ -265,7 +265,7 @@ plotting.picture(
     alt="Two maps with the eight words as rows (queries) and as columns (keys). Left, the scores: "
     "symmetric, the diagonal from 9.8 to 24.7, the other scores between -6.9 and 11.0. Right, the "
     "weights: at least 0.95 everywhere on the diagonal, almost 0 elsewhere; the only other weights "
-    "that do not round to 0.00 are 0.05, in the row of me and the column of translate, and 0.01, in "
+    "of at least 0.005 are 0.05, in the row of me and the column of translate, and 0.01, in "
     "the row of can and the column of help.",
 )
 
@@ -519,7 +519,7 @@ assert (largest_roles[:, at_256] > 0.9).all()
 assert ((largest_both[:, at_256] > 0.3) & (largest_both[:, at_256] < 0.42)).all()
 
 figure, (left, right) = plotting.panels(2)
-look = {"xscale": "log", "xlabel": "width d_model"}
+look = {"xscale": "log", "xlabel": f"width {plotting.symbol('d_model')}"}
 scores_by_pair = {"with itself": own, "with another: spread": other}
 shares = {"plain": plain, "scaled": scaled, "separate roles": roles, "both": both}
 plotting.curves(left, widths, scores_by_pair, yscale="log", ylabel="size of the score ω", **look)
@@ -886,12 +886,14 @@ figure, ax = plotting.panels(1)
 costs = {"self-attention": self_attention_cost, "recurrent": recurrent_cost}
 colours = {"self-attention": plotting.MODELS["attention"], **plotting.MODELS}
 ax.axvline(width, color=plotting.MUTED, linewidth=1.2)
-ax.annotate("T = d_model", (width, 2e6), xytext=(8, 0), textcoords="offset points")
+ax.annotate(
+    f"T = {plotting.symbol('d_model')}", (width, 2e6), xytext=(8, 0), textcoords="offset points"
+)
 plotting.curves(
     ax, lengths, costs, colours, xscale="log", yscale="log", xlabel="words T", ylabel="operations"
 )
 plotting.ticks_at(ax, x=lengths)
-ax.set_title("one layer of width d_model = 512; attention without maps")
+ax.set_title(f"one layer of width {plotting.symbol('d_model')} = 512; attention without maps")
 plotting.picture(
     figure,
     caption="Attention without maps is the cheaper one while the sentence is shorter than the vectors are wide.",

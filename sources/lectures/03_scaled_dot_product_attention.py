@@ -4,7 +4,7 @@
 #     assignment: a3_scaled_dot_product_attention
 #     deeper: 19
 #     minutes: 46
-#     summary: Learned queries, keys and values, and why the scores are divided by √d_k.
+#     summary: Learned queries, keys and values, and why the scores are divided by √dₖ.
 #   jupytext:
 #     text_representation:
 #       extension: .py
@@ -38,6 +38,7 @@
 # %%
 import math
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 import torch.nn.functional as F
@@ -593,7 +594,8 @@ ax.text(3.4, 0.19, "slope α₁(1 − α₁)", color=curve.get_color())
 for place, (name, reach) in enumerate(half_within.items()):
     y = -0.2 - 0.17 * place
     ax.barh(y, 2 * reach, left=-reach, height=0.05, color=plotting.MUTED)
-    ax.text(0, y + 0.035, f"{name}: ±{reach:.1f}", ha="center", va="bottom", fontsize=11)
+    text = f"{name.replace('d_k', plotting.symbol('d_k'))}: ±{reach:.1f}"
+    ax.text(0, y + 0.035, text, ha="center", va="bottom", fontsize=11)
 plotting.picture(
     figure,
     caption="Where the softmax still has a slope, and how far half of all differences reach.",
@@ -699,9 +701,8 @@ for ax, median, mean in [(left, 1, 2), (right, 3, 4)]:
         "not scaled": unscaled[..., median],
         "not scaled:\nmean": unscaled[..., mean],
     }
-    plotting.curves(
-        ax, widths, lines, xscale="log", yscale="log", ylim=(3e-6, 4), xlabel="width d_k"
-    )
+    look = {"xscale": "log", "yscale": "log", "xlabel": f"width {plotting.symbol('d_k')}"}
+    plotting.curves(ax, widths, lines, ylim=(3e-6, 4), **look)
     plotting.ticks_at(ax, x=widths[::2])
 left.set(title="gradient at the scores", ylabel="length of the gradient")
 right.set_title("gradient at the query")
@@ -744,7 +745,7 @@ plotting.picture(
 # 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more than
 #    0.9?
 # 2. **Its cure.** At $d_k = 64$ press √dₖ, then dₖ. How large is the largest weight of the map now?
-# 3. **What fits.** Still at 64, let the view *compare with* d_k = 4, which stays at $\tau = 1$. At which $\tau$
+# 3. **What fits.** Still at 64, let the view *compare with* dₖ = 4, which stays at $\tau = 1$. At which $\tau$
 #    is your map A about as uneven as B? Predict it from the standard deviations of the two scores.
 # 4. **A gradient that is gone.** At 64 and $\tau = 1$, choose row q3 and raise the first number of this query by
 #    1, under *number by number*. What do its weights do? Press √dₖ, and change the number back and forth.
@@ -765,7 +766,7 @@ def random_attention(d_k):
         *(numbers.round(decimals=3) for numbers in vectors),
         [f"q{number}" for number in range(1, 7)],
         [f"k{number}" for number in range(1, 9)],
-        model=f"d_k = {d_k}",
+        model=f"dₖ = {d_k}",
         sentence="six random queries, eight random keys",
     )
 
@@ -800,8 +801,8 @@ live.attention_view(
 # - At $\tau = 1$ no weight of q3 moves in the second decimal, so it would learn next to nothing. Divided by 8,
 #   the same step moves its largest weight by 0.07.
 #
-# The next picture goes wider still, with the first of these queries at three widths and three temperatures. Each
-# title has the entropy, and that of eight equal weights is $\ln 8 \approx 2.1$.
+# The next picture goes wider still, with the first of these queries at three widths and three temperatures. The
+# bars are the entropies, and that of eight equal weights is $\ln 8 \approx 2.1$.
 
 
 # %% tags=["hide-input"]
@@ -815,32 +816,45 @@ def entropy_at(d_k, temperature):
     return torch.special.entr(weights_at(d_k, temperature)).sum().item()
 
 
-titles, rows = [], []
-for d_k in (4, 64, 1024):
-    for name, temperature in {"1": 1, "√d_k": math.sqrt(d_k), "d_k": d_k}.items():
-        entropy = entropy_at(d_k, temperature)
-        titles.append(f"d_k = {d_k}, τ = {name}\nentropy {entropy:.1f}")
-        rows.append(weights_at(d_k, temperature))
-
 assert entropy_at(1024, 1) < 0.3 and entropy_at(1024, 1024) > 2.0
 assert all(1.5 < entropy_at(d_k, math.sqrt(d_k)) < 2.0 for d_k in (4, 16, 64, 256, 1024))
 
-figure = plotting.step_panels(titles, key_names, torch.stack(rows), size=(9.5, 8))
-figure.axes[0].set_xlim(0, 1.1)
-for ax in figure.axes[::3]:
-    ax.set_ylabel("key")
+shown_widths = (4, 64, 1024)
+width_names = [f"{plotting.symbol('d_k')} = {d_k}" for d_k in shown_widths]
+powers = {
+    "1": 0.0,
+    plotting.symbol("√d_k"): 0.5,
+    plotting.symbol("d_k"): 1.0,
+}  # τ = d_k to this power
+look = {"limit": 1.0, "bar": False, "query_label": "", "key_label": ""}
+figure, axes = plt.subplots(3, 2, figsize=(9.5, 6.6), width_ratios=[3, 1])
+for (left, right), (name, power) in zip(axes, powers.items(), strict=True):
+    rows = torch.stack([weights_at(d_k, d_k**power) for d_k in shown_widths])
+    plotting.attention_map(rows, width_names, key_names, left, **look)
+    left.set_xticks(range(8), key_names, rotation=0, ha="center")
+    left.set_title(f"weights at τ = {name}")
+    entropies = [entropy_at(d_k, d_k**power) for d_k in shown_widths]
+    right.barh(range(3), entropies, height=0.55)
+    for row, entropy in enumerate(entropies):
+        right.text(2.25, row, f"{entropy:.1f}", va="center")
+    right.axvline(math.log(8), color=plotting.MUTED, linewidth=1.2, zorder=0)
+    right.set(xlim=(0, 2.7), ylim=(2.5, -0.5), xticks=[], yticks=[])
+    right.grid(False)
+axes[0, 1].set_title("entropy")
+axes[2, 0].set_xlabel("key")
+axes[2, 1].set_xlabel("line: eight equal weights")
 plotting.picture(
     figure,
-    caption="Down the rows the width grows: divided by its root, the weights stay about as uneven.",
-    alt="Nine bar charts of the weights of eight keys; rows are d_k = 4, 64, 1024, columns are "
-    "scores divided by 1, by the root of d_k and by d_k. Divided by 1, the weights get sharper "
-    "from row to row until one key has everything. Divided by d_k, they get more even until all "
-    "are near one eighth. Divided by the root of d_k, all three rows are uneven to a similar "
-    "degree.",
+    caption="Divided by the root of the width, weights stay about as uneven at every width.",
+    alt="Three maps of the weights of eight keys, each with the widths 4, 64 and 1024 as rows, and beside "
+    "each row its entropy as a bar, with a line at 2.1, the entropy of eight equal weights. At τ = 1 the "
+    "weights get sharper from row to row until one key has everything, and the bar shrinks to almost "
+    "nothing. At the root of the width all three bars have a similar length. At τ = the width, the weights "
+    "get more even until all are near one eighth, and the bar reaches the line.",
 )
 
 # %% [markdown]
-# In the middle column the entropy hardly depends on the width, because the temperature that fits grows like
+# In the middle map the entropy hardly depends on the width, because the temperature that fits grows like
 # $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start. In a wide network every query then gets nearly the
 # plain average of all values, and the comparison hardly matters.
 
@@ -1071,8 +1085,9 @@ for flag, name in [(True, "scaled"), (False, "not scaled")]:
     during[name] = trained[256, flag, 0.3].unflatten(1, (30, 10)).mean(dim=2)  # (runs, 30)
     at_the_end[name] = torch.stack([best[d_k, flag] for d_k in key_widths], dim=1)
 plotting.curves(left, every_ten, during, xlabel="training step", ylabel="accuracy", ylim=(0, 1.05))
-plotting.curves(right, key_widths, at_the_end, xscale="log", xlabel="width d_k", ylim=(0, 1.05))
-left.set_title("d_k = 256, step size 0.3")
+look = {"xscale": "log", "xlabel": f"width {plotting.symbol('d_k')}", "ylim": (0, 1.05)}
+plotting.curves(right, key_widths, at_the_end, **look)
+left.set_title(f"{plotting.symbol('d_k')} = 256, step size 0.3")
 right.set_title("at the end, best step size")
 plotting.ticks_at(right, x=key_widths)
 for ax in (left, right):

@@ -1598,14 +1598,15 @@ plotting.picture(
 
 # %% [markdown]
 # Each row is divided by its sum. Beyond the stairs, every cell should be hatched, which means exactly zero. A
-# 0.00 there is small but not zero.
+# cell with neither number nor stripes holds less than 0.005, which is small but not zero.
 #
-# **Check yourself.** Beyond the stairs, all cells of a row say 0.00 and none is hatched. Is that a leak?
+# **Check yourself.** Beyond the stairs, all cells of a row are without a number and none is hatched. Is that a
+# leak?
 #
 # <details><summary>Answer</summary>
 #
-# Yes, it is. The number is rounded, and its size depends on the weights of this moment. Training can make a small
-# path larger, because a path to the answer lowers the loss.
+# Yes, it is. Each number is only too small to be shown, and its size depends on the weights of this moment.
+# Training can make a small path larger, because a path to the answer lowers the loss.
 #
 # </details>
 

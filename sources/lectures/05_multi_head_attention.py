@@ -174,24 +174,16 @@ largest = weights[:, 1].amax(dim=1)
 assert (largest > 0.7).sum() == 7 and largest[7] < 0.6
 assert weights[:, 1].argmax(dim=1).tolist() == [4, 5, 4, 4, 4, 4, 4, 4]
 
-figure, (left, right) = plotting.panels(2, height=4.8, width_ratios=[1, 1.25])
+figure, ax = plotting.panels(1, height=4.8)
 heads = range(1, H + 1)
-plotting.attention_map(
-    weights[:, 1], heads, sentence_words, left, limit=1.0, bar=False, query_label="head"
-)
-left.set(title='weights of "you"', xlabel="key: the word looked at")
-plotting.attention_map(
-    z_2, heads, range(1, d_k + 1), right, numbers=False, colour_label="entry", query_label=""
-)
-right.set_xticks(range(0, d_k, 3), range(1, d_k + 1, 3), rotation=0, ha="center")
-right.set(title='context vectors of "you"', xlabel="dimension")
+plotting.attention_map(weights[:, 1], heads, sentence_words, ax, limit=1.0, query_label="head")
+ax.set_title('where the word "you" looks')
 plotting.picture(
     figure,
-    caption="One word, eight heads: eight rows of weights, and eight different context vectors.",
-    alt="Two maps with the eight heads as rows. Left, the weights of the word you: six heads give "
-    "most to the word to (0.72 to 1.00), head 2 gives 0.91 to translate, head 8 spreads its weight "
-    "over to, translate and me. Right, the sixteen entries of each head's context vector, from "
-    "about -5 to 0.5: every row is different.",
+    caption="One word, eight heads: eight rows of weights, each of which makes a context vector of its own.",
+    alt="A map with the eight heads as rows and the eight words as columns: the weights of the word you. Six "
+    "heads give most to the word to (0.72 to 1.00), head 2 gives 0.91 to translate, head 8 spreads its "
+    "weight over to, translate and me.",
 )
 
 # %% [markdown]

@@ -278,7 +278,7 @@ plotting.picture(
 shown = [0, 1, 2, 3, 30]
 hands = positional.positional_encoding(31, 8).reshape(31, 4, 2)  # (position, pair, (x, y))
 
-figure, axes = plt.subplots(4, 5, figsize=(9.5, 8))
+figure, axes = plt.subplots(2, 5, figsize=(9.5, 4.2))
 for k, row in enumerate(axes):
     for position, ax in zip(shown, row, strict=True):
         x_tip, y_tip = hands[position, k].tolist()
@@ -294,16 +294,18 @@ for k, row in enumerate(axes):
     row[0].set_ylabel(f"pair {k}\nonce round in\n{2 * math.pi * 10**k:.0f} words")
 plotting.picture(
     figure,
-    caption="Four pairs of columns as clocks: each hand turns ten times as slowly as the one above.",
-    alt="A grid of clock faces, one row for each of the four pairs of columns at width 8, one "
-    "column for each of the positions 0, 1, 2, 3 and 30. At position 0 all four hands point "
+    caption="The first two pairs of columns as clocks: the lower hand turns ten times as slowly.",
+    alt="Two rows of clock faces, one for each of the first two pairs of columns at width 8, one "
+    "column for each of the positions 0, 1, 2, 3 and 30. At position 0 both hands point "
     "up. The hand of pair 0 turns by 57 degrees per word and goes round once in 6 words. Pair "
     "1 needs 63 words: at position 3 it has turned by 17 degrees, at 30 by almost half a "
-    "circle. Pair 2 needs 628 words and at position 30 has turned by 17 degrees. Pair 3 needs "
-    "6283 words and still points almost straight up.",
+    "circle.",
 )
 
 # %% [markdown]
+# Pairs 2 and 3 go on like this, ten times as slowly again at each step. They need 628 and 6283 words for
+# one round, so even at position 30 the last hand still points almost straight up.
+#
 # The **wavelength** of pair $k$ is the number of words in which its hand goes round once:
 #
 # $$\lambda_k = \frac{2\pi}{\theta_k} = 2\pi \cdot 10000^{2k/d_\text{model}}$$
@@ -571,7 +573,7 @@ assert abs(x.norm(dim=1).mean() - 4.08) < 0.005
 # So positions are not small compared with words here, 2.83 against 4.08. They are *bounded*, which is what sines
 # are for, because position 5000 is no longer than position 1.
 #
-# ### Why the embeddings are multiplied by √d_model
+# ### Why the embeddings are multiplied by $\sqrt{d_\text{model}}$
 #
 # How long a word's vector is depends on how the embedding was initialised. PyTorch draws from $N(0, 1)$, which
 # gives a length of about $\sqrt{d_\text{model}}$. Transformers often draw with the standard deviation
@@ -1617,22 +1619,27 @@ for m in (3, 9, 15, 41, 47):
 assert (by_distance[:, :16].argmax(dim=1) == 3).sum() >= 3
 assert (by_distance[:, 47] > by_distance[:, 3] + 2).sum() >= 3
 
+middle = by_distance.quantile(0.5, dim=0)  # (distances,)
+assert (middle[47] > middle[3] + 2) and (middle[:16].argmax() == 3)
+
 figure, ax = plotting.panels(1)
 ax.axvspan(0, 15.5, color=plotting.SHADE, zorder=0)
-names = {f"head {h}": scores for h, scores in enumerate(by_distance, start=1)}
-look = {"xlabel": "distance to the left", "ylabel": "average score ω"}
-plotting.curves(ax, range(64), names, title="rotary, trained on the grey part", **look)
-for line in ax.lines:
-    line.set_markevery([3, 15, 47])
-ax.axvline(3, color=plotting.MUTED, linewidth=1.2)
+ax.text(9, 0.02, "trained", transform=ax.get_xaxis_transform(), ha="center", color=plotting.MUTED)
+plotting.seed_curves(range(64), by_distance, "median", ax, markevery=[3, 15, 47])
+for m in (3, 47):
+    text = f"{m} words back: {middle[m]:.0f}"
+    place = (m - 2.5, by_distance[:, m].max() + 0.5)
+    ax.text(*place, text, ha="left", va="bottom")
 plotting.ticks_at(ax, x=[3, 15, 25, 35, 41, 47, 55])
+ax.set(xlabel="distance to the left", ylabel="average score ω, four heads")
+ax.margins(y=0.12)
 plotting.picture(
     figure,
     caption="Rotary scores are waves: 47 words back scores higher than 3, and no training text shows it.",
-    alt="The average score of the rotary model against the distance from 0 to 63, four heads with "
-    "the same shape: a wave with a peak every six words, whose height itself rises and falls slowly. "
-    "Within the trained distances, up to 15, the peak at 3 is the highest, between 7 and 16. The "
-    "peaks then shrink and grow again, to between 12 and 19 at 47.",
+    alt="The average score of the rotary model against the distance from 0 to 63, the median of four heads "
+    "with a band for their range: a wave with a peak every six words, whose height itself rises and "
+    "falls slowly. Within the trained distances, up to 15, the peak at 3 is the highest, between 7 and "
+    "16. The peaks then shrink and grow again, to between 12 and 19 at 47. Dots mark 3, 15 and 47.",
 )
 
 # %% [markdown]
@@ -1686,7 +1693,7 @@ print(
 #
 # - Ashish Vaswani, Noam Shazeer, Niki Parmar, Jakob Uszkoreit, Llion Jones, Aidan N. Gomez, Łukasz Kaiser,
 #   Illia Polosukhin (2017). *[Attention Is All You Need.](https://arxiv.org/abs/1706.03762)* NeurIPS.
-#   Section 3.5: sinusoids; section 3.4: the factor √d_model; table 3, row E: learned positions do as well.
+#   Section 3.5: sinusoids; section 3.4: the factor $\sqrt{d_\text{model}}$; table 3, row E: learned positions do as well.
 # - Jonas Gehring, Michael Auli, David Grangier, Denis Yarats, Yann N. Dauphin (2017). *[Convolutional
 #   Sequence to Sequence Learning.](https://arxiv.org/abs/1705.03122)* ICML. Section 3.1: learned positions,
 #   before transformers.

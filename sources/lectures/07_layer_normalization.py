@@ -1174,12 +1174,14 @@ figure, ax = plotting.panels(1, height=3.8, width=10)
 ax.remove()
 grid = figure.subplots(2, 4)
 for (chosen, name), (upper, lower) in zip(CHOICES.items(), grid.T, strict=True):
-    shade = torch.full((2, 4, 6), 0.08)  # (B, T, D), faint
+    takes_part = torch.zeros(2, 4, 6, dtype=torch.bool)  # (B, T, D)
     # A chosen axis is taken whole, any other only at that place.
-    shade[tuple(slice(None) if axis in chosen else at for axis, at in PLACE.items())] = 0.6
-    for ax, cells, rows in zip((upper, lower), shade, sentences, strict=True):
+    takes_part[tuple(slice(None) if axis in chosen else at for axis, at in PLACE.items())] = True
+    for ax, cells, rows in zip((upper, lower), takes_part, sentences, strict=True):
         look = {"limit": 1.0, "numbers": False, "bar": False, "query_label": "", "key_label": ""}
-        plotting.attention_map(cells, rows, None, ax, **look)
+        plotting.attention_map(torch.full((4, 6), 0.08), rows, None, ax, **look)  # faint
+        for row, column in cells.nonzero().tolist():
+            plotting.fill_cell(ax, row, column)
         ax.set(aspect="equal", xticks=[])
     plotting.outline_cell(upper, 1, 2)
     upper.set_title(f"{' and '.join(chosen)}:\n{name}")
@@ -1188,7 +1190,7 @@ plotting.picture(
     figure,
     caption="Which entries share a mean with the framed one: four of the eight choices.",
     alt="Four panels with two sentences each, tokens as rows and six features as columns. The "
-    "third feature of you is framed; strong cells take part in its mean. Over D, layer norm: "
+    "third feature of you is framed; filled cells take part in its mean. Over D, layer norm: "
     "the row of you. Over B and T, batch norm: the third column in both sentences, pads too. "
     "Over T and D: the whole first sentence. Over T, instance norm: the third column of the "
     "first sentence only.",

@@ -171,7 +171,7 @@ print(f"{'all together':<20}{count(model):>8,}")
 assert count(model) == 206_771
 
 # %% [markdown]
-# ### Embeddings, times √d_model, plus positions
+# ### Embeddings times the root of their width, plus positions
 #
 # $$x^{(j)} = \sqrt{d_\text{model}}\; E[\text{word } j] + PE_j$$
 #
@@ -735,24 +735,43 @@ says = [*data.EXAMPLE.target.split(), "<eos>"]  # what it is about to say
 for kind, layers in maps.items():
     print(f"{kind:>8}: {len(layers)} layers of {tuple(layers[0].shape)}")
 
+# %% [markdown]
+# In the encoder the whole sentence may be seen, and each head uses that in its own way. Take a word that
+# German leaves open: "sie" is "she" before "kann" and "they" before "können". The maps show the head, of eight,
+# that looks most from "sie" to its verb.
+
 # %% tags=["nbval-ignore-output", "hide-input"]
 for weights in [weights for layers in maps.values() for weights in layers]:
     assert torch.allclose(weights.sum(dim=-1), torch.ones(weights.shape[:-1]), atol=1e-5)
+with_sie = ["sie kann das fenster zumachen .", "sie können deine rote tasche aufmachen ."]
+reading = []  # for each of the two sentences: (L * H, S, S)
+for sentence in with_sie:
+    one = data.collate([data.Pair(sentence, "")], source_words, target_words)
+    layers = transformer.attention_maps(trained, one.source, one.target[:, :-1])["encoder"]
+    reading.append(torch.cat([weights[0] for weights in layers]))
+to_the_verb = torch.stack([weights[:, 0, 1] for weights in reading])  # (2, L * H)
+reader = int(to_the_verb.amin(dim=0).argmax())
+assert to_the_verb[:, reader].min() > 0.75
+
+layer, head = divmod(reader, num_heads)
+words_read = [[*sentence.split(), "<eos>"] for sentence in with_sie]
 plotting.picture(
     plotting.attention_maps(
-        [weights[0].mean(dim=0) for weights in maps["encoder"]],
-        ["encoder, layer 1", "encoder, layer 2"],
-        german,
-        german,
-        limit=0.6,
-        numbers=False,
-        colour_label="weight α, mean of the heads",
-        size=(10, 5),
+        [weights[reader] for weights in reading],
+        [f"encoder, layer {layer + 1}, head {head + 1}", "the same head"],
+        words_read,
+        words_read,
+        limit=1.0,
+        size=(10, 4.8),
+        colour_label="weight α",
+        query_label="query",
+        key_label="key",
     ),
-    caption="In the encoder, words look to the left and to the right.",
-    alt="Two maps of the encoder's self-attention, layer 1 and layer 2, averaged over four heads, "
-    "with the eleven German tokens as rows and columns. The weight is spread over the whole square: "
-    "words look to the left and to the right, and no row puts all its weight on one word.",
+    caption="One head of the encoder: sie looks at its verb, which tells she from they.",
+    alt=f"Two maps of head {head + 1} in layer {layer + 1} of the encoder, with the words of a sentence as "
+    "rows and columns. Left, sie kann das fenster zumachen: sie gives "
+    f"{to_the_verb[0, reader]:.2f} to kann. Right, sie können deine rote tasche aufmachen: sie gives "
+    f"{to_the_verb[1, reader]:.2f} to können.",
 )
 
 # %% tags=["nbval-ignore-output", "hide-input"]
@@ -780,44 +799,48 @@ plotting.picture(
 # %% [markdown]
 # Now the bridge between the two. Each query comes from the place of the word **just said**, where the next word
 # is predicted. We name the row after that next word (lecture 3): the query of row "help" has read "can you", and
-# not yet "help". Here is the last layer, head by head and on average. Frames mark the true origins, which the
-# grammar knows.
+# not yet "help". Here are all heads of both layers. Dots mark the true origins, which the grammar knows.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
-last = maps["cross"][-1][0]  # (H, T, S)
+crossing = torch.cat([weights[0] for weights in maps["cross"]])  # (L * H, T, S)
+names = [f"layer {1 + h // num_heads}, head {1 + h % num_heads}" for h in range(len(crossing))]
 figure = plotting.attention_maps(
-    [*last, last.mean(dim=0)],
-    [*[f"head {h + 1}" for h in range(num_heads)], "mean of the heads"],
-    says,
-    german,
+    crossing,
+    names,
+    [says if h % num_heads == 0 else [""] * len(says) for h in range(len(crossing))],
+    [
+        german if h >= len(crossing) - num_heads else [""] * len(german)
+        for h in range(len(crossing))
+    ],
     limit=1.0,
-    columns=2,
+    columns=num_heads,
     numbers=False,
     colour_label="weight α",
     query_label="next word",
     key_label="German token",
-    size=(10, 13),
+    size=(10, 6.8),
 )
-for ax in figure.axes[: num_heads + 1]:
+for ax in figure.axes[: len(crossing)]:
+    ax.tick_params(axis="x", rotation=90)
+    plt.setp(ax.get_xticklabels(), ha="center", va="top", rotation_mode="default")
     for row, origins in enumerate(data.EXAMPLE.alignment):
         for column in origins:
-            plotting.outline_cell(ax, row, column)
+            plotting.dot_cell(ax, row, column)
 plotting.picture(
     figure,
-    caption="Cross-attention in the last layer: the strong cells mostly lie in the frames, the true origins.",
-    alt="Five maps with the next English words as rows and the German tokens as "
-    "columns: the four heads of cross-attention in the last layer, and their mean, each with frames "
-    "around the true origins. In the mean the path of strong cells crosses as the frames do: can, you "
-    "and help look at kannst, du and helfen, me looks back at mir, translate far right at übersetzen, "
-    "this and sentence back at diesen and satz. Single heads show most of this path, with some rows "
-    "spread out or elsewhere.",
+    caption="Cross-attention: in the last layer the strong cells mostly lie on the dots, the true origins.",
+    alt="Eight small maps with the next English words as rows and the German tokens as columns: the four "
+    "heads of cross-attention in layer 1, above, and in layer 2, below, each with dots at the true origins. "
+    "The dots go down the diagonal, but for help and me, which change places at helfen and mir, to and "
+    "translate, which jump to the right, and this and sentence, which come back. In layer 2 the strong cells "
+    "of each head follow most of this path, with some rows spread out or elsewhere.",
 )
 
 # %% [markdown]
-# The path crosses itself, as in lecture 1: "help" jumps over "mir" to "helfen", "translate" jumps to the
+# The path of the dots crosses itself, as in lecture 1: "help" jumps over "mir" to "helfen", "translate" jumps to the
 # end, and "this sentence" comes back. Nobody told the model which words belong together. But one
 # sentence is an anecdote. So we count, as in lecture 1: for how many English words does the most attended
-# German token lie in a frame? And as there, a guess to compare with: always the token at the same place.
+# German token have a dot? And as there, a guess to compare with: always the token at the same place.
 
 # %%
 heads = [*[f"head {h + 1}" for h in range(num_heads)], "mean"]
@@ -869,8 +892,8 @@ plotting.picture(
 # the queries, keys and values of all 24 heads of the model that this notebook trained. Your browser computes
 # the rest. *attention* chooses among the three kinds.
 #
-# 1. **Encoder.** "sie" is "she" before "kann" and "they" before "können". Take the second or third sentence, row
-#    "sie". Which heads look at the verb?
+# 1. **Encoder.** The head above reads the verb of "sie". Take the second or third sentence, row "sie". Do other
+#    heads look at the verb as well?
 # 2. **Decoder.** Back to the first sentence, layer 2. Row "you" must say "help". Press *see all*: where would
 #    the weights go if nothing hid the future? Look at other heads and rows, too.
 # 3. **Cross-attention.** Row "help" of the first sentence, head by head, in layer 1 and then in layer 2. In which
@@ -941,7 +964,6 @@ def rows_of(sentence, kind, row, **more):
 
 
 ours = data.EXAMPLE.source
-with_sie = ["sie kann das fenster zumachen .", "sie können deine rote tasche aufmachen ."]
 shown = {sentence: live_heads(sentence) for sentence in [ours, *with_sie]}
 assert all(data.part_of(sentence) == "test" for sentence in shown)
 
@@ -953,7 +975,6 @@ for one, expected in zip(shown[ours], pictured, strict=True):
 # 1: from "sie", word 1, to its verb, word 2
 rows_of_sie = [rows_of(sentence, "encoder", 0) for sentence in with_sie]  # (L * H, S) each
 assert all((rows.argmax(dim=1) == 1).sum() >= 3 for rows in rows_of_sie)
-assert torch.stack([rows[:, 1] for rows in rows_of_sie]).amin(dim=0).max() > 0.75
 # 2: layer 2 of the decoder without its mask, every row but the last
 ahead = [
     rows_of(ours, "decoder", row, masked=False)[num_heads:, row + 1 :].sum(dim=1).mean()
@@ -965,11 +986,10 @@ best = rows_of(ours, "cross-attention", says.index("help")).argmax(dim=1)  # (L 
 in_layer = (best == german.index("helfen")).view(num_layers, num_heads).sum(dim=1)
 assert SEED != 1 or in_layer[1] >= in_layer[0] + 2
 
-to_its_verb = torch.stack([rows[:, 1] for rows in rows_of_sie]).amin(dim=0).argmax()
 live.attention_view(
     *(one for attentions in shown.values() for one in attentions),
     caption="All heads of the translator that this notebook trained, on three sentences",
-    shown=len(shown[ours]) + int(to_its_verb),
+    shown=len(shown[ours]) + reader,
 )
 
 # %% [markdown]

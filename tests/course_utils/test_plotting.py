@@ -293,6 +293,17 @@ def test_attention_map_writes_no_minus_before_a_rounded_zero():
     assert [text.get_text() for text in ax.texts] == ["0.00", "−0.50"]
 
 
+@pytest.mark.parametrize(
+    ("decimals", "shown"), [(1, ["0.1", "1.0"]), (2, ["0.04", "0.05", "1.00"])]
+)
+def test_weights_that_round_to_zero_stay_without_a_number(decimals, shown):
+    weights = [[0.0, 0.0049, 0.04, 0.0501, 1.0]]
+    ax = plotting.attention_map(weights, ["q"], list("abcde"), decimals=decimals)
+    assert [text.get_text() for text in ax.texts] == shown
+    ax = plotting.attention_map(weights, ["q"], list("abcde"), signed=True)
+    assert len(ax.texts) == 5  # a score of zero says something
+
+
 def test_attention_map_of_weights_gets_darker_with_the_weight():
     ax = plotting.attention_map(weights_like(), QUERIES, KEYS)
     (image,) = ax.images
@@ -361,6 +372,17 @@ def test_outline_cell_frames_one_cell():
     (frame,) = ax.patches
     assert frame.get_bbox().bounds == (3.5, 1.5, 1, 1)
     assert not frame.get_fill()
+
+
+def test_a_dot_in_a_cell_and_a_filled_cell_stand_where_the_cell_is():
+    ax = plotting.attention_map(weights_like(), QUERIES, KEYS)
+    plotting.dot_cell(ax, 2, 1)
+    (dot,) = ax.lines
+    assert dot.get_xydata().tolist() == [[1, 2]]
+    assert {dot.get_color(), dot.get_markeredgecolor()} == {"black", "white"}  # on any colour
+    plotting.fill_cell(ax, 1, 3)
+    box = ax.patches[-1].get_bbox()
+    assert (box.x0, box.y0, box.width, box.height) == (2.5, 0.5, 1, 1)
 
 
 def test_seed_curves_draws_the_median_and_the_range():
@@ -461,12 +483,15 @@ def test_maps_and_titles_must_agree():
 def test_a_mask_is_filled_where_attention_is_allowed_and_hatched_where_not():
     mask = torch.ones(T, S, dtype=torch.bool).tril()
     ax = plotting.mask_map(mask, QUERIES, KEYS)
-    hatched = {(patch.get_y() + 0.5, patch.get_x() + 0.5) for patch in ax.patches}
+    cells = {(patch.get_y() + 0.5, patch.get_x() + 0.5): patch for patch in ax.patches}
+    assert len(cells) == len(ax.patches) == T * S
+    hatched = {place for place, patch in cells.items() if patch.get_hatch()}
     assert hatched == {(i, j) for i in range(T) for j in range(S) if j > i}
-    (image,) = ax.images
-    filled = np.asarray(image.get_array()) > 0
-    assert filled.tolist() == mask.tolist()
-    assert plotting.contrast(image.cmap(image.norm(0.6))[:3], colours.SHADE) > 3
+    filled = {
+        to_hex(patch.get_facecolor()) for place, patch in cells.items() if place not in hatched
+    }
+    assert filled == {colours.PLUM}  # as in figures/make_mask_broadcast.py
+    assert plotting.contrast(colours.PLUM, colours.SHADE) > 3
 
 
 def test_curves_are_named_at_their_ends_in_their_colours():
@@ -595,3 +620,27 @@ def test_panels_have_the_course_width():
         figure, axes = plotting.panels(count)
         assert figure.get_figwidth() == width
         assert np.size(axes) == count
+
+
+def test_a_symbol_is_drawn_as_a_formula():
+    figure, ax = narrow()
+    ax.set(xlabel=f"width {plotting.symbol('d_model')}", title=plotting.symbol("√d_k"))
+    figure.draw_without_rendering()  # matplotlib can read it
+    output.refuse_bare_names(figure)
+    with pytest.raises(ValueError, match="'d_q' has no formula yet"):
+        plotting.symbol("d_q")
+
+
+@pytest.mark.parametrize("text", ["width d_k", "√d_model", "d_k = $d_k$", "(W_q)"])
+@pytest.mark.parametrize("part", ["title", "xlabel", "ylabel"])
+def test_a_picture_refuses_a_bare_underscore(part, text):
+    figure, ax = narrow()
+    ax.set(**{part: text})
+    with pytest.raises(ValueError, match="bare underscore"):
+        plotting.picture(figure, "something")
+
+
+def test_names_of_functions_keep_their_underscores():
+    figure, ax = narrow()
+    ax.set(title="F.scaled_dot_product_attention", xlabel="$d_k$")
+    output.refuse_bare_names(figure)
