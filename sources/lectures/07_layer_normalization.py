@@ -18,18 +18,18 @@
 # %% [markdown]
 # # Lecture 7: Layer norm, residuals, dropout and the feed-forward network
 #
-# Attention mixes the words of a sentence. Stack a few untrained attentions on top of each other,
-# and all words of a sentence end up as nearly the same vector: section 4 measures it. This lecture
-# adds the four plain parts that turn attention into a layer that can be stacked.
+# Attention mixes the words of a sentence. If you stack a few untrained attention layers on top of each other, all
+# words of a sentence end up as nearly the same vector, as section 4 measures. This lecture adds the four plain
+# parts that turn attention into a layer that can be stacked.
 #
 # **Afterwards you will be able to**
 #
-# - compute layer norm by loop and by matrix, and say over which axis, with which variance, and
+# - compute layer norm with loops and with matrices, and say over which axis it goes, with which variance, and
 #   where ε belongs;
 # - explain what a residual connection does to gradients, and what else it does;
 # - say what dropout does to attention weights that summed to one;
 # - build the whole encoder layer, post-LN and pre-LN, and choose between them with evidence;
-# - if you go deeper: measure why batch norm is awkward for sentences, and what dropout cures.
+# - if you go deeper, measure why batch norm is awkward for sentences, and what dropout cures.
 #
 # **Time** about 48 minutes, and 27 for going deeper. **Needs** [lecture 5](05_multi_head_attention.ipynb) and
 # [lecture 6](06_positional_encoding.ipynb).
@@ -62,7 +62,8 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # feed-forward; on the stream itself there are only the two plus signs, it runs through
 # unnormalised.](../figures/encoder_layer.svg)
 #
-# *The same parts in two orders: post-LN normalises each sum, pre-LN what enters each branch.*
+# *The same parts come in two orders. Post-LN normalises each sum, while pre-LN normalises what enters each
+# branch.*
 #
 # | part | what it does | section |
 # |---|---|---|
@@ -71,22 +72,22 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | dropout | sets random entries to zero in training | 5 and 6 |
 # | feed-forward network | transforms each token by itself | 7 |
 #
-# Self-attention is the multi-head attention of lecture 5. It and the feed-forward network are the
-# two **sublayers**. The thick line that leads past them is the **stream**. Lecture 8 builds an
-# encoder from such layers, hence the name *encoder layer*.
+# Self-attention is the multi-head attention of lecture 5. It and the feed-forward network are the two
+# **sublayers**. The thick line that leads past them is the **stream**. Lecture 8 builds an encoder from such
+# layers, hence the name *encoder layer*.
 #
-# LN is short for layer norm. Post-LN has it after each plus, pre-LN before each sublayer; the parts
-# are the same. Sections 8 and 9 measure what the order decides.
+# LN is short for layer norm. Post-LN has it after each plus and pre-LN before each sublayer, while the parts are
+# the same. Sections 8 and 9 measure what the order decides.
 
 # %% [markdown]
 # ## 2. Layer norm, one token at a time
 #
-# How large are the numbers that one sublayer hands to the next? That depends on its weights, and
-# they change with every training step. Layer norm brings each token to a known size.
+# How large are the numbers that one sublayer hands to the next? That depends on its weights, which change with
+# every training step. Layer norm brings each token to a known size.
 #
-# A token is a vector $x$ of $d_\text{model}$ numbers, its *features*. Layer norm subtracts their
-# mean, divides by their spread (the standard deviation σ), and then lets the model choose a new
-# scale and a new centre for each feature:
+# A token is a vector $x$ of $d_\text{model}$ numbers, its *features*. Layer norm subtracts their mean, divides by
+# their spread (the standard deviation σ), and then lets the model choose a new scale and a new centre for each
+# feature:
 #
 # $$\mu = \frac{1}{d_\text{model}} \sum_{k=1}^{d_\text{model}} x_k \qquad
 # \sigma^2 = \frac{1}{d_\text{model}} \sum_{k=1}^{d_\text{model}} (x_k - \mu)^2 \qquad
@@ -99,8 +100,8 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | $\gamma$, $\beta$ | learned scale and shift per feature, same for all tokens | `gamma`, `beta` |
 # | $\varepsilon$ | a small constant that keeps the root away from zero | $10^{-5}$ |
 #
-# Slowly first: a loop over sentences, tokens and features. γ and β are random here, as if training
-# had chosen them, so the token does not come out with mean 0.
+# We begin slowly, with a loop over sentences, tokens and features. γ and β are random here, as if training had
+# chosen them, so the token does not come out with mean 0.
 
 # %%
 torch.manual_seed(7)
@@ -121,8 +122,8 @@ print("token 1 of sentence 1, before:", *[f"{value:5.2f}" for value in x[0, 0]])
 print("                        after:", *[f"{value:5.2f}" for value in by_loop[0, 0]])
 
 # %% [markdown]
-# Now all tokens at once. `keepdim=True` keeps the last axis with size 1, so that each token meets
-# its own mean. The numbers agree with PyTorch's module and with the course's.
+# Now we compute all tokens at once. With `keepdim=True` the last axis is kept with size 1, so that each token is
+# compared with its own mean. The numbers agree with PyTorch's module and with the course's.
 
 
 # %%
@@ -141,16 +142,16 @@ for module in (nn.LayerNorm(D), layers.LayerNorm(D)):
 print("loop, matrix form, nn.LayerNorm and course_utils agree:", tuple(y.shape))
 
 # %% [markdown]
-# Each token is on its own: its numbers depend neither on the words around it nor on the other
-# sentences of the batch. Batch norm, the older relative from image networks, averages over words
-# and sentences instead. Sections 10 and 11 compare the two.
+# Each token is on its own, because its numbers depend neither on the words around it nor on the other sentences
+# of the batch. Batch norm, the older relative from image networks, averages over words and sentences instead.
+# Sections 10 and 11 compare the two.
 #
 # ### Three details that are easy to get wrong
 #
-# **The variance divides by $d_\text{model}$, not by $d_\text{model} - 1$.** PyTorch's `tensor.var()`
-# and `tensor.std()` divide by one less than the number of features unless told otherwise. With five
-# features the spread then comes out 12 % too large, with 512 it is 0.1 %. γ can learn such a factor
-# away, so training may never show it; a comparison of numbers does.
+# **The variance divides by $d_\text{model}$, not by $d_\text{model} - 1$.** PyTorch's `tensor.var()` and
+# `tensor.std()` divide by one less than the number of features unless told otherwise. With five features the
+# spread then comes out 12 % too large, and with 512 it is 0.1 %. γ can learn such a factor away, so training may
+# never show it, but a comparison of numbers does.
 
 # %%
 for width in (5, 512):
@@ -160,13 +161,13 @@ for width in (5, 512):
     print(f"{width:3d} features: with one less the spread is {100 * (ratio - 1):.1f} % larger")
 
 # %% [markdown]
-# **ε stands inside the root.** $\sqrt{\sigma^2 + \varepsilon}$ and $\sigma + \varepsilon$ look
-# alike. They differ for a faint token, one whose features hardly vary. With $\sigma = 0.001$ the
-# variance is $10^{-6}$, ten times *less* than ε: inside the root, ε keeps the token faint; outside,
-# the token is blown up to nearly full size.
+# **ε belongs inside the root.** $\sqrt{\sigma^2 + \varepsilon}$ and $\sigma + \varepsilon$ look alike, but they
+# differ for a faint token, one whose features hardly vary. With $\sigma = 0.001$ the variance is $10^{-6}$, ten
+# times *less* than ε. Inside the root, ε keeps the token faint, whereas outside the root, the token is blown up
+# to nearly full size.
 #
-# And if the features do not vary at all, the form with ε outside takes the slope of $\sqrt{\ }$ at
-# zero, which is infinite. Its output is still fine, but its *gradient* is NaN.
+# If the features do not vary at all, the form with ε outside takes the slope of $\sqrt{\ }$ at zero, which is
+# infinite. Its output is still fine, but its *gradient* is NaN.
 
 
 # %%
@@ -195,15 +196,14 @@ assert gradients["outside"].isnan().any()
 assert spreads["inside"] < 0.5 and spreads["outside"] > 0.9
 
 # %% [markdown]
-# **γ and β belong to it.** After the division every token has mean 0 and, up to ε, length
-# $\sqrt{d_\text{model}}$. Two numbers of each token, its centre and its size, are gone for good.
-# That is what we wanted: $10 x - 4$ gives the same as $x$.
+# **γ and β are part of the layer.** After the division every token has mean 0 and, up to ε, length
+# $\sqrt{d_\text{model}}$. Two numbers of each token, its centre and its size, are gone for good. That is what we
+# wanted, because $10 x - 4$ now gives the same as $x$.
 #
-# γ and β do not bring these two numbers back, since they are the same for all tokens. They let
-# training choose a size and a centre for each *feature*, and start at one and zero. In a module
-# they must be an `nn.Parameter` each: an optimiser never sees a plain tensor, and
-# `model.to(device)` leaves it behind. (Whether a model needs them is another question: Xu et al.,
-# 2019, found that several models do as well or better without.)
+# γ and β do not bring these two numbers back, since they are the same for all tokens. They let training choose a
+# size and a centre for each *feature*, and start at one and zero. In a module each must be an `nn.Parameter`,
+# because an optimiser never sees a plain tensor, and `model.to(device)` leaves it behind. (Whether a model needs
+# them is another question. Xu et al., 2019, found that several models do as well or better without.)
 
 # %%
 plain = layers.LayerNorm(D)  # γ = 1, β = 0
@@ -226,16 +226,15 @@ assert torch.allclose(plain(10 * x - 4), normed, atol=1e-4)
 # $$y = x + f(x) \qquad\Longrightarrow\qquad
 # \frac{\partial y}{\partial x} = I + \frac{\partial f}{\partial x}$$
 #
-# On its way from the top of a stack to the bottom, the gradient is multiplied by one such matrix
-# per sublayer. Without the $I$, each of them shrinks it, at least with PyTorch's initial weights.
-# With the $I$, multiply out $(I + J_1)(I + J_2) \cdots$, where $J_n$ is the second summand
-# for sublayer $n$: one term is $I$ alone. There is always one way down on which nothing is
-# multiplied at all. (A norm that stands on this way, as in post-LN, multiplies again. Section 8
-# comes back to it.)
+# On its way from the top of a stack to the bottom, the gradient is multiplied by one such matrix per sublayer.
+# Without the $I$, each of them shrinks it, at least with PyTorch's initial weights. With the $I$, we can multiply
+# out $(I + J_1)(I + J_2) \cdots$, where $J_n$ is the second summand for sublayer $n$, and one of the terms is $I$
+# alone. So there is always one path down along which nothing multiplies the gradient. (A norm on this path, as in
+# post-LN, multiplies again. Section 8 comes back to it.)
 #
-# We send a random gradient down a stack of feed-forward networks (two linear maps with a ReLU
-# between them, section 7), and see how much of it reaches the input. Four variants: with and
-# without residual, with and without a layer norm after each.
+# We send a random gradient down a stack of feed-forward networks (two linear maps with a ReLU between them,
+# section 7), and see how much of it reaches the input. There are four variants, with and without residual, and
+# with and without a layer norm after each network.
 
 
 # %%
@@ -298,19 +297,19 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Here and below, a line is the median over the seeds, and the band around it their range.
+# Here and below, a line is the median over the seeds, and the band around it is their range.
 #
-# A plain stack loses three quarters of the gradient in each network; at depth 8 one part in 100 000
-# is left. The residual connection repairs that. But look at the curve "plain + norm": **so, nearly,
-# does layer norm alone.** It divides by the spread, in the backward pass too, and undoes most of the
-# shrinking. So vanishing gradients are not the whole reason for the plus.
+# A plain stack loses three quarters of the gradient in each network, so at depth 8 one part in 100 000 is left.
+# The residual connection repairs that. But look at the curve "plain + norm", which shows that **layer norm alone
+# nearly does so, too.** It divides by the spread, in the backward pass as well, and undoes most of the shrinking.
+# So vanishing gradients are not the whole reason for the plus.
 #
 # ## 4. Residual connections: words stay apart
 #
-# The other reason is what the stream *carries*. Attention averages, and averaging makes words
-# alike: before training, every word looks at all words about equally, so all get nearly the same
-# average. We stack attention with layer norm, and measure how similar different words of a sentence
-# are, as the average cosine between their vectors.
+# The other reason is what the stream *carries*. Attention averages, and averaging makes words alike. Before
+# training, every word looks at all words about equally, so all get nearly the same average. We stack attention
+# with layer norm, and measure how similar different words of a sentence are by the average cosine between their
+# vectors.
 
 
 # %%
@@ -346,28 +345,28 @@ assert (alike["without residual"][:, 2] > 0.95).all()
 assert (alike["with residual"][:, -1] < 0.4).all()
 
 # %% [markdown]
-# Without the plus, all words of a sentence are nearly the same vector after two untrained
-# attentions, in spite of the layer norms: hardly anything is left to tell them apart. With the plus,
-# each word keeps itself and adds what it heard from the others.
+# Without the plus, all words of a sentence are nearly the same vector after two untrained attention layers, in
+# spite of the layer norms, and hardly anything is left to tell them apart. With the plus, each word keeps itself
+# and adds what it took from the others.
 #
-# Dong et al. (2021) prove that stacks of attention alone, with neither residuals nor feed-forward
-# networks, lose the differences between words doubly exponentially fast in the depth: each layer
-# shrinks them by a larger factor than the one before.
+# Dong et al. (2021) prove that stacks of attention alone, with neither residuals nor feed-forward networks, lose
+# the differences between words doubly exponentially fast in the depth, because each layer shrinks them by a
+# larger factor than the one before.
 
 # %% [markdown]
 # ## 5. Dropout
 #
-# A network can come to rely on single telling entries that mean nothing outside its training data.
-# Dropout is meant to prevent that: any entry may be missing. In training it sets each entry to zero
-# with probability $p$ and divides the others by $1 - p$:
+# A network can come to rely on single telling entries that mean nothing outside its training data. Dropout is
+# meant to prevent that by making any entry unreliable. In training it sets each entry to zero with probability
+# $p$ and divides the others by $1 - p$:
 #
 # $$\tilde{x}_k = \frac{m_k}{1 - p}\, x_k, \qquad m_k = 0 \text{ with probability } p
 # \text{, else } 1$$
 #
-# The division keeps the *expectation*: $\mathbb{E}[\tilde{x}_k] = \frac{1-p}{1-p}\,x_k = x_k$. So
-# in evaluation there is nothing to correct, and dropout does nothing at all.
+# The division keeps the *expectation*, since $\mathbb{E}[\tilde{x}_k] = \frac{1-p}{1-p}\,x_k = x_k$. So in
+# evaluation there is nothing to correct, and dropout does nothing at all.
 #
-# First by hand. (Which entries PyTorch's own dropout picks, with the same seed, depends on the
+# We do it by hand first. (Which entries PyTorch's own dropout picks, with the same seed, depends on the
 # processor. The numbers here should be the same on yours.)
 
 
@@ -394,17 +393,16 @@ print("evaluation:", *[f"{value:.1f}" for value in dropout(ones)])
 assert torch.equal(dropout(ones), ones)
 
 # %% [markdown]
-# A model with dropout has **two modes**, and PyTorch does not guess which one you mean:
-# `model.train()` before training, `model.eval()` before everything else.
+# A model with dropout has **two modes**, and PyTorch does not guess which one you mean. Call `model.train()`
+# before training and `model.eval()` before everything else.
 #
 # ## 6. Dropout on attention weights
 #
-# In section 1's picture dropout stands behind each sublayer. Many models drop attention weights,
-# too.
+# In the picture of section 1, dropout follows each sublayer. Many models drop attention weights, too.
 #
 # ### What happens to rows that summed to one
 #
-# Lecture 2 was proud of rows that sum to one. Here are four of them with $p = 0.5$.
+# Lecture 2 made a point of rows that sum to one. Here are four of them with $p = 0.5$.
 
 # %%
 torch.manual_seed(13)
@@ -443,19 +441,18 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The rows no longer sum to one, and the output is no longer a weighted *average* of the values.
-# Here "me" has lost every weight and hears nothing at all.
+# The rows no longer sum to one, and the output is no longer a weighted *average* of the values. Here "me" has
+# lost every weight, so it takes in nothing at all.
 #
-# Averaged over many draws each sum is still one. How far a single sum strays depends on how the row
-# spreads its weight. After dropout a weight $\alpha_{ij}$ is 0
-# or $\alpha_{ij}/(1-p)$, which has the variance $\frac{p}{1-p}\,\alpha_{ij}^2$. Each weight is
-# dropped independently of the others, so the variances add up:
+# Averaged over many draws each sum is still one. How far a single sum strays depends on how the row spreads its
+# weight. After dropout a weight $\alpha_{ij}$ is 0 or $\alpha_{ij}/(1-p)$, which has the variance
+# $\frac{p}{1-p}\,\alpha_{ij}^2$. Each weight is dropped independently of the others, so the variances add up:
 #
 # $$\operatorname{Var}\Bigl[\sum_j \tilde{\alpha}_{ij}\Bigr] = \frac{p}{1-p} \sum_j \alpha_{ij}^2$$
 #
-# A row that looks at one word only has $\sum_j \alpha_{ij}^2 = 1$: at $p = 0.5$ its sum is 0 or 2.
-# A row that spreads evenly over $S$ words has $\sum_j \alpha_{ij}^2 = 1/S$. The spread in the table
-# is the root of the variance.
+# A row that looks at one word only has $\sum_j \alpha_{ij}^2 = 1$, so at $p = 0.5$ its sum is 0 or 2. A row that
+# spreads evenly over $S$ words has $\sum_j \alpha_{ij}^2 = 1/S$. The spread in the table is the root of the
+# variance.
 
 # %%
 torch.manual_seed(3)
@@ -490,39 +487,37 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Three consequences.
+# This has three consequences.
 #
-# - A row can lose **everything**, with probability $p^S$ for $S$ weights: for $S = 4$ and
-#   $p = 0.5$, one row in sixteen. Then the word hears nothing in this step.
-# - Drop the *weights*, not the *scores*. A score of zero is not a weight of zero: $\exp(0) = 1$,
-#   and the softmax would make every row sum to one again, with the wrong words in it.
-# - In evaluation all rows sum to one again, except those that may attend to nothing: they are zero.
-#   If yours do not, ask first whether somebody forgot `model.eval()`.
+# - A row can lose **everything**, with probability $p^S$ for $S$ weights. For $S = 4$ and $p = 0.5$ this happens
+#   to one row in sixteen, and then the word takes in nothing in this step.
+# - Drop the *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$, and the
+#   softmax would make every row sum to one again, with the wrong words in it.
+# - In evaluation all rows sum to one again, except those that may attend to nothing, which are zero. If yours do
+#   not, ask first whether somebody forgot `model.eval()`.
 #
-# The course's `TransformerLayer` follows the paper's text instead: dropout on each sublayer's
-# output, before it is added to the stream (Vaswani et al., 2017, section 5.4). The feed-forward
-# network has one more, after its ReLU, which the text does not mention. Dropping weights as well is
-# common and left to you.
+# The course's `TransformerLayer` follows the text of the paper instead and applies dropout to each sublayer's
+# output, before it is added to the stream (Vaswani et al., 2017, section 5.4). The feed-forward network has one
+# more dropout, after its ReLU, which the text does not mention. Dropping weights as well is common and left to
+# you.
 #
-# Assignment a7 begins with a printed class for attention with dropout that does not run, and would
-# be wrong if it did. Two questions to take along: how wide is the vector that the norm sees, and
-# which steps of lecture 3 have to come before the dropout?
+# Two questions are worth taking along to assignment a7, which repairs a class for attention with dropout. How
+# wide is the vector that the norm sees, and which steps of lecture 3 have to come before the dropout?
 
 # %% [markdown]
 # ## 7. The position-wise feed-forward network
 #
-# Attention moves information between tokens. What arrives is a weighted sum of linearly mapped
-# tokens, and nothing more is done with it. The second half of the layer does more, on each token by
-# itself:
+# Attention moves information between tokens. What arrives is a weighted sum of linearly mapped tokens, and
+# nothing more is done with it. The second half of the layer does more, on each token by itself:
 #
 # $$\mathrm{FFN}(x) = W_2\, \max(0,\, W_1 x + b_1) + b_2$$
 #
-# Two linear maps with weights $W_1$, $W_2$ and biases $b_1$, $b_2$, from $d_\text{model}$ up to
-# $d_\text{ff}$ and back, with **one** ReLU, the maximum with 0, *between* them. (Here $x$ is a
-# column, and the weights are as `nn.Linear` keeps them.)
+# There are two linear maps with weights $W_1$, $W_2$ and biases $b_1$, $b_2$, from $d_\text{model}$ up to
+# $d_\text{ff}$ and back, with **one** ReLU, the maximum with 0, *between* them. (Here $x$ is a column, and the
+# weights are as `nn.Linear` keeps them.)
 #
-# The picture follows one word through such a network of the translator that you will build in lecture 8.
-# Most hidden units are off for this word, and another word switches on others.
+# The picture follows one word through such a network of the translator that you will build in lecture 8. Most
+# hidden units are off for this word, and another word switches on others.
 #
 # ![From top to bottom: the 64 numbers of the word helfen as a strip of purple and ochre bands; a box W 1 x
 # plus b 1, then what is below 0 becomes 0; a strip of 128 hidden units, nearly all blank, with one strong
@@ -545,9 +540,8 @@ assert torch.allclose(ffn(x), token_by_token, atol=1e-5)
 print("token by token equals all at once:", torch.allclose(ffn(x), token_by_token, atol=1e-5))
 
 # %% [markdown]
-# "Position-wise" means that no token sees another. Change one, and only its own output changes.
-# Permute them, and the outputs move along. Attention passes the second test too (lecture 2), but
-# not the first.
+# "Position-wise" means that no token sees another. If you change one, only its own output changes, and if you
+# permute them, the outputs move along. Attention passes the second test too (lecture 2), but not the first.
 
 # %%
 changed_input = x.clone()
@@ -562,9 +556,9 @@ for name, f in [("feed-forward", ffn), ("attention", lambda x: attend(x, x, x)[0
     assert moved.sum() == (1 if f is ffn else 3) and equivariant
 
 # %% [markdown]
-# Why one ReLU, and not one for each map? With none, the two maps would collapse into a single one,
-# with the matrix $W_2 W_1$. With a second one at the end, the network could only ever *add* to the
-# stream, never take away.
+# Why is there one ReLU, and not one for each map? With none, the two maps would collapse into a single one, with
+# the matrix $W_2 W_1$. With a second one at the end, the network could only ever *add* to the stream and never
+# take away.
 
 # %%
 without_relu = ffn.w_2(ffn.w_1(x))
@@ -580,10 +574,10 @@ assert (ffn(x) < 0).any() and (ffn(x) > 0).any()
 assert not torch.allclose(ffn(x), one_map, atol=1e-2)
 
 # %% [markdown]
-# Is the feed-forward network a guard against overfitting, a regulariser? The opposite is nearer the
-# truth: it holds most of a layer's parameters, and a model can memorise with it. We count the
-# parameters for the sizes of the paper. Then single tokens with **random** labels are to be learned
-# by heart: 128 tokens of width 16, 8 classes, with and without a feed-forward network.
+# One sometimes reads that the feed-forward network guards against overfitting, as a regulariser does. The
+# opposite is nearer the truth, because it contains most of a layer's parameters, and a model can memorise with
+# it. We count the parameters for the sizes of the paper. Then we let a model learn single tokens with **random**
+# labels by heart, 128 tokens of width 16 with 8 classes, with and without a feed-forward network.
 
 
 # %%
@@ -618,15 +612,15 @@ assert max(by_heart[False]) < 0.6 and min(by_heart[True]) > 0.95
 assert 0.65 < numbers["feed-forward"] / numbers["layer"] < 0.68
 
 # %% [markdown]
-# A regulariser would make memorising harder. Dropout is meant to be one (section 13 tries it); the network
-# itself is capacity. Two thirds of a layer's parameters are in it, because
-# $d_\text{ff} = 4\, d_\text{model}$ in the paper: two matrices with $4\, d_\text{model}^2$ entries
-# each, against four with $d_\text{model}^2$.
+# A regulariser would make memorising harder. Dropout is meant to be one (section 13 tries it), whereas the
+# network itself is capacity. Two thirds of a layer's parameters are in it, because $d_\text{ff} = 4\,
+# d_\text{model}$ in the paper, which makes two matrices with $4\, d_\text{model}^2$ entries each, against four
+# with $d_\text{model}^2$.
 
 # %% [markdown]
 # ## 8. The whole layer
 #
-# All parts are on the table. Post-LN, the order of the original paper, normalises each sum:
+# Now all parts are there. Post-LN, the order of the original paper, normalises each sum:
 #
 # $$x \leftarrow \mathrm{LN}_1\bigl(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\bigr) \qquad
 # x \leftarrow \mathrm{LN}_2\bigl(x + \mathrm{dropout}(\mathrm{FFN}(x))\bigr)$$
@@ -636,9 +630,9 @@ assert 0.65 < numbers["feed-forward"] / numbers["layer"] < 0.68
 # $$x \leftarrow x + \mathrm{dropout}\bigl(\mathrm{SelfAttention}(\mathrm{LN}_1(x))\bigr) \qquad
 # x \leftarrow x + \mathrm{dropout}\bigl(\mathrm{FFN}(\mathrm{LN}_2(x))\bigr)$$
 #
-# We put both together from the parts of `course_utils.layers.TransformerLayer` and compare. The
-# last word of the second sentence is a pad, so there is a mask; `True` means "may be attended to".
-# In eval mode dropout does nothing, so we can leave it out.
+# We put both together from the parts of `course_utils.layers.TransformerLayer` and compare. The last word of the
+# second sentence is a pad, so there is a mask in which `True` means *may be attended to*. In eval mode dropout
+# does nothing, so we can leave it out.
 
 # %%
 torch.manual_seed(5)
@@ -661,53 +655,20 @@ for norm_first in (False, True):
     print("pre-LN: " if norm_first else "post-LN:", "by hand equals TransformerLayer")
 
 # %% [markdown]
-# Two norms, not one that is shared: each has its own γ and β. And the dropout acts on the branch,
-# not on the sum: otherwise the stream itself would be full of holes. The second `assert` says what
-# mask and layer norm achieve together: a sentence does not notice the pad that follows it.
+# There are two norms and not one that is shared, so each has its own γ and β. The dropout acts on the branch and
+# not on the sum, because otherwise the stream itself would be full of holes. The second `assert` says what mask
+# and layer norm achieve together, namely that a sentence does not notice the pad that follows it.
 #
-# What does the order do to the stream? In post-LN, each sum is scaled back to spread 1, and with it
-# the input's part in it. In pre-LN nothing is scaled back, and from the bottom of an untrained
-# stack to its top the stream grows. So a pre-LN stack needs **one more norm at its end**.
+# What does the order do to the stream? In post-LN, each sum is scaled back to spread 1, and with it the input's
+# part in it. In pre-LN nothing is scaled back, so from the bottom of an untrained stack to its top the stream
+# grows. This is why a pre-LN stack needs **one more norm at its end**.
 #
-# ### How large are the initial weights?
+# ### Two kinds of initial weights
 #
-# They are a choice, too. Multiply the variance of the weights by the number of inputs: that is,
-# about, by which factor a linear map changes the variance of what passes through it.
-
-
-# %%
-def gain(weight):
-    """By which factor a map changes the variance of its input, about; weight is (out, in)."""
-    return (weight.var() * weight.shape[1]).item()
-
-
-torch.manual_seed(0)
-square = nn.Linear(64, 64).weight
-library = nn.Transformer(64, 4, 1, 1, 128, batch_first=True).encoder.layers[0].self_attn
-gains = {"nn.Linear": gain(square), "Xavier": gain(nn.init.xavier_uniform_(square))}
-gains["nn.Transformer: output map"] = gain(library.out_proj.weight)
-gains["nn.Transformer: Q, K, V"] = gain(library.in_proj_weight)
-for name, value in gains.items():
-    print(f"{name:<28}{value:.2f}")
-print("one matrix for Q, K and V:", tuple(library.in_proj_weight.shape))
-
-# %% tags=["hide-input"]
-# a third for `nn.Linear`, one for Xavier, a half for the library's queries, keys and values
-assert abs(gains["nn.Linear"] - 1 / 3) < 0.02
-for name in ("Xavier", "nn.Transformer: output map"):
-    assert abs(gains[name] - 1) < 0.05
-assert abs(gains["nn.Transformer: Q, K, V"] - 0.5) < 0.03
-
-# %% [markdown]
-# PyTorch's `nn.Linear` starts small: a third of the variance is left. The rule named after Xavier
-# Glorot (Glorot and Bengio, 2010) gives the weights the variance one over the mean of the numbers of
-# inputs and outputs; between equal widths it keeps the variance. `nn.Transformer` follows that rule. But it stores the maps for
-# queries, keys and values as one matrix, three times as high as wide, and draws it as one. The rule
-# then sees three times as many outputs, and these maps get half the variance.
-#
-# We shall need two kinds of weights: PyTorch's default, and Xavier's with each map drawn by itself.
-# The model is small, six layers deep, and so is its task, to **reverse** a sequence of eight
-# digits: each output position must find its partner with attention.
+# The next experiments use two kinds of initial weights. With PyTorch's default, each map leaves a third of its
+# input's variance, and with the rule named after Xavier Glorot, it keeps all of it (section 12 measures both).
+# The model is small, six layers deep, and so is its task, which is to **reverse** a sequence of eight digits.
+# Each output position must find its partner with attention.
 
 
 # %%
@@ -741,8 +702,8 @@ class Reverser(nn.Module):
 
 
 # %% [markdown]
-# Before any training: how large is the stream after each layer, and how alike are its words (the
-# similarity of section 4)? Medians over five seeds.
+# Before any training, how large is the stream after each layer, and how alike are its words (the similarity of
+# section 4)? We take medians over five seeds.
 
 # %%
 ORDERS = {"post-LN": False, "pre-LN": True}
@@ -783,28 +744,29 @@ assert (top["PyTorch's default", "post-LN"][:, 1] < 0.7).all()
 assert abs(alike["without residual"][:, 1].median() - 0.94) < 0.02
 
 # %% [markdown]
-# Layer 0 is the input. Two things to keep in mind for the experiment:
+# Layer 0 is the input. Keep two observations in mind for the experiment.
 #
-# - Post-LN holds the spread at 1. Pre-LN lets it grow in six layers, to about 1.4 with PyTorch's
-#   weights and to about 2.8 with Xavier's.
-# - With Xavier's larger weights, the words of a sentence are **almost the same vector** at the top
-#   of a post-LN stack: similarity about 0.97. Section 4 suggests why. An untrained attention adds
-#   much the same vector to every word (0.94 alike in section 4, with PyTorch's smaller weights).
-#   Post-LN scales the sum back, so that a word's own part shrinks at each of twelve norms. In
-#   pre-LN nothing shrinks it; only the common part grows beside it, to a similarity of about 0.71.
+# - Post-LN holds the spread at 1, while pre-LN lets it grow in six layers, to about 1.4 with PyTorch's weights
+#   and to about 2.8 with Xavier's.
+# - With Xavier's larger weights, the words of a sentence are **almost the same vector** at the top of a post-LN
+#   stack, with a similarity of about 0.97.
+#
+# The reason for the second lies in what section 4 showed. An untrained attention layer adds much the same vector
+# to every word (0.94 alike in section 4, with PyTorch's smaller weights). Post-LN scales the sum back, so a
+# word's own part shrinks at each of twelve norms. In pre-LN nothing shrinks it, and only the common part grows,
+# to a similarity of about 0.71.
 
 # %% [markdown]
 # ## 9. Which learning rates work?
 #
-# Does the order matter for training? Six layers, 120 steps of 16 sequences, three learning rates,
-# three seeds, both orders, and three settings:
+# Does the order matter for training? We train six layers for 120 steps of 16 sequences, with three learning
+# rates, three seeds, both orders, and three settings:
 #
 # - PyTorch's default initialisation;
-# - the same with **warm-up**: the learning rate rises from zero to its full value over the first 50
-#   steps;
+# - the same with **warm-up**, where the learning rate rises from zero to its full value over the first 50 steps;
 # - Xavier's initialisation, without warm-up.
 #
-# That is 54 models, one after the other, in about a minute.
+# That makes 54 models, one after the other, in about a minute.
 
 
 # %%
@@ -852,20 +814,20 @@ def sweep(**setting):
 accuracy = {"PyTorch's default": sweep()}
 
 # %% [markdown]
-# With warm-up:
+# This is the result with warm-up:
 
 # %% tags=["nbval-ignore-output"] seconds=16
 accuracy["default, warm-up"] = sweep(warmup=50)
 
 # %% [markdown]
-# With Xavier's weights, and without warm-up:
+# And this is the result with Xavier's weights, without warm-up:
 
 # %% tags=["nbval-ignore-output"] seconds=16
 accuracy["Xavier, no warm-up"] = sweep(xavier=True)
 
 # %% [markdown]
-# Some of these numbers are low. For comparison: how good is a model that knows *which* digits
-# occur, but not where? Its best guess is the most frequent digit, everywhere.
+# Some of these numbers are low. As a comparison, how good is a model that knows *which* digits occur, but not
+# where? Its best guess is the most frequent digit, everywhere.
 
 # %%
 torch.manual_seed(0)
@@ -925,43 +887,40 @@ assert accuracy["Xavier, no warm-up"]["post-LN"].max() < 0.4  # no seed, no rate
 assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 
 # %% [markdown]
-# What we found, and what we did not:
+# This is what we found, and what we did not find:
 #
-# - **Pre-LN works over a wider range of learning rates**, in all three settings. At 0.01 without
-#   warm-up even its worst model is far better than post-LN's best. That agrees with Xiong et al. (2020).
-# - **At the right learning rate and with small initial weights, post-LN is just as good.** At 0.003
-#   without warm-up there is nothing between the two. Who tries only this will see no difference.
-# - **Warm-up widens the range for both**, by one step of our grid. It is not a remedy for post-LN
-#   alone. It has a price: 50 of 120 steps are slower, and at 0.003 some post-LN models are not done
-#   in time.
-# - **The initialisation can decide everything.** With Xavier's weights and no warm-up, post-LN does
-#   not get beyond "which, not where" at any of the three rates within these 120 steps. That fits
-#   section 8: its words are alike at the top from the start, and attention up there has little by
-#   which to find the partner's place.
+# - **Pre-LN works over a wider range of learning rates**, in all three settings. At 0.01 without warm-up even its
+#   worst model is far better than post-LN's best. That agrees with Xiong et al. (2020).
+# - **At the right learning rate and with small initial weights, post-LN is just as good.** At 0.003 without
+#   warm-up the two do equally well. If this is the only rate you try, you will see no difference.
+# - **Warm-up widens the range for both**, by one step of our grid, so it is not a remedy for post-LN alone. It
+#   has a price, because 50 of 120 steps are slower, and at 0.003 some post-LN models are not done in time.
+# - **The initialisation can decide everything.** With Xavier's weights and no warm-up, post-LN does not get
+#   beyond "which, not where" at any of the three rates within these 120 steps. That fits section 8, since its
+#   words are alike at the top from the start, and attention there has little to tell it where the partner is.
 #
-# This is one toy task, one width, one short budget. In large models, the final quality of the two
-# orders is disputed; that pre-LN is easier to train is not (Xiong et al., 2020; Liu et al., 2020).
+# This is one toy task, one width and one short budget. In large models, the final quality of the two orders is
+# disputed, but that pre-LN is easier to train is not (Xiong et al., 2020; Liu et al., 2020).
 #
 # ## Summary
 #
-# - Layer norm: $y = \gamma\,(x - \mu)/\sqrt{\sigma^2 + \varepsilon} + \beta$, for each **token**
-#   over its features. Variance divided by $d_\text{model}$, ε inside the root.
-# - A residual connection gives gradients a way down on which nothing is multiplied, and keeps words
-#   apart that attention would make alike.
-# - Dropout keeps each entry's expectation. Rows of attention weights then sum to one on average
-#   only, with variance $\frac{p}{1-p}\sum_j \alpha_{ij}^2$. In evaluation it does nothing.
-# - Feed-forward: two linear maps, one ReLU between them, each token by itself, two thirds of the
-#   parameters where $d_\text{ff} = 4\, d_\text{model}$. It is capacity, not a regulariser.
-# - In our task pre-LN bears a wider range of learning rates than post-LN. How much wider depends on
-#   the initial weights.
+# - Layer norm computes $y = \gamma\,(x - \mu)/\sqrt{\sigma^2 + \varepsilon} + \beta$ for each **token** over its
+#   features, with the variance divided by $d_\text{model}$ and ε inside the root.
+# - A residual connection gives gradients a path down along which nothing multiplies them, and keeps words apart
+#   that attention would make alike.
+# - Dropout keeps each entry's expectation. Rows of attention weights then sum to one on average only, with
+#   variance $\frac{p}{1-p}\sum_j \alpha_{ij}^2$. In evaluation it does nothing.
+# - The feed-forward network has two linear maps with one ReLU between them, works on each token by itself, and
+#   contains two thirds of the parameters where $d_\text{ff} = 4\, d_\text{model}$. It is capacity and not a
+#   regulariser.
+# - In our task pre-LN tolerates a wider range of learning rates than post-LN. How much wider depends on the
+#   initial weights.
 #
-# **Now you:**
-# [assignment a7, dropout and layer norm](../exercises/a7_dropout_and_layer_norm/a7_dropout_and_layer_norm.ipynb),
-# then
-# [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb).
-# After that, [lecture 8](08_transformer.ipynb) puts the layers together. This is the end of the
-# core. Sections 10 to 14 go deeper (batch norm, gradients at the start, dropout rates, why norms
-# help), and can be skipped.
+# **Now you:** [assignment a7, dropout and layer
+# norm](../exercises/a7_dropout_and_layer_norm/a7_dropout_and_layer_norm.ipynb), and then [assignment a8, the
+# transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb). After that, [lecture
+# 8](08_transformer.ipynb) puts the layers together. This is the end of the core. Sections 10 to 14 go deeper
+# (batch norm, gradients at the start, dropout rates, why norms help), and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
@@ -971,18 +930,18 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 #
 # <details><summary>Answer</summary>
 #
-# One mean per token: $32 \cdot 20 = 640$. γ has 512 entries, one per feature.
+# There is one mean per token, which makes $32 \cdot 20 = 640$. γ has 512 entries, one per feature.
 #
 # </details>
 #
-# **2.** You multiply weights and bias of a sublayer's last linear map by 10. A layer norm follows
-# directly. How does its output change?
+# **2.** You multiply weights and bias of a sublayer's last linear map by 10. A layer norm follows directly. How
+# does its output change?
 #
 # <details><summary>Answer</summary>
 #
-# Not at all, up to ε: the map's output is 10 times as large, and layer norm does not see a common
-# factor. With a residual in between it does not cancel: in $\mathrm{LN}(x + 10 f(x))$ the branch
-# drowns the stream.
+# It does not change at all, up to ε, because the map's output is 10 times as large and layer norm does not see a
+# common factor. With a residual in between the factor does not cancel, and in $\mathrm{LN}(x + 10 f(x))$ the
+# branch drowns the stream.
 #
 # </details>
 #
@@ -990,28 +949,27 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 #
 # <details><summary>Answer</summary>
 #
-# `std` divides by $d_\text{model} - 1$, and ε is outside the root, so that tokens whose features hardly vary
-# come out much larger than they should. (Where all features are equal, PyTorch's own `std` returns
-# a slope of zero. A root that you take yourself gives NaN, as in section 2.)
+# `std` divides by $d_\text{model} - 1$, and ε is outside the root, so tokens whose features hardly vary come out
+# much larger than they should. (Where all features are equal, PyTorch's own `std` returns a slope of zero. A root
+# that you take yourself gives NaN, as in section 2.)
 #
 # </details>
 #
-# **4.** A row of weights is $(0.5, 0.5)$, and $p = 0.5$. Which sums are possible after dropout, and
-# how often?
+# **4.** A row of weights is $(0.5, 0.5)$, and $p = 0.5$. Which sums are possible after dropout, and how often do
+# they occur?
 #
 # <details><summary>Answer</summary>
 #
-# 0, 1 and 2 with probabilities 1/4, 1/2, 1/4: each weight becomes 0 or 1. The mean is 1, the
-# variance $\frac{0.5}{0.5}(0.25 + 0.25) = 0.5$.
+# The sums are 0, 1 and 2 with probabilities 1/4, 1/2 and 1/4, because each weight becomes 0 or 1. The mean is 1,
+# and the variance is $\frac{0.5}{0.5}(0.25 + 0.25) = 0.5$.
 #
 # </details>
 #
-# **5.** Somebody evaluates a model twice on the same sentence and gets two results. What was
-# forgotten?
+# **5.** Somebody evaluates a model twice on the same sentence and gets two results. What was forgotten?
 #
 # <details><summary>Answer</summary>
 #
-# `model.eval()`: dropout is still active. Layer norm is innocent, it has no modes.
+# `model.eval()` was forgotten, so dropout is still active. Layer norm is innocent, because it has no modes.
 #
 # </details>
 #
@@ -1019,38 +977,37 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 #
 # <details><summary>Answer</summary>
 #
-# Change one token, compare the outputs, and check that only this token's output changed. Permuting
-# is not enough: attention permutes along as well.
+# Change one token, compare the outputs, and check that only this token's output has changed. Permuting is not
+# enough, because attention permutes along as well.
 #
 # </details>
 #
-# **7.** Why does a pre-LN stack need a norm after its last layer, and a post-LN stack not?
+# **7.** Why does a pre-LN stack need a norm after its last layer, and why does a post-LN stack not need one?
 #
 # <details><summary>Answer</summary>
 #
-# In pre-LN the stream is a sum that is never normalised and grows with depth. In post-LN each layer
-# ends with a norm.
+# In pre-LN the stream is a sum that is never normalised and grows with depth, whereas in post-LN each layer ends
+# with a norm.
 #
 # </details>
 #
-# **8.** A friend trains a six-layer post-LN model with `nn.Linear`'s own initialisation at one
-# learning rate, sees no difference to pre-LN, and concludes that the order does not matter. What
-# would you ask for?
+# **8.** A friend trains a six-layer post-LN model with `nn.Linear`'s own initialisation at one learning rate,
+# sees no difference from pre-LN, and concludes that the order does not matter. What would you ask for?
 #
 # <details><summary>Answer</summary>
 #
-# Several learning rates, several seeds, and another initialisation. In section 9 the two orders
-# tie at 0.003 with PyTorch's default. At 0.01 post-LN falls behind without warm-up, and with Xavier's
-# weights it fails at each of the three rates.
+# Ask for several learning rates, several seeds, and another initialisation. In section 9 the two orders tie at
+# 0.003 with PyTorch's default. At 0.01 post-LN falls behind without warm-up, and with Xavier's weights it fails
+# at each of the three rates.
 #
 # </details>
 
 # %% [markdown]
 # ## 10. Going deeper: which axes?
 #
-# Before layer norm there was batch norm (Ioffe and Szegedy, 2015), first shown on image networks. It
-# has the same formula and other axes. A batch of sentences has three axes, $(B, T, D)$, and the
-# question is always: **which entries share one mean?**
+# Before layer norm there was batch norm (Ioffe and Szegedy, 2015), first shown on image networks. It has the same
+# formula but other axes. A batch of sentences has three axes, $(B, T, D)$, and the question is always **which
+# entries share one mean.**
 #
 # ![Three panels, each with the same two sentences as grids, one row per token and one column per
 # feature: can you help me, and i read followed by two hatched pads. Filled cells share one mean.
@@ -1059,14 +1016,14 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 # titled not in a transformer: all cells of the first sentence; one mean for each sentence, B
 # means.](../figures/norm_axes.svg)
 #
-# *Batch norm averages a column over the whole batch, layer norm a single row.*
+# *Batch norm averages a column over the whole batch, while layer norm averages a single row.*
 #
 # | | averaged over | means | learned parameters |
 # |---|---|---|---|
 # | batch norm | $B$ and $T$ | one per feature: $d_\text{model}$ | γ, β: a pair per feature |
 # | layer norm in a transformer | the features | one per token: $B \cdot T$ | γ, β: a pair per feature |
 #
-# By loop, on the same tokens as in section 2. `nn.BatchNorm1d` wants the features on axis 1.
+# Here are both by loop, on the same tokens as in section 2. `nn.BatchNorm1d` wants the features on axis 1.
 
 # %%
 torch.manual_seed(7)
@@ -1087,12 +1044,11 @@ assert not torch.allclose(by_module, normed, atol=1e-1)
 print("loop equals nn.BatchNorm1d:", torch.allclose(by_module, batch_by_loop, atol=1e-5))
 
 # %% [markdown]
-# Layer norm is sometimes said to work "for each training example". That fits where an example is a
-# single vector; in a transformer it is **for each token**. `nn.LayerNorm(D)` normalises the last
-# axis. `nn.LayerNorm((T, D))` would be the version per sentence, and then a word's output would
-# depend on the words around it.
+# Layer norm is sometimes said to work "for each training example". That fits where an example is a single vector,
+# but in a transformer it works **for each token**. `nn.LayerNorm(D)` normalises the last axis. `nn.LayerNorm((T,
+# D))` would be the version per sentence, and then a word's output would depend on the words around it.
 #
-# A simple test tells the three apart: change one token, and see which outputs change.
+# A simple test tells the three apart. Change one token, and see which outputs change.
 
 
 # %%
@@ -1121,19 +1077,17 @@ assert torch.allclose(normalise(x, (1, 2)), nn.LayerNorm((T, D))(x), atol=1e-5)
 assert torch.allclose(normalise(x, (0, 1)), by_module, atol=1e-5)
 
 # %% [markdown]
-# Only under layer norm is each token on its own. Under batch norm the whole batch moves.
+# Only under layer norm is each token on its own, whereas under batch norm the whole batch moves.
 #
-# Choose the axes yourself, for a batch of two sentences whose pads are zeros. Around the framed number
-# (feature 3 of "you") a line encloses every number that takes part in its mean, before the norm and
-# after it.
+# Choose the axes yourself, for a batch of two sentences whose pads are zeros. Around the framed number (feature 3
+# of "you") a line encloses every number that takes part in its mean, before the norm and after it.
 #
-# - **Who shares?** Tick B and T instead of D. Now 8 numbers share the mean 1.64, and two of them
-#   are zeros of pads. Without these it would be 2.18. Under layer norm a pad meets only itself and
-#   stays zero.
-# - **Who moves?** Tick D alone, and change 4.8 to −4.8. Only "you" gets a Δ. Tick B and T instead: all
-#   8 tokens have one, even the pads. T and D: the four of the first sentence.
-# - **What is lost?** Press *numbers as given*, tick D alone, and press *10 x − 4*: all of "you" becomes
-#   ten times as large, and after the norm nothing moves. Find a choice of axes under which it does.
+# - **Who shares?** Tick B and T instead of D. How many numbers share one mean now, and what would the mean be
+#   without the zeros of pads?
+# - **Who moves?** Tick D alone, and change 4.8 to −4.8. Which tokens get a Δ? Then tick B and T instead, and
+#   after that T and D.
+# - **What is lost?** Press *numbers as given*, tick D alone, and press *10 x − 4*. All of "you" becomes ten times
+#   as large. What moves after the norm? Find a choice of axes under which something does.
 
 # %% tags=["hide-input"]
 sentences = [["can", "you", "help", "me"], ["i", "read", "<pad>", "<pad>"]]
@@ -1159,8 +1113,13 @@ live.normalisation_view(
 )
 
 # %% [markdown]
-# Four of the eight choices, side by side. (Instance norm is another one from image networks. We
-# shall not need it.)
+# With B and T, 8 numbers share the mean 1.64, and two of them are zeros of pads, without which it would be 2.18.
+# Under layer norm a pad is averaged only with itself and stays zero. After the change to −4.8, only "you" gets a
+# Δ with D alone, all 8 tokens get one with B and T, even the pads, and the four of the first sentence get one
+# with T and D. The factor 10 is lost under D, because nothing moves after the norm.
+#
+# The next picture shows four of the eight choices side by side. (Instance norm is another one from image
+# networks, which we will not need.)
 
 # %% tags=["hide-input"]
 CHOICES = {
@@ -1197,23 +1156,22 @@ plotting.picture(
 )
 
 # %% [markdown]
-# **Check yourself.** `x` has the shape $(32, 20, 512)$. How many means does batch norm compute, and
-# how many does `nn.LayerNorm((20, 512))`?
+# **Check yourself.** `x` has the shape $(32, 20, 512)$. How many means does batch norm compute, and how many does
+# `nn.LayerNorm((20, 512))`?
 #
 # <details><summary>Answer</summary>
 #
-# Batch norm one per feature: 512. The version per sentence one per sentence: 32.
+# Batch norm computes one per feature, 512. The version per sentence computes one per sentence, 32.
 #
 # </details>
 
 # %% [markdown]
 # ## 11. Going deeper: why not batch norm?
 #
-# Batch norm works well for images. In a transformer four things make it awkward. All four can be
-# measured.
+# Batch norm works well for images. In a transformer four things make it awkward, and all four can be measured.
 #
-# **1. The future leaks.** In training, batch norm averages over all positions of the sentence, and
-# later words are among them. A causal mask in the attention cannot help: the leak is in the norm.
+# **1. The future leaks.** In training, batch norm averages over all positions of the sentence, and later words
+# are among them. A causal mask in the attention cannot help, because the leak is in the norm.
 
 # %%
 torch.manual_seed(0)
@@ -1230,10 +1188,9 @@ print(f"under batch norm by {leak_batch:.2f}")
 print(f"under layer norm by {leak_layer:.2f}")
 
 # %% [markdown]
-# **2. One entry has no spread.** A decoder writes one word at a time. With a single sentence, each
-# feature then has one entry, and there is no spread to divide by: batch norm as used in training
-# refuses. It needs a second mode that takes mean and variance from elsewhere. Layer norm does not
-# even notice.
+# **2. One entry has no spread.** A decoder writes one word at a time. With a single sentence, each feature then
+# has one entry, and there is no spread to divide by, so batch norm as used in training refuses. It needs a second
+# mode that takes mean and variance from elsewhere. Layer norm does not even notice.
 
 # %%
 one_word = torch.randn(1, 16)
@@ -1246,18 +1203,18 @@ else:
 print("layer norm:", tuple(nn.LayerNorm(16)(one_word).shape))
 
 # %% [markdown]
-# **3. Two modes that disagree.** In training, batch norm uses mean and variance of the batch at
-# hand. In evaluation a sentence must not depend on which others happen to be translated with it, so
-# batch norm uses averages that it collected in training, the *running statistics*. The same words
-# come out differently in the two modes, the more so the smaller the batch.
+# **3. The two modes disagree.** In training, batch norm uses mean and variance of the batch at hand. In
+# evaluation a sentence must not depend on which others happen to be translated with it, so batch norm uses
+# averages that it collected in training, the *running statistics*. The same words come out differently in the two
+# modes, and the more differently, the smaller the batch is.
 #
-# **4. Pads count.** How many pads a sentence gets depends on its longest neighbour. If they are
-# zeros, they pull the mean towards zero and, unless the mean was large, shrink the variance.
+# **4. Pads count.** How many pads a sentence gets depends on its longest neighbour. If they are zeros, they pull
+# the mean towards zero and, unless the mean was large, shrink the variance.
 #
-# We measure 3 and 4 on German sentences from lecture 1's corpus, with random word vectors. The
-# running statistics are a plain average (`momentum=None`) over 100 batches without pads. That is a
-# mild case: in real training the vectors move, and an average over old batches is out of date. Both
-# differences are relative to the size of the output.
+# We measure 3 and 4 on German sentences from lecture 1's corpus, with random word vectors. The running statistics
+# are a plain average (`momentum=None`) over 100 batches without pads. That is a mild case, because in real
+# training the vectors move, and an average over old batches is out of date. Both differences are relative to the
+# size of the output.
 
 # %%
 corpus = data.sample_pairs(2_000, seed=0)
@@ -1348,45 +1305,81 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The gap between the modes falls like one over the root of the batch size: a mean of few words is a
-# rough estimate. Shen et al. (2020) looked into transformers in training, and found that the
-# statistics of a batch fluctuate much more there than in a network for images. Wang et al. (2022)
-# found that the gap between the two modes is the main reason why batch norm does worse on text.
+# The gap between the modes falls like one over the root of the batch size, because a mean of few words is a rough
+# estimate. Shen et al. (2020) looked into transformers in training and found that the statistics of a batch
+# fluctuate much more there than in a network for images. Wang et al. (2022) found that the gap between the two
+# modes is the main reason why batch norm does worse on text.
 #
-# Awkward is not impossible. A mask keeps pads out of the statistics, and large batches make them
-# steadier. (The leak stays, wherever the future must be hidden.) Layer norm needs none of this:
-# each token is on its own, in training as in evaluation. It normalises pads too; they do no harm
-# there, but attention still needs its mask. Padding makes the tensor rectangular, not the sentences
-# equally long.
+# Awkward is not impossible. A mask keeps pads out of the statistics, and large batches make them steadier. (The
+# leak stays, wherever the future must be hidden.) Layer norm needs none of this, because each token is on its
+# own, in training as in evaluation. It normalises pads too, which does no harm there, but attention still needs
+# its mask. Padding makes the tensor rectangular, not the sentences equally long.
 #
-# Is parallel training a reason against batch norm? Not by itself. Networks with batch norm have been
-# trained on 256 GPUs at once (Goyal et al., 2017): each GPU uses its own part of the batch for
-# the statistics. `nn.SyncBatchNorm` shares them between GPUs, at the price of some communication.
-# The dependence between examples is real. It hurts for the reasons measured above.
+# Is parallel training a reason against batch norm? Not by itself. Networks with batch norm have been trained on
+# 256 GPUs at once (Goyal et al., 2017), where each GPU uses its own part of the batch for the statistics.
+# `nn.SyncBatchNorm` shares them between GPUs, at the price of some communication. The dependence between examples
+# is real, but it hurts for the reasons measured above.
 #
-# **Check yourself.** All sentences of your batches are equally long, and the batches are large. Which
-# of the four points are left for a decoder?
+# **Check yourself.** All sentences of your batches are equally long, and the batches are large. Which of the four
+# points are left for a decoder?
 #
 # <details><summary>Answer</summary>
 #
-# The first, the leak, and in training it is the worst. The second is left when the decoder writes
-# word by word: then batch norm needs its evaluation mode. The third is small in large batches, the
-# fourth is gone.
+# The first, the leak, is left, and in training it is the worst. The second is left when the decoder writes word
+# by word, because then batch norm needs its evaluation mode. The third is small in large batches, and the fourth
+# is gone.
 #
 # </details>
 
 # %% [markdown]
 # ## 12. Going deeper: gradients at the start
 #
-# Why does post-LN fail where pre-LN does not? One suspect is the size of the first gradients: where
-# they are large, the first steps may be too large. Xiong et al. (2020) computed it. Their theorem 1
-# is an upper bound for the gradient in the feed-forward network of the *last* layer, with weights of
-# Xavier's size. In post-LN the bound does not depend on the number of layers $L$, in pre-LN it
-# falls like $1/\sqrt{L}$: the last norm divides by the spread of the stream, which section 8 saw
-# growing.
+# ### How large are the initial weights?
 #
-# A bound is not yet a size, so we measure ten pairs of random models. The two models of a pair have
-# the same initial weights and see the same digits; only the order differs.
+# The initial weights of a linear map are a choice. Multiply their variance by the number of inputs, and you get
+# roughly the factor by which the map changes the variance of its input.
+
+
+# %%
+def gain(weight):
+    """Roughly the factor by which a map changes the variance of its input; weight is (out, in)."""
+    return (weight.var() * weight.shape[1]).item()
+
+
+torch.manual_seed(0)
+square = nn.Linear(64, 64).weight
+library = nn.Transformer(64, 4, 1, 1, 128, batch_first=True).encoder.layers[0].self_attn
+gains = {"nn.Linear": gain(square), "Xavier": gain(nn.init.xavier_uniform_(square))}
+gains["nn.Transformer: output map"] = gain(library.out_proj.weight)
+gains["nn.Transformer: Q, K, V"] = gain(library.in_proj_weight)
+for name, value in gains.items():
+    print(f"{name:<28}{value:.2f}")
+print("one matrix for Q, K and V:", tuple(library.in_proj_weight.shape))
+
+# %% tags=["hide-input"]
+# a third for `nn.Linear`, one for Xavier, a half for the library's queries, keys and values
+assert abs(gains["nn.Linear"] - 1 / 3) < 0.02
+for name in ("Xavier", "nn.Transformer: output map"):
+    assert abs(gains[name] - 1) < 0.05
+assert abs(gains["nn.Transformer: Q, K, V"] - 0.5) < 0.03
+
+# %% [markdown]
+# PyTorch's `nn.Linear` starts small, since a third of the variance is left. The rule named after Xavier Glorot
+# (Glorot and Bengio, 2010) gives the weights the variance one over the mean of the numbers of inputs and outputs,
+# which keeps the variance between equal widths. `nn.Transformer` follows that rule. But it stores the maps for
+# queries, keys and values as one matrix, three times as high as wide, and draws it as one. The rule then sees
+# three times as many outputs, and these maps get half the variance.
+#
+# ### How large are the gradients?
+#
+# Why does post-LN fail where pre-LN does not? One suspect is the size of the first gradients, because where they
+# are large, the first steps may be too large. Xiong et al. (2020) computed it. Their theorem 1 is an upper bound
+# for the gradient in the feed-forward network of the *last* layer, with weights of Xavier's size. In post-LN the
+# bound does not depend on the number of layers $L$. In pre-LN it falls like $1/\sqrt{L}$, since the last norm
+# divides by the spread of the stream, which section 8 saw growing.
+#
+# A bound is not yet a size, so we measure ten pairs of random models. The two models of a pair have the same
+# initial weights and see the same digits, and only the order differs.
 
 
 # %%
@@ -1475,43 +1468,42 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The direction is the theorem's: the last layer's gradient in pre-LN shrinks as the stack grows, in
-# post-LN it does not, so that their ratio rises from about 2 to about 4. The size is not exactly
-# the bound's: from 2 to 16 layers $1/\sqrt{L}$ would fall by a factor of 2.8, pre-LN's gradient
-# falls by less than 2.
+# The direction is that of the theorem. The last layer's gradient in pre-LN shrinks as the stack grows, while in
+# post-LN it does not, so their ratio rises from about 2 to about 4. The size is not exactly that of the bound,
+# because from 2 to 16 layers $1/\sqrt{L}$ would fall by a factor of 2.8, whereas pre-LN's gradient falls by less
+# than 2.
 #
-# With PyTorch's default, post-LN has the larger gradient in each of the ten pairs and in each layer,
-# but only by a little: 1.4-fold at the top. With Xavier's weights it is 2.4-fold at the top; in the
-# lower layers some pairs say the opposite. Without pairs one sees less, since single models scatter
-# widely: the gradients of ten post-LN and ten pre-LN models lie apart in layers 5 and 6 of the Xavier
-# stack only (not drawn). One model of each kind proves nothing.
+# With PyTorch's default, post-LN has the larger gradient in each of the ten pairs and in each layer, but only by
+# a little, 1.4-fold at the top. With Xavier's weights it is 2.4-fold at the top, while in the lower layers some
+# pairs say the opposite. Without pairs one sees less, since single models scatter widely. The gradients of ten
+# post-LN and ten pre-LN models are apart in layers 5 and 6 of the Xavier stack only (not drawn). One model of
+# each kind proves nothing.
 #
-# Does a large gradient matter? Plain gradient descent makes a large step of it. Adam divides each
-# gradient by its typical size, so for Adam the size alone explains little. A stack in which all
-# words look alike is another matter: no rescaling of gradients tells them apart.
+# Does a large gradient matter? Plain gradient descent makes a large step of it. Adam divides each gradient by its
+# typical size, so for Adam the size alone explains little. A stack in which all words look alike is another
+# matter, because no rescaling of gradients tells them apart.
 #
 # **Check yourself.** Why is the ratio within a pair steadier than the two gradients themselves?
 #
 # <details><summary>Answer</summary>
 #
-# Both models of a pair have the same weights and the same digits. What these do to both gradients
-# alike cancels in the ratio, and what is left is mostly the order.
+# Both models of a pair have the same weights and the same digits. What these do to both gradients alike cancels
+# in the ratio, and what is left is mostly the order.
 #
 # </details>
 
 # %% [markdown]
 # ## 13. Going deeper: dropout on a task that is easy to overfit
 #
-# "Try several dropout rates" needs a model, data, a measure, more than one seed, and something to
-# compare with. Here they are.
+# "Try several dropout rates" needs a model, data, a measure, more than one seed, and something to compare with.
+# Here they are.
 #
-# Our data: sequences of eleven letters from an alphabet of twenty; the label says whether most of
-# them are among the first ten of the alphabet. There are only 200 sequences to train on, for a
-# model of two layers.
+# Our data are sequences of eleven letters from an alphabet of twenty, and the label says whether most of them are
+# among the first ten of the alphabet. There are only 200 sequences to train on, for a model of two layers.
 #
-# In the first version, about 15 % of all labels are wrong, in training and elsewhere. A wrong
-# label follows no rule, it can only be learned by heart, and on average nobody can be right more
-# than 85 % of the time. In the second version, all labels are right.
+# In the first version, about 15 % of all labels are wrong, in training and elsewhere. A wrong label follows no
+# rule, so it can only be learned by heart, and on average nobody can be right more than 85 % of the time. In the
+# second version, all labels are right.
 
 
 # %%
@@ -1540,14 +1532,14 @@ class Voter(nn.Module):
 
 
 # %% [markdown]
-# The rate is the same everywhere: on the input, on each sublayer's output and after the ReLU. After
-# every 40 of 200 steps we measure the *accuracy* and the *loss* (cross-entropy), which also asks how
-# sure the model is of its wrong answers, on three sets: the 200 sequences for training, 1000 for
-# **validation**, and 1000 for a **test**.
+# The dropout rate is the same on the input, on each sublayer's output and after the ReLU. After every 40 of 200
+# steps we measure the *accuracy* and the *loss* (cross-entropy), which also asks how sure the model is of its
+# wrong answers. We do so on three sets, the 200 sequences for training, 1000 for **validation**, and 1000 for a
+# **test**.
 #
-# Why two further sets? Dropout has a cheap rival, **early stopping**: keep the model of the step at
-# which the validation loss is smallest. That choice uses the validation set, so what it is worth must
-# be read off the test set. Eighteen models, about half a minute.
+# Why do we need two further sets? Dropout has a cheap rival, **early stopping**, which keeps the model of the
+# step at which the validation loss is smallest. That choice uses the validation set, so what it is worth must be
+# read off the test set. The cell trains eighteen models in about half a minute.
 
 
 # %%
@@ -1601,7 +1593,7 @@ def compare_rates(noise):
 compare_rates(noise=0.15)
 
 # %% [markdown]
-# And with right labels only:
+# And here is the result with right labels only:
 
 # %% tags=["nbval-ignore-output"] seconds=15
 compare_rates(noise=0.0)
@@ -1657,30 +1649,30 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Without dropout and with wrong labels, the model knows its 200 sequences by heart, wrong labels
-# included, and its test loss is about 1.2. Saying "fifty-fifty" every time would give 0.69.
+# Without dropout and with wrong labels, the model knows its 200 sequences by heart, wrong labels included, and
+# its test loss is about 1.2. Saying "fifty-fifty" every time would give 0.69.
 #
-# - **Dropout cures overconfidence.** After 200 steps at $p = 0.3$ the test loss is little more than
-#   half of what it was. The accuracy gains only a little, from 0.69 to 0.70 in the median: where the model does
-#   not know, it still does not know, but it no longer shouts.
+# - **Dropout cures overconfidence.** After 200 steps at $p = 0.3$ the test loss is little more than half of what
+#   it was. The accuracy gains only a little, from 0.69 to 0.70 in the median. Where the model does not know the
+#   answer, it still does not know it, but it is no longer so sure.
 # - **So does stopping in time, and with these labels it does it better.** Without any dropout, the model of the
-#   best step has a smaller loss, 0.56, and is right more often, 0.74. Dropout on top of that changes
-#   next to nothing. Who compares only the last steps credits dropout with what a stopwatch can do.
-# - **Where all labels are right, a little dropout does help.** At $p = 0.3$ the stopped models are right
-#   more often than without dropout, with each of the three seeds: 0.96 against 0.94 in the median.
-# - **More is not always better.** There $p = 0.7$ costs accuracy, stopped early or not: within these
-#   200 steps the model no longer quite fits what it sees.
+#   best step has a smaller loss, 0.56, and is right more often, 0.74. Dropout on top of that changes next to
+#   nothing. If you compare only the last steps, you give dropout the credit for what a stopwatch can do.
+# - **Where all labels are right, a little dropout does help.** At $p = 0.3$ the stopped models are right more
+#   often than without dropout, with each of the three seeds, 0.96 against 0.94 in the median.
+# - **More is not always better.** There $p = 0.7$ costs accuracy, stopped early or not, because within these 200
+#   steps the model no longer quite fits what it sees.
 # - **The training loss says nothing about this.** It rises with $p$ throughout.
 #
-# The best rate belongs to the task, the model and the amount of data. The paper used 0.1 for its
-# base model, with millions of sentences (Vaswani et al., 2017, section 5.4).
+# The best rate belongs to the task, the model and the amount of data. The paper used 0.1 for its base model, with
+# millions of sentences (Vaswani et al., 2017, section 5.4).
 #
-# **Check yourself.** A friend reports: "dropout halves the validation loss after 200 steps". What do
-# you ask for before you believe that the model needs dropout?
+# **Check yourself.** A friend reports that "dropout halves the validation loss after 200 steps". What do you ask
+# for before you believe that the model needs dropout?
 #
 # <details><summary>Answer</summary>
 #
-# The loss over all steps. Stop the model without dropout where its validation loss is smallest, and
+# Ask for the loss over all steps. Stop the model without dropout where its validation loss is smallest, and
 # compare the two on data that neither training nor this choice has seen, over several seeds.
 #
 # </details>
@@ -1688,28 +1680,27 @@ plotting.picture(
 # %% [markdown]
 # ## 14. Going deeper: why does normalising help at all?
 #
-# Batch norm was motivated by "internal covariate shift" (Ioffe and Szegedy, 2015): each layer's
-# inputs keep changing their distribution while the layers below learn, and the norm would hold them
-# still. As an explanation it has not held up.
+# Batch norm was motivated by "internal covariate shift" (Ioffe and Szegedy, 2015). Each layer's inputs keep
+# changing their distribution while the layers below learn, and the norm would hold them still. As an explanation
+# it has not held up.
 #
-# Santurkar et al. (2018) added random noise *after* batch norm, so that the distributions shifted
-# more than without any norm, and the networks trained about as well as with batch norm alone. What
-# they found instead: the loss and its gradients change more smoothly, so a step can be larger.
+# Santurkar et al. (2018) added random noise *after* batch norm, so that the distributions shifted more than
+# without any norm, and the networks trained about as well as with batch norm alone. What they found instead is
+# that the loss and its gradients change more smoothly, so a step can be larger.
 #
-# Their experiments are about batch norm in image networks. For layer norm, Xu et al. (2019) found
-# that the gradients through the mean and the variance matter more than the normalised outputs
-# themselves.
+# Their experiments are about batch norm in image networks. For layer norm, Xu et al. (2019) found that the
+# gradients through the mean and the variance matter more than the normalised outputs themselves.
 #
-# What you have *seen* in this lecture is more modest, and enough to build with: the size of a
-# sublayer's input no longer depends on what came before (section 2), gradients survive depth
-# (section 3), and where the norm stands decides which learning rates work (section 9).
+# What you have *seen* in this lecture is more modest, and enough to build with. The size of a sublayer's input no
+# longer depends on what came before (section 2), gradients survive depth (section 3), and the place of the norm
+# decides which learning rates work (section 9).
 #
-# **Check yourself.** What would have to be true of the networks with added noise, if steady
-# distributions were what helps?
+# **Check yourself.** What would have to be true of the networks with added noise, if steady distributions were
+# what helps?
 #
 # <details><summary>Answer</summary>
 #
-# They would have to train clearly worse than those with batch norm alone. They did not.
+# They would have to train clearly worse than those with batch norm alone, but they did not.
 #
 # </details>
 
