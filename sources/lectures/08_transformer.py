@@ -18,24 +18,24 @@
 # %% [markdown]
 # # Lecture 8: The transformer
 #
-# Lecture 1 translated with a recurrent network that looks back through attention. Then people took
-# the recurrence out and kept the attention. The result is the transformer (Vaswani et al., 2017).
-# You know all its parts by now. Here they come together, learn German, and are taken apart again.
+# Lecture 1 translated with a recurrent network that looks back through attention. Then people took the recurrence
+# out and kept the attention, and the result is the transformer (Vaswani et al., 2017). You know all its parts by
+# now. In this lecture we put them together, let them learn German, and take them apart again.
 #
 # **Afterwards you will be able to**
 #
 # - say what flows through a transformer, with the shape at every point;
-# - tell the three kinds of attention in it apart, and say which mask each one needs;
+# - tell its three kinds of attention apart, and say which mask each one needs;
 # - train it by teacher forcing, with warm-up, and let it write, word by word;
-# - compare it fairly with a recurrent translator, and say what remains of its lead;
+# - compare it fairly with a recurrent translator, in accuracy and in time;
 # - say where it looks, and what such a map does not say;
-# - if you go deeper: say what label smoothing changes, what a cache saves, when a beam helps, what the
-#   model cannot do, and what BERT and GPT kept of it.
+# - if you go deeper, say what label smoothing changes, what a cache saves, when a beam helps, what the model
+#   cannot do, and what BERT and GPT kept of it.
 #
 # **Time** about 42 minutes, and 39 for going deeper. **Needs** lectures
-# [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb),
-# [5](05_multi_head_attention.ipynb), [6](06_positional_encoding.ipynb) and
-# [7](07_layer_normalization.ipynb); from [lecture 1](01_rnn_attention.ipynb) the task.
+# [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
+# [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture
+# 1](01_rnn_attention.ipynb).
 
 # %%
 import copy
@@ -60,8 +60,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # %% [markdown]
 # ## 1. The whole machine
 #
-# Read the picture from bottom to top, the encoder first. A dashed frame is one layer; each side stacks
-# $N$ of them.
+# Read the picture from bottom to top, the encoder first. A dashed frame is one layer, and each side stacks $N$ of
+# them.
 #
 # ![Architecture of the transformer, two columns, read from bottom to top. Left, the encoder: kannst du
 # mir helfen ? eos, six words with their ids, shape (B, S), pass through an embedding times the root of
@@ -77,15 +77,15 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # help has more than 0.999, and helping, close, look and write have less than
 # 0.001.](../figures/transformer_architecture.svg)
 #
-# *The encoder, on the left, reads German; the decoder writes English and asks the memory for help. B
-# counts sentences, S and T words of the source and of the target, D is the width and V the number of
+# *The encoder, on the left, reads German, and the decoder writes English and looks at the memory on the way. B
+# counts sentences, S and T are the words of the source and of the target, D is the width and V the number of
 # English words.*
 #
-# The **encoder** reads the source sentence, all words at once, and gives one vector per word: the
-# *memory*. It does so once per sentence. The **decoder** writes the translation word by word. For
-# each next word it looks at the words written so far, and at the memory.
+# The **encoder** reads the source sentence, all words at once, and gives one vector per word. Together these
+# vectors are the *memory*, and the encoder makes them once per sentence. The **decoder** writes the translation
+# word by word. For each next word it looks at the words written so far, and at the memory.
 #
-# There are three kinds of attention in it ($H$ is the number of heads):
+# It contains three kinds of attention ($H$ is the number of heads):
 #
 # | attention | query from | key, value from | hidden | weights |
 # |---|---|---|---|---|
@@ -93,19 +93,19 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # | masked decoder self-attention | target | target | padding and the **future** | $(B, H, T, T)$ |
 # | **cross-attention** | target | **memory** | padding of the source | $(B, H, T, S)$ |
 #
-# Cross-attention is what lecture 1 called attention: a decoder asks, annotations of the source
-# answer. It is the only place where the two languages meet. Self-attention in the decoder does *not* look
-# at all positions, only at its own and *earlier* ones: anything else would give the answer away in
-# training (lecture 4).
+# Cross-attention is what lecture 1 called attention, in which a decoder asks and annotations of the source
+# answer. It is the only place where the two languages are connected. Self-attention in the decoder does *not*
+# look at all positions but only at its own and *earlier* ones, because anything else would give the answer away
+# in training (lecture 4).
 #
-# The $N$ layers of a side have the same structure and different weights. The paper took $N = 6$
-# and measured 2, 4 and 8 beside it (its table 3, rows C). We take $N = 2$.
+# The $N$ layers of a side have the same structure and different weights. The paper took $N = 6$ and also measured
+# 2, 4 and 8 (its table 3, rows C). We take $N = 2$.
 
 # %% [markdown]
 # ## 2. What goes in
 #
-# The data come from the same grammar as in lecture 1. The sentences that we test on are never trained
-# on; the test part includes our example, which no model of this course has seen.
+# The data come from the same grammar as in lecture 1. The sentences that we test on are never trained on, and the
+# test part includes our example, which no model of this course has seen.
 
 # %%
 splits = data.splits(train=50_000, validation=1_000, test=2_500)
@@ -118,9 +118,8 @@ print(data.EXAMPLE.target)
 print(f"{len(source_words)} German and {len(target_words)} English words, special symbols included")
 
 # %% [markdown]
-# Three sentences are enough to follow the shapes. Targets are used twice, shifted by one position
-# (lecture 4): the decoder *reads* everything but the last token and is to *say* everything but the
-# first.
+# Three sentences are enough to follow the shapes. Targets are used twice, shifted by one position (lecture 4),
+# because the decoder *reads* everything but the last token and should *say* everything but the first.
 
 # %%
 pairs = [data.EXAMPLE, splits.test[0], splits.test[5]]
@@ -140,12 +139,12 @@ for name, row, words in [
     print(f"{name:>6}: {' '.join(words.words[k] for k in row)}")
 
 # %% [markdown]
-# In a short sentence like this one, the last token is padding, so its `<eos>` is read as well. What
-# would be said after it is padding and will not count.
+# In a short sentence like this one, the last token is padding, so its `<eos>` is read too. Whatever the model
+# says after `<eos>` is ignored by the loss.
 #
-# The model is `course_utils.transformer.Transformer`. It holds the parts; we will go through them by
-# hand and see whether we get its numbers. All sizes are choices. The paper makes the feed-forward network
-# four times as wide as the model; we make it twice as wide, to save time.
+# The model is `course_utils.transformer.Transformer`. It contains the parts, and we will go through them by hand
+# and see whether we get its numbers. All sizes are choices. The paper makes the feed-forward network four times
+# as wide as the model, and we make it twice as wide, to save time.
 
 # %%
 d_model, num_heads, num_layers, d_ff = 64, 4, 2, 128
@@ -175,9 +174,8 @@ assert count(model) == 206_771
 #
 # $$x^{(j)} = \sqrt{d_\text{model}}\; E[\text{word } j] + PE_j$$
 #
-# $E$ is a table with one row per word and $PE_j$ is the sinusoid of position $j$ from lecture 6. Why
-# the root? The paper does not say. Its effect can be measured: it decides how loud the words are
-# beside their positions.
+# $E$ is a table with one row per word and $PE_j$ is the sinusoid of position $j$ from lecture 6, which also
+# showed what the root is for. It decides how large the words are compared with their positions.
 
 # %%
 positions = positional_encoding(S, d_model)  # (S, D)
@@ -195,29 +193,28 @@ assert abs(positions.norm(dim=-1).mean() - math.sqrt(32)) < 1e-4
 assert 7 < (root * embedded).norm(dim=-1).mean() < 9
 
 # %% [markdown]
-# A position has length $\sqrt{d_\text{model}/2}$, here 5.7. This model starts its embeddings small, with
-# standard deviation $1/\sqrt{d_\text{model}}$, so a word has length 1 and would be drowned by its position.
-# With the factor the two are of similar size. The factor alone is no recipe: on top of PyTorch's start,
-# whose standard deviation is 1, it makes words eleven times as long as positions. Factor and start belong
-# together.
+# A position has length $\sqrt{d_\text{model}/2}$, here 5.7. This model starts its embeddings small, with standard
+# deviation $1/\sqrt{d_\text{model}}$, so a word has length 1 and would be drowned by its position. With the
+# factor the two are of similar size. The factor alone is not enough, because with PyTorch's own start, whose
+# standard deviation is 1, it makes words eleven times as long as positions. Factor and start belong together.
 #
-# Positions are added here, **once** per side, below the first layer, and not again in each of the $N$
-# layers (the paper's section 3.5 and figure 1). Residual connections carry them upwards.
+# Positions are added here, **once** per side, below the first layer, and not again in each of the $N$ layers (the
+# paper's section 3.5 and figure 1). Residual connections carry them upwards.
 
 # %% [markdown]
 # ## 3. The encoder
 #
-# Per layer, two sublayers, each followed by add and norm (lecture 7):
+# Each layer has two sublayers, each followed by add and norm (lecture 7):
 #
 # $$x \leftarrow \mathrm{LayerNorm}(x + \mathrm{SelfAttention}(x)) \qquad
 #   x \leftarrow \mathrm{LayerNorm}(x + \mathrm{FFN}(x))$$
 #
-# The mask hides padding and nothing else: each German word may look at all others, left and right.
-# (Dropout acts on each sublayer's output before it is added. Here it is 0, so we leave it out.)
+# The mask hides padding and nothing else, so each German word may look at all others, left and right. (Dropout
+# acts on each sublayer's output before it is added. Here it is 0, so we leave it out.)
 #
-# This is **post-LN**, the paper's order, although lecture 7 found pre-LN easier to train. With two layers
-# and the gentle start of section 6 it will do. For a deep stack, lecture 7's advice stands: pre-LN, with
-# one more norm on top.
+# This is **post-LN**, the paper's order, although lecture 7 found pre-LN easier to train. With two layers and the
+# gentle start of section 6 it will do. For a deep stack, the advice of lecture 7 still holds, which is to use
+# pre-LN, with one more norm on top.
 
 # %%
 source_mask = masks.padding_mask(source)  # (B, 1, 1, S), True = may attend
@@ -234,10 +231,10 @@ print("memory ", tuple(memory.shape))
 print("weights", tuple(weights.shape))
 
 # %% [markdown]
-# The shape never changes, so layers can be stacked as high as one likes. What changes is the meaning:
-# row $j$ goes in as a word and its place, and comes out as that word *in this sentence*.
+# The shape never changes, so layers can be stacked as high as you like. What changes is the meaning, because row
+# $j$ goes in as a word and its place and comes out as that word *in this sentence*.
 #
-# Does padding leave any trace? Encode each sentence alone, by a loop, and compare.
+# Does padding leave any trace? We encode each sentence alone, by a loop, and compare.
 
 # %%
 with torch.no_grad():
@@ -252,16 +249,17 @@ with torch.no_grad():
 #
 # ### Cross-attention, slowly
 #
-# First the new sublayer by itself. Position $i$ of the decoder asks with its own vector $y^{(i)}$, and the
-# memory's rows $h^{(j)}$ answer, as the annotations did in lecture 1. For one head, with its own three
-# maps and biases left out:
+# We look at the new sublayer on its own first. Position $i$ of the decoder asks with its own vector $y^{(i)}$,
+# and the memory's rows $h^{(j)}$ answer, as the annotations did in lecture 1. (In lecture 1, $y^{(i)}$ was a
+# word. Here it is the vector of the decoder at position $i$.) For one head, with its own three maps and biases
+# left out, this is
 #
 # $$q^{(i)} = y^{(i)} W_q, \quad k^{(j)} = h^{(j)} W_k, \quad v^{(j)} = h^{(j)} W_v, \quad
 #   \omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}}, \quad
 #   z^{(i)} = \sum_{j=1}^{S} \underset{j}{\mathrm{softmax}}(\omega_{ij})\, v^{(j)}$$
 #
-# Three loops say it, over sentences, heads and target positions. The heads' contexts are then joined
-# and mapped by $W_o$ (lecture 5). For this trial, $y^{(i)}$ is the embedded target with its position.
+# Three loops compute it, over sentences, heads and target positions. The heads' contexts are then joined and
+# mapped by $W_o$ (lecture 5). As an example, $y^{(i)}$ is the embedded target with its position.
 
 # %%
 y = model.tgt_embedding(read).detach() * root + positional_encoding(T, d_model)  # (B, T, D)
@@ -288,8 +286,9 @@ assert weights.shape == (B, num_heads, T, S)
 print("as the loops: output", tuple(by_module.shape), "weights", tuple(weights.shape))
 
 # %% [markdown]
-# As many outputs as there are *queries*, $T$. As many weights per output as there are *source* tokens,
-# $S$. The mask is the source's padding mask. There is no causal mask here: the whole source is known.
+# There are as many outputs as there are *queries*, $T$, and as many weights per output as there are *source*
+# tokens, $S$. The mask is the source's padding mask. There is no causal mask here, because the whole source is
+# known.
 #
 # ### Three sublayers
 #
@@ -299,8 +298,8 @@ print("as the loops: output", tuple(by_module.shape), "weights", tuple(weights.s
 # y &\leftarrow \mathrm{LayerNorm}(y + \mathrm{FFN}(y))
 # \end{aligned}$$
 #
-# Every decoder layer gets the same memory, the output of the *last* encoder layer. At the very top,
-# one linear map, the **generator**, gives a score for each word of the target vocabulary.
+# Every decoder layer gets the same memory, the output of the *last* encoder layer. At the very top, one linear
+# map, the **generator**, gives a score for each word of the target vocabulary.
 
 # %%
 target_mask = masks.decoder_mask(read)  # (B, 1, T, T): neither future nor padding
@@ -320,13 +319,12 @@ probabilities = logits.softmax(dim=-1)  # (B, T, V)
 print("logits", tuple(logits.shape), "- equal to the model's")
 
 # %% [markdown]
-# Probabilities come from the generator and *one* softmax, once, at the very top, and not from the
-# feed-forward networks inside the layers.
+# Probabilities come from the generator and from *one* softmax at the very top.
 #
-# Our model returns the logits, without that softmax. The loss wants them so: `nn.CrossEntropyLoss`
-# takes the softmax itself. A model that ends in a softmax would feed it twice and learn with small
-# gradients. And for the *best* word we need no softmax at all: it keeps the order, so the argmax of
-# logits is the argmax of probabilities.
+# Our model returns the logits, without that softmax, because the loss wants them so. `nn.CrossEntropyLoss` takes
+# the softmax itself, and a model that ends in a softmax would apply it twice and learn with small gradients. For
+# the *best* word we need no softmax at all. It keeps the order, so the argmax of logits is the argmax of
+# probabilities.
 
 # %%
 print("sums to one:        ", torch.allclose(probabilities.sum(dim=-1), torch.ones(B, T)))
@@ -347,14 +345,14 @@ assert torch.equal(logits.argmax(dim=-1), probabilities.argmax(dim=-1))
 # can you help gives me. Dashed arrows lead from each written word into the next row. There is no
 # future yet.](../figures/training_and_writing.svg)
 #
-# *In training all next words are predicted in one pass; in writing each word takes a pass of its own.*
+# *In training all next words are predicted in one pass, while in writing each word takes a pass of its own.*
 #
-# In training the right translation is known, so all $T$ next words are predicted in one pass, each
-# from the *right* words before it: **teacher forcing**. When the model writes, only its own words are
-# there, and it needs one pass per word.
+# In training the right translation is known, so all $T$ next words are predicted in one pass, each from the
+# *right* words before it. This is **teacher forcing**. When the model writes, only its own words are there, and
+# it needs one pass per word.
 #
-# The causal mask makes both the same computation. Feed the decoder growing prefixes, by a loop, and
-# compare the last row of each with the one pass above.
+# The causal mask makes both the same computation. We feed the decoder growing prefixes, by a loop, and compare
+# the last row of each with the one pass above.
 
 # %%
 with torch.no_grad():
@@ -367,15 +365,14 @@ assert torch.allclose(step_by_step[real], logits[real], atol=1e-5)
 print(f"{T} passes of one word each, 1 pass with all {T} words: same logits")
 
 # %% [markdown]
-# So one pass gives $T$ answers to learn from, and all positions are computed side by side. A recurrent
-# decoder gets as many answers from a sentence, but must take its $T$ steps one after the other, in
-# training too.
+# So one pass gives $T$ answers to learn from, and all positions are computed side by side. A recurrent decoder
+# gets as many answers from a sentence, but must take its $T$ steps one after the other, in training too.
 #
 # ### Greedy decoding
 #
-# To write: take the most probable next word, append it, ask again, until the model says `<eos>`. For one
-# sentence that is a short loop. (For a batch, sentences end at different times. What must happen to those
-# that have ended? That is a part of the assignment.)
+# To write, take the most probable next word, append it and ask again, until the model says `<eos>`. For one
+# sentence that is a short loop. (In a batch, sentences end at different times. What must happen to those that
+# have ended? That is a part of the assignment.)
 
 
 # %%
@@ -399,25 +396,25 @@ print(data.EXAMPLE.source)
 print(translate(model, data.EXAMPLE.source, max_len=10))
 
 # %% [markdown]
-# The machine is complete, and it writes nonsense: nothing in it has been trained.
+# The machine is complete, but it writes nonsense, because nothing in it has been trained.
 
 # %% [markdown]
 # ## 6. Training
 #
-# Three decisions, and then we can translate.
+# After three decisions we can translate.
 #
-# **The loss.** For each real position, minus the log probability of the right word. Padding is left out
-# with `ignore_index`. (The paper smooths the target a little; section 11 says why we do not.)
+# **The loss.** For each real position it is minus the log probability of the right word. Padding is left out with
+# `ignore_index`. (The paper smooths the target a little, and section 11 says why we do not.)
 #
-# **The learning rate.** It starts near zero and climbs for 100 steps: **warm-up**. Adam takes steps whose
-# size hardly depends on the size of the gradient (Kingma & Ba, 2015), so its first steps are as long as
-# later ones, although it has seen only a batch or two by then. With post-LN, Xiong et al. (2020) add, the
-# first gradients near the output are large. After the warm-up we let the rate fall to zero along a cosine
+# **The learning rate.** It starts near zero and climbs for 100 steps, which is called **warm-up**. The steps of
+# Adam have a size that hardly depends on the size of the gradient (Kingma & Ba, 2015), so the first steps are as
+# long as later ones, although Adam has seen only a batch or two by then. With post-LN, Xiong et al. (2020) add,
+# the first gradients near the output are large. After the warm-up we let the rate fall to zero along a cosine
 # (Loshchilov & Hutter, 2017).
 #
-# **The optimiser** is AdamW (Loshchilov & Hutter, 2019), Adam that also shrinks every weight a little at
-# each step. Its averages of gradients, $\beta_1$ and $\beta_2$, and its $\epsilon$ are the paper's (section
-# 5.3).
+# **The optimiser.** It is AdamW (Loshchilov & Hutter, 2019), which is Adam that also shrinks every weight a
+# little at each step. Its two decay rates for the averages of gradients, $\beta_1$ and $\beta_2$, and its
+# $\epsilon$ are the paper's (section 5.3).
 
 # %%
 STEPS, WARM_UP, PEAK = 1200, 100, 5e-3
@@ -434,9 +431,9 @@ for step in (1, WARM_UP, STEPS // 2, STEPS):
 assert rate(WARM_UP) == PEAK and rate(STEPS) < 1e-12
 
 # %% [markdown]
-# 1200 steps with 96 sentences each: every sentence is seen two or three times. It takes about a minute.
-# Dropout stays at 0: at so few repetitions there is little to overfit. On the way we keep copies of the
-# model, to watch it learn.
+# We train for 1200 steps with 96 sentences each, so every sentence is seen two or three times, and it takes about
+# a minute. Dropout stays at 0, because at so few repetitions there is little to overfit. On the way we keep
+# copies of the model, to watch it learn.
 
 # %%
 SEED = 1  # try another one
@@ -478,15 +475,15 @@ print(translate(trained, data.EXAMPLE.source))
 assert translate(trained, data.EXAMPLE.source) == data.EXAMPLE.target
 
 # %% [markdown]
-# In the order of the German words this would read "can you me help, this sentence to translate". The
-# model was never shown this sentence, and it puts the words in English order.
+# In the order of the German words this would read "can you me help, this sentence to translate". The model was
+# never shown this sentence, and it puts the words in English order.
 
 # %% [markdown]
 # ## 7. How good is it?
 #
-# The measure is strict: a translation counts only if **every word** is right. 2500 sentences that
-# were not in training, 3 to 28 tokens long. The decoder `greedy_decode_cached` writes what our loop writes,
-# for a batch and with less work (section 12); it switches to eval mode, so that dropout, if there were any,
+# The measure is strict, because a translation counts only if **every word** is right. We test on 2500 sentences
+# that were not in training, 3 to 28 tokens long. The decoder `greedy_decode_cached` writes what our loop writes,
+# for a batch and with less work (section 12), and it switches to eval mode, so that dropout, if there were any,
 # would be off.
 
 
@@ -530,8 +527,8 @@ assert accuracy_in_training - accuracy < 0.01  # little overfitting
 # %% [markdown]
 # ### How it got there
 #
-# The copies that we kept answer two questions: how many *words* are right when the right beginning is
-# given (teacher forcing), and how many *sentences* when the model writes by itself.
+# The copies that we kept answer two questions. How many *words* are right when the right beginning is given
+# (teacher forcing), and how many *sentences* are right when the model writes on its own?
 
 # %%
 sample = sorted(splits.validation[:300], key=source_length)
@@ -571,16 +568,16 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Sentences lag behind words: a translation of twelve words is right only if all twelve are. If each
-# word were right with probability 0.95, independently, $0.95^{12} \approx 0.54$ of such sentences would be.
-# A word accuracy that looks fine can hide a model that rarely finishes a sentence without a mistake.
+# Sentences lag behind words, because a translation of twelve words is right only if all twelve are. If each word
+# were right with probability 0.95, independently, $0.95^{12} \approx 0.54$ of such sentences would be. A word
+# accuracy that looks fine can hide a model that rarely finishes a sentence without a mistake.
 
 # %% [markdown]
-# ### Beside a recurrent translator
+# ### Compared with a recurrent translator
 #
 # Is that better than a recurrent network with attention? Only a fair comparison can tell. Lecture 1 kept its
-# networks small on purpose, with 28 units. With 64 units and embeddings of 64 they come near the
-# transformer's size.
+# networks small on purpose, with 28 units. With 64 units and embeddings of 64 they come near the transformer's
+# size.
 
 # %%
 vocabularies = len(source_words), len(target_words)
@@ -594,12 +591,13 @@ for name, parameters in sizes.items():
     print(f"{name:<12}{parameters:>8,} parameters")
 
 # %% [markdown]
-# "Attention" and "one vector" are lecture 1's two translators. Only the model differs: all get the training of
-# section 6, with the same batches in the same order, and three seeds. Cost can be equal in two ways: as many
-# **sentences** as the transformer, or as much **time**, which is 1044 steps. Models "of 3–15" saw only sentences
-# of at most 15 German tokens. All are tested on the 2500 sentences; the last columns are groups of their lengths.
+# "Attention" and "one vector" are the two recurrent translators of lecture 1. Only the model differs. All get the
+# training of section 6, with the same batches in the same order, and three seeds. Cost can be equal in two ways,
+# as many **sentences** as the transformer gets, or as much **time**, which is 1044 steps. Models "of 3–15" saw
+# only sentences of at most 15 German tokens. All are tested on the 2500 sentences, and the last columns are
+# groups of their lengths.
 #
-# This trains for 25 minutes, so it is **recorded**: `sources/recorded/compare_translators.py` prints it. The
+# This trains for 25 minutes, so it is **recorded**, and `sources/recorded/compare_translators.py` prints it. The
 # transformer with seed 1 is the training above.
 
 # %% tags=["hide-input"]
@@ -679,21 +677,21 @@ plotting.picture(
 )
 
 # %% [markdown]
-# What the table says:
+# The table says three things:
 #
 # - **At equal sentences, the transformer has no lead in accuracy.** With attention, either model gets more than
-#   99 % right, and the recurrent one a little more with each seed: five to ten sentences of the 2500.
-#   What matters is attention: without it, in one vector, long sentences are lost.
-# - **At equal time, they are as good as each other**: a tenth of a percentage point between the medians.
+#   99 % right, and the recurrent one gets a little more with each seed, five to ten sentences of the 2500. What
+#   matters is attention, because without it, in one vector, long sentences are lost.
+# - **At equal time, they are as good as each other**, with a tenth of a percentage point between the medians.
 # - **Beyond the trained lengths, the transformer is far behind.** Trained on at most 15 tokens, it gets little
 #   more than half of the sentences of 16 to 19 tokens right, and hardly any longer one. The recurrent model gets
-#   more than nine in ten, and nearly two thirds of the longest. A likely reason: it goes on as before, word by
-#   word, while the transformer meets positions that it was never trained at. (Lecture 6 measures that for several
-#   encodings.)
+#   more than nine in ten, and nearly two thirds of the longest. A likely reason is that it goes on as before,
+#   word by word, while the transformer meets positions that it was never trained at. (Lecture 6 measures that for
+#   several encodings.)
 #
-# And time? The script also lets the two models train by turns, on the same batches, and counts the milliseconds
-# of one processor core for a sentence: on average over the corpus, and with 8 to 128 tokens, 16 sentences a step.
-# Other work on the machine slows both alike.
+# What about time? The script also lets the two models train by turns, on the same batches, and counts the
+# milliseconds of one processor core for a sentence, on average over the corpus and with 8 to 128 tokens, 16
+# sentences a step. Other work on the machine slows both alike.
 
 # %% tags=["hide-input"]
 print(GROWTH)
@@ -711,13 +709,14 @@ assert abs(1044 * ratio[0] / STEPS - 1) < 0.01  # as much time
 
 # %% [markdown]
 # **What remains is time.** On our corpus the recurrent model needs 1.15 times as long. With 8 tokens it is the
-# faster one, with 128 it takes three times the transformer's time. A recurrent network computes its states one
-# after the other, in many small steps, a transformer all positions side by side, in a few large ones. A machine
-# that computes thousands of numbers at once should gain more from that than our one core. We did not measure it.
+# faster one, and with 128 it takes three times the transformer's time. A recurrent network computes its states
+# one after the other, in many small steps, whereas a transformer computes all positions side by side, in a few
+# large ones. A machine that computes thousands of numbers at once should gain more from that than our one core,
+# but we did not measure it.
 #
-# And what the comparison cannot say: it is one small corpus, one size and one training, made for the transformer.
-# With a thousand times the data it may come out otherwise. But 99 % on this corpus are no argument for the
-# transformer. The recurrent model has them, too.
+# The comparison has its limits. It is one small corpus, one size and one training, made for the transformer, and
+# with a thousand times the data it may come out otherwise. But 99 % on this corpus is no argument for the
+# transformer, because the recurrent model gets there too.
 
 # %% [markdown]
 # ## 8. Where does it look?
@@ -736,9 +735,9 @@ for kind, layers in maps.items():
     print(f"{kind:>8}: {len(layers)} layers of {tuple(layers[0].shape)}")
 
 # %% [markdown]
-# In the encoder the whole sentence may be seen, and each head uses that in its own way. Take a word that
-# German leaves open: "sie" is "she" before "kann" and "they" before "können". The maps show the head, of eight,
-# that looks most from "sie" to its verb.
+# In the encoder the whole sentence may be seen, and each head uses that in its own way. Take a word that German
+# leaves open, such as "sie", which is "she" before "kann" and "they" before "können". The maps show the head, of
+# eight, that looks most from "sie" to its verb.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 for weights in [weights for layers in maps.values() for weights in layers]:
@@ -797,9 +796,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Now the bridge between the two. Each query comes from the place of the word **just said**, where the next word
-# is predicted. We name the row after that next word (lecture 3): the query of row "help" has read "can you", and
-# not yet "help". Here are all heads of both layers. Dots mark the true origins, which the grammar knows.
+# Now we look at the bridge between the two languages. Each query is made where the decoder has just read one word
+# and predicts the next. We name the row after that next word (lecture 3), so the query of row "help" has read
+# "can you", and not yet "help". Here are all heads of both layers. Dots mark the true origins, which the grammar
+# knows.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 crossing = torch.cat([weights[0] for weights in maps["cross"]])  # (L * H, T, S)
@@ -837,10 +837,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The path of the dots crosses itself, as in lecture 1: "help" jumps over "mir" to "helfen", "translate" jumps to the
-# end, and "this sentence" comes back. Nobody told the model which words belong together. But one
-# sentence is an anecdote. So we count, as in lecture 1: for how many English words does the most attended
-# German token have a dot? And as there, a guess to compare with: always the token at the same place.
+# The path of the dots crosses itself, as in lecture 1, because "help" jumps over "mir" to "helfen", "translate"
+# jumps to the end, and "this sentence" comes back. Nobody told the model which words belong together. But one
+# sentence proves little, so we count, as in lecture 1. For how many English words does the most attended German
+# token have a dot? As there, we compare with the guess that always takes the token at the same place.
 
 # %%
 heads = [*[f"head {h + 1}" for h in range(num_heads)], "mean"]
@@ -880,25 +880,25 @@ plotting.picture(
 )
 
 # %% [markdown]
-# In the last layer, the mean of the heads points at a right token for more than three words in four, far
-# more often than the same place does. Alignment was nowhere in the loss. It came with learning to say the
-# next word. It is less perfect than the translations, and it need not be perfect: lecture 1 found words
-# that need no look, and a vector of the memory beside the right one has read the whole sentence, too. **A
-# map shows where a head looked, not why the model said what it said.**
+# In the last layer, the mean of the heads points at a right token for more than three words in four, far more
+# often than the same place does. Alignment was nowhere in the loss, so it came with learning to say the next
+# word. The alignment is less perfect than the translations, and it need not be perfect. Lecture 1 found words
+# that need no look, and a vector of the memory next to the right one has read the whole sentence, too. **A map
+# shows where a head looked, not why the model said what it said.**
 #
 # ### Step through it yourself
 #
-# There are two ways. The first needs no running kernel: three sentences that the model was not trained on, with
-# the queries, keys and values of all 24 heads of the model that this notebook trained. Your browser computes
-# the rest. *attention* chooses among the three kinds.
+# There are two ways. The first needs no running kernel. It shows three sentences that the model was not trained
+# on, with the queries, keys and values of all 24 heads of the model that this notebook trained. Your browser
+# computes the rest, and *attention* chooses among the three kinds.
 #
 # 1. **Encoder.** The head above reads the verb of "sie". Take the second or third sentence, row "sie". Do other
 #    heads look at the verb as well?
-# 2. **Decoder.** Back to the first sentence, layer 2. Row "you" must say "help". Press *see all*: where would
-#    the weights go if nothing hid the future? Look at other heads and rows, too.
-# 3. **Cross-attention.** Row "help" of the first sentence, head by head, in layer 1 and then in layer 2. In which
-#    of the two do the heads find "helfen"? Then follow one of them with *next step*, from $q \cdot k$ to its
-#    output.
+# 2. **Decoder.** Go to the first sentence, layer 2. Row "you" must say "help". Open *temperature and mask* and
+#    press *see all*. Where would the weights go if nothing hid the future? Look at other heads and rows, too.
+# 3. **Cross-attention.** Go through row "help" of the first sentence, head by head, in layer 1 and then in layer
+#    2. In which of the two do the heads find "helfen"? Then follow one of them with *next step*, from $q \cdot k$
+#    to its output.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 ATTENTIONS = {  # kind -> one module a layer
@@ -993,19 +993,19 @@ live.attention_view(
 )
 
 # %% [markdown]
-# 1. At least three of the eight heads of the encoder look from "sie" mostly at its verb, and one gives it more than
-#    three quarters in both sentences. So its vector in the memory may already tell "she" from "they".
-# 2. On average more than half of the weight would go ahead. The trained model has no habit of leaving the
-#    future alone: it never could look there, so it never had to learn that. The mask is part of the model.
-# 3. With our seed it is the heads of layer 2 that find "helfen"; those of layer 1 look elsewhere. Other seeds
-#    divide the work in other ways.
+# 1. At least three of the eight heads of the encoder look from "sie" mostly at its verb, and one gives it more
+#    than three quarters in both sentences. So its vector in the memory may already tell "she" from "they".
+# 2. On average more than half of the weight would fall on future words. Training never taught the model to ignore
+#    them, because it never could see them. The mask is part of the model.
+# 3. With our seed it is the heads of layer 2 that find "helfen", while those of layer 1 look elsewhere. Other
+#    seeds divide the work in other ways.
 #
 # The second way takes a sentence of **your own**, and the whole model. The picture below is the translator that
-# this notebook trained, with all its weights in the page. Press *play*, or *step*: what is written so far, what
-# comes next, and where the decoder looks. Any block opens, and every part can be switched off:
+# this notebook trained, with all its weights in the page. Press *play* or *step* to see what is written so far,
+# what comes next, and where the decoder looks. Any block opens, and every part can be switched off:
 #
 # - Type a German sentence of known words. Capitals and commas may be typed as usual.
-# - Click "nicht" in a sentence that has it, so that nobody may look at it.
+# - Click "nicht" in a sentence that has it, so that the model can no longer look at it.
 # - Under *Take it apart*, take away the places of the German words, or the causal mask. Which of the two is
 #   missed? Why is the other one not, now that the model writes and no longer learns?
 
@@ -1016,11 +1016,11 @@ live.translation_view(
 )
 
 # %% [markdown]
-# While it writes, there is no future to hide: no later word is there yet. Only words that are written already
-# could now look at those behind them, which rarely changes a translation. Without places, attention
-# sees a bag of words, and often gives an adjective or an owner to the wrong noun.
+# While the model writes, there is no future to hide, because no later word exists yet. Only words that are
+# written already could now look at those after them, which rarely changes a translation. Without places,
+# attention sees a bag of words, and often gives an adjective or an owner to the wrong noun.
 #
-# On the website, [the same view](../docs/watch.md) stands on a page of its own, with a list of things to try.
+# On the website, [the same view](../docs/watch.md) has a page of its own, with a list of things to try.
 
 
 # %% tags=["hide-input"]
@@ -1060,7 +1060,7 @@ def draw_steps(story, steps):
 
 
 # %% [markdown]
-# The same as a picture, at three steps of our sentence.
+# The next picture shows the same at three steps of our sentence.
 
 # %% tags=["nbval-ignore-output", "hide-input"]
 story = story_of("Kannst du mir helfen, diesen Satz zu übersetzen?")
@@ -1078,7 +1078,7 @@ plotting.picture(
 )
 
 # %% [markdown]
-# And words that it does not know:
+# And this is what happens with words that it does not know:
 
 # %%
 for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
@@ -1090,21 +1090,22 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 # %% [markdown]
 # ## Summary
 #
-# - Encoder: all source words at once, $N$ layers of self-attention and FFN, result the memory
-#   $(B, S, D)$. Decoder: masked self-attention, **cross-attention** (query from the target, key and
-#   value from the memory), FFN. Generator and softmax, once on top, make the probabilities.
-# - Embeddings × $\sqrt{d_\text{model}}$ plus positions, once at the bottom of each side. $N = 6$ is a choice.
-# - Training is one pass over shifted targets: the causal mask makes it equal to going word by word
-#   through the right translation. The rate climbs first, then falls.
-# - Writing: encode once, then word by word, in eval mode.
-# - At least 99 % of 2500 new sentences exactly right, long ones a little less often.
+# - The encoder reads all source words at once, in $N$ layers of self-attention and FFN, and its result is the
+#   memory $(B, S, D)$. The decoder has masked self-attention, **cross-attention** (query from the target, key and
+#   value from the memory) and FFN. Generator and softmax, once on top, make the probabilities.
+# - The input is embeddings × $\sqrt{d_\text{model}}$ plus positions, once at the bottom of each side. $N = 6$ is
+#   a choice.
+# - Training is one pass over shifted targets, and the causal mask makes it equal to going word by word through
+#   the right translation. The learning rate climbs first and then falls.
+# - To write, encode once, and then go word by word, in eval mode.
+# - At least 99 % of 2500 new sentences are exactly right, long ones a little less often.
 # - A recurrent network with attention, of about the same size, is at least as accurate here. What remains of the
 #   transformer's lead is time, and more of it the longer the sentences. Beyond the trained lengths it is behind.
 # - Cross-attention found most of the word alignment without being told.
 #
 # **Now you:** [assignment a9, the transformer](../exercises/a9_transformer/a9_transformer.ipynb), after
-# [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb).
-# This is the end of the core. Sections 9 to 15 go deeper; each can be skipped.
+# [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb). This is
+# the end of the core. Sections 9 to 15 go deeper, and you can skip each of them.
 
 # %% [markdown]
 # ## Check yourself
@@ -1113,18 +1114,18 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 #
 # <details><summary>Answer</summary>
 #
-# Query from the decoder, key and value from the memory. The weights are $(B, H, T, S)$: for each target
-# position, shares over the source tokens.
+# The query comes from the decoder, and key and value come from the memory. The weights are $(B, H, T, S)$, so
+# each target position has shares over the source tokens.
 #
 # </details>
 #
-# **2.** Somebody feeds cross-attention with the key, value and mask of the decoder's self-attention. No
-# error is raised. What does the model become, and how could you find it out?
+# **2.** Somebody feeds cross-attention with the key, value and mask of the decoder's self-attention. No error is
+# raised. What does the model become, and how could you find it out?
 #
 # <details><summary>Answer</summary>
 #
-# A language model of English: nothing of the German sentence reaches the decoder. The loss still falls
-# for a while. Give it somebody else's German sentence: the loss stays the same.
+# It becomes a language model of English, because nothing of the German sentence reaches the decoder. The loss
+# still falls for a while. Give it somebody else's German sentence, and the loss stays the same.
 #
 # </details>
 #
@@ -1132,18 +1133,17 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 #
 # <details><summary>Answer</summary>
 #
-# The mask hides what is not yet written. The source is complete before the first word is written, so
-# nothing in it is the future. Only its padding must be hidden.
+# The mask hides what is not yet written. The source is complete before the first word is written, so nothing in
+# it is the future. Only its padding must be hidden.
 #
 # </details>
 #
-# **4.** A model ends with `logits.softmax(dim=-1)`, and training uses `nn.CrossEntropyLoss`. What goes
-# wrong?
+# **4.** A model ends with `logits.softmax(dim=-1)`, and training uses `nn.CrossEntropyLoss`. What goes wrong?
 #
 # <details><summary>Answer</summary>
 #
-# The loss takes a second softmax, over numbers between 0 and 1. With $V$ words, even a perfect 1 for
-# the right word becomes only $e / (e + V - 1)$. The loss cannot get near zero and gradients are small.
+# The loss takes a second softmax, over numbers between 0 and 1. With $V$ words, even a perfect 1 for the right
+# word becomes only $e / (e + V - 1)$. The loss cannot get near zero, and gradients are small.
 #
 # </details>
 #
@@ -1151,31 +1151,31 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 #
 # <details><summary>Answer</summary>
 #
-# A wonderful loss: the next word can be read off the input. Writing fails, because there the next word
-# is not in the input (lecture 4).
+# During training you see a wonderful loss, because the next word can be read off the input. Writing fails,
+# because there the next word is not in the input (lecture 4).
 #
 # </details>
 #
-# **6.** A paper reports that its new model beats an old one by two points. Which questions of section 7 do
-# you ask?
+# **6.** A paper reports that its new model beats an old one by two points. Which questions of section 7 do you
+# ask?
 #
 # <details><summary>Answer</summary>
 #
-# Are the two of similar size? Did they see as many sentences, or train as long, and had each a learning
-# rate that suits it? How far do seeds lie apart? On which sentences is the lead, and does it hold on
-# others than those it was measured on?
+# Are the two of similar size? Did they see as many sentences, or train as long, and did each have a learning rate
+# that suits it? How far apart are seeds? On which sentences is the lead, and does it hold on others than those it
+# was measured on?
 #
 # </details>
 
 # %% [markdown]
 # ## 9. Going deeper: against PyTorch's own
 #
-# Loops and module may share a mistake. So compare with an implementation that other people wrote.
-# `nn.Transformer` is the stacks of layers only: no embeddings, no positions, no generator. Four more
-# things differ: its masks say what to **hide**; it stores $W_q, W_k, W_v$ as one matrix; by default it
-# adds one more layer norm on top of each stack, which figure 1 of the paper does not have; and by default
-# it wants the length as first axis, $(T, B, D)$, not the batch. We copy our weights into it. Every name
-# that is missing or left over would raise an error.
+# Loops and module may share a mistake, so we compare with an implementation that other people wrote.
+# `nn.Transformer` is the stacks of layers only, without embeddings, positions and generator. Four more things
+# differ. Its masks say what to **hide**, and it stores $W_q, W_k, W_v$ as one matrix. By default it adds one more
+# layer norm on top of each stack, which figure 1 of the paper does not have, and by default it wants the length
+# as first axis, $(T, B, D)$, not the batch. We copy our weights into it. Every name that is missing or left over
+# would raise an error.
 
 
 # %%
@@ -1238,8 +1238,8 @@ print("the same logits as nn.Transformer, at all real positions")
 #
 # ### How large is it?
 #
-# Let us count the weights, of our model and of the paper's base model. On the device `meta`, tensors
-# have shapes and no numbers, so the large one costs nothing.
+# Let us count the weights of our model and of the paper's base model. On the device `meta`, tensors have shapes
+# and no numbers, so the large one costs nothing.
 
 # %%
 with torch.device("meta"):
@@ -1255,9 +1255,9 @@ print(f"{'layers + one shared table':<28}{'':>10}{with_one_table:>14,}")
 assert 62e6 < with_one_table < 65e6 and 200_000 < count(model) < 300_000
 
 # %% [markdown]
-# The paper shares *one* table of about 37 000 pieces of words between source, target and generator (its
-# sections 3.4 and 5.1). That gives 63 million; its table 3 says 65. Ours is about 300 times smaller,
-# and has a language of a few hundred words to learn.
+# The paper shares *one* table of about 37 000 pieces of words between source, target and generator (its sections
+# 3.4 and 5.1). That gives 63 million, while its table 3 says 65. Ours is about 300 times smaller, and has a
+# language of a few hundred words to learn.
 #
 # ### Which sizes do people choose?
 #
@@ -1270,29 +1270,27 @@ assert 62e6 < with_one_table < 65e6 and 200_000 < count(model) < 300_000
 # | BERT, large | 24 | 1024 | 16 | 64 | 4096 | 340 million |
 # | GPT-3, largest | 96 | 12288 | 96 | 128 | 49152 | 175 billion |
 #
-# (Vaswani et al., 2017, table 3; Devlin et al., 2019, section 3; Brown et al., 2020, table 2.1. Section
-# 15 says what BERT and GPT are.) In all rows but ours, two habits show. A wider model gets more heads, so
-# that each keeps 64 or 128 numbers; and the feed-forward network is four times as wide as the model. They
-# are habits, not laws.
+# (Vaswani et al., 2017, table 3; Devlin et al., 2019, section 3; Brown et al., 2020, table 2.1. Section 15 says
+# what BERT and GPT are.) In all rows but ours, two habits show. A wider model gets more heads, so that each keeps
+# 64 or 128 numbers, and the feed-forward network is four times as wide as the model. They are habits, not laws.
 #
-# The paper changed a few things at a time and translated (its section 6.2). A single head was 0.9 BLEU
-# (lecture 5) worse than the best number of heads, and too many heads were worse again. Narrower keys were
-# worse. Larger models were better, and dropout helped a lot against overfitting.
+# The paper changed a few things at a time and translated (its section 6.2). A single head was 0.9 BLEU (lecture
+# 5) worse than the best number of heads, and too many heads were worse again. Narrower keys were worse. Larger
+# models were better, and dropout helped a lot against overfitting.
 #
-# Sizes are half of what must be set. The other half belongs to training: learning rate, warm-up, dropout,
-# number of steps. The two halves hang together. From the smallest GPT-3 to the largest, the learning rate
-# goes down by a factor of ten (Brown et al., 2020, table 2.1). So a comparison of two sizes is fair only
-# if each has a rate that suits it. Lecture 7 swept rates and dropout; the next section turns to warm-up.
+# Sizes are half of what must be set. The other half belongs to training, with learning rate, warm-up, dropout and
+# the number of steps. The two halves belong together. From the smallest GPT-3 to the largest, the learning rate
+# goes down by a factor of ten (Brown et al., 2020, table 2.1). So a comparison of two sizes is fair only if each
+# has a rate that suits it. Lecture 7 swept rates and dropout, and the next section turns to warm-up.
 
 # %% [markdown]
 # ## 11. Going deeper: label smoothing and warm-up
 #
 # ### The loss, with or without label smoothing
 #
-# The loss of section 6 is lowest where the right word gets probability 1, so training makes
-# the model surer and surer. To hold against that, the paper **smooths** the target: instead of 1 on the
-# right word it puts $1 - \varepsilon$ there and spreads $\varepsilon$ evenly over all $V$ words, with
-# $\varepsilon = 0.1$.
+# The loss of section 6 is lowest where the right word gets probability 1, so training makes the model surer and
+# surer. To counter that, the paper **smooths** the target. Instead of 1 on the right word it puts $1 -
+# \varepsilon$ there and spreads $\varepsilon$ evenly over all $V$ words, with $\varepsilon = 0.1$.
 #
 # $$\mathcal{L} = -\sum_{w=1}^{V} \tilde{y}_w \log p_w, \qquad
 #   \tilde{y}_w = (1 - \varepsilon)\,[w = \text{right}] + \frac{\varepsilon}{V}$$
@@ -1314,8 +1312,8 @@ assert torch.allclose(total / 3, smoothed_loss(some_logits, right_words), atol=1
 print("the loops equal nn.CrossEntropyLoss(label_smoothing=0.1)")
 
 # %% [markdown]
-# How sure should a model be? Give the right word the probability $p$, and the other words equal shares of
-# the rest. Then both losses depend on $p$ alone.
+# How sure should a model be? Give the right word the probability $p$, and the other words equal shares of the
+# rest. Then both losses depend on $p$ alone.
 
 # %% tags=["hide-input"]
 p = torch.linspace(0.5, 0.9999, 2000, dtype=torch.float64)  # probability of the right word
@@ -1343,20 +1341,20 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Smoothing punishes certainty: the best probability is 0.90, the target's own, and the lowest loss is
-# not zero. So never compare a smoothed loss with a plain one. It was proposed to keep a classifier from
-# becoming too sure of itself (Szegedy et al., 2016, section 7). The paper reports that it makes
-# perplexity (the exponential of the loss per token) worse and accuracy and BLEU better (section 5.4). A
-# real sentence has many good translations, so some doubt is justified. In our corpus each German
-# sentence has exactly one, so we leave smoothing out. `train` takes it as an argument; try it.
+# Smoothing punishes certainty. The best probability is 0.90, the target's own, and the lowest loss is not zero,
+# so never compare a smoothed loss with a plain one. It was proposed to keep a classifier from becoming too sure
+# of itself (Szegedy et al., 2016, section 7). The paper reports that it makes perplexity (the exponential of the
+# loss per token) worse and accuracy and BLEU better (section 5.4). A real sentence has many good translations, so
+# some doubt is justified. In our corpus each German sentence has exactly one, so we leave smoothing out. `train`
+# takes it as an argument, so you can try it.
 #
-# **Check yourself.** With label smoothing 0.1 a run ends at loss 0.85, without it at 0.01. Which is the
+# **Check yourself.** With label smoothing 0.1 a run ends at loss 0.85, and without it at 0.01. Which is the
 # better model?
 #
 # <details><summary>Answer</summary>
 #
-# The losses do not tell. With our 179 words the smoothed loss cannot go below about 0.84, however good
-# the model is. Compare translations.
+# The losses do not tell. With our 179 words the smoothed loss cannot go below about 0.84, however good the model
+# is. Compare translations.
 #
 # </details>
 #
@@ -1367,8 +1365,8 @@ plotting.picture(
 # $$\eta(n) = d_\text{model}^{-1/2}\,\min\left(n^{-1/2},\; n \cdot n_\text{warm}^{-3/2}\right),
 #   \qquad n_\text{warm} = 4000.$$
 #
-# Up to step $n_\text{warm}$ the second term is the smaller one, a straight rise; from there on the first.
-# We know beforehand how many steps we take, so ours falls to zero instead.
+# Up to step $n_\text{warm}$ the second term is the smaller one, which gives a straight rise, and from there on
+# the first. We know beforehand how many steps we take, so ours falls to zero instead.
 
 
 # %%
@@ -1400,14 +1398,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Ours climbs seven times as high. A smaller model stands larger rates (section 10).
+# Ours peaks seven times higher, and a smaller model tolerates larger rates (section 10).
 #
 # ### Is warm-up needed? Measured
 #
-# Twelve short trainings: two rates, each in full from the first step on or after 100 steps of warm-up,
-# three seeds. (120 steps with small batches; all together this takes less than half a minute.)
-# Afterwards we ask each model two questions about held-out sentences: how large is your loss, and how
-# large is it when you are given *somebody else's* German sentence?
+# We make twelve short trainings, with two rates, each in full from the first step on or after 100 steps of
+# warm-up, and three seeds. (They take 120 steps with small batches, and all together less than half a minute.)
+# Afterwards we ask each model two questions about held-out sentences. How large is your loss, and how large is it
+# when you are given *somebody else's* German sentence?
 
 # %%
 ignore_padding = nn.CrossEntropyLoss(ignore_index=data.PAD_ID)
@@ -1482,28 +1480,28 @@ plotting.picture(
 )
 
 # %% [markdown]
-# - At the **small** rate, warm-up is not needed here, and costs time. The model has only two layers, and
-#   the corpus is easy.
-# - At the **large** rate, only the models with warm-up learn to translate. The others stand at a loss
-#   of about 2 or more, and it makes no difference which German sentence they are given. At best they are
-#   **language models of English**: the decoder learned something of what English looks like, but after
-#   these large steps nothing of the German sentence reaches its predictions.
+# - At the **small** rate, warm-up is not needed here, and costs time. The model has only two layers, and the
+#   corpus is easy.
+# - At the **large** rate, only the models with warm-up learn to translate. The others stay at a loss of about 2
+#   or more, and it makes no difference which German sentence they are given. At best they are **language models
+#   of English**, in which the decoder has learned something of what English looks like, but after these large
+#   steps nothing of the German sentence reaches its predictions.
 #
-# The second question costs two lines and finds what a falling loss hides. Warm-up is an insurance: it
-# makes larger rates usable. How much you need it depends on the rate, as seen here, and on where the
-# norms stand (lecture 7; Xiong et al., 2020).
+# The second question costs two lines and finds what a falling loss hides. Warm-up is an insurance that makes
+# larger rates usable. How much you need it depends on the rate, as seen here, and on where the norms are (lecture
+# 7; Xiong et al., 2020).
 
 # %% [markdown]
 # ## 12. Going deeper: a cache, and eval mode
 #
 # ### What need not be computed twice
 #
-# The loop of section 5 runs the decoder over all $t$ written words, again and again. But a position sees
-# only what came before it, so its keys and values never change. Keep them, and compute only the new
-# position's: the **key/value cache**. The memory's keys and values, which do not depend on what is written,
-# are computed once. `greedy_decode_cached` does both, with the model's `start_cache` and `step`. Same
-# words, fewer operations: in the picture, where "me" is the newest word, one row of the mask is left to
-# compute.
+# The loop of section 5 runs the decoder over all $t$ written words, again and again. But a position sees only
+# what came before it, so its keys and values never change. So we can keep them and compute only those of the new
+# position, which is the **key/value cache**. The memory's keys and values, which do not depend on what is
+# written, are computed once. `greedy_decode_cached` does both, with the model's `start_cache` and `step`. It
+# writes the same words with fewer operations. In the picture, where "me" is the newest word, one row of the mask
+# is left to compute.
 #
 # ![Two causal masks for bos can you help me, with the keys k1 to k5 and the values v1 to v5 above their
 # columns and queries beside their rows. Left, without a cache: all five queries, keys and values are
@@ -1511,7 +1509,7 @@ plotting.picture(
 # kept, only the fifth of each and the query of me are computed, and only the last row of the mask, 5
 # weights, is filled. What lies ahead is hatched.](../figures/key_value_cache.svg)
 #
-# *Without a cache every row is computed again; with one, only the new row.*
+# *Without a cache every row is computed again, and with one, only the new row.*
 
 # %%
 ways = {"plain": transformer.greedy_decode, "cached": transformer.greedy_decode_cached}
@@ -1528,21 +1526,21 @@ print(f"operations, cached: {operations['cached']:>12,}")
 assert operations["plain"] > 2 * operations["cached"]
 
 # %% [markdown]
-# **Check yourself.** With the key/value cache, why may the *encoder's* self-attention not be cached word by
-# word in the same way while a sentence is still being typed?
+# **Check yourself.** With the key/value cache, why may the *encoder's* self-attention not be cached word by word
+# in the same way while a sentence is still being typed?
 #
 # <details><summary>Answer</summary>
 #
-# It has no causal mask. A new word changes the vectors of all words before it, so earlier results do
-# not stay valid. In the decoder they do.
+# It has no causal mask, so a new word changes the vectors of all words before it, and earlier results do not stay
+# valid. In the decoder they do.
 #
 # </details>
 #
 # ### Why decoding uses eval mode
 #
-# Dropout is for training. Left on, it makes every answer a lottery, and the decoder then builds on
-# its own accidents. To see it, we give a copy of the trained model a dropout of 0.1 (the paper's) and
-# let it write in train mode, twice.
+# Dropout is for training. Left on, it makes every answer a lottery, and the decoder then builds on its own
+# accidents. To see it, we give a copy of the trained model a dropout of 0.1 (the paper's) and let it write in
+# train mode, twice.
 
 
 # %%
@@ -1579,10 +1577,10 @@ assert outputs["eval"][0] == outputs["eval"][1] and right["eval"] > 0.97
 assert outputs["train"][0] != outputs["train"][1] and right["train"] < right["eval"] - 0.05
 
 # %% [markdown]
-# Eval mode repeats itself; train mode does not, and is worse. (This model was trained without dropout. One
-# trained *with* it has learned to live with it, but its answers in train mode are drawn by lot all the
-# same.) The decoding functions of `course_utils` switch to eval mode and afterwards give each module back
-# the mode it had.
+# Eval mode repeats itself, whereas train mode does not, and is worse. (This model was trained without dropout.
+# One trained *with* it has learned to live with it, but its answers in train mode are drawn by lot all the same.)
+# The decoding functions of `course_utils` switch to eval mode and afterwards give each module back the mode it
+# had.
 
 # %% [markdown]
 # ## 13. Going deeper: the mistakes
@@ -1596,15 +1594,15 @@ for pair, text in failures[-6:]:
     print(f"German   {pair.source}\nright    {pair.target}\nwritten  {text}\n")
 
 # %% [markdown]
-# In our run, the mistakes are of a few kinds, all in sentences with several nouns: an adjective moves from
-# one noun to another, or is lost, or comes twice; a noun, or a small word such as "his" or "your", gives
-# way to another one; a person or a verb drops out. Nearly all of these sentences are good English. It is
-# *who goes with whom* that is lost.
+# In our run, the mistakes are of a few kinds, all in sentences with several nouns. An adjective moves from one
+# noun to another, is lost, or is written twice. A noun, or a small word such as "his" or "your", is replaced by
+# another one. A person or a verb is left out. Nearly all of these sentences are good English. It is *who goes
+# with whom* that is lost.
 #
 # ### Did the search fail, or the model?
 #
-# Greedy decoding may miss a translation that the model itself finds better. So compare the right
-# translation and the written one by the model's own measure, the log probability of the whole sentence:
+# Greedy decoding may miss a translation that the model itself finds better. So we compare the right translation
+# and the written one by the model's own measure, the log probability of the whole sentence:
 #
 # $$\log p(y \mid x) = \sum_{t} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 
@@ -1632,15 +1630,14 @@ print(f"the right translation scores higher, search error: {search_errors}")
 print(f"the written one scores higher, model error:        {len(failures) - search_errors}")
 
 # %% [markdown]
-# A model error cannot be cured by searching better for the highest probability: this model *prefers* the
+# A model error cannot be cured by searching better for the highest probability, because this model *prefers* the
 # wrong sentence. Only search errors can be, and section 14 tries.
 #
 # ### What 99 % does not say
 #
-# Held-out sentences come from the same grammar as those of training. It joins at most two clauses. So
-# let us join sentences that the model translates well, two at a time and three at a time, with the commas
-# that the grammar would put, and keep only those that are **not longer** than what was trained on, in
-# either language.
+# Held-out sentences come from the same grammar as those of training, and it joins at most two clauses. So let us
+# join sentences that the model translates well, two at a time and three at a time, with the commas that the
+# grammar would put, and keep only those that are **not longer** than what was trained on, in either language.
 
 
 # %%
@@ -1678,20 +1675,20 @@ for sentence in [three.source, "sie . er .", "mir helfen du ."]:
     print(f"{sentence}\n    -> {translate(trained, sentence)}")
 
 # %% [markdown]
-# Two clauses go well, three hardly ever: most translations have two clauses again, and the rest is lost
-# or melts into them. Neither the words nor the length are new, only the *structure*. And nonsense gets a
-# fluent answer; the model has no way to say that it does not know. This is what it learned: not German,
-# but the sentences of one small grammar.
+# Two clauses go well, but three hardly ever do. Most translations have two clauses again, and the rest is lost or
+# melts into them. Neither the words nor the length are new, only the *structure* is. And nonsense gets a fluent
+# answer, because the model has no way to say that it does not know. What it has learned is not German but the
+# sentences of one small grammar.
 
 # %% [markdown]
 # ## 14. Going deeper: beam search
 #
-# Greedy decoding never takes a choice back. **Beam search** keeps more than one beginning in the race, the
-# $W$ best. At each step it continues every one of them with every word, and of all the results it keeps
-# the $W$ best again. What has reached `<eos>` stays as it is.
+# Greedy decoding never takes a choice back. **Beam search** keeps more than one beginning in the race, the $W$
+# best. At each step it continues every one of them with every word, and of all the results it keeps the $W$ best
+# again. What has reached `<eos>` stays as it is.
 #
-# A model that knows four nouns shows what this is good for. After "a" it finds three nouns, after "an"
-# only one:
+# A model that knows four nouns shows what this is good for. After "a" it finds three nouns, and after "an" only
+# one:
 
 
 # %%
@@ -1727,27 +1724,27 @@ for row, score in zip(ids[0], scores[0].exp(), strict=True):
 assert torch.equal(ids[0, 0, :3], torch.tensor([1, 4, 8])) and abs(scores[0, 0].exp() - 0.4) < 1e-6
 
 # %% [markdown]
-# Greedy takes "a" (0.6) and ends at $0.6 \cdot 0.4 = 0.24$. In a beam of two, "an" (0.4) is still in
-# the race and wins with $0.4 \cdot 1.0 = 0.40$.
+# Greedy takes "a" (0.6) and ends at $0.6 \cdot 0.4 = 0.24$. In a beam of two, "an" (0.4) is still in the race and
+# wins with $0.4 \cdot 1.0 = 0.40$.
 #
 # ![A tree from left to right. From bos, thick arrows lead to a, 0.60, and to an, 0.40: a beam of two keeps
 # both. From a, a thick arrow leads to house, 0.24, and thin ones to horse and hat, 0.18 each, which are
 # dropped. From an, a thick arrow leads to owl, 0.40. House is marked greedy, owl is marked
 # best.](../figures/beam_tree.svg)
 #
-# A further word never makes a product of probabilities larger, and nearly always makes it smaller, so
-# plain products favour short sentences. `beam_search` divides the log probability by a length penalty
-# (Wu et al., 2016, eq. 14),
+# A further word never makes a product of probabilities larger, and nearly always makes it smaller, so plain
+# products favour short sentences. `beam_search` divides the log probability by a length penalty (Wu et al., 2016,
+# eq. 14),
 #
 # $$\mathrm{score}(y) = \frac{\log p(y \mid x)}{lp(y)}, \qquad
 #   lp(y) = \left(\frac{5 + |y|}{6}\right)^{\alpha},$$
 #
-# with $|y|$ the number of words. A log probability is negative, so dividing it by more brings it nearer to
-# zero: long sentences gain. For $\alpha = 0$ this is the plain log probability. Vaswani et al. used
-# $W = 4$ and $\alpha = 0.6$ (their section 6.1), and so do we.
+# with $|y|$ the number of words. A log probability is negative, so dividing it by more brings it nearer to zero,
+# and long sentences gain. For $\alpha = 0$ this is the plain log probability. Vaswani et al. used $W = 4$ and
+# $\alpha = 0.6$ (their section 6.1), and so do we.
 #
-# Does it help us? We ask the trained model, and the half-trained one after 200 steps, which is less
-# sure of itself.
+# Does it help us? We ask the trained model, and the half-trained one after 200 steps, which is less sure of
+# itself.
 
 # %% seconds=8
 probe = splits.test[:300]
@@ -1781,32 +1778,31 @@ for step, (greedy_share, beam_share) in beam_right.items():
 assert beam_right[STEPS][1] > 0.98
 
 # %% [markdown]
-# The beam finds sentences that the model scores as high or higher, nearly always. (No guarantee: a beam
-# may drop the greedy beginning on its way, and the length penalty ranks differently.) While the model
-# is unsure, this can help. Once it is sure, there is almost nothing left to find, at four times the
-# work and more.
+# The beam finds sentences that the model scores as high or higher, nearly always. (There is no guarantee, since a
+# beam may drop the greedy beginning on its way, and the length penalty ranks differently.) While the model is
+# unsure, this can help. Once it is sure, there is almost nothing left to find, at four times the work and more.
 #
-# Higher probability is not better translation, either. Large beams are known to make real translations
-# worse (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the *empty*
-# sentence is the most probable one (Stahlberg & Byrne, 2019): search errors had hidden model errors.
+# Higher probability is not better translation, either. Large beams are known to make real translations worse
+# (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the *empty* sentence is
+# the most probable one (Stahlberg & Byrne, 2019), so search errors had hidden model errors.
 #
-# **Check yourself.** The right translation has log probability −1.2 under the model, the written one −0.9.
+# **Check yourself.** The right translation has log probability −1.2 under the model, and the written one −0.9.
 # Would a wider beam help?
 #
 # <details><summary>Answer</summary>
 #
-# Not if it looks for the highest probability: the model prefers the wrong one, a model error. Only where
-# the right one scores higher, greedy decoding has missed it, and a beam may find it. (A length penalty
-# changes the score. It may put the right one first if that is the longer one.)
+# It would not if it looks for the highest probability, because the model prefers the wrong translation, which is
+# a model error. Only if the right one scores higher has greedy decoding missed it, and a beam may find it. (A
+# length penalty changes the score. It may put the right one first if that is the longer one.)
 #
 # </details>
 
 # %% [markdown]
 # ## 15. Going deeper: BERT and GPT
 #
-# The transformer was made for translation: one sequence in, another one out. Two famous families kept
-# only one half of it, and turned to text in one language. Both are trained on large amounts of plain
-# text first, and adapted to a task such as classification or answering questions afterwards.
+# The transformer was made for translation, with one sequence in and another one out. Two famous families kept
+# only one half of it, and turned to text in one language. Both are trained on large amounts of plain text first,
+# and adapted to a task such as classification or answering questions afterwards.
 #
 # | | transformer | BERT | GPT |
 # |---|---|---|---|
@@ -1814,19 +1810,19 @@ assert beam_right[STEPS][1] > 0.98
 # | kept | encoder and decoder | **encoder** only | **decoder** only, without cross-attention |
 # | a word sees | encoder: all; decoder: the past | all words, left and right | itself and the past |
 # | learns to | say the next word of the translation | fill in hidden words; tell whether one sentence followed another | say the next word |
-# | good at | turning one sequence into another | judging a text that is there | writing on |
+# | good at | turning one sequence into another | judging a text that is there | continuing a text |
 # | size in the paper | 6 + 6 layers, width 512 | 12 layers, width 768 (base) | 12 layers, width 768 |
 #
-# BERT chooses 15 % of the tokens as its questions. Of these, 80 % are replaced by a mask token, 10 % by
-# a random token, and 10 % stay as they are (its section 3.1): in later use no mask token comes, so the
-# model must not count on one. It cannot use a causal mask's trick to learn at every position, because
-# each word sees all others: if the input were left as it is, every word could be copied. GPT does use
-# the trick, and its loss is the one of lecture 4. Later models of both families changed sizes, data and
-# details; T5 (Raffel et al., 2020) kept both halves.
+# BERT chooses 15 % of the tokens as its questions. Of these, 80 % are replaced by a mask token, 10 % by a random
+# token, and 10 % stay as they are (its section 3.1), because in later use no mask token comes and the model must
+# not count on one. BERT cannot use a causal mask's trick to learn at every position. Each word sees all others,
+# so if the input were left as it is, every word could be copied. GPT does use the trick, and its loss is the one
+# of lecture 4. Later models of both families changed sizes, data and details, and T5 (Raffel et al., 2020) kept
+# both halves.
 #
-# A GPT layer has no cross-attention, so it is *our encoder layer with a causal mask*. (In details both
-# families differ from ours: their feed-forward networks use GELU, a smooth relative of the ReLU, and
-# their positions are learned.) With the same weights, only the mask tells the two families apart:
+# A GPT layer has no cross-attention, so it is *our encoder layer with a causal mask*. (In details both families
+# differ from ours, since their feed-forward networks use GELU, a smooth relative of the ReLU, and their positions
+# are learned.) With the same weights, only the mask tells the two families apart:
 # %%
 torch.manual_seed(5)
 layer = TransformerLayer(d_model=16, num_heads=2, d_ff=32, dropout=0.0)
@@ -1843,7 +1839,7 @@ with torch.no_grad():
 assert noticed == {"BERT-like, no mask": [0, 1, 2, 3, 4, 5, 6], "GPT-like, causal": [5, 6]}
 
 # %% [markdown]
-# The same question for all three models, drawn as masks. *Itself* means that keys come from the same
+# Here is the same question for all three models, drawn as masks. *Itself* means that keys come from the same
 # sequence as the queries.
 
 # %% tags=["hide-input"]
@@ -1872,19 +1868,19 @@ plotting.picture(
 # %% [markdown]
 # ### Not only translation
 #
-# Nothing in a transformer knows that its tokens are words, or that the second sequence is a translation.
-# Change the data and what comes out at the top, and it does something else.
+# Nothing in a transformer knows that its tokens are words, or that the second sequence is a translation. If you
+# change the data and what comes out at the top, it does something else.
 #
 # | task | how |
 # |---|---|
-# | **sentiment** of a text, and other classes | BERT puts an extra token in front of the text; a linear layer reads the class from that token's last vector. Film reviews, praise or not, are one of its tests (Devlin et al., 2019, sections 3 and 4.1). |
-# | **answering questions** about a text | Question and text are read as one sequence; BERT gives each token a score for being the answer's first and its last (Devlin et al., 2019, section 4.2). |
-# | **summarisation** | The source is a long text, the target a short one. T5 learns it beside translation, with the task written in front of the source (Raffel et al., 2020, section 2.4). With a decoder alone, the summary is what comes next after the text; for this the decoder without cross-attention was introduced (Liu et al., 2018), and GPT took it over. |
+# | **sentiment** of a text, and other classes | BERT puts an extra token in front of the text, and a linear layer reads the class from that token's last vector. Film reviews, praise or not, are one of its tests (Devlin et al., 2019, sections 3 and 4.1). |
+# | **answering questions** about a text | Question and text are read as one sequence, and BERT gives each token a score for being the answer's first and its last (Devlin et al., 2019, section 4.2). |
+# | **summarisation** | The source is a long text, the target a short one. T5 learns it along with translation, with the task written in front of the source (Raffel et al., 2020, section 2.4). With a decoder alone, the summary is what comes next after the text. The decoder without cross-attention was introduced for this (Liu et al., 2018), and GPT took it over. |
 # | **proteins** | The tokens are amino acids. An encoder that fills in hidden ones, trained on 250 million sequences, gives vectors from which parts of a protein's spatial structure can be read by linear maps (Rives et al., 2021). |
 # | **writing code** | The tokens come from programs. A GPT trained further on public code wrote Python functions from their descriptions. One try solved 28.8 % of 164 tasks, as judged by running tests (Chen et al., 2021). |
 #
-# Such numbers hold for their model, their data and their year. What lasts is the way of asking: which
-# sequence goes in, who may see whom, what is to be said, and how one knows whether it was right.
+# Such numbers hold for their model, their data and their year. What lasts is the way of asking. Which sequence
+# goes in, who may see whom, what is to be said, and how do you know whether it was right?
 
 # %% [markdown]
 # ## Further reading
