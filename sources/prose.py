@@ -46,8 +46,8 @@ COLON = re.compile(r":(?=\s+\S)")
 
 # Each with what the field's English says instead; `docs/style.md` explains the kinds.
 CONSTRUCTIONS = {
-    r"(?:^|[.;:] )who(?:ever)? (?!is\b|are\b|was\b)\w+s\b": "if you …",
-    r"\bown (?:weight|score)s?\b": "self-weight, self-score",
+    r"^who(?:ever)? (?!is\b|are\b|was\b)\w+s\b(?!.*\?$)": "if you …",
+    r"\b(?:the|an?) own\b|^own \w+": "self-weight, self-score, its own",
     r"\bshall\b": "should, must",
     r"\bas a rule\b": "usually",
     r"\bbeside\b": "next to, compared with",
