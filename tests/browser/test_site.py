@@ -223,7 +223,7 @@ def test_paper_holds_the_page_and_nothing_to_click(browser, visit, page):
         for word in ("Skip to content", "Back to top", "Download"):
             assert word not in text
         if page == LECTURE:  # in the place of the live view
-            assert "This table stands in for a live view" in text
+            assert "stands in for a live view" in text
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
