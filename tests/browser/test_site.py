@@ -14,7 +14,7 @@ from bs4 import BeautifulSoup
 from PIL import Image
 from selenium.webdriver import Keys
 
-from course_utils import data, live, translators
+from course_utils import data, live, questions, translators
 from course_utils.attention import scaled_dot_product_attention
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import OUTPUT, WEIGHTS, resize
@@ -306,6 +306,14 @@ def test_a_folded_cell_shows_a_picture_or_is_one_line(site):
         first = tree.select_one("div.cell")
         assert "imports and settings" in first.summary.get_text(), path.name
     assert checks > 50
+
+
+def test_a_question_stands_on_its_page_without_its_call(site):
+    for path in site.glob("lectures/*.html"):
+        tree = BeautifulSoup(path.read_bytes(), "html.parser")
+        asked = [f for f in tree.select("iframe.live-view") if f["title"].startswith("Question ")]
+        assert len(asked) == len(questions.questions_of(path.name[:2]))
+        assert not any("questions.ask(" in code.get_text() for code in tree.select(".cell_input"))
 
 
 def test_formulas_are_set(site, pages):
