@@ -7,6 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -360,7 +361,9 @@ def test_a_notebooks_page_says_how_long_and_where_to_open_it(browser, visit):
     visit(LECTURE)
     head = browser.find_element("css selector", ".page-head")
     links = {link.text: link.get_attribute("href") for link in head.find_elements("tag name", "a")}
-    assert "46 minutes, and 19 for going deeper" in head.text
+    notebook = nbformat.read((website.ROOT / LECTURE).with_suffix(".ipynb"), as_version=4)
+    course = notebook.metadata["course"]
+    assert f"{course['minutes']} minutes, and {course['deeper']} for going deeper" in head.text
     assert links["Download"].endswith(".ipynb") and set(links) >= {
         "Open in Binder",
         "Open in Colab",
