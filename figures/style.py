@@ -212,11 +212,16 @@ def save(figure, script):
     refuse_touching_words(figure)
     script = pathlib.Path(script)
     target = script.with_name(script.stem.removeprefix("make_") + ".svg")
+    target.write_text(svg_of(figure), encoding="utf-8")
+    return target
+
+
+def svg_of(figure):
+    """The figure as SVG text that follows the page's theme."""
     drawn = io.StringIO()
     with mpl.rc_context(_SETTINGS):
         figure.savefig(drawn, format="svg", metadata={"Date": None, "Creator": None})
-    target.write_text(themed(rounded(drawn.getvalue())), encoding="utf-8")
-    return target
+    return themed(rounded(drawn.getvalue()))
 
 
 def refuse_touching_words(figure):

@@ -171,3 +171,17 @@ def test_a_figure_whose_words_touch_is_not_saved(tmp_path):
     with pytest.raises(ValueError, match=r"'edge' stands 0\.0 px from the edge of the picture"):
         style.save(figure, tmp_path / "make_crowded.py")
     assert not list(tmp_path.iterdir())
+
+
+def without_coordinates(svg):
+    return re.sub(r"-?\d+\.\d+", "0", svg)
+
+
+@pytest.mark.parametrize("name", DIAGRAMS)
+def test_a_stored_diagram_is_that_of_its_script(name):
+    """Up to the coordinates, on whose last digits machines may differ."""
+    stored = (ROOT / "figures" / f"{name}.svg").read_text(encoding="utf-8")
+    drawn = style.svg_of(figure_of(name))
+    assert without_coordinates(stored) == without_coordinates(drawn), (
+        f"run `make figures ONLY={name}`"
+    )
