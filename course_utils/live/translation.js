@@ -154,6 +154,11 @@ function onKey(event) {
   event.preventDefault();
 }
 
+function onKeyAround(event) {
+  onKey(event);
+  if (event.defaultPrevented) event.stopImmediatePropagation();
+}
+
 // ------------------------------------------------------------------------------ the German sentence
 
 const TOKEN = /[\p{L}\p{N}_]+(?:['’][\p{L}\p{N}_]+)*|[^\p{L}\p{N}_\s]/gu;
@@ -227,7 +232,7 @@ function ask(text, { keepsField = false } = {}) {
   if (!keepsField) page.field.value = text;
   const words = tokens(text);
   const found = complaint(words);
-  page.complaint.textContent = found;
+  page.complaint.textContent = found && `${found} The picture still shows the sentence before.`;
   page.field.ariaInvalid = Boolean(found);
   if (found || words.join(' ') === state.words.join(' ')) return;
   play(false);
@@ -759,6 +764,9 @@ function start() {
   );
   page.view.ariaBusy = true;
   document.addEventListener('keydown', onKey);
+  // on a page of its own the keys are the view's wherever the focus is, and turn no pages
+  if (window.parent !== window && addressed())
+    around().addEventListener('keydown', onKeyAround, true);
   buildPicture();
   followPage();
   if (!around()) document.body.style.overflowY = 'auto';

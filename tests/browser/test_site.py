@@ -505,6 +505,18 @@ def test_the_address_of_its_own_page_holds_the_state(browser, visit):
     assert "der+lehrer+kommt" in browser.current_url
 
 
+def test_arrow_keys_step_wherever_the_focus_is_and_turn_no_page(browser, visit):
+    visit("docs/watch.html")
+    enter_translator(browser)
+    before = browser.execute_script("return state.tick")
+    browser.switch_to.default_content()
+    browser.find_element("tag name", "body").send_keys(Keys.ARROW_LEFT)
+    browser.find_element("tag name", "body").send_keys(Keys.ARROW_LEFT)
+    enter_translator(browser)
+    assert browser.execute_script("return state.tick") == before - 2
+    assert browser.execute_script("return window.parent.location.pathname").endswith("watch.html")
+
+
 @pytest.mark.parametrize("page", ["index.html", "docs/watch.html"])
 @pytest.mark.parametrize(("width", "theme"), [(1280, "dark"), (820, "light"), (390, "light")])
 def test_the_translator_fits_its_page(browser, visit, page, width, theme):
