@@ -1,6 +1,7 @@
 """In diagrams the colours of query, key and value keep their role, and words keep their distance."""
 
 import importlib
+import math
 import re
 import sys
 from functools import cache, partial
@@ -12,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from course_utils import translators
+from course_utils import attention, translators
 from course_utils.plotting import colours
 from tests.build.test_figures import FIGURES
 from tests.sample_class import ROOT
@@ -195,3 +196,13 @@ def test_the_numbers_below_the_gru_are_those_of_its_two_framed_units():
         said = below.split(f"In unit {unit},")[1].split("In unit")[0]
         for name in names:
             assert f"{step[name][unit - 1]:.2f}".replace("-", "−") in said
+
+
+def test_the_sheets_show_the_tensors_of_lecture_5():
+    lecture = (ROOT / "sources/lectures/05_multi_head_attention.py").read_text(encoding="utf-8")
+    (cell,) = [part for part in lecture.split("# %%") if "def multi_head_by_loop" in part]
+    there = {"torch": torch, "math": math, "attention": attention}
+    with torch.random.fork_rng(devices=[]):
+        exec(cell, there)
+    *_, output = importlib.import_module("make_head_sheets").numbers()
+    torch.testing.assert_close(output, there["output_by_loop"])
