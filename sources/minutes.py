@@ -2,8 +2,9 @@
 
     python sources/minutes.py
 
-A minute holds 150 words, or 12 lines of code that are not folded; to that comes what the cells
-take to run. Not counted: folded code (`tags=["hide-input"]`), texts that stand in for pictures, and
+A minute is 200 words, or 15 lines of code that are not folded. A displayed formula takes a quarter of
+a minute, a picture a third, a question one minute and a live view two, and to that comes what the cells
+take to run. Not counted are folded code (`tags=["hide-input"]`), texts that stand in for pictures, and
 the list of further reading. Sections whose heading begins with "Going deeper" count apart from the
 core.
 """
@@ -20,14 +21,23 @@ from pathlib import Path
 import jupytext
 from nbformat import NotebookNode
 
-WORDS_A_MINUTE = 150
-LINES_A_MINUTE = 12
+WORDS_A_MINUTE = 200
+LINES_A_MINUTE = 15
+# What takes time beside words and lines: how it is found in a text or in code, and its minutes.
+IN_TEXT = {r"\$\$.+?\$\$": 1 / 4, r"!\[[^\]]*\]\([^)]*\)": 1 / 3, r"<summary>Answer</summary>": 1}
+IN_CODE = {
+    r"\bplotting\.picture\(": 1 / 3,
+    r"\bquestions\.ask\(": 1,
+    r"\blive\.(?:attention|positions|normalisation|translation)_view\(": 2,
+}
 CORE_LIMIT = 75
 TOLERANCE = 0.15
 
 DEEPER = re.compile(r"## (\d+\. )?Going deeper\b")
 UNREAD = re.compile(r"## Further reading\b")
-STATED = re.compile(r"\*\*Time\*\* about (\d+) minutes(?:, and (\d+) for going deeper)?\.")
+STATED = re.compile(
+    r"\*\*Time\*\* about (\d+) minutes with views and questions(?:, and (\d+) for going deeper)?\."
+)
 # What no reader reads as words: pictures, tags, targets of links.
 SKIPPED = re.compile(r"!\[[^\]]*\]\([^)]*\)|<!--.*?-->|</?\w+[^>]*>|\]\([^)]*\)", re.DOTALL)
 
@@ -39,10 +49,12 @@ class Reading:
     words: int = 0
     lines: int = 0
     seconds: float = 0.0
+    others: float = 0.0
 
     @property
     def minutes(self) -> float:
-        return self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE + self.seconds / 60
+        read = self.words / WORDS_A_MINUTE + self.lines / LINES_A_MINUTE
+        return read + self.others + self.seconds / 60
 
 
 def is_folded(cell: NotebookNode) -> bool:
@@ -58,6 +70,13 @@ def words_in(text: str) -> int:
 def lines_in(cell: NotebookNode) -> int:
     """Lines of code that a reader sees, without empty ones."""
     return 0 if is_folded(cell) else sum(bool(line.strip()) for line in cell.source.splitlines())
+
+
+def others_in(text: str, kinds: dict[str, float]) -> float:
+    """Minutes for what is neither a word nor a line of code: formulas, pictures, views, questions."""
+    return sum(
+        minutes * len(re.findall(pattern, text, re.DOTALL)) for pattern, minutes in kinds.items()
+    )
 
 
 def parts(notebook: NotebookNode) -> Iterator[tuple[str, NotebookNode, str]]:
@@ -82,8 +101,10 @@ def readings(notebook: NotebookNode) -> dict[str, Reading]:
         reading = found[part]
         if cell.cell_type == "markdown":
             reading.words += words_in(text)
+            reading.others += others_in(text, IN_TEXT)
         else:
             reading.lines += lines_in(cell)
+            reading.others += others_in(text, IN_CODE)
             reading.seconds += cell.metadata.get("seconds", 0)
     del found["unread"]
     return found

@@ -49,7 +49,7 @@ INNER = {"translation": ("attention", "normalisation", "positions")}
 FRAME = (
     '{stand_in}<iframe class="live-view" title="{title}" '
     'style="width:100%;height:{height}px;border:0;display:block" srcdoc="{page}"></iframe>'
-    "<div>{table}<p>This table stands in for a live view, which appears when the cell is run or the "
+    "<div>{table}<p>This stands in for a live view, which appears when the cell is run or the "
     "notebook is trusted.</p></div>"
 )
 
@@ -102,7 +102,7 @@ def framed(
     """The view whose script and style sheet are `name`.js and `name`.css.
 
     Args:
-        name: which view: "attention", "positions", "normalisation" or "translation".
+        name: which view: "attention", "positions", "normalisation", "question" or "translation".
         caption: what it shows; also the frame's name for screen readers.
         content: what the script reads, as JSON.
         table: HTML that stands in where no script runs.

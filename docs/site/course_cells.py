@@ -13,6 +13,7 @@ from sphinx.writers.html5 import HTML5Translator
 MOST_LINES = 3  # printed; more is something to read, not a check
 ABOVE = "what the cell above computes"
 COLUMNS = re.compile(r"\S {2,}\S")
+QUESTION = re.compile(r"questions\.ask\([^()]*\)")
 
 
 class Folded(nodes.Element):
@@ -52,6 +53,10 @@ def fold_cells(app: Sphinx, doctree: nodes.document) -> None:
         return
     for cell in list(doctree.findall(is_cell)):
         code, *outputs = cell.children
+        if QUESTION.fullmatch(code.astext().strip()):
+            cell.attributes.pop("hide_mode", None)
+            cell.children = outputs  # the call is of no use to a reader
+            continue
         said = about(code.astext(), printed(outputs), hidden="hide_mode" in cell)
         if said is None:
             continue

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a1_rnn_attention
-#     deeper: 9
-#     minutes: 52
+#     deeper: 11
+#     minutes: 58
 #     summary: Recurrent translation, why one vector is not enough, and attention as the way out.
 #   jupytext:
 #     text_representation:
@@ -33,7 +33,8 @@
 # - tell teacher forcing from inference;
 # - train both networks at equal cost, compare them by sentence length, and read an alignment with care.
 #
-# **Time** about 52 minutes, and 9 for going deeper. **Needs** recurrent networks (section 11 shows what is inside
+# **Time** about 58 minutes with views and questions, and 11 for going deeper.
+# **Needs** recurrent networks (section 11 shows what is inside
 # a GRU), embeddings, softmax and a training loop in PyTorch, but no German.
 
 # %% [markdown]
@@ -66,7 +67,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import data, live, plotting, translators
+from course_utils import data, live, plotting, questions, translators
 from course_utils.attention import BahdanauAttention, annotations
 from course_utils.rnn import Seq2Seq, translate
 
@@ -226,6 +227,9 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # question of section 2, "mir", "helfen" and "zu" may matter more than "kannst", "du" and "satz". (This is a
 # guess, and section 8 measures whether it is right. The numbers in the picture are those of a network that was
 # trained as in section 7.)
+
+# %% tags=["hide-input"]
+questions.ask("01", "a-longer-sentence")
 
 # %% [markdown]
 # ## 4. RNN #1: annotations
@@ -452,7 +456,11 @@ print("hidden words get the weights", batch_weights[1, 3:].tolist())
 # $U h^{(j)}$ does not depend on $i$, so a program computes it once per sentence, whereas $W s^{(i-1)}$ changes
 # with every step. The steps cannot be computed all at once, because step $i$ needs the state that step $i-1$
 # produced. Lecture 2 removes this chain.
-#
+
+# %% tags=["hide-input"]
+questions.ask("01", "which-vectors-are-compared")
+
+# %% [markdown]
 # ### RNN #2: one step
 #
 # The new state is made from three things, which are the state before, the word before, and the context.
@@ -477,6 +485,9 @@ o = to_words(torch.cat([s_new, context]))  # (11,)
 
 print(s_new.shape, o.shape)
 assert s_new.shape == s.shape and o.shape == (11,)
+
+# %% tags=["hide-input"]
+questions.ask("01", "one-step-of-the-decoder")
 
 # %% [markdown]
 # ### The whole model
@@ -615,6 +626,9 @@ written, _ = write(tiny, test[0].source)
 ids, _ = translate(tiny, pairs.source[:1], data.BOS_ID, data.EOS_ID, max_len=32)
 assert written == [english.words[k] for k in ids[0, 1:]]
 print("the loop agrees with course_utils.rnn.translate")
+
+# %% tags=["hide-input"]
+questions.ask("01", "a-wrong-word-in-training")
 
 # %% [markdown]
 # ## 7. The experiment: accuracy by length

@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a2_self_attention
 #     deeper: 4
-#     minutes: 31
+#     minutes: 41
 #     summary: Self-attention without parameters, from two loops to two matrix products.
 #   jupytext:
 #     text_representation:
@@ -30,14 +30,15 @@
 # - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
 # - say what is still missing and, if you go deeper, what self-attention costs when a sentence gets longer.
 #
-# **Time** about 31 minutes, and 4 for going deeper. **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
+# **Time** about 41 minutes with views and questions, and 4 for going deeper.
+# **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
 import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import attention, learned, live, plotting
+from course_utils import attention, learned, live, plotting, questions
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -280,6 +281,9 @@ assert z.shape == x.shape
 assert torch.allclose(z[1], z_2, atol=1e-6)
 print("context vector of 'you' equals the loop's:", torch.allclose(z[1], z_2, atol=1e-6))
 
+# %% tags=["hide-input"]
+questions.ask("02", "softmax-along-the-other-axis")
+
 # %% [markdown]
 # ## 5. The function
 #
@@ -449,7 +453,11 @@ assert moved.max() < 0.06
 # That number describes a typical row and not the average. The score of a word with itself varies as well, by
 # about $\pm\sqrt{2 d_\text{model}} \approx 5.7$, because the square of a normally distributed number has variance
 # 2. Rows in which this score happens to be small pull the average down, so expect 0.99 below.
-#
+
+# %% tags=["hide-input"]
+questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
+
+# %% [markdown]
 # ### Measured
 #
 # We vary the width $d_\text{model}$ from 1 to 256 and take 100 random sentences of eight words for each of seven
@@ -733,6 +741,9 @@ print("first 'me' and last 'me' are equal:", torch.allclose(z_twice[0], z_twice[
 
 # %% [markdown]
 # Word order has to come in from outside, and [lecture 6](06_positional_encoding.ipynb) adds it.
+
+# %% tags=["hide-input"]
+questions.ask("02", "a-mean-over-the-words")
 
 # %% [markdown]
 # ## 8. What is missing

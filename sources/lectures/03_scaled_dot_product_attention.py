@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a3_scaled_dot_product_attention
-#     deeper: 19
-#     minutes: 46
+#     deeper: 20
+#     minutes: 59
 #     summary: Learned queries, keys and values, and why the scores are divided by √dₖ.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,8 @@
 # - write a softmax that cannot overflow;
 # - say, if you go deeper, what the scale does *not* do.
 #
-# **Time** about 46 minutes, and 19 for going deeper. **Needs** [lecture 2](02_basic_self_attention.ipynb),
+# **Time** about 59 minutes with views and questions, and 20 for going deeper.
+# **Needs** [lecture 2](02_basic_self_attention.ipynb),
 # variance, the chain rule.
 
 # %%
@@ -44,7 +45,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import attention, learned, live, plotting
+from course_utils import attention, learned, live, plotting, questions
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # matrices this small are faster on one core than shared between several
@@ -130,7 +131,11 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # | $z^{(i)} = \sum_j \alpha_{ij} v^{(j)}$ | context vector of word $i$ | `(d_v,)` | `z_2` for word 2 |
 #
 # Query and key must have the same width, because we take their dot product. The value may have another one.
-#
+
+# %% tags=["hide-input"]
+questions.ask("03", "the-width-of-a-context-vector")
+
+# %% [markdown]
 # ### The running example
 #
 # The sentence and the embedding are those of lecture 2. The example, with its numbers, is that of Raschka, Liu
@@ -534,7 +539,14 @@ for d_k in [4, 64, 512]:
 # Scaling makes no score more accurate, since it divides all of them by one number. Nor does it touch the length
 # of queries and keys, which stays at about $\sqrt{d_k}$. What it keeps steady is the **variance of the scores**,
 # and through it how sharp the weights are.
-#
+
+# %% tags=["hide-input"]
+questions.ask("03", "a-louder-query")
+
+# %% tags=["hide-input"]
+questions.ask("03", "what-the-root-does")
+
+# %% [markdown]
 # ### Saturation
 #
 # Why should we care about large scores? In the following, $\omega_j$ is whatever enters the softmax, so with the
@@ -943,6 +955,9 @@ print("agrees with course_utils.attention")
 # What sums to one is each **row** of the weights. In the assignment you write the softmax for arrays of any
 # number of axes. Ask yourself which axis the maximum belongs to, and what its shape must be so that the
 # subtraction broadcasts.
+
+# %% tags=["hide-input"]
+questions.ask("03", "one-maximum-for-all-rows")
 
 # %% [markdown]
 # ## 6. Does it matter for learning? A price list

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a4_masks
-#     deeper: 16
-#     minutes: 55
+#     deeper: 18
+#     minutes: 62
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,8 @@
 # - tell PyTorch's two opposite mask conventions apart;
 # - look for a leak of future words in a model without training it.
 #
-# **Time** about 55 minutes, and 16 for going deeper. **Needs** queries, keys, values and the scale of [lecture
+# **Time** about 62 minutes with views and questions, and 18 for going deeper.
+# **Needs** queries, keys, values and the scale of [lecture
 # 3](03_scaled_dot_product_attention.ipynb).
 
 # %%
@@ -45,7 +46,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import attention, data, learned, live, masks, plotting
+from course_utils import attention, data, learned, live, masks, plotting, questions
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -170,7 +171,11 @@ print(by_tril.int())
 # The comparison is the most useful of the three. It is the rule $j \le i$ itself, so you can check it by reading
 # it, and you can change it. With `by_comparison & (position[:, None] - position[None, :] < 3)` each word sees a
 # window of three words, itself and the two before it.
-#
+
+# %% tags=["hide-input"]
+questions.ask("04", "how-many-cells-are-visible")
+
+# %% [markdown]
 # ## 4. −∞ before the softmax
 #
 # A hidden key must get the weight 0, and the visible ones must still sum to one. The softmax does both if the
@@ -209,7 +214,14 @@ print("agrees with course_utils.attention")
 # One pass gives what five passes gave, and this is why decoders are trained with a mask and not with a loop.
 # Comparing the two with `allclose` also tests both sides of a causal mask, because nothing of the future may get
 # in and nothing of the past may be lost.
-#
+
+# %% tags=["hide-input"]
+questions.ask("04", "where-the-mask-goes")
+
+# %% tags=["hide-input"]
+questions.ask("04", "zero-for-hidden-scores")
+
+# %% [markdown]
 # ### On real words
 #
 # So far the words have been random vectors. Here is the mask in a network that has learned something, the
@@ -602,6 +614,9 @@ for shape, weights in weights_by_shape.items():
     on_padding[shape] = (weights * is_pad).sum() / weights.sum()
     print(f"T = 3: mask {shape:<12} puts {100 * on_padding[shape]:.0f} % of the weight on padding")
 assert on_padding["(B, S)"] > 0.05 and on_padding["(B, 1, 1, S)"] == 0
+
+# %% tags=["hide-input"]
+questions.ask("04", "a-flat-padding-mask")
 
 # %% [markdown]
 # ### Gallery

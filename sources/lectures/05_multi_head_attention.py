@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a5_multi_head_attention
-#     deeper: 9
-#     minutes: 48
+#     deeper: 11
+#     minutes: 55
 #     summary: Several attentions side by side, at the cost of one, and what one alone cannot do.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,8 @@
 # - count parameters and operations, and say why many heads cost as much as one;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 48 minutes, and 9 for going deeper. **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
+# **Time** about 55 minutes with views and questions, and 11 for going deeper.
+# **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
 # and [lecture 4](04_masked_attention.ipynb).
 
 # %%
@@ -42,7 +43,7 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import attention, learned, live, masks, plotting
+from course_utils import attention, learned, live, masks, plotting, questions
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)
@@ -329,6 +330,9 @@ print("split and merge agree with course_utils.attention, the trap does not")
 # No check of shapes finds this, and gradients flow as usual. Row 2 of the false head 1 is not word 2, so a causal
 # mask hides the wrong things. Section 10 shows how the future leaks through the reshape.
 
+# %% tags=["hide-input"]
+questions.ask("05", "a-row-of-the-trap")
+
 # %% [markdown]
 # ## 4. The class
 #
@@ -408,6 +412,9 @@ else:
 assert output.shape == (2, 7, 20) and weights.shape == (2, 4, 7, 7)
 assert torch.allclose(output, output_by_loop, atol=1e-5)
 
+# %% tags=["hide-input"]
+questions.ask("05", "through-the-heads")
+
 # %% [markdown]
 # ## 5. Two sequences: cross-attention
 #
@@ -466,6 +473,9 @@ print(f"T = S: no error, but an output is wrong by {difference:.1f}")
 # %% [markdown]
 # With equal lengths nothing complains, although the source asks and the values come from the target. There are
 # two remedies. Test with $T \ne S$, and pass the arguments by name, as in `cross(query=…, key=…, value=…)`.
+
+# %% tags=["hide-input"]
+questions.ask("05", "one-more-german-word")
 
 # %% [markdown]
 # ## 6. What it costs
@@ -548,6 +558,9 @@ plotting.picture(
 #
 # How much does this matter in practice? Vaswani et al. (2017, table 3, rows A) found one head 0.9 BLEU worse than
 # the best setting, and 32 heads worse as well. (BLEU scores translations from 0 to 100, and more is better.)
+
+# %% tags=["hide-input"]
+questions.ask("05", "parameters-of-five-heads")
 
 # %% [markdown]
 # ## 7. A task for two heads

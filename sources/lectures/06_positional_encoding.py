@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a6_positional_encoding
-#     deeper: 35
-#     minutes: 40
+#     deeper: 38
+#     minutes: 45
 #     summary: How attention learns about word order, from sinusoids to biases and rotations.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,8 @@
 # - tell absolute from relative encodings and, if you go deeper, compute a learned bias, ALiBi and rotary
 #   encoding, and say what happens to each of them in texts longer than those seen in training.
 #
-# **Time** about 40 minutes, and 35 for going deeper. **Needs** [lecture 2](02_basic_self_attention.ipynb)
+# **Time** about 45 minutes with views and questions, and 38 for going deeper.
+# **Needs** [lecture 2](02_basic_self_attention.ipynb)
 # (equivariance), [lecture 3](03_scaled_dot_product_attention.ipynb) (query, key, scores) and [lecture
 # 5](05_multi_head_attention.ipynb) (heads), and for going deeper also [lecture 4](04_masked_attention.ipynb) (the
 # causal mask).
@@ -46,7 +47,7 @@ import torch.nn.functional as F
 from matplotlib.patches import Circle
 from torch import nn
 
-from course_utils import attention, live, masks, plotting, positional
+from course_utils import attention, live, masks, plotting, positional, questions
 
 plotting.use_course_style()
 torch.set_printoptions(precision=3, sci_mode=False)
@@ -110,6 +111,9 @@ for word in first:
 # Every context vector is now different, even those of "gives", "a" and "flower", which are at the same place in
 # both sentences, because what they look at has moved. (Could training make up for missing positions? It cannot,
 # as section 7 measures, and section 9 does so for Mary and John.)
+
+# %% tags=["hide-input"]
+questions.ask("06", "what-can-still-be-answered")
 
 # %% [markdown]
 # ## 2. What should a position look like?
@@ -327,7 +331,11 @@ for d_model in [8, 16, 64, 512]:
 # The last pair is $k = d_\text{model}/2 - 1$, with the exponent $(d_\text{model} - 2)/d_\text{model}$. So $10000
 # \cdot 2\pi$ is never quite reached. In units of $2\pi$ it is 9647 of 10000 at width 512, and 3162 at width 16.
 # The number 10000 is a choice that sets how slow the slowest hand is.
-#
+
+# %% tags=["hide-input"]
+questions.ask("06", "the-hand-of-pair-one")
+
+# %% [markdown]
 # ### Try it
 #
 # Point at an entry of the table, or walk there with the arrow keys. You see its formula with numbers, its pair as
@@ -548,6 +556,9 @@ assert all_clocks.argmin() == 0 and all_clocks.min() > 0.9
 # %% [markdown]
 # 44 words are almost exactly seven turns of the fastest hand ($44 / 7 \approx 2\pi$), but the slower hands tell
 # the two apart. At this width, none of the 5000 positions has a closer match than its own neighbour.
+
+# %% tags=["hide-input"]
+questions.ask("06", "the-same-dot-product")
 
 # %% [markdown]
 # ## 6. Adding positions to words
@@ -1074,6 +1085,9 @@ assert torch.allclose(turned_query.norm(dim=1), query.norm(dim=1))
 for offset in range(-19, 20):
     assert torch.allclose(scores.diagonal(offset), scores.diagonal(offset)[0], atol=1e-4)
 print("rotary: the score of the same two words depends on their offset alone")
+
+# %% tags=["hide-input"]
+questions.ask("06", "what-rotary-turns")
 
 # %% [markdown]
 # ### Four of them side by side

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a7_dropout_and_layer_norm
-#     deeper: 27
-#     minutes: 48
+#     deeper: 33
+#     minutes: 53
 #     summary: What surrounds attention in a layer, and why a deep stack of layers can be trained.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,8 @@
 # - build the whole encoder layer, post-LN and pre-LN, and choose between them with evidence;
 # - if you go deeper, measure why batch norm is awkward for sentences, and what dropout cures.
 #
-# **Time** about 48 minutes, and 27 for going deeper. **Needs** [lecture 5](05_multi_head_attention.ipynb) and
+# **Time** about 53 minutes with views and questions, and 33 for going deeper.
+# **Needs** [lecture 5](05_multi_head_attention.ipynb) and
 # [lecture 6](06_positional_encoding.ipynb).
 
 # %%
@@ -42,7 +43,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import data, layers, live, plotting
+from course_utils import data, layers, live, plotting, questions
 from course_utils.attention import MultiHeadAttention
 from course_utils.evaluation import evaluating
 from course_utils.positional import PositionalEncoding, positional_encoding
@@ -218,6 +219,9 @@ assert torch.allclose(normed.mean(dim=-1), torch.zeros(B, T), atol=1e-6)
 assert torch.allclose(normed.norm(dim=-1), torch.full((B, T), D**0.5), atol=1e-3)
 assert torch.allclose(plain(10 * x - 4), normed, atol=1e-4)
 
+# %% tags=["hide-input"]
+questions.ask("07", "a-token-of-two-features")
+
 # %% [markdown]
 # ## 3. Residual connections: a way for the gradient
 #
@@ -353,6 +357,9 @@ assert (alike["with residual"][:, -1] < 0.4).all()
 # the differences between words doubly exponentially fast in the depth, because each layer shrinks them by a
 # larger factor than the one before.
 
+# %% tags=["hide-input"]
+questions.ask("07", "a-stack-without-the-plus")
+
 # %% [markdown]
 # ## 5. Dropout
 #
@@ -395,7 +402,11 @@ assert torch.equal(dropout(ones), ones)
 # %% [markdown]
 # A model with dropout has **two modes**, and PyTorch does not guess which one you mean. Call `model.train()`
 # before training and `model.eval()` before everything else.
-#
+
+# %% tags=["hide-input"]
+questions.ask("07", "a-weight-that-survives")
+
+# %% [markdown]
 # ## 6. Dropout on attention weights
 #
 # In the picture of section 1, dropout follows each sublayer. Many models drop attention weights, too.
@@ -662,7 +673,11 @@ for norm_first in (False, True):
 # What does the order do to the stream? In post-LN, each sum is scaled back to spread 1, and with it the input's
 # part in it. In pre-LN nothing is scaled back, so from the bottom of an untrained stack to its top the stream
 # grows. This is why a pre-LN stack needs **one more norm at its end**.
-#
+
+# %% tags=["hide-input"]
+questions.ask("07", "half-a-pre-ln-layer")
+
+# %% [markdown]
 # ### Two kinds of initial weights
 #
 # The next experiments use two kinds of initial weights. With PyTorch's default, each map leaves a third of its

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a9_transformer
-#     deeper: 39
-#     minutes: 42
+#     deeper: 38
+#     minutes: 53
 #     summary: The whole transformer, assembled, trained and looked into, from German to English.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,8 @@
 # - if you go deeper, say what label smoothing changes, what a cache saves, when a beam helps, what the model
 #   cannot do, and what BERT and GPT kept of it.
 #
-# **Time** about 42 minutes, and 39 for going deeper. **Needs** lectures
+# **Time** about 53 minutes with views and questions, and 38 for going deeper.
+# **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
 # [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture
 # 1](01_rnn_attention.ipynb).
@@ -47,7 +48,7 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import data, live, masks, plotting, transformer, translators
+from course_utils import data, live, masks, plotting, questions, transformer, translators
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.layers import TransformerLayer
 from course_utils.positional import positional_encoding
@@ -168,6 +169,9 @@ for name, part in model.named_children():
     print(f"{name:<20}{count(part):>8,}")
 print(f"{'all together':<20}{count(model):>8,}")
 assert count(model) == 206_771
+
+# %% tags=["hide-input"]
+questions.ask("08", "without-the-shift")
 
 # %% [markdown]
 # ### Embeddings times the root of their width, plus positions
@@ -335,6 +339,9 @@ print("best word unchanged:", torch.equal(logits.argmax(dim=-1), probabilities.a
 assert torch.allclose(probabilities.sum(dim=-1), torch.ones(B, T))
 assert torch.equal(logits.argmax(dim=-1), probabilities.argmax(dim=-1))
 
+# %% tags=["hide-input"]
+questions.ask("08", "keys-of-cross-attention")
+
 # %% [markdown]
 # ## 5. All positions at once, or word by word
 #
@@ -397,6 +404,9 @@ print(translate(model, data.EXAMPLE.source, max_len=10))
 
 # %% [markdown]
 # The machine is complete, but it writes nonsense, because nothing in it has been trained.
+
+# %% tags=["hide-input"]
+questions.ask("08", "passes-for-five-words")
 
 # %% [markdown]
 # ## 6. Training
@@ -1535,7 +1545,11 @@ assert operations["plain"] > 2 * operations["cached"]
 # valid. In the decoder they do.
 #
 # </details>
-#
+
+# %% tags=["hide-input"]
+questions.ask("08", "rows-without-a-cache")
+
+# %% [markdown]
 # ### Why decoding uses eval mode
 #
 # Dropout is for training. Left on, it makes every answer a lottery, and the decoder then builds on its own

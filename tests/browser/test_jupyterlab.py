@@ -114,7 +114,7 @@ def test_a_notebook_opens_alive_and_as_unchanged(browser, lab, notebook, title):
     frames = (workspace / f"{notebook}.ipynb").read_text(encoding="utf-8").count("<iframe")
     if frames:
         find(browser, "//div[contains(@class,'jp-OutputArea')]//iframe")
-    stand_in = "This table stands in for a live view"
+    stand_in = "stands in for a live view"
     shown = [element for element in browser.find_elements("xpath", f"//*[contains(text(),'{stand_in}')]")
              if element.is_displayed()]  # fmt: skip
     browser.save_screenshot(str(SCREENSHOTS / f"{Path(notebook).name}_opened.png"))

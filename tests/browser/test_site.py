@@ -7,6 +7,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urldefrag
 
+import nbformat
 import numpy as np
 import pytest
 import torch
@@ -14,7 +15,7 @@ from bs4 import BeautifulSoup
 from PIL import Image
 from selenium.webdriver import Keys
 
-from course_utils import data, live, translators
+from course_utils import data, live, questions, translators
 from course_utils.attention import scaled_dot_product_attention
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import OUTPUT, WEIGHTS, resize
@@ -223,7 +224,7 @@ def test_paper_holds_the_page_and_nothing_to_click(browser, visit, page):
         for word in ("Skip to content", "Back to top", "Download"):
             assert word not in text
         if page == LECTURE:  # in the place of the live view
-            assert "This table stands in for a live view" in text
+            assert "stands in for a live view" in text
     finally:
         browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
@@ -308,6 +309,14 @@ def test_a_folded_cell_shows_a_picture_or_is_one_line(site):
     assert checks > 50
 
 
+def test_a_question_stands_on_its_page_without_its_call(site):
+    for path in site.glob("lectures/*.html"):
+        tree = BeautifulSoup(path.read_bytes(), "html.parser")
+        asked = [f for f in tree.select("iframe.live-view") if f["title"].startswith("Question ")]
+        assert len(asked) == len(questions.questions_of(path.name[:2]))
+        assert not any("questions.ask(" in code.get_text() for code in tree.select(".cell_input"))
+
+
 def test_formulas_are_set(site, pages):
     formulas = 0
     for page in pages:
@@ -352,7 +361,9 @@ def test_a_notebooks_page_says_how_long_and_where_to_open_it(browser, visit):
     visit(LECTURE)
     head = browser.find_element("css selector", ".page-head")
     links = {link.text: link.get_attribute("href") for link in head.find_elements("tag name", "a")}
-    assert "46 minutes, and 19 for going deeper" in head.text
+    notebook = nbformat.read((website.ROOT / LECTURE).with_suffix(".ipynb"), as_version=4)
+    course = notebook.metadata["course"]
+    assert f"{course['minutes']} minutes, and {course['deeper']} for going deeper" in head.text
     assert links["Download"].endswith(".ipynb") and set(links) >= {
         "Open in Binder",
         "Open in Colab",

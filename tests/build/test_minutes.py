@@ -39,9 +39,9 @@ def test_the_rule():
     core, deeper = found["core"], found["deeper"]
     assert (core.lines, core.seconds) == (13, 90)
     assert core.words == 302
-    assert core.minutes == pytest.approx(302 / 150 + 13 / 12 + 1.5)
+    assert core.minutes == pytest.approx(302 / 200 + 13 / 15 + 1.5)
     assert (deeper.words, deeper.lines, deeper.seconds) == (150, 0, 0)
-    assert deeper.minutes == pytest.approx(1)
+    assert deeper.minutes == pytest.approx(150 / 200)
 
 
 @pytest.mark.parametrize(

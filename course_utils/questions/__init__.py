@@ -1,0 +1,39 @@
+"""Questions that answer: a reader chooses, types a number or orders steps, and learns why at once.
+
+    from course_utils import questions
+
+    questions.ask("03", "what-the-root-does")
+
+The questions of a lecture stand in one file of this folder, which is part of the package so that a
+student's copy has them too. jupyterquiz, which was looked at first, has no steps to put in order, no
+form without a script, no role or label for screen readers and no dark colours, and H5P wants a server
+or a player of several megabytes; so these are views like the others of `course_utils.live`.
+"""
+
+from course_utils.questions.read import (
+    Choice,
+    ChoiceQuestion,
+    NumberQuestion,
+    OrderQuestion,
+    Question,
+    Step,
+    WrongNumber,
+    lectures,
+    questions_of,
+)
+from course_utils.questions.show import answered, ask, stand_in
+
+__all__ = [
+    "Choice",
+    "ChoiceQuestion",
+    "NumberQuestion",
+    "OrderQuestion",
+    "Question",
+    "Step",
+    "WrongNumber",
+    "answered",
+    "ask",
+    "lectures",
+    "questions_of",
+    "stand_in",
+]
