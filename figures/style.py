@@ -178,7 +178,7 @@ def strip(ax, x, y, width, height, values, limit):
     strips(ax, x, y, width, height, [values], limit)
 
 
-def strips(ax, x, y, width, height, rows, limit):
+def strips(ax, x, y, width, height, rows, limit, zorder=3, thin=1.4):
     """Vectors as rows of cells, all centred on (x, y), in the scale of the maps to -limit … limit."""
     left, top = x - width / 2, y + height / 2
     wide, high = width / len(rows[0]), height / len(rows)
@@ -191,10 +191,10 @@ def strips(ax, x, y, width, height, rows, limit):
     # One shape for each shade: a picture with a thousand cells stays small.
     for step, cells in sorted(by_step.items()):
         colour = shade(step)
-        style = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.5, "zorder": 3}
+        style = {"facecolor": colour, "edgecolor": colour, "linewidth": 0.5, "zorder": zorder}
         ax.add_patch(PathPatch(Path.make_compound_path(*cells), **style))  # no hairlines between
     for i in range(len(rows)):
-        cell(ax, left, top - (i + 1) * high, width, high, "none", INK, 1.4, zorder=4)
+        cell(ax, left, top - (i + 1) * high, width, high, "none", INK, thin, zorder=zorder + 1)
 
 
 def _rectangle(corner, width, height):

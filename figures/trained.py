@@ -28,6 +28,29 @@ def alignment(german):
     return words, weights[0, : len(words)].tolist()
 
 
+def gates(german, place):
+    """One step of the GRU that reads a sentence from the left, in the recurrent translator.
+
+    Args:
+        german: the sentence, a string.
+        place: of the word that is read, counted from 0.
+
+    Returns:
+        A dict of lists, one number for each unit: "h", "r", "z", "n" and "h_new", as in lecture 1.
+    """
+    translator = translators.recorded("recurrent")
+    gru = translator.model.encoder
+    with torch.no_grad():
+        x = translator.model.src_embedding(ids_of(translator.german, german))  # (1, S, E)
+        h = gru(x[:, :place])[1][0, 0] if place else torch.zeros(gru.hidden_size)  # (h,)
+        from_x = (gru.weight_ih_l0 @ x[0, place] + gru.bias_ih_l0).chunk(3)  # r, z, n: (h,) each
+        from_h = (gru.weight_hh_l0 @ h + gru.bias_hh_l0).chunk(3)
+        r, z = (torch.sigmoid(from_x[gate] + from_h[gate]) for gate in range(2))
+        n = torch.tanh(from_x[2] + r * from_h[2])
+    step = {"h": h, "r": r, "z": z, "n": n, "h_new": (1 - z) * n + z * h}
+    return {name: vector.tolist() for name, vector in step.items()}
+
+
 class Translation:
     """The transformer of lecture 8 while it reads a sentence and its own translation of it.
 

@@ -1105,6 +1105,19 @@ plotting.picture(
 # so one number can survive many words. (Many texts swap $z$ and $1 - z$. This $z$ has nothing to do with the
 # context vectors $z^{(i)}$ of lecture 2.)
 #
+# ![Diagram of one step of a GRU while it reads helfen. The old state h and the word x lead from below
+# into three boxes, update gate z, reset gate r and proposal n, each with its formula and, above it, a
+# strip of 28 coloured cells. The reset gate's strip also leads into the proposal. The update gate's
+# strip meets the old state h in a product, z times h, which is what is kept; 1 minus z meets n in a
+# second product. Both products meet in a sum, whose result is the new state, again 28 cells. Two units
+# are framed in every strip. Unit 14 is strongly negative in the old state, blank in z, strongly positive
+# in n and in the new state. Unit 21 is nearly blank in the old state, full in z, strongly positive in n,
+# and in the new state as nearly blank as before.](../figures/gru_cell.svg)
+#
+# *The numbers are those of a network trained as in section 7, while it reads from the left. In unit 14, $z$ is 0.00,
+# so "helfen" replaces −0.95 by 0.98. In unit 21, $z$ is 0.99, and the state stays near −0.1 although the proposal
+# is 1.00.*
+#
 # `nn.GRUCell` stacks the three matrices for $x$ in one, in the order $r$, $z$, $n$, and the three for $h$ in
 # another.
 

@@ -381,6 +381,21 @@ print("output ", tuple(output.shape), " weights", tuple(weights.shape))
 print("class equals loop over heads:", torch.allclose(output, output_by_loop, atol=1e-5))
 
 # %% [markdown]
+# The next picture shows these very tensors. The two axes in front, $B$ and $H$, only say which sheet is meant.
+# Every sheet of $Q$ meets the sheet of $K$ that has the same sentence and the same head. So attention runs eight
+# times side by side, and no sheet has any effect on another until the heads are merged.
+#
+# ![Five steps from left to right, for two sentences in two rows; every number is a coloured cell. x,
+# (2, 7, 20): for each sentence one sheet of seven rows, the words, with 20 cells. Then W q and split: Q,
+# (2, 4, 7, 5), for each sentence a pile of four sheets, numbered 1 to 4, of seven rows with five cells.
+# Then scores and softmax: weights, (2, 4, 7, 7), piles of four square sheets. Then times V:
+# contexts, (2, 4, 7, 5), piles of four sheets like those of Q. Then merge and W o: output, (2, 7, 20),
+# again one sheet for each sentence, of the size of x. No arrow leads from one sentence to the
+# other.](../figures/head_sheets.svg)
+#
+# *The shapes are $(B, T, D)$, three times four axes, and $(B, T, D)$ again. The sheets of one sentence, from 1 in
+# front to 4 behind, are its heads. $K$ and $V$ are split in the same way as $Q$.*
+#
 # Bad arguments deserve a `ValueError` that names them. A bare `assert d_model % num_heads == 0` in the
 # constructor would say no numbers, and Python leaves out asserts when it runs with `-O`.
 

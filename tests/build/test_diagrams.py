@@ -1,22 +1,26 @@
 """In diagrams the colours of query, key and value keep their role, and words keep their distance."""
 
 import importlib
+import math
 import re
 import sys
 from functools import cache, partial
 
 import pytest
+import torch
 from matplotlib.colors import to_hex
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
+from course_utils import attention, translators
 from course_utils.plotting import colours
 from tests.build.test_figures import FIGURES
 from tests.sample_class import ROOT
 
 sys.path.append(str(ROOT / "figures"))  # where the scripts find each other, too
 style = importlib.import_module("style")
+trained = importlib.import_module("trained")
 
 # one moves and one is the grader's page, so both are written as text and not drawn with matplotlib
 DIAGRAMS = sorted({*FIGURES} - {"hero", "feedback_map"})
@@ -185,3 +189,34 @@ def test_a_stored_diagram_is_that_of_its_script(name):
     assert without_coordinates(stored) == without_coordinates(drawn), (
         f"run `make figures ONLY={name}`"
     )
+
+
+@pytest.mark.parametrize("place", [0, 3])
+def test_the_step_of_the_gru_that_is_drawn_is_the_step_that_pytorch_makes(place):
+    german = "kannst du mir helfen ?"
+    translator = translators.recorded("recurrent")
+    with torch.no_grad():
+        source = translator.model.encode(trained.ids_of(translator.german, german))
+    forward = source.annotations[0, place, : translator.model.encoder.hidden_size]
+    assert trained.gates(german, place)["h_new"] == pytest.approx(forward.tolist(), abs=1e-6)
+
+
+def test_the_numbers_below_the_gru_are_those_of_its_two_framed_units():
+    gru = importlib.import_module("make_gru_cell")
+    step = trained.gates(gru.SENTENCE, gru.PLACE)
+    lecture = (ROOT / "sources/lectures/01_rnn_attention.py").read_text(encoding="utf-8")
+    below = lecture.split("gru_cell.svg)", 1)[1].split("\n#\n", 2)[1]
+    for unit, names in [(gru.REPLACED, ("z", "h", "h_new")), (gru.KEPT, ("z", "n"))]:
+        said = below.split(f"In unit {unit},")[1].split("In unit")[0]
+        for name in names:
+            assert f"{step[name][unit - 1]:.2f}".replace("-", "−") in said
+
+
+def test_the_sheets_show_the_tensors_of_lecture_5():
+    lecture = (ROOT / "sources/lectures/05_multi_head_attention.py").read_text(encoding="utf-8")
+    (cell,) = [part for part in lecture.split("# %%") if "def multi_head_by_loop" in part]
+    there = {"torch": torch, "math": math, "attention": attention}
+    with torch.random.fork_rng(devices=[]):
+        exec(cell, there)
+    *_, output = importlib.import_module("make_head_sheets").numbers()
+    torch.testing.assert_close(output, there["output_by_loop"])
