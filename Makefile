@@ -61,7 +61,7 @@ handout: setup  ## the students' copy, with self-check or without (SELF_CHECK=no
 	@$(BIN)/python tools/handout.py $(if $(filter no,$(SELF_CHECK)),--without-self-check)
 
 site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name for its buttons)
-	@$(BIN)/python tools/website.py --repository "$(REPOSITORY)"
+	@$(BIN)/python -m tools.website --repository "$(REPOSITORY)"
 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)

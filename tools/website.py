@@ -1,9 +1,9 @@
 """Build the website: lectures with their stored outputs, assignments, guides and reference code.
 
-    python tools/website.py                             into build/site/
-    python tools/website.py --to FOLDER                 elsewhere
-    python tools/website.py --repository ADDRESS        with buttons that lead to the course's host
-    python tools/website.py --address ADDRESS           where the site will be, for pictures beside links to it
+    python -m tools.website                             into build/site/
+    python -m tools.website --to FOLDER                 elsewhere
+    python -m tools.website --repository ADDRESS        with buttons that lead to the course's host
+    python -m tools.website --address ADDRESS           where the site will be, for pictures beside links to it
 
 Nothing is executed, and after the first time nothing is fetched. Pages lie where their files lie in
 the repository, so that links between files lead the same way on the site; the home page comes from
@@ -36,7 +36,7 @@ from nbformat import NotebookNode
 import course_utils
 from course_utils import live
 from course_utils.live.page import STORED_FRAME
-from tools import website_preview
+from tools import deck, website_preview
 
 ROOT = Path(__file__).resolve().parent.parent
 SITE = ROOT / "docs/site"
@@ -156,6 +156,7 @@ def gather(source: Path, repository: str) -> None:
     frames = source / "extra/_frames"
     frames.mkdir(parents=True, exist_ok=True)
     (frames / "translator.html").write_text(live.translation_view().page, "utf-8")
+    deck.write(source / "extra" / deck.NAME)
     write_reference(source / "api")
     copy_letters(source / "extra/_static")
     website_preview.draw(source / "extra/_static/preview.png")
@@ -221,6 +222,8 @@ def prepare(path: Path, place: Path, extra: Path, repository: str) -> None:
 
 def for_reading(cell: NotebookNode) -> NotebookNode:
     """The cell; in place of one whose control needs a kernel, a line that says so."""
+    if cell.cell_type == "code" and cell.source.startswith("questions.ask("):
+        cell.metadata.tags = ["remove-input"]  # one line that says nothing to a reader
     if "interactive" not in cell.metadata.get("tags", []):
         return cell
     return nbformat.v4.new_markdown_cell(NEEDS_KERNEL, id=cell.id)

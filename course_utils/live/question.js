@@ -51,8 +51,7 @@ const CHOICE = {
     const labels = data.choices.map(({ text }, n) =>
       make('label', { className: 'choice' }, page.inputs[n], make('span', {}, ...written(text))),
     );
-    const name = make('legend', { className: 'unseen' }, 'answers');
-    return make('fieldset', { className: 'answers' }, name, ...labels);
+    return make('fieldset', { className: 'answers', 'aria-labelledby': 'asked' }, ...labels);
   },
   paint() {
     page.inputs.forEach((input, n) => (input.checked = n === state.given));
@@ -68,7 +67,15 @@ const NUMBER = {
   build() {
     const oninput = () => change(page.inputs[0].value);
     const onkeydown = ({ key }) => key === 'Enter' && check();
-    page.inputs = [make('input', { type: 'number', step: 'any', oninput, onkeydown })];
+    page.inputs = [
+      make('input', {
+        type: 'number',
+        step: 'any',
+        'aria-describedby': 'asked',
+        oninput,
+        onkeydown,
+      }),
+    ];
     const name = make('span', {}, 'your answer');
     return make('label', { className: 'field number' }, name, page.inputs[0]);
   },
@@ -90,7 +97,7 @@ const ORDER = {
   isGiven: () => true,
   ask: '',
   build() {
-    page.list = make('ol', { className: 'steps' });
+    page.list = make('ol', { className: 'steps', 'aria-labelledby': 'asked' });
     page.moved = make('p', { className: 'unseen', role: 'status' });
     page.inputs = data.steps.map(({ text }, step) => {
       const [up, down] = [-1, 1].map((by) =>
@@ -171,7 +178,7 @@ function build() {
   page.again = button('try again', tryAgain);
   const buttons = [button('check', check, { className: 'check' }), page.again, page.missing];
   page.view.replaceChildren(
-    make('h3', {}, make('b', {}, 'Question. '), ...written(data.text)),
+    make('h3', { id: 'asked' }, make('b', {}, 'Question. '), ...written(data.text)),
     KIND.build(),
     make('div', { className: 'controls' }, ...buttons),
     page.verdict,

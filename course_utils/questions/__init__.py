@@ -21,7 +21,7 @@ from course_utils.questions.read import (
     lectures,
     questions_of,
 )
-from course_utils.questions.show import answered, ask, stand_in
+from course_utils.questions.show import answered, ask, marked, offered, stand_in
 
 __all__ = [
     "Choice",
@@ -34,6 +34,8 @@ __all__ = [
     "answered",
     "ask",
     "lectures",
+    "marked",
+    "offered",
     "questions_of",
     "stand_in",
 ]

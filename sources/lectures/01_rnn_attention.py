@@ -1016,6 +1016,9 @@ plotting.picture(
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 3, 5 and 6 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** A decoder writes 9 words for a sentence of 10 German tokens. How many annotations, context vectors and
 # weights are there?
 #

@@ -776,6 +776,9 @@ questions.ask("02", "a-mean-over-the-words")
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 4, 6 and 7 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** `weights.sum(dim=0)` gives 1.048 for the column of "translate". What does this number say?
 #
 # <details><summary>Answer</summary>

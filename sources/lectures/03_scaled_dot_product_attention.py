@@ -543,9 +543,6 @@ for d_k in [4, 64, 512]:
 # %% tags=["hide-input"]
 questions.ask("03", "a-louder-query")
 
-# %% tags=["hide-input"]
-questions.ask("03", "what-the-root-does")
-
 # %% [markdown]
 # ### Saturation
 #
@@ -870,6 +867,9 @@ plotting.picture(
 # $\sqrt{d_k}$. Dividing by $d_k$ overshoots at the start. In a wide network every query then gets nearly the
 # plain average of all values, and the comparison hardly matters.
 
+# %% tags=["hide-input"]
+questions.ask("03", "what-the-root-does")
+
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
@@ -1190,6 +1190,9 @@ plotting.picture(
 
 # %% [markdown]
 # ## Check yourself
+#
+# The questions in sections 2, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
 #
 # **1.** Queries have width 64 and values have width 80. By what do you divide the scores?
 #

@@ -1196,6 +1196,9 @@ for name in competitors:
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 3, 4 and 6 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** Your mask is right, but you feed the targets *unshifted*. What happens?
 #
 # <details><summary>Answer</summary>

@@ -1099,6 +1099,9 @@ plotting.picture(
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 3, 4, 5 and 6 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** A model has $d_\text{model} = 512$, $H = 8$, $T = 10$ and $B = 2$. What are the shapes of one head's
 # query, of all weights, and of the merged context?
 #

@@ -854,6 +854,9 @@ plotting.picture(
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 1, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** What are the 4 numbers of $PE_0$ at $d_\text{model} = 4$? And those of $PE_1$?
 #
 # <details><summary>Answer</summary>

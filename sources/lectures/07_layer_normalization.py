@@ -940,6 +940,9 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 2, 4, 5 and 8 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** `x` has the shape $(32, 20, 512)$. How many means does layer norm compute, and how many
 # entries does its γ have?
 #

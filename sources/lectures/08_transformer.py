@@ -1120,6 +1120,9 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 # %% [markdown]
 # ## Check yourself
 #
+# The questions in sections 2, 4 and 5 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
+#
 # **1.** In cross-attention, which part comes from where, and what shape do the weights have?
 #
 # <details><summary>Answer</summary>

@@ -1,9 +1,10 @@
 """Questions in Chromium: each kind answers to mouse and keyboard, says why, and remembers."""
 
 import pytest
+from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains, Keys
 
-from course_utils import questions
+from course_utils import live, questions
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import enter, press, show  # noqa: F401  show is a fixture
 
@@ -58,6 +59,63 @@ def test_each_choice_says_why(browser, asked, by):
             keys(browser, Keys.ENTER)
         said = "✓ Right. " if choice.right else "✗ Not yet. "
         assert verdict(browser) == said + choice.says
+
+
+def tab_to(browser, selector):
+    """Press Tab until the element has the focus, as somebody without a mouse does."""
+    at = "return document.activeElement.matches(arguments[0])"
+    for _ in range(30):
+        if browser.execute_script(at, selector):
+            return
+        keys(browser, Keys.TAB)
+    pytest.fail(f"Tab does not lead to {selector}")
+
+
+@pytest.mark.parametrize("which", KINDS, ids=["choice", "number", "order"])
+def test_tab_arrows_and_space_are_enough(browser, asked, which):
+    """From the page around to a right answer and back, without a mouse and without a script's help."""
+    asked(which)
+    browser.execute_script("document.body.tabIndex = -1; document.body.focus()")
+    question = question_of(*which)
+    if which == CHOICE:
+        right = next(place for place, choice in enumerate(question.choices) if choice.right)
+        tab_to(browser, ".choice input")
+        keys(browser, Keys.SPACE, *[Keys.ARROW_DOWN] * right)
+        said = question.choices[right].says
+    elif which == NUMBER:
+        tab_to(browser, ".number input")
+        keys(browser, *f"{question.answer:g}")
+        said = question.says
+    else:
+        order = list(question.shown)
+        for place in range(len(order)):  # bubbles each step up to its place
+            while (at := order.index(place)) > place:
+                browser.execute_script("document.body.focus()")
+                tab_to(browser, f".steps li:nth-child({at + 1}) button")
+                keys(browser, Keys.SPACE)
+                order[at - 1 : at + 1] = order[at], order[at - 1]
+                told = browser.execute_script("return page.moved.textContent")
+                assert told == f"now step {at} of {len(order)}"
+        said = question.says
+    tab_to(browser, ".check")
+    keys(browser, Keys.SPACE)
+    assert verdict(browser) == "✓ Right. " + said
+    tab_to(browser, ".controls button:nth-child(2)")
+    keys(browser, Keys.SPACE)
+    assert verdict(browser) == ""
+    inside = "return document.activeElement.matches('.answers input, .number input, .steps button')"
+    assert browser.execute_script(inside), "the focus is lost"
+
+
+def test_a_frame_without_storage_still_answers(browser, show):  # noqa: F811
+    view = questions.ask(*CHOICE)
+    closed = view.html.replace("<iframe ", '<iframe sandbox="allow-scripts" ', 1)
+    show(live.View(closed, view.caption))
+    with pytest.raises(WebDriverException, match=r"sandboxed|Access is denied"):
+        browser.execute_script("localStorage.length")
+    browser.find_elements("css selector", ".choice")[1].click()
+    press(browser, "check")
+    assert verdict(browser).startswith("✗ Not yet. ")
 
 
 def test_nothing_chosen_is_no_mistake(browser, asked):

@@ -5,8 +5,9 @@ from html import unescape
 
 import jupytext
 import pytest
+import torch
 
-from course_utils import questions
+from course_utils import positional, questions
 from course_utils.questions import read
 from tests.build.test_minutes import LECTURES
 
@@ -52,6 +53,28 @@ def test_a_lecture_asks_its_questions_after_what_answers_them(path):
         assert one_line(question.answered_by) in asked[question.id]
 
 
+def core_sections(path):
+    """The numbers of the sections of the core that ask a question, in their order."""
+    found, section = [], None
+    for cell in jupytext.read(path, fmt="py:percent").cells:
+        if cell.cell_type == "markdown":
+            for heading in re.finditer(
+                r"^## (?:(\d+)\. )?(Going deeper)?", cell.source, re.MULTILINE
+            ):
+                section = None if heading[2] else heading[1]
+        elif "questions.ask(" in cell.source and section and section not in found:
+            found.append(section)
+    return found
+
+
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem[:2])
+def test_check_yourself_says_where_the_questions_are(path):
+    text = one_line(path.read_text(encoding="utf-8").replace("\n# ", " "))
+    *most, last = core_sections(path)
+    said = f"The questions in sections {', '.join(most)} and {last} can be checked on the spot."
+    assert said in text.split("## Check yourself")[1][:200]
+
+
 def test_ids_are_unique_in_the_course():
     assert len({question.id for question in ALL}) == len(ALL)
 
@@ -66,6 +89,45 @@ def test_the_numbers_are_right():
     assert set(asked) == set(NUMBERS)
     for name, expected in NUMBERS.items():
         assert abs(asked[name].answer - expected) <= max(asked[name].tolerance, 1e-9), name
+
+
+def right_choice(name):
+    question = next(question for question in ALL if question.id == name)
+    return next(choice.text for choice in question.choices if choice.right)
+
+
+def test_what_the_choices_claim_is_so():
+    """The choices that a few lines of PyTorch can decide."""
+    torch.manual_seed(0)
+    x = torch.randn(8, 16)
+    scores = x @ x.T
+    columns, rows = scores.softmax(dim=0), scores.softmax(dim=1)
+    assert right_choice("softmax-along-the-other-axis") == "The transpose of the right weights."
+    assert torch.allclose(columns, rows.T) and not torch.allclose(columns, rows)
+
+    words = 10 * torch.arange(1, 5).unsqueeze(1) + torch.arange(1, 7)  # 24 is feature 4 of word 2
+    trap = words.reshape(1, 2, 4, 3)
+    assert right_choice("a-row-of-the-trap") == "Features 4 to 6 of word 1."
+    assert trap[0, 0, 1].tolist() == [14, 15, 16]
+
+    assert right_choice("a-flat-padding-mask").startswith("An error")
+    with pytest.raises(RuntimeError):
+        torch.zeros(3, 2, 5, 5).masked_fill(torch.ones(3, 5, dtype=torch.bool), 0.0)
+
+    table = positional.positional_encoding(30, 16)
+    asked = table[3] @ table[10]
+    assert right_choice("the-same-dot-product") == "That of positions 27 and 20."
+    assert torch.isclose(table[27] @ table[20], asked, atol=1e-5)
+    for i, j in ((0, 13), (6, 20)):
+        assert not torch.isclose(table[i] @ table[j], asked, atol=1e-2)
+
+    visible, hidden = torch.tensor([-5.0, -5.0, 0.0]).softmax(dim=0).split([2, 1])
+    assert right_choice("zero-for-hidden-scores").endswith("to the hidden words.")
+    assert hidden > 0.98 and visible.sum() < 0.02
+
+    row = torch.tensor([-200.0, -201.0])  # far below the largest score of the matrix, here 0
+    assert "far below" in right_choice("one-maximum-for-all-rows")
+    assert (row.exp() / row.exp().sum()).isnan().all()
 
 
 @pytest.mark.parametrize("question", ALL, ids=lambda question: question.id)

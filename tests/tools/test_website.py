@@ -3,6 +3,7 @@
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
 
+import nbformat
 import pytest
 from sphinxcontrib import katex
 
@@ -64,6 +65,15 @@ def test_a_hidden_cell_is_called_a_check_only_if_it_asserts(course_cells, source
 def test_a_cell_that_is_shown_stays_as_it_is(course_cells):
     assert course_cells.about("assert a == b", "", hidden=False) is None
     assert course_cells.about("import math\nx = 1", "", hidden=False) is None
+
+
+def test_a_question_stands_on_its_page_without_its_code():
+    question = nbformat.v4.new_code_cell(
+        'questions.ask("03", "what-the-root-does")', metadata={"tags": ["hide-input"]}
+    )
+    assert website.for_reading(question).metadata.tags == ["remove-input"]
+    other = nbformat.v4.new_code_cell("plot()", metadata={"tags": ["hide-input"]})
+    assert website.for_reading(other).metadata.tags == ["hide-input"]
 
 
 def test_links_in_code_stay_as_they_are():

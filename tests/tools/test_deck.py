@@ -1,0 +1,65 @@
+"""The deck for Anki opens, holds every question, and updates an earlier one."""
+
+import sqlite3
+import zipfile
+
+from course_utils import questions
+from tools import deck
+
+ALL = [question for lecture in questions.lectures() for question in questions.questions_of(lecture)]
+
+
+def rows(path, folder, query):
+    """What an SQL query finds in the collection within a deck's file."""
+    with zipfile.ZipFile(path) as archive:
+        assert archive.testzip() is None
+        collection = archive.extract("collection.anki2", folder)
+    connection = sqlite3.connect(collection)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
+def test_the_deck_opens_and_holds_every_question(tmp_path):
+    path = tmp_path / "folder" / deck.NAME
+    assert deck.write(path) == len(ALL)
+    stored = rows(path, tmp_path, "select flds, tags from notes order by id")
+    assert rows(path, tmp_path, "select count(*) from cards") == [(len(ALL),)]
+    for question, (fields, tags) in zip(ALL, stored, strict=True):
+        front, back, lecture = fields.split("\x1f")
+        assert questions.marked(question.text) in front
+        assert back == questions.answered(question)
+        assert lecture == f"Lecture {int(question.lecture)}"
+        assert tags.split() == [f"lecture-{question.lecture}"]
+
+
+def test_what_may_be_chosen_is_on_the_front_and_the_answer_is_not():
+    for question in ALL:
+        front, back, _ = deck.note(question).fields
+        match question:
+            case questions.ChoiceQuestion(choices=choices):
+                assert all(questions.marked(choice.text) in front for choice in choices)
+                assert not any(questions.marked(choice.says) in front for choice in choices)
+            case questions.OrderQuestion(steps=steps):
+                places = [front.index(questions.marked(step.text)) for step in steps]
+                assert places != sorted(places), f"{question.id} shows its steps in the right order"
+                places = [back.index(questions.marked(step.text)) for step in steps]
+                assert places == sorted(places)
+            case questions.NumberQuestion():
+                assert questions.marked(question.says) not in front
+
+
+def test_a_later_deck_updates_an_earlier_one(tmp_path):
+    """Anki recognises a note by its guid, its kind by the model's id, and the deck by its own."""
+    first, second = tmp_path / "first.apkg", tmp_path / "second.apkg"
+    for path in (first, second):
+        deck.write(path)
+    query = "select guid, mid from notes order by id"
+    known = rows(first, tmp_path, query)
+    assert known == rows(second, tmp_path, query)
+    assert len({guid for guid, _ in known}) == len(ALL)
+    assert {model for _, model in known} == {1_846_207_392}
+    assert {row[0] for row in rows(second, tmp_path, "select did from cards")} == {1_846_207_391}
+    # one guid as it was when the first deck was given to readers
+    assert deck.note(ALL[0]).guid == "x>Wa{9<hiJ"
