@@ -14,7 +14,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 
 from course_utils.plotting.barcharts import bars, histogram, step_panels
-from course_utils.plotting.colours import MODELS, MUTED, SERIES, SHADE, contrast, text_on
+from course_utils.plotting.colours import INK, MODELS, MUTED, SERIES, SHADE, contrast, text_on
 from course_utils.plotting.grids import (
     attention_map,
     attention_maps,
@@ -30,6 +30,7 @@ from course_utils.plotting.plane import shift_arrow, words_in_plane
 from course_utils.plotting.symbols import symbol
 
 __all__ = [
+    "INK",
     "MODELS",
     "MUTED",
     "SERIES",

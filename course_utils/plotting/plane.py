@@ -4,18 +4,19 @@ from course_utils.plotting.colours import INK, SERIES
 from course_utils.plotting.grids import _as_array
 
 
-def words_in_plane(ax, points, **axes):
+def words_in_plane(ax, points, offset=(9, 7), **axes):
     """Draw vectors of width 2 as named dots.
 
     Args:
         ax: the Axes to draw on.
         points: name -> (2,) numbers.
+        offset: how far each name begins from its dot, to the right and upwards, in points.
         axes: what `Axes.set` takes: `xlabel`, `ylabel`, `title`, …
     """
     places = _as_array(list(points.values()))
     ax.plot(*places.T, "o", color=INK, markersize=9)
     for name, place in zip(points, places, strict=True):
-        ax.annotate(name, place, xytext=(9, 7), textcoords="offset points", fontsize=14)
+        ax.annotate(name, place, xytext=offset, textcoords="offset points", fontsize=14)
     ax.set(**axes)
 
 

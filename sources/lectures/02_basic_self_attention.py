@@ -34,6 +34,8 @@
 # **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
+import math
+
 import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
@@ -80,10 +82,82 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # and without convolution.
 
 # %% [markdown]
-# ## 2. Eight words, eight vectors
+# ## 2. Three words by hand
 #
-# Our sentence is the English half of the pair from lecture 1. A vocabulary has given every word a number, and an
-# embedding layer gives every number a vector.
+# What is a *bank*? In "the river bank" it is land, whereas in "the money bank" it keeps savings, so the word needs
+# its neighbours to be understood. Let us see how it can take up what they say. Every word gets a vector of two
+# numbers that we set by hand, the first for how much the word has to do with water and the second for how much it
+# has to do with money. On its own, "bank" has as much of the one as of the other.
+#
+# Every attention mechanism in this course has the same three steps:
+#
+# 1. **Similarity**: compare the query word with every word, itself included.
+# 2. **Normalise**: turn the scores into positive weights that sum to one.
+# 3. **Weighted sum**: mix the word vectors with these weights.
+#
+# With so few numbers you can follow each step with a pocket calculator. The query word is "bank".
+
+# %%
+by_hand = {"the": (0.2, 0.2), "river": (1.8, 0.2), "bank": (0.9, 0.9)}  # (water, money)
+water, money = by_hand["bank"]
+
+scores = {word: water * vector[0] + money * vector[1] for word, vector in by_hand.items()}
+
+total = sum(math.exp(score) for score in scores.values())
+weights = {word: math.exp(score) / total for word, score in scores.items()}
+
+z_of_bank = [sum(weights[word] * by_hand[word][n] for word in by_hand) for n in (0, 1)]
+
+for word, score in scores.items():
+    print(f"{word:>6}   score {score:.2f}   exp {math.exp(score):.2f}   weight {weights[word]:.2f}")
+print(f"bank alone ({water}, {money}), after the river ({z_of_bank[0]:.2f}, {z_of_bank[1]:.2f})")
+
+# %% [markdown]
+# The score is a **dot product**, which multiplies the vectors entry by entry and adds up. With "river" it is $0.9
+# \cdot 1.8 + 0.9 \cdot 0.2 = 1.80$. Such a sum is the product of the two lengths and the cosine of the angle
+# between the vectors, so it is large when both are long and point the same way. The vector of "the" points exactly
+# where "bank" does, but it is short, and so its score is small.
+#
+# "River" gets the largest weight, 0.48, which is why the result has more to do with water than with money. If you
+# put "money", (0.2, 1.8), in the place of "river", the two numbers of the result change places.
+
+# %% tags=["hide-input"]
+angle = math.degrees(math.atan2(0.9, 0.9) - math.atan2(0.2, 1.8))
+assert abs(math.hypot(0.9, 0.9) * math.hypot(1.8, 0.2) * math.cos(math.radians(angle)) - 1.8) < 1e-9
+assert abs(weights["river"] - 0.48) < 0.005 and max(weights.values()) == weights["river"]
+
+figure, (left, right) = plotting.panels(2, height=3.7, sharex=True, sharey=True)
+for ax, offset in [(left, (9, -14)), (right, (9, 7))]:
+    plotting.words_in_plane(ax, by_hand, offset, xlabel="water")
+    ax.set(aspect="equal", xlim=(0, 2.25), ylim=(0, 1.2), xticks=[0, 1, 2], yticks=[0, 1])
+look = {"arrowstyle": "-|>", "linewidth": 2, "color": plotting.INK}
+for vector in by_hand.values():
+    left.annotate("", vector, xytext=(0, 0), arrowprops=look)
+arc = [math.radians(degrees) for degrees in torch.linspace(45 - angle, 45, 20).tolist()]
+left.plot([0.6 * math.cos(a) for a in arc], [0.6 * math.sin(a) for a in arc], marker="")
+left.text(0.64, 0.28, f"{angle:.0f}°")
+left.set(title="similarity: lengths and angle", ylabel="money")
+right.fill(*zip(*by_hand.values(), strict=True), color=plotting.SHADE, zorder=0)
+plotting.shift_arrow(right, by_hand["bank"], z_of_bank, "z of bank")
+right.set_title("weighted sum: towards the river")
+plotting.picture(
+    figure,
+    caption="The vector of bank before and after it has looked at its neighbours.",
+    alt="Two panels with the words the, river and bank in a plane, water to the right, money upwards. Left, "
+    "their vectors are arrows from the origin: the is short and points the same way as bank, river is long and "
+    "lies 39 degrees below bank. Right, the three words are the corners of a shaded triangle, and an arrow leads "
+    "from bank, at (0.9, 0.9), down to the right to its context vector at (1.25, 0.48), inside the triangle.",
+)
+
+# %% [markdown]
+# The weights are positive and sum to one, so $z$ is an average and never leaves the grey triangle that has the
+# words as its corners. To get outside, a model needs learned parts, which are a map of the values before they are
+# mixed (lecture 3) and the layers around attention (lectures 7 and 8).
+#
+# ### Eight words, eight vectors
+#
+# Now we take a whole sentence, the English half of the pair from lecture 1, and wider vectors that nobody has set by
+# hand. A vocabulary has given every word a number, and an embedding layer gives every number a vector.
 #
 # | symbol | meaning | here |
 # |---|---|---|
@@ -128,11 +202,7 @@ print(x.shape)
 # %% [markdown]
 # ## 3. One word in three steps
 #
-# Every attention mechanism in this course has the same three steps:
-#
-# 1. **Similarity**: compare the query word with every word, itself included.
-# 2. **Normalise**: turn the scores into positive weights that sum to one.
-# 3. **Weighted sum**: mix the word vectors with these weights.
+# The three steps are those of section 2, now for the query word "you" among eight words of width 16.
 #
 # ![Flow diagram for the query word you. On top stand the eight words of the sentence with their
 # vectors x1 to x8 drawn as strips, blank for 0, purple above and ochre below; you, word 2, is framed. A blue
@@ -150,8 +220,6 @@ print(x.shape)
 # The score is a dot product. If $x^{(j)}_n$ is entry $n$ of the vector $x^{(j)}$, it is
 #
 # $$\omega_{2j} = x^{(2)} \cdot x^{(j)} = \sum_{n=1}^{d_\text{model}} x^{(2)}_n x^{(j)}_n$$
-#
-# The score is large when both vectors are long and point the same way.
 
 # %%
 query = x[1]  # (D,) "you"
@@ -288,7 +356,7 @@ questions.ask("02", "softmax-along-the-other-axis")
 # ## 5. The function
 #
 # Two products and a softmax are all of it. The course has its own reference code in `course_utils.attention`, and
-# our function must agree with it.
+# our function must agree with it, and with what we found by hand for the bank.
 
 
 # %%
@@ -311,53 +379,14 @@ reference_z, reference_weights = attention.basic_self_attention(x)
 assert torch.allclose(z, reference_z, atol=1e-6)
 assert torch.allclose(weights, reference_weights, atol=1e-6)
 assert torch.allclose(weights, attention.attention_weights(x), atol=1e-6)
-print("agrees with course_utils.attention")
+river_bank = torch.tensor([*by_hand.values()])  # (3, 2)
+assert torch.allclose(basic_self_attention(river_bank)[0][2], torch.tensor(z_of_bank))
+print("agrees with course_utils.attention, and with section 2 by hand")
 
 # %% [markdown]
 # Keep the two results apart. The *weights* are $T \times T$, whereas the *output* is $T \times d_\text{model}$
-# and has one vector for each word.
-#
-# ### What the mixing is for
-#
-# An embedding gives a word the same vector in every sentence, whereas its context vector depends on its
-# neighbours. Two dimensions are enough to see this. The vectors in the picture are set by hand, with water to the
-# right and money upwards.
-
-# %%
-the, bank = [0.2, 0.2], [0.9, 0.9]
-vectors = {
-    "river": torch.tensor([the, [1.8, 0.2], bank]),  # (3, 2): "the river bank"
-    "money": torch.tensor([the, [0.2, 1.8], bank]),  # (3, 2): "the money bank"
-}
-
-bank_in = {name: basic_self_attention(rows)[0][2] for name, rows in vectors.items()}
-for name, context in bank_in.items():
-    print(f"bank beside {name}: z = ({context[0]:.2f}, {context[1]:.2f})")
-assert bank_in["river"][0] > bank_in["river"][1]
-assert bank_in["money"][1] > bank_in["money"][0]
-
-# %% tags=["hide-input"]
-figure, axes = plotting.panels(2, height=5, sharex=True, sharey=True)
-for ax, (name, rows) in zip(axes, vectors.items(), strict=True):
-    ax.fill(*rows.T, color=plotting.SHADE, zorder=0)
-    points = dict(zip(["the", name, "bank"], rows, strict=True))
-    plotting.words_in_plane(ax, points, title=f"bank beside {name}", xlabel="water")
-    plotting.shift_arrow(ax, rows[2], bank_in[name], "z of bank")
-    ax.set(aspect="equal", xlim=(0, 2.25), ylim=(0, 2.25), xticks=[0, 1, 2], yticks=[0, 1, 2])
-axes[0].set_ylabel("money")
-plotting.picture(
-    figure,
-    caption="One vector for bank goes in; beside river it moves towards river, beside money towards money.",
-    alt="Two panels with the word vectors of 'the river bank' and 'the money bank' as dots in a "
-    "plane, water to the right, money upwards. The dot of bank is at (0.9, 0.9) in both. An arrow "
-    "leads from it to its context vector: down to the right, towards river, in the left panel; up to "
-    "the left, towards money, in the right one. Both ends lie inside the shaded triangle of the three words.",
-)
-
-# %% [markdown]
-# The weights are positive and sum to one, so $z$ is an average and never leaves the grey triangle that has the
-# words as its corners. No mixture can get outside it. To leave it, a model needs learned parts, which are a map
-# of the values before they are mixed (lecture 3) and the layers around attention (lectures 7 and 8).
+# and has one vector for each word. An embedding gives a word the same vector in every sentence, whereas its context
+# vector depends on its neighbours.
 #
 # ### Three roles, and whole batches
 #
@@ -428,9 +457,9 @@ print(output.shape)
 # %%
 moved = (z - x).norm(dim=1) / x.norm(dim=1)  # (T,)
 
-print("word       own weight   moved by")
+print("word       self-weight   moved by")
 for word, own, distance in zip(words, weights.diagonal(), moved, strict=True):
-    print(f"{word:<9}      {own:.4f}     {100 * distance:4.1f} %")
+    print(f"{word:<9}       {own:.4f}     {100 * distance:4.1f} %")
 assert weights.diagonal().min() > 0.95
 assert moved.max() < 0.06
 
@@ -481,7 +510,7 @@ def self_weight(scores):
 
 
 def measure(width, seed):
-    """Typical own score, typical other score, and the self-weight of the four variants."""
+    """Typical self-score, typical other score, and the self-weight of the four variants."""
     generator = torch.Generator().manual_seed(seed)
     x = torch.randn(num_sentences, 8, width, generator=generator)
     to_query, to_key = torch.randn(2, width, width, generator=generator) / width**0.5  # (D, D) each
@@ -502,7 +531,7 @@ results = torch.tensor(
 own, other, plain, scaled, roles, both, largest_roles, largest_both = results.unbind(dim=-1)
 
 print("medians over seeds: size of a score, then weight of a word for itself")
-print("d_model   own  other   plain  scaled   roles    both")
+print("d_model  self  other   plain  scaled   roles    both")
 for width, row in zip(widths, results.median(dim=0).values.tolist(), strict=True):
     shares = "".join(f"{share:8.2f}" for share in row[2:6])
     print(f"{width:7d} {row[0]:5.0f}  {row[1]:5.1f}{shares}")
@@ -532,7 +561,7 @@ scores_by_pair = {"with itself": own, "with another: spread": other}
 shares = {"plain": plain, "scaled": scaled, "separate roles": roles, "both": both}
 plotting.curves(left, widths, scores_by_pair, yscale="log", ylabel="size of the score ω", **look)
 plotting.curves(right, widths, shares, ylabel="weight of a word for itself", ylim=(0, 1.05), **look)
-left.set_title("own scores grow like the width")
+left.set_title("self-scores grow like the width")
 right.set_title("roles end the copying")
 plotting.level(right, 1 / 8, "1/8", at=0.83)
 plotting.ticks_at(left, x=widths[::2], y=[1, 4, 16, 64, 256])
