@@ -17,8 +17,8 @@ from course_utils.evaluation import evaluating
 class Source(NamedTuple):
     """What the encoder hands to the decoder."""
 
-    annotations: torch.Tensor  # (B, S, 2h): one vector per word
-    summary: torch.Tensor  # (B, 2h): the states after the last word read in each direction
+    annotations: torch.Tensor  # (B, S, 2d_h): one vector per word
+    summary: torch.Tensor  # (B, 2d_h): the states after the last word read in each direction
     mask: torch.Tensor  # (B, S): False at padding
     keys: torch.Tensor | None  # (B, S, attention_dim): U h_j, the same for all steps
 
@@ -76,7 +76,7 @@ class Seq2Seq(nn.Module):
         """
         source = self.encode(src)
         embedded = self.tgt_embedding(tgt)  # (B, T, E)
-        state = self.start(source)  # (B, h)
+        state = self.start(source)  # (B, d_h)
         features, weights = [], []
         for previous_word in embedded.unbind(dim=1):  # (B, E)
             state, context, step_weights = self._advance(previous_word, state, source)
@@ -97,12 +97,12 @@ class Seq2Seq(nn.Module):
         )
         states, last_states = self.encoder(packed)  # last_states: (2, B, h)
         annotations, _ = pad_packed_sequence(states, batch_first=True, total_length=src.shape[1])
-        summary = torch.cat([last_states[0], last_states[1]], dim=-1)  # (B, 2h)
+        summary = torch.cat([last_states[0], last_states[1]], dim=-1)  # (B, 2d_h)
         keys = None if self.attention is None else self.attention.U(annotations)
         return Source(annotations, summary, mask, keys)
 
     def start(self, source):
-        """The decoder's state before the first word: `Source` → (B, h)."""
+        """The decoder's state before the first word: `Source` → (B, d_h)."""
         return torch.tanh(self.initial_state(source.summary))
 
     def step(self, previous_ids, state, source):
@@ -110,12 +110,12 @@ class Seq2Seq(nn.Module):
 
         Args:
             previous_ids: (B,) int64 tensor, the word written last.
-            state: (B, h) tensor, from `start` or from the step before.
+            state: (B, d_h) tensor, from `start` or from the step before.
             source: from `encode`.
 
         Returns:
             logits: (B, V) tensor.
-            state: (B, h) tensor for the next step.
+            state: (B, d_h) tensor for the next step.
             weights: (B, S) tensor, or None without attention.
         """
         previous_word = self.tgt_embedding(previous_ids)  # (B, E)
@@ -123,13 +123,13 @@ class Seq2Seq(nn.Module):
         return self.generator(torch.cat([state, context], dim=-1)), state, weights
 
     def _advance(self, previous_word, state, source):
-        """One step of the decoder: new state (B, h), context (B, 2h), weights (B, S) or None."""
-        context, weights = source.summary, None  # (B, 2h)
+        """One step of the decoder: new state (B, d_h), context (B, 2d_h), weights (B, S) or None."""
+        context, weights = source.summary, None  # (B, 2d_h)
         if self.attention is not None:
             context, weights = self.attention.attend(
                 state, source.annotations, source.keys, source.mask
-            )  # (B, 2h), (B, S)
-        state = self.decoder(torch.cat([previous_word, context], dim=-1), state)  # (B, h)
+            )  # (B, 2d_h), (B, S)
+        state = self.decoder(torch.cat([previous_word, context], dim=-1), state)  # (B, d_h)
         return state, context, weights
 
 
@@ -161,7 +161,7 @@ def translate(model, src, bos_id, eos_id, max_len):
         raise ValueError(f"max_len counts the start symbol and is at least 1, but it is {max_len}")
     with evaluating(model):
         source = model.encode(src)
-        state = model.start(source)  # (B, h)
+        state = model.start(source)  # (B, d_h)
         ids = [src.new_full((len(src),), bos_id)]  # (B,) each
         weights = [source.annotations.new_zeros(len(src), 0, src.shape[1])]  # (B, 0, S)
         finished = torch.zeros_like(ids[0], dtype=torch.bool)  # (B,)

@@ -22,14 +22,14 @@ from style import (
 )
 from trained import alignment
 
-SENTENCE = "kannst du mir helfen , diesen satz zu übersetzen ?"
-WORDS = SENTENCE.split()[:4]
+SENTENCE = "kannst du mir helfen ?"
+WORDS = SENTENCE.split()
 STEP = 1  # counted from 0: the word is "you"
-COLUMNS = [3.55 + 1.75 * k for k in range(4)]
+COLUMNS = [3.55 + 1.75 * k for k in range(5)]
 WORD_Y, FORWARD_Y, BACKWARD_Y, ANNOTATION_Y = 0.4, 1.45, 2.4, 3.55
 BUS_Y = 4.95  # the line on which the decoder's old state reaches the scores
 SCORE_Y, SOFTMAX_Y, WEIGHT_Y, TIMES_Y, CONTEXT_Y = 5.65, 6.6, 7.45, 8.5, 9.3
-STATES_X = [11.4, 13.6]
+STATES_X = [13.15, 15.35]
 STATE_Y = 7.2
 HALF = 0.3  # half the height of a box
 PORT = 0.72  # from a column's middle to the line that carries its annotation to the product
@@ -60,16 +60,14 @@ def encoder(ax):
         label(ax, column, WORD_Y, word, weight="bold")
         box(ax, column - 0.16, FORWARD_Y, 0.98, 2 * HALF, f"$h_F^{{({j})}}$")
         box(ax, column + 0.16, BACKWARD_Y, 0.98, 2 * HALF, f"$h_B^{{({j})}}$")
-        arrow(ax, (column - 0.16, WORD_Y + 0.22), (column - 0.16, FORWARD_Y - HALF))
-        arrow(ax, (column + 0.5, WORD_Y + 0.22), (column + 0.5, BACKWARD_Y - HALF))
+        arrow(ax, (column - 0.16, WORD_Y + 0.28), (column - 0.16, FORWARD_Y - HALF))
+        arrow(ax, (column + 0.5, WORD_Y + 0.28), (column + 0.5, BACKWARD_Y - HALF))
         arrow(ax, (column - 0.5, FORWARD_Y + HALF), (column - 0.5, ANNOTATION_Y - HALF))
         arrow(ax, (column + 0.16, BACKWARD_Y + HALF), (column + 0.16, ANNOTATION_Y - HALF))
         box(ax, column, ANNOTATION_Y, 1.3, 2 * HALF, f"$h^{{({j})}}$")
     for here, there in pairwise(COLUMNS):
         arrow(ax, (here + 0.33, FORWARD_Y), (there - 0.65, FORWARD_Y), MUTED)
         arrow(ax, (there - 0.33, BACKWARD_Y), (here + 0.65, BACKWARD_Y), MUTED)
-    for y in (FORWARD_Y, BACKWARD_Y, ANNOTATION_Y):
-        label(ax, COLUMNS[-1] + 1.0, y, "…", LARGE_TEXT, MUTED)
 
 
 def attention(ax):
@@ -118,9 +116,10 @@ def decoder(ax):
     box(ax, second, STATE_Y, 1.2, 0.8, "$s^{(2)}$", line=2.2)
     arrow(ax, (first + 0.6, STATE_Y), (second - 0.6, STATE_Y), MUTED)
 
-    # The context goes into the new state, the old state goes into the scores.
-    right = COLUMNS[-1] + 0.49
-    line(ax, [(right, CONTEXT_Y), (second, CONTEXT_Y)], width=2.4)
+    # The context goes into the new state and past it into the output; the old state goes into the scores.
+    right, past = COLUMNS[-1] + 0.49, second + 0.95
+    line(ax, [(right, CONTEXT_Y), (past, CONTEXT_Y), (past, 3.55)], width=2.4)
+    arrow(ax, (past, 3.55), (second + 0.6, 3.55), line=2.4)
     arrow(ax, (second, CONTEXT_Y), (second, STATE_Y + 0.4), line=2.4)
     label(ax, (first + second) / 2, CONTEXT_Y - 0.32, "context $c^{(2)}$")
     start = COLUMNS[0] - 0.3
@@ -128,24 +127,21 @@ def decoder(ax):
     line(ax, bus, width=2.4, role="query")
     for column in COLUMNS:
         arrow(ax, (column - 0.3, BUS_Y), (column - 0.3, SCORE_Y - HALF), line=2.4, role="query")
-    label(ax, 10.5, BUS_Y - 0.32, "the old", role="query")
-    label(ax, 10.5, BUS_Y - 0.7, "state asks", role="query")
+    label(ax, first - 0.9, BUS_Y - 0.32, "the old", role="query")
+    label(ax, first - 0.9, BUS_Y - 0.7, "state asks", role="query")
 
     for x, text, word in ((first, "$y^{(1)}$", "can"), (second, "$o^{(2)}$", "you")):
         box(ax, x, 3.55, 1.2, 2 * HALF, text)
         label(ax, x, 3.0, word, weight="bold")
     arrow(ax, (second, STATE_Y - 0.4), (second, 3.85))
-    label(ax, second + 0.12, 5.5, "a score", SMALL_TEXT, MUTED, ha="left")
-    label(ax, second + 0.12, 5.12, "for every", SMALL_TEXT, MUTED, ha="left")
-    label(ax, second + 0.12, 4.74, "word", SMALL_TEXT, MUTED, ha="left")
     arrow(ax, (first + 0.6, 3.75), (second - 0.4, STATE_Y - 0.42))
-    label(ax, first, 2.55, "the word before", SMALL_TEXT, MUTED)
-    label(ax, second, 2.55, "the word written", SMALL_TEXT, MUTED)
+    label(ax, first, 2.55, "word before", SMALL_TEXT, MUTED)
+    label(ax, second, 2.55, "word written", SMALL_TEXT, MUTED)
 
 
 def draw():
     """The diagram as a matplotlib Figure."""
-    figure, ax = canvas(14.9, 10.5)
+    figure, ax = canvas(16.9, 10.5)
     lanes(ax)
     encoder(ax)
     attention(ax)

@@ -78,13 +78,19 @@ def attention(ax, y):
     """The lower panel: a step weighs all annotations anew."""
     label(ax, 0.3, y + 3.15, "attention", LARGE_TEXT, ha="left", weight="bold")
     networks(ax, y)
-    shares_y, top = y + 0.98, y + 2.4
+    shares_y, top = y + 1.2, y + 2.4
     box(ax, 7.0, top, 1.5, 0.76, "context", PLAIN_TINT)
     for column, share in zip(GERMAN_COLUMNS, shares(), strict=True):
         below, above = [(column, y + HALF), (column, shares_y)], [(column, shares_y), (6.3, top)]
         for part in (below, above):
             line(ax, part, width=1.0 + 9 * share, role="weight")
         box(ax, column, shares_y, 0.86, 0.48, f"{share:.2f}", size=SMALL_TEXT, role="weight")
+    asking, bus_y = ENGLISH_COLUMNS[ASKING - 1], y + HALF + 0.26
+    bus = [(asking, y + HALF), (asking, bus_y), (GERMAN_COLUMNS[0] - 0.28, bus_y)]
+    line(ax, bus, width=1.8, role="query")
+    for column in GERMAN_COLUMNS:
+        arrow(ax, (column - 0.28, bus_y), (column - 0.28, shares_y - 0.24), role="query")
+    label(ax, 8.1, bus_y + 0.26, "the state asks", SMALL_TEXT, role="query")
     column = ENGLISH_COLUMNS[ASKING]
     ax.plot([7.75, column], [top, top], color=INK, linewidth=1.8, zorder=2)
     arrow(ax, (column, top), (column, y + HALF))

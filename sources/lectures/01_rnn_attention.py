@@ -206,8 +206,9 @@ assert 2 < sum(ahead) / len(ahead) < 4 and max(ahead) >= 7
 # first and the last of them lead into one box called summary, and from there the same vector goes
 # to every decoder state s1 to s5. Lower panel, attention: every encoder state h1 to h5 has a line
 # to one box called context, with the weights 0.06, 0.06, 0.38, 0.49, 0.00 and lines as thick as the
-# weights, thickest for helfen; the context goes to the third decoder state alone, which writes
-# help. Every step gets a new mixture.](../figures/bottleneck.svg)
+# weights, thickest for helfen; an arrow from the second decoder state, which asks, leads to all five weights,
+# and the context goes to the third decoder state alone, which writes help. Every step gets a new
+# mixture.](../figures/bottleneck.svg)
 #
 # *In the upper panel one vector has to carry the sentence, while in the lower one each step mixes a vector of its
 # own.*
@@ -237,20 +238,20 @@ questions.ask("01", "a-longer-sentence")
 # The next picture shows the whole mechanism at the moment when the decoder writes its second word. We build it
 # from the bottom to the top, with RNN #1 in this section and attention and RNN #2 in the next.
 #
-# ![Diagram of one decoder step with the German words kannst, du, mir, helfen. At the bottom RNN #1:
+# ![Diagram of one decoder step with the German words kannst, du, mir, helfen and ?. At the bottom RNN #1:
 # a chain of forward states h_F from left to right, a chain of backward states h_B from right to
-# left; above each word its two states are joined to the annotation h1 to h4. From each annotation two
-# lines lead up. Above, the attention for step 2 in three grey bands. One: scores omega21 to omega24,
+# left; above each word its two states are joined to the annotation h1 to h5. From each annotation two
+# lines lead up. Above, the attention for step 2 in three grey bands. One: scores omega21 to omega25,
 # each made from an annotation, by its first line, and from the old decoder state s1. Two: one softmax
-# over the source words gives the weights alpha21 to alpha24, which are 0.20, 0.74, 0.04 and 0.02.
+# over the source words gives the weights alpha21 to alpha25, which are 0.19, 0.76, 0.04, 0.01 and 0.00.
 # Three: each weight times its annotation, which comes by its second line, added up, is the context c2;
 # the lines into the sum are as thick as the weights, thickest for du. On the right RNN #2: the new
-# state s2 is made from the old state s1, the word before, y1, which is can, and the context c2. It
-# gives o2, a score for every word, and the word written is
+# state s2 is made from the old state s1, the word before, y1, which is can, and the context c2. The new
+# state and the context give o2, a score for every word, and the word written is
 # you.](../figures/attention_rnn.svg)
 #
 # *In one step of the decoder, the old state is compared with the annotations, and the context that comes out goes
-# into the new state. The weights are those of the trained network, and the picture leaves out the "?".*
+# into the new state. The weights are those of the trained network.*
 #
 # | symbol | meaning | in this section |
 # |---|---|---|
@@ -265,8 +266,8 @@ questions.ask("01", "a-longer-sentence")
 # recently.
 #
 # Formulas count from 1 and Python counts from 0, so $h^{(1)}$ is `h[0]`. Comments in the code give shapes. In
-# these comments `S` is the number of German words, `E` is the width of an embedding, and `h` is the width of one
-# direction's state, so an annotation has the shape `(2h,)`. Later there will be `B` sentences in a batch, `T`
+# these comments `S` is the number of German words, `E` is the width of an embedding, and `d_h` is the width of one
+# direction's state, so an annotation has the shape `(2d_h,)`. Later there will be `B` sentences in a batch, `T`
 # English words and `V` entries in the English vocabulary.
 #
 # We read the words one by one, once from the left and once from the right. The weights are those of an `nn.GRU`,
@@ -294,7 +295,7 @@ def read(one_step, vectors):
     for vector in vectors:
         state = one_step(vector, state)
         states.append(state)
-    return torch.stack(states)  # (S, h)
+    return torch.stack(states)  # (S, d_h)
 
 
 forward_states = read(cell(""), x)  # words 1, 2, ..., S
@@ -309,10 +310,10 @@ print(forward_states.shape, backward_states.shape)
 # %%
 h = torch.stack(
     [torch.cat([forward_states[j], backward_states[len(x) - 1 - j]]) for j in range(len(x))]
-)  # (S, 2h)
+)  # (S, 2d_h)
 
-reference, _ = rnn(x.unsqueeze(0))  # (1, S, 2h)
-joined = annotations(forward_states.unsqueeze(0), backward_states.unsqueeze(0))  # (1, S, 2h)
+reference, _ = rnn(x.unsqueeze(0))  # (1, S, 2d_h)
+joined = annotations(forward_states.unsqueeze(0), backward_states.unsqueeze(0))  # (1, S, 2d_h)
 assert torch.allclose(h, reference[0], atol=1e-6)
 assert torch.allclose(h, joined[0], atol=1e-6)
 print("loops equal nn.GRU and course_utils:", torch.allclose(h, reference[0], atol=1e-6))
@@ -324,7 +325,7 @@ print("loops equal nn.GRU and course_utils:", torch.allclose(h, reference[0], at
 # %%
 changed = x.clone()
 changed[-1] = torch.randn(4)
-difference = (rnn(changed.unsqueeze(0))[0] - reference)[0].abs()  # (S, 2h)
+difference = (rnn(changed.unsqueeze(0))[0] - reference)[0].abs()  # (S, 2d_h)
 
 print("changed by another last word?  forward   backward")
 for word, row in zip(words, difference, strict=True):
@@ -420,7 +421,7 @@ assert torch.allclose(alpha.sum(), torch.tensor(1.0))
 # %%
 scores = torch.tanh(W @ s + h @ U.T) @ v  # (8,) + (S, 8) -> (S, 8) -> (S,)
 weights = scores.softmax(dim=0)  # (S,)
-matrix_context = weights @ h  # (S,) @ (S, 2h) -> (2h,)
+matrix_context = weights @ h  # (S,) @ (S, 2d_h) -> (2d_h,)
 
 assert torch.allclose(scores, omega, atol=1e-6)
 assert torch.allclose(weights, alpha, atol=1e-6)
@@ -439,11 +440,11 @@ attend = BahdanauAttention(decoder_dim=7, encoder_dim=6, attention_dim=8)
 attend.load_state_dict({"W.weight": W, "U.weight": U, "v.weight": v.unsqueeze(0)})
 
 states = torch.stack([s, s])  # (B, decoder_dim)
-batch = torch.stack([h, h])  # (B, S, 2h): the same sentence twice
+batch = torch.stack([h, h])  # (B, S, 2d_h): the same sentence twice
 mask = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])  # (B, S): row 2 ends in padding
 
 with torch.no_grad():
-    contexts, batch_weights = attend(states, batch, mask)  # (B, 2h), (B, S)
+    contexts, batch_weights = attend(states, batch, mask)  # (B, 2d_h), (B, S)
     assert torch.allclose(contexts[0], context, atol=1e-6)
     assert torch.allclose(batch_weights[1, :3], omega[:3].softmax(dim=0), atol=1e-6)
     assert (batch_weights[1, 3:] == 0).all()
@@ -469,8 +470,7 @@ questions.ask("01", "which-vectors-are-compared")
 #
 # In our model $f$ is a GRU cell, whose input is the word's embedding and the context, side by side. A last linear
 # map turns $s^{(i)}$ and $c^{(i)}$ into $o^{(i)}$, which holds one number for every English word, its *logit*.
-# (The picture of section 4 leaves out the line from $c^{(2)}$ to $o^{(2)}$. Bahdanau et al. also use $y^{(i-1)}$
-# here, and one more layer.)
+# (Bahdanau et al. also use $y^{(i-1)}$ here, and one more layer.)
 #
 # Where does the chain begin? $s^{(0)}$ is a learned linear map of the summary, followed by tanh. So the model
 # with attention gets the summary too, but only there.
@@ -503,31 +503,31 @@ class Translator(nn.Module):
 
     def __init__(self, num_german, num_english, embedding_dim, hidden_dim, attention_dim=None):
         super().__init__()
-        E, h, self.attention = embedding_dim, hidden_dim, None
+        E, d_h, self.attention = embedding_dim, hidden_dim, None
         self.src_embedding = nn.Embedding(num_german, E)
-        self.encoder = nn.GRU(E, h, batch_first=True, bidirectional=True)  # RNN #1
-        self.initial_state = nn.Linear(2 * h, h)
+        self.encoder = nn.GRU(E, d_h, batch_first=True, bidirectional=True)  # RNN #1
+        self.initial_state = nn.Linear(2 * d_h, d_h)
         if attention_dim is not None:
-            self.attention = BahdanauAttention(h, 2 * h, attention_dim)
+            self.attention = BahdanauAttention(d_h, 2 * d_h, attention_dim)
         self.tgt_embedding = nn.Embedding(num_english, E)
-        self.decoder = nn.GRUCell(E + 2 * h, h)  # RNN #2
-        self.generator = nn.Linear(h + 2 * h, num_english)  # to words
+        self.decoder = nn.GRUCell(E + 2 * d_h, d_h)  # RNN #2
+        self.generator = nn.Linear(d_h + 2 * d_h, num_english)  # to words
 
     def read(self, german_ids):  # (B, S)
-        annotations, last_states = self.encoder(self.src_embedding(german_ids))  # (B, S, 2h)
-        summary = torch.cat([last_states[0], last_states[1]], dim=-1)  # (B, 2h)
+        annotations, last_states = self.encoder(self.src_embedding(german_ids))  # (B, S, 2d_h)
+        summary = torch.cat([last_states[0], last_states[1]], dim=-1)  # (B, 2d_h)
         return annotations, summary
 
     def start(self, summary):
-        return torch.tanh(self.initial_state(summary))  # (B, h)
+        return torch.tanh(self.initial_state(summary))  # (B, d_h)
 
-    def step(self, word_before, state, annotations, summary):  # (B,), (B, h)
+    def step(self, word_before, state, annotations, summary):  # (B,), (B, d_h)
         context = summary  # with one vector: the same at every step
         if self.attention is not None:
-            context, _ = self.attention(state, annotations)  # (B, 2h)
+            context, _ = self.attention(state, annotations)  # (B, 2d_h)
         embedded = self.tgt_embedding(word_before)  # (B, E)
         state = self.decoder(torch.cat([embedded, context], dim=-1), state)
-        return self.generator(torch.cat([state, context], dim=-1)), state  # (B, V), (B, h)
+        return self.generator(torch.cat([state, context], dim=-1)), state  # (B, V), (B, d_h)
 
 
 # %% [markdown]
@@ -588,7 +588,7 @@ print("decoder says: ", *[english.words[k] for k in says[0, :5]])
 
 with torch.no_grad():
     source = tiny.encode(pairs.source)
-    state = tiny.start(source)  # (B, h)
+    state = tiny.start(source)  # (B, d_h)
     by_step = []
     for true_word in reads.unbind(dim=1):  # (B,)
         logits, state, _ = tiny.step(true_word, state, source)  # (B, V)
@@ -1266,9 +1266,9 @@ def found_blind(pairs):
     model = with_attention
     source_ids, target = data.collate(pairs, german, english)
     source = model.encode(source_ids)
-    state = model.start(source)  # (B, h)
+    state = model.start(source)  # (B, d_h)
     shares = source.mask / source.mask.sum(dim=1, keepdim=True)  # (B, S)
-    mean = (shares.unsqueeze(1) @ source.annotations).squeeze(1)  # (B, 2h)
+    mean = (shares.unsqueeze(1) @ source.annotations).squeeze(1)  # (B, 2d_h)
     found = []
     for read, said in zip(target[:, :-1].unbind(1), target[:, 1:].unbind(1), strict=True):
         # One blind step, asked for its word and then forgotten.

@@ -630,27 +630,45 @@ plotting.picture(
 # = \alpha_j\, g \cdot v^{(j)} - \alpha_j \sum_k \alpha_k\, g \cdot v^{(k)}
 # = \alpha_j \left( g \cdot v^{(j)} - g \cdot z \right)$$
 #
+# Autograd should find the same. We give it five random scores and values, and a loss whose gradient at $z$ is $g$:
+
+# %%
+generator = torch.Generator().manual_seed(4)
+five_scores = torch.randn(
+    5, generator=generator, requires_grad=True
+)  # (S,) what enters the softmax
+five_values = torch.randn(5, 3, generator=generator)  # (S, d_v)
+g = torch.randn(3, generator=generator)  # (d_v,)
+
+alpha = five_scores.softmax(dim=0)
+z = alpha @ five_values
+(by_autograd,) = torch.autograd.grad(z @ g, five_scores)
+by_formula = alpha * (five_values @ g - z @ g)  # (S,)
+
+assert torch.allclose(by_formula, by_autograd, atol=1e-6)
+print("formula: ", *[f"{number:6.3f}" for number in by_formula.tolist()])
+print("autograd:", *[f"{number:6.3f}" for number in by_autograd.tolist()])
+
+# %% [markdown]
 # If one weight is 1, then $z = v^{(j)}$ for that key and its bracket vanishes, while for all other keys
 # $\alpha_j$ vanishes. So no score gets any gradient, *whether the choice was right or wrong*.
 #
 # ### Entropy and gradient, measured
 #
 # For each width we draw 100 sentences with 10 queries and 16 keys each, values, and a random gradient $g$ at the
-# output, with five seeds. We look at three quantities, with the scale and without, and take the median, so that
-# the gradients are those of a typical query:
+# output, with five seeds. We look at two quantities, with the scale and without, and take the median of the second,
+# so that the gradient is that of a typical query:
 #
 # - the **entropy** of the weights, $-\sum_j \alpha_j \ln \alpha_j$, which is 0 if one key gets everything and
 #   $\ln 16 \approx 2.77$ if all sixteen get the same;
-# - the gradient **at the scores** of a query, that is, the length of the vector $\partial L / \partial \omega$;
-# - the gradient **at the query** itself, that is, the length of $\partial L / \partial q$, from which $W_q$
-#   learns.
+# - the gradient **at the scores** of a query, that is, the length of the vector $\partial L / \partial \omega$.
 
 # %%
 num_keys = 16
 
 
-def measure(d_k, seed, scaled):
-    """Entropy, then the gradient at the scores and at the query: median and mean of each."""
+def attend_at_random(d_k, seed, scaled):
+    """Weights, and the length of the gradient at the scores and at the query, of 1000 random queries."""
     generator = torch.Generator().manual_seed(seed)
     query = torch.randn(100, 10, d_k, generator=generator).requires_grad_()
     key = torch.randn(100, num_keys, d_k, generator=generator)
@@ -664,9 +682,14 @@ def measure(d_k, seed, scaled):
     loss = ((weights @ value) * upstream).sum()  # its gradient at the output is `upstream`
     gradients = torch.autograd.grad(loss, (scores, query))
     at_scores, at_query = (gradient.norm(dim=-1) for gradient in gradients)  # (100, T) each
+    return weights.detach(), at_scores, at_query
+
+
+def measure(d_k, seed, scaled):
+    """Mean entropy, and median gradient at the scores."""
+    weights, at_scores, _ = attend_at_random(d_k, seed, scaled)
     entropy = torch.special.entr(weights).sum(dim=-1).mean()
-    numbers = [entropy, at_scores.median(), at_scores.mean(), at_query.median(), at_query.mean()]
-    return [number.item() for number in numbers]
+    return [entropy.item(), at_scores.median().item()]
 
 
 # %%
@@ -674,74 +697,52 @@ widths = [2**k for k in range(2, 11)]  # 4, 8, ..., 1024
 unscaled, scaled = (
     torch.tensor([[measure(d_k, seed, flag) for d_k in widths] for seed in range(5)])
     for flag in (False, True)
-)  # (seeds, widths, 5) each
+)  # (seeds, widths, 2) each
 
-print("medians        not scaled                       scaled")
-print(" d_k    entropy  at scores  at query   entropy  at scores  at query")
+print("medians      not scaled             scaled")
+print(" d_k    entropy  at scores    entropy  at scores")
 for place, d_k in enumerate(widths):
-    print(f"{d_k:4d} ", end="")
-    for half in (unscaled, scaled):
-        entropy, at_scores, _, at_query, _ = half[:, place].median(dim=0).values
-        print(f"{entropy:9.2f}{at_scores:11.2g}{at_query:10.2g}", end="")
-    print()
+    numbers = [half[:, place].median(dim=0).values.tolist() for half in (unscaled, scaled)]
+    print(
+        f"{d_k:4d} ",
+        "   ".join(f"{entropy:8.2f}{at_scores:11.2g}" for entropy, at_scores in numbers),
+    )
 
 # %% tags=["hide-input"]
 at = {d_k: place for place, d_k in enumerate(widths)}
 assert ((scaled[..., 0] > 2.2) & (scaled[..., 0] < 2.5)).all()
 assert (unscaled[:, at[4], 0] > 1.6).all() and (unscaled[:, at[1024], 0] < 0.15).all()
-for which in (1, 3):  # with the scale, at the scores and at the query
-    assert ((scaled[..., which] > 0.2) & (scaled[..., which] < 0.28)).all()
-assert (unscaled[:, at[64], 1] < 0.25 * scaled[:, at[64], 1]).all()  # at the scores
+assert ((scaled[..., 1] > 0.2) & (scaled[..., 1] < 0.28)).all()
+assert (unscaled[:, at[64], 1] < 0.25 * scaled[:, at[64], 1]).all()
 assert (unscaled[:, at[256], 1] < 0.02 * scaled[:, at[256], 1]).all()
 assert (unscaled[:, at[1024], 1] < 1e-4).all()
-assert (unscaled[:, : at[64] + 1, 3] > 1.25 * scaled[:, : at[64] + 1, 3]).all()  # at the query
-assert abs(unscaled[:, at[64], 3].median() - 0.40) < 0.01
-assert ((unscaled[:, at[128], 3] / scaled[:, at[128], 3] - 0.8).abs() < 0.15).all()
-assert abs(unscaled[:, at[256], 3].median() - 0.04) < 0.01
-assert (unscaled[:, at[256], 3] < 0.25 * scaled[:, at[256], 3]).all()
-assert (unscaled[:, at[1024], 3] < 0.002 * scaled[:, at[1024], 3]).all()
-assert (unscaled[..., 4] > 1.8 * scaled[..., 4]).all()  # the mean at the query, at every width
-assert (unscaled[:, at[64] :, 4] > 3.5 * scaled[:, at[64] :, 4]).all()
 
-figure, (left, right) = plotting.panels(2, height=4.8, sharey=True)
-for ax, median, mean in [(left, 1, 2), (right, 3, 4)]:
-    lines = {
-        "scaled": scaled[..., median],
-        "not scaled": unscaled[..., median],
-        "not scaled:\nmean": unscaled[..., mean],
-    }
-    look = {"xscale": "log", "yscale": "log", "xlabel": f"width {plotting.symbol('d_k')}"}
-    plotting.curves(ax, widths, lines, ylim=(3e-6, 4), **look)
+figure, (left, right) = plotting.panels(2, height=4.8)
+look = {"xscale": "log", "xlabel": f"width {plotting.symbol('d_k')}"}
+for ax, which in [(left, 0), (right, 1)]:
+    lines = {"scaled": scaled[..., which], "not scaled": unscaled[..., which]}
+    limits = {"ylim": (0, 2.9)} if which == 0 else {"yscale": "log", "ylim": (3e-6, 4)}
+    plotting.curves(ax, widths, lines, **limits, **look)
     plotting.ticks_at(ax, x=widths[::2])
-left.set(title="gradient at the scores", ylabel="length of the gradient")
-right.set_title("gradient at the query")
+left.set_title("entropy of the weights")
+right.set_title("length of the gradient at the scores")
 plotting.picture(
     figure,
-    caption="Without the scale the typical gradient fades: at the scores from width 16 on, at the query from 128 on.",
-    alt="Two panels over the width d_k from 4 to 1024, both axes logarithmic, medians and ranges of "
-    "five seeds. Left, gradient at the scores: scaled it stays at 0.25; the unscaled median falls "
-    "from 0.25 to 0.05 at 64, 0.003 at 256 and below 0.00001 at 1024, the unscaled mean only to "
-    "0.04. Right, gradient at the query: scaled it stays near 0.25; the unscaled median rises from "
-    "0.41 to 0.65 at 16, is still 0.40 at 64, crosses the scaled one near 128 and falls to 0.04 at "
-    "256 and 0.0002 at 1024, while the unscaled mean rises from 0.5 to about 1.2.",
+    caption="Without the scale the weights become all or nothing, and the typical gradient at the scores fades.",
+    alt="Two panels over the width d_k from 4 to 1024, medians and ranges of five seeds. Left, the entropy: "
+    "scaled it stays near 2.3; not scaled it falls from 1.7 at width 4 to 0.1 at 1024. Right, the gradient at "
+    "the scores, both axes logarithmic: scaled it stays at 0.25; not scaled it falls from 0.25 to 0.05 at 64, "
+    "0.003 at 256 and below 0.00001 at 1024.",
 )
 
 # %% [markdown]
-# With the scale all curves are flat, so attention of width 1024 starts like attention of width 4. Without it the
-# weights become all or nothing. What about the gradient?
+# With the scale both curves are flat, so attention of width 1024 starts like attention of width 4. Without it the
+# weights become all or nothing, and the typical gradient at the scores vanishes. At $d_k = 64$ it is a fifth of
+# what it is with the scale, and at 256 it is a hundredth.
 #
-# - **At the scores** the typical gradient vanishes. At $d_k = 64$ it is a fifth of what it is with the scale, and
-#   at 256 it is a hundredth.
-# - **At the query** this is true only of wide queries. On its way there the gradient is multiplied by keys, whose
-#   length is $\sqrt{d_k}$. The scale cancels that factor. Without the scale, up to $d_k = 64$, the typical query
-#   gets *more* gradient than with it, 0.40 against 0.25. At 128 the two are nearly equal, at 256 it is 0.04
-#   against 0.25, and at 1024 there is next to nothing left.
-# - The **mean** at the query is larger without the scale, at every width. In some rows the two largest scores
-#   happen to be close, and these rows get a lot, while the others get almost nothing.
-#
-# So "the gradient vanishes" is not the whole story. It becomes very uneven, and because of the factor $\alpha_j$
-# in the formula it reaches only keys that already have weight. The wider the queries are, the fewer such keys
-# there are.
+# But a typical row is not every row. Because of the factor $\alpha_j$ in the formula, whatever gradient is left
+# reaches only keys that already have weight, and the wider the queries are, the fewer such keys there are.
+# (Section 11 follows the gradient further, to the queries.)
 #
 # ### Temperature
 #
@@ -1179,14 +1180,14 @@ plotting.picture(
 #   axes. Query and key share the width $d_k$, and key and value share the length $S$.
 # - Start with mean zero and a variance of the size of $1/d_\text{model}$; `nn.Linear` takes a third of it.
 # - A dot product of independent entries with mean 0 and variance 1 has variance $d_k$. Without the scale, weights
-#   become all or nothing. The gradient of a typical row vanishes at the scores, and in wide layers (from about
-#   256) at the queries too, and what is left reaches only keys that already have weight.
+#   become all or nothing. The gradient of a typical row vanishes at the scores, and what is left reaches only keys
+#   that already have weight.
 # - Subtract the largest score before the exponential.
 # - On the price lists, the scale makes little difference at $d_k = 4$ and all the difference at $d_k = 256$.
 #
 # **Now you:** [assignment a3, scaled dot-product
 # attention](../exercises/a3_scaled_dot_product_attention/a3_scaled_dot_product_attention.ipynb). This is the end
-# of the core. Sections 7 to 10 go deeper, and you can skip them.
+# of the core. Sections 7 to 11 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
@@ -1249,17 +1250,6 @@ plotting.picture(
 #
 # </details>
 #
-# **7.** "At $d_k = 64$ attention needs the scale because the gradient at its queries vanishes." Is that true?
-#
-# <details><summary>Answer</summary>
-#
-# Not as it is put. At a typical query the gradient is even larger without the scale, 0.40 against 0.25. It is at
-# the scores that it is small, a fifth. And it is uneven, with much for rows in which two scores happen to be
-# close and nothing for keys without weight. At $d_k = 256$ the sentence fits the typical query, 0.04 against
-# 0.25, but not the mean.
-#
-# </details>
-
 # %% [markdown]
 # ## 7. Going deeper: do not start with `rand`
 #
@@ -1645,6 +1635,78 @@ print(f"scaled, after training: variance of a row's scaled scores about {spread_
 #
 # Aligned vectors with entries of size 1 have a dot product of about $d_k$, not $\sqrt{d_k}$, as a word had with
 # itself in lecture 2. The scale leaves $\sqrt{d_k}$.
+#
+# </details>
+
+# %% [markdown]
+# ## 11. Going deeper: the gradient at the queries
+#
+# $W_q$ learns from the gradient at the queries, $\partial L / \partial q$. Without the scale, is it as small as the
+# gradient at the scores? On its way from the scores to a query the gradient is multiplied by keys, whose length is
+# $\sqrt{d_k}$. The scale would cancel this factor, but without it the gradient grows again. So we measure the
+# length of the gradient at 1000 queries, its median and its mean.
+
+# %%
+at_queries = {
+    flag: torch.stack(
+        [
+            torch.stack([attend_at_random(d_k, seed, flag)[2].flatten() for d_k in widths])
+            for seed in range(5)
+        ]
+    )
+    for flag in (False, True)
+}  # scaled or not -> (seeds, widths, queries)
+median = {flag: lengths.median(dim=-1).values for flag, lengths in at_queries.items()}
+mean = {flag: lengths.mean(dim=-1) for flag, lengths in at_queries.items()}  # (seeds, widths)
+
+print("at the query    not scaled         scaled")
+print(" d_k         median    mean   median    mean")
+for place, d_k in enumerate(widths):
+    numbers = [part[flag][:, place].median() for flag in (False, True) for part in (median, mean)]
+    print(f"{d_k:4d}      ", "".join(f"{number:9.2g}" for number in numbers))
+
+# %% tags=["hide-input"]
+assert ((median[True] > 0.2) & (median[True] < 0.28)).all()
+assert (median[False][:, : at[64] + 1] > 1.25 * median[True][:, : at[64] + 1]).all()
+assert abs(median[False][:, at[64]].median() - 0.40) < 0.01
+assert ((median[False][:, at[128]] / median[True][:, at[128]] - 0.8).abs() < 0.15).all()
+assert abs(median[False][:, at[256]].median() - 0.04) < 0.01
+assert (median[False][:, at[256]] < 0.25 * median[True][:, at[256]]).all()
+assert (median[False][:, at[1024]] < 0.002 * median[True][:, at[1024]]).all()
+assert (mean[False] > 1.8 * mean[True]).all()  # at every width
+assert (mean[False][:, at[64] :] > 3.5 * mean[True][:, at[64] :]).all()
+
+figure, ax = plotting.panels(1, height=4.8)
+lines = {"scaled": median[True], "not scaled": median[False], "not scaled:\nmean": mean[False]}
+look = {"xscale": "log", "yscale": "log", "xlabel": f"width {plotting.symbol('d_k')}"}
+plotting.curves(ax, widths, lines, ylim=(1e-4, 4), **look)
+plotting.ticks_at(ax, x=widths[::2])
+ax.set_title("length of the gradient at the query")
+plotting.picture(
+    figure,
+    caption="Without the scale the typical query loses its gradient from width 128 on, but the mean even grows.",
+    alt="The gradient at the query over the width d_k from 4 to 1024, both axes logarithmic, medians and ranges "
+    "of five seeds. Scaled it stays near 0.25; the unscaled median rises from 0.41 to 0.65 at 16, is still 0.40 "
+    "at 64, crosses the scaled one near 128 and falls to 0.04 at 256 and 0.0002 at 1024, while the unscaled mean "
+    "rises from 0.5 to about 1.2.",
+)
+
+# %% [markdown]
+# Up to $d_k = 64$ the typical query gets *more* gradient without the scale than with it, 0.40 against 0.25. At 128
+# the two are nearly equal, at 256 it is 0.04 against 0.25, and at 1024 there is next to nothing left. The *mean* is
+# larger without the scale at every width. In some rows the two largest scores happen to be close, and these rows
+# get a lot, while the others get almost nothing.
+#
+# So "the gradient vanishes" is not the whole story. It becomes very uneven.
+#
+# **Check yourself.** "At $d_k = 64$ attention needs the scale because the gradient at its queries vanishes." Is that
+# true?
+#
+# <details><summary>Answer</summary>
+#
+# Not as it is put. At a typical query the gradient is even larger without the scale. It is at the scores that it is
+# small, a fifth. And it is uneven, with much for rows in which two scores happen to be close and nothing for keys
+# without weight. At $d_k = 256$ the sentence fits the typical query, but not the mean.
 #
 # </details>
 

@@ -916,16 +916,16 @@ def train(may_attend, seed, steps=150):
     torch.manual_seed(seed)
     model = LanguageModel(len(vocabulary), LONGEST + 1, may_attend)
     batches = torch.Generator().manual_seed(seed)
-    optimiser = torch.optim.Adam(model.parameters(), lr=6e-3)
-    decay = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.05, total_iters=steps)
+    optimizer = torch.optim.Adam(model.parameters(), lr=6e-3)
+    decay = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, total_iters=steps)
     losses = []
     for _ in range(steps):
         target = train_ids[torch.randint(len(train_ids), (32,), generator=batches)]  # (B, T)
         logits = model(masks.shift_right(target, BOS))  # (B, T, vocabulary)
         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=PAD)
-        optimiser.zero_grad()
+        optimizer.zero_grad()
         loss.backward()
-        optimiser.step()
+        optimizer.step()
         decay.step()
         losses.append(loss.item())
     return model, losses
@@ -974,7 +974,7 @@ def continue_sentences(model, target, given=3):
 # never showed.
 
 
-# %%
+# %% tags=["hide-input"]
 def neighbours(row):
     """The pairs of words that follow each other, from <bos> to <eos>."""
     ids = [BOS, *row]
@@ -1000,7 +1000,7 @@ print(f"real held-out sentences that pass: {100 * real:.0f} %")
 # the last word. It needs no network. And how much can anybody know? To find out, we count the words that follow
 # one and the same beginning.
 
-# %%
+# %% tags=["hide-input"]
 # counts[a, b]: how often word b follows word a
 counts = torch.zeros(len(vocabulary), len(vocabulary))
 counts.index_put_(
@@ -1091,7 +1091,7 @@ plotting.picture(
 # A model that reads its answer off will often name that word, however little sense it makes.
 
 
-# %%
+# %% tags=["hide-input"]
 @torch.no_grad()
 def share_copied(model, target):
     """How often position i names a random word that has been put at position i + 1."""

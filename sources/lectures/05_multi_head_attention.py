@@ -336,8 +336,39 @@ questions.ask("05", "a-row-of-the-trap")
 # %% [markdown]
 # ## 4. The class
 #
-# For *self*-attention, query, key and value are made from the same $x$. Then even the three square matrices can
-# be one, $d_\text{model} \to 3\, d_\text{model}$, and two linear layers contain everything that is learned.
+# You already have the parts for a first class. A head is the attention of lecture 3 with three narrow maps, and
+# multi-head attention is a list of such heads with one more map after them.
+
+
+# %%
+class Head(nn.Module):
+    """One head: attention of a sequence with itself, through maps of its own."""
+
+    def __init__(self, d_model, d_k):
+        super().__init__()
+        self.w_q, self.w_k, self.w_v = (nn.Linear(d_model, d_k) for _ in range(3))
+
+    def forward(self, x, mask=None):  # (B, T, D)
+        query, key, value = self.w_q(x), self.w_k(x), self.w_v(x)  # (B, T, d_k) each
+        return attention.scaled_dot_product_attention(query, key, value, mask)[0]
+
+
+class ListOfHeads(nn.Module):
+    """Multi-head attention of a sequence with itself, one head after the other."""
+
+    def __init__(self, d_model, num_heads):
+        super().__init__()
+        self.heads = nn.ModuleList(Head(d_model, d_model // num_heads) for _ in range(num_heads))
+        self.w_o = nn.Linear(d_model, d_model)
+
+    def forward(self, x, mask=None):
+        return self.w_o(torch.cat([head(x, mask) for head in self.heads], dim=-1))  # (B, T, D)
+
+
+# %% [markdown]
+# That is easy to read, but a computer has to make $3H$ small products one after the other. For *self*-attention,
+# query, key and value are made from the same $x$, so all the maps of all the heads can be one matrix, $d_\text{model}
+# \to 3\, d_\text{model}$, and two linear layers contain everything that is learned.
 
 
 # %%
@@ -365,23 +396,31 @@ class MultiHeadSelfAttention(nn.Module):
 
 
 # %% [markdown]
-# A mask is broadcast to $(B, H, T, T)$ as in lecture 4, so every head obeys the same one. With the loop's
-# matrices the class gives the loop's result:
+# A mask is broadcast to $(B, H, T, T)$ as in lecture 4, so every head obeys the same one. The two classes have the
+# same parameters, and the second one, given those of the first, computes the same. (With the matrices of the loop,
+# it gives the loop's result.)
 
 # %%
-ours = MultiHeadSelfAttention(20, 4)
+listed, ours = ListOfHeads(20, 4), MultiHeadSelfAttention(20, 4)
+for model in (listed, ours):
+    print(
+        f"{type(model).__name__:<23}",
+        sum(part.numel() for part in model.parameters()),
+        "parameters",
+    )
+
 with torch.no_grad():
-    ours.w_qkv.weight.copy_(torch.cat([w_q, w_k, w_v], dim=1).T)  # nn.Linear keeps transposes
-    ours.w_o.weight.copy_(w_o.T)
-    ours.w_qkv.bias.zero_()
-    ours.w_o.bias.zero_()
+    for part in ("weight", "bias"):  # all query maps, then all key maps, then all value maps
+        maps = [getattr(head, name) for name in ("w_q", "w_k", "w_v") for head in listed.heads]
+        getattr(ours.w_qkv, part).copy_(torch.cat([getattr(linear, part) for linear in maps]))
+    ours.w_o.load_state_dict(listed.w_o.state_dict())
 
 output, weights = ours(x)
 print("output ", tuple(output.shape), " weights", tuple(weights.shape))
-print("class equals loop over heads:", torch.allclose(output, output_by_loop, atol=1e-5))
+print("one matrix equals a list of heads:", torch.allclose(output, listed(x), atol=1e-5))
 
 # %% [markdown]
-# The next picture shows these very tensors. The two axes in front, $B$ and $H$, only say which sheet is meant.
+# The next picture shows the tensors of the loop's matrices. The two axes in front, $B$ and $H$, only say which sheet is meant.
 # Every sheet of $Q$ meets the sheet of $K$ that has the same sentence and the same head. So attention runs eight
 # times side by side, and no sheet has any effect on another until the heads are merged.
 #
@@ -408,8 +447,16 @@ else:
     raise AssertionError("20 features do not make 3 heads")
 
 # %% tags=["hide-input"]
-# both shapes, and the same output as by the loop over heads
+# both shapes, the same as the list of heads, and, with the loop's matrices, the same as the loop
 assert output.shape == (2, 7, 20) and weights.shape == (2, 4, 7, 7)
+assert torch.allclose(output, listed(x), atol=1e-5)
+assert len({sum(part.numel() for part in model.parameters()) for model in (listed, ours)}) == 1
+with torch.no_grad():
+    ours.w_qkv.weight.copy_(torch.cat([w_q, w_k, w_v], dim=1).T)  # nn.Linear keeps transposes
+    ours.w_o.weight.copy_(w_o.T)
+    ours.w_qkv.bias.zero_()
+    ours.w_o.bias.zero_()
+output, weights = ours(x)
 assert torch.allclose(output, output_by_loop, atol=1e-5)
 
 # %% tags=["hide-input"]

@@ -767,12 +767,13 @@ print(f"best possible without positions: {ceiling:.2f}")
 # Now we train with three seeds each, without positions and with sinusoidal ones.
 
 # %% tags=["nbval-ignore-output"] seconds=5
-progress = {}
+progress, reversers = {}, {}
 for name, with_positions in [("no positions", False), ("sinusoidal", True)]:
     runs = []
     for seed in range(3):
         torch.manual_seed(seed)
-        runs.append(train(Tagger(with_positions), reverse, length=12, steps=250, seed=seed))
+        reversers[name] = Tagger(with_positions)
+        runs.append(train(reversers[name], reverse, length=12, steps=250, seed=seed))
     progress[name] = torch.stack(runs).reshape(3, 10, 25).mean(dim=2)  # (seeds, steps / 25)
 
 for name, runs in progress.items():
@@ -809,6 +810,34 @@ plotting.picture(
 # %% [markdown]
 # The result is 1.00 against 0.27. The model without positions does not train badly, because it reaches
 # practically all that is possible for it.
+#
+# What has the other one learned? If it reverses, then position $i$ has to look at position $11 - i$, and in a map of
+# the weights these cells are the diagonal from the lower left to the upper right. We take twelve new digits, and of
+# each model the head that puts the most weight there.
+
+# %% tags=["nbval-ignore-output", "hide-input"]
+digits, _ = reverse(1, 12, torch.Generator().manual_seed(7))  # (1, T)
+shown = {}
+with torch.no_grad():
+    for name, model in reversers.items():
+        x = model.embed(digits)  # (1, T, D)
+        heads = model.attention(x, x, x)[1][0]  # (H, T, T)
+        mirrored = heads.flip(-1).diagonal(dim1=1, dim2=2).mean(dim=1)  # (H,)
+        shown[name] = heads[mirrored.argmax()]
+        assert (mirrored.max() > 0.5) if name == "sinusoidal" else (mirrored.max() < 0.2)
+assert (shown["sinusoidal"].argmax(dim=1) == torch.arange(12).flip(0)).all()
+
+names = [str(digit) for digit in digits[0].tolist()]
+figure = plotting.attention_maps(
+    list(shown.values()), list(shown), [names] * 2, [names] * 2, limit=1.0, numbers=False
+)
+plotting.picture(
+    figure,
+    caption="With positions every digit looks at its mirror image; without them equal digits share a row.",
+    alt="Two maps of twelve queries by twelve keys, labelled with the digits. Left, no positions: a patchwork in "
+    "which rows of the same digit are equal, and no diagonal. Right, sinusoidal: the diagonal from the lower left "
+    "to the upper right is dark, and the rest is nearly empty.",
+)
 
 # %% [markdown]
 # ## 8. Absolute and relative

@@ -1,4 +1,4 @@
-"""Recurrent translators beside the transformer of lecture 8, all of about the same size.
+"""Recurrent translators compared with the transformer of lecture 8, all of about the same size.
 
     python sources/recorded/compare_translators.py
 
@@ -9,10 +9,10 @@ Every model is trained as lecture 8 trains: the same batches of 96 sentences in 
 a learning rate that climbs to 0.005 in 100 steps and falls along a cosine. Only the model differs.
 
 - "transformer": 1200 steps, and what lecture 8 trains with the same seed;
-- "attention": lecture 1's model with 64 units, as many steps;
-- "attention, … steps": the same, with as many steps as fit in the transformer's time,
+- "recurrent + attention": lecture 1's model with 64 units, as many steps;
+- "recurrent + attention, … steps": the same, with as many steps as fit in the transformer's time,
   by what a sentence costs either of them;
-- "one vector": lecture 1's model without attention, as many steps;
+- "recurrent, one vector": lecture 1's model without attention, as many steps;
 - "… of 3–15": trained on sentences of at most 15 German tokens only.
 """
 
@@ -88,8 +88,8 @@ KINDS = {
         logits=lambda model, source, target: model(source, target),
         write=lambda model, source: greedy_decode_cached(model, source, **ENDS),
     ),
-    "attention": recurrent(attention_dim=64),
-    "one vector": recurrent(attention_dim=None),
+    "recurrent + attention": recurrent(attention_dim=64),
+    "recurrent, one vector": recurrent(attention_dim=None),
 }
 
 
@@ -151,7 +151,7 @@ def measured(
     model = trained(kind, corpus, pairs, steps, seed)
     size = sum(parameter.numel() for parameter in model.parameters())
     shares = "".join(f"{share:6.3f}" for share in shares_right(kind, model, corpus))
-    line = f"{title:<21}{seed:5d}{size:7d}{shares}"
+    line = f"{title:<34}{seed:5d}{size:7d}{shares}"
     sys.stderr.write(line + "\n")  # so that one sees it go on
     return line
 
@@ -166,19 +166,24 @@ def compare(corpus: Corpus, ratio: float) -> None:
     for seed in SEEDS:
         for name, title, pairs, steps in (
             ("transformer", "transformer", corpus.train, STEPS),
-            ("attention", "attention", corpus.train, STEPS),
-            ("attention", f"attention, {fitting} steps", corpus.train, fitting),
-            ("one vector", "one vector", corpus.train, STEPS),
+            ("recurrent + attention", "recurrent + attention", corpus.train, STEPS),
+            (
+                "recurrent + attention",
+                f"recurrent + attention, {fitting} steps",
+                corpus.train,
+                fitting,
+            ),
+            ("recurrent, one vector", "recurrent, one vector", corpus.train, STEPS),
             ("transformer", f"transformer of 3–{SHORT}", corpus.short, STEPS),
-            ("attention", f"attention of 3–{SHORT}", corpus.short, STEPS),
+            ("recurrent + attention", f"recurrent + attention of 3–{SHORT}", corpus.short, STEPS),
         ):
             lines[title].append(measured(name, title, pairs, steps, seed, corpus))
     groups = "".join(f"{f'{low}–{high}':>6}" for low, high in data.LENGTH_BUCKETS)
-    print(f"{'model':<21} seed   size   all{groups}")
+    print(f"{'model':<34} seed   size   all{groups}")
     print(*chain(*lines.values()), sep="\n")
 
 
-RIVALS = ("transformer", "attention")
+RIVALS = ("transformer", "recurrent + attention")
 
 
 def by_turns(corpus: Corpus, batches: Iterable[data.Batch]) -> list[float]:
@@ -218,9 +223,9 @@ def compare_seconds(corpus: Corpus) -> float:
     for length in LENGTHS:
         columns.append(by_turns(corpus, batches_of_length(corpus, length, sentences=16, steps=12)))
     titles = "".join(f"{length:7d}" for length in LENGTHS)
-    print(f"{'ms a sentence':<14} corpus{titles}")
+    print(f"{'ms a sentence':<22} corpus{titles}")
     for name, row in zip(RIVALS, zip(*columns, strict=True), strict=True):
-        print(f"{name:<14}" + "".join(f"{value:7.2f}" for value in row), flush=True)
+        print(f"{name:<22}" + "".join(f"{value:7.2f}" for value in row), flush=True)
     return columns[0][1] / columns[0][0]
 
 
