@@ -833,7 +833,7 @@ figure = plotting.attention_maps(
 )
 plotting.picture(
     figure,
-    caption="With positions every digit looks at its mirror image; without them equal digits share a row.",
+    caption="With positions every digit looks at its mirror image; without them equal digits have equal rows.",
     alt="Two maps of twelve queries by twelve keys, labelled with the digits. Left, no positions: a patchwork in "
     "which rows of the same digit are equal, and no diagonal. Right, sinusoidal: the diagonal from the lower left "
     "to the upper right is dark, and the rest is nearly empty.",
