@@ -17,9 +17,9 @@
 # %% [markdown]
 # # Assignment 1: attention in recurrent networks
 #
-# You write the two pieces with which [lecture 1](../../lectures/01_rnn_attention.ipynb) opened the
-# bottleneck. The first makes one vector for each source word. The second decides, at one step of the
-# decoder, how much each of these vectors counts.
+# You write the two pieces with which [lecture 1](../../lectures/01_rnn_attention.ipynb) opened the bottleneck.
+# The first makes one vector for each source word. The second decides, at one step of the decoder, how much each
+# of these vectors counts.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -29,30 +29,31 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other sizes, a single sentence or word, masks, `float64`, gradients.
-# - Any code that does what the text says is right: loops over sentences and words, `einsum`, `torch.bmm`,
-#   helper functions in cells of your own.
-# - What would be the answer itself is barred in both parts: everything in `course_utils` except `signoff`.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other sizes, a single sentence or word, masks, `float64` and
+#   gradients.
+# - Any code that does what the text says is right. You may use loops over sentences and words, `einsum`,
+#   `torch.bmm`, and helper functions in cells of your own.
+# - Everything in `course_utils` except `signoff` is barred in both parts, because it would be the answer itself.
 #   PyTorch has no layer for this attention, so nothing of PyTorch is barred.
-# - Nothing here changes its inputs. Results have the dtype (`float32` or `float64`) and device of the
-#   inputs, which may lie in memory in any layout (make new tensors with `x.new_zeros(…)`, not
-#   `torch.zeros(…)`). Gradients flow from every result back to every floating input and weight, so no
-#   `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
-# - Inputs have shapes that fit together; you need not check them. The numbers are moderate: no `exp` will
-#   overflow.
+# - Your code must not change its inputs. Results have the dtype (`float32` or `float64`) and the device of the
+#   inputs, which may lie in memory in any layout, so make new tensors with `x.new_zeros(…)` and not with
+#   `torch.zeros(…)`. Gradients flow from every result back to every floating input and weight, which rules out
+#   `.detach()`, `.item()`, `.numpy()` and `no_grad` on the way.
+# - The inputs have shapes that fit together, so you need not check them. Their numbers are moderate, so no `exp`
+#   will overflow.
 #
 # | letter | meaning |
 # |---|---|
 # | $B$ | number of sentences in the batch |
 # | $S$ | number of source words in each sentence |
-# | $h$ | width of a recurrent state, in one direction |
+# | $d_h$ | width of a recurrent state, in one direction |
 #
-# As in the lecture, formulas count words from 1 and Python counts from 0. One thing is shorter here: we
-# look at a single step of the decoder. So we write $s$ for the lecture's $s^{(i-1)}$, $h_j$ for $h^{(j)}$,
-# and $\omega_j$, $\alpha_j$, $c$ without the index $i$ of the step.
+# As in the lecture, formulas count words from 1 and Python counts from 0. Because we look at a single step of the
+# decoder, the notation is shorter here. We write $s$ for the lecture's $s^{(i-1)}$, $h_j$ for $h^{(j)}$, and
+# $\omega_j$, $\alpha_j$, $c$ without the index $i$ of the step.
 
 # %%
 import math
@@ -63,9 +64,9 @@ from torch import nn
 # %% [markdown]
 # ## 1. Annotations
 #
-# Two recurrent networks read each sentence. The forward one begins with the first word. The backward one
-# begins with the **last** word. At word $j$ each has a state, which has read word $j$ and all words on one
-# side of it. The two states side by side are the *annotation* of word $j$:
+# Two recurrent networks read each sentence. The forward one begins with the first word, and the backward one
+# begins with the **last** word. At word $j$ each of them has a state, which has read word $j$ and all words on
+# one side of it. These two states, side by side, are the *annotation* of word $j$,
 #
 # $$h_j = [\, h_F^{(j)} \,;\, h_B^{(j)} \,]$$
 #
@@ -76,14 +77,14 @@ from torch import nn
 #
 # | tensor | shape | along the axis $S$ |
 # |---|---|---|
-# | `forward_states` | `(B, S, h)` | as the forward network produced them: first word first |
-# | `backward_states` | `(B, S, h)` | as the backward network produced them: **last word first** |
-# | result | `(B, S, 2h)` | first word first; forward state first, then backward state |
+# | `forward_states` | `(B, S, d_h)` | as the forward network produced them: first word first |
+# | `backward_states` | `(B, S, d_h)` | as the backward network produced them: **last word first** |
+# | result | `(B, S, 2d_h)` | first word first; forward state first, then backward state |
 #
-# All sentences have the full length $S$: there is no padding here.
+# All sentences have the full length $S$, so there is no padding here.
 #
-# **By hand:** one sentence of three words, $h = 1$. The forward states are $1, 2, 3$. The backward network
-# produced $30$ at the last word, then $20$, then $10$ at the first.
+# **By hand.** Take one sentence of three words and $d_h = 1$. The forward states are $1, 2, 3$. The backward
+# network produced $30$ at the last word, then $20$, then $10$ at the first.
 #
 # | word | forward | backward | annotation |
 # |---|--:|--:|---|
@@ -93,19 +94,19 @@ from torch import nn
 #
 # <details><summary>Hint</summary>
 #
-# Two steps: bring the second list into the order of the first, then join the two. For both, ask which of the
-# three axes it concerns. PyTorch tensors take no negative step, so `x[:, ::-1]` is an error; look at the
-# methods of a tensor that change an order. With `B = 1`, some mistakes do not show.
+# There are two steps. First bring the second list into the order of the first, then join the two. For both steps,
+# ask yourself which of the three axes is meant. PyTorch tensors take no negative step, so `x[:, ::-1]` is an
+# error, but some methods of a tensor change an order. Note that some mistakes do not show when `B = 1`.
 #
 # </details>
 
 
 # %% solution="annotations"
 def annotations(forward_states, backward_states):
-    """One vector per source word: two times (B, S, h), the second backwards -> (B, S, 2h)."""
+    """One vector per source word: two times (B, S, d_h), the second backwards -> (B, S, 2d_h)."""
     ### BEGIN SOLUTION
-    in_order = backward_states.flip(1)  # (B, S, h), first word first
-    return torch.cat([forward_states, in_order], dim=-1)  # (B, S, 2h)
+    in_order = backward_states.flip(1)  # (B, S, d_h), first word first
+    return torch.cat([forward_states, in_order], dim=-1)  # (B, S, 2d_h)
     ### END SOLUTION
 
 
@@ -158,34 +159,34 @@ print("✓ annotations")
 # %% [markdown]
 # ## 2. Attention
 #
-# Before the decoder writes a word, it has a state $s$. A small network with one hidden layer compares this
-# state with each annotation $h_j$ and gives a *score* $\omega_j$. A softmax over the words turns the scores into
-# *weights*. The *context* is the sum of the annotations, each with its weight:
+# Before the decoder writes a word, it has a state $s$. A small network with one hidden layer compares this state
+# with each annotation $h_j$ and gives a *score* $\omega_j$. A softmax over the words turns the scores into
+# *weights*, and the *context* is the sum of the annotations, each multiplied by its weight:
 #
 # $$\omega_j = v\big(\tanh(W s + U h_j)\big), \qquad
 # \alpha_j = \frac{\exp(\omega_j)}{\sum_{k=1}^{S} \exp(\omega_k)}, \qquad
 # c = \sum_{j=1}^{S} \alpha_j\, h_j$$
 #
-# $W$, $U$ and $v$ are learned linear maps without bias. tanh acts on each entry by itself. (The lecture
-# writes $v^\top$ for the map $v$: one vector, which makes one number of a vector.)
+# $W$, $U$ and $v$ are learned linear maps without bias, and tanh acts on each entry separately. (The lecture
+# writes $v^\top$ for the map $v$, because a map that makes one number of a vector is a single row.)
 #
-# State and annotations may have different widths, which is one reason for $W$ and $U$: they bring both to one
-# width, in which they can be added.
+# State and annotations may have different widths. This is one reason for $W$ and $U$, which bring both to one
+# width so that they can be added.
 #
-# Why the tanh? Say it in your own words before you go on; section 5 of the lecture has the answer.
+# Why is there a tanh? Say it in your own words before you go on. You find the answer in section 5 of the lecture.
 #
 # ![One step of a decoder that attends. Below, each word has a forward and a backward state, joined to its
 # annotation. In the middle, one score a word, a softmax over all words, and weights. Above, the weighted sum
 # of the annotations, which is the context, goes to the decoder.](../../figures/attention_rnn.svg)
 #
-# *One step of the decoder: a score for each word, weights, context. You write the middle of it.*
+# *In one step of the decoder every word gets a score, the scores become weights, and the weights give the
+# context. You write the middle of it.*
 #
 # **Write** the class `BahdanauAttention(decoder_dim, encoder_dim, attention_dim)`, an `nn.Module`. You may
 # add methods.
 #
-# **The constructor** makes three layers, as attributes with exactly these names. Each is an `nn.Linear`
-# **without bias**. (For grading, weights are set by these names, so the order in which you make the layers
-# does not matter.)
+# **The constructor** makes three layers, as attributes with exactly these names. Each is an `nn.Linear` **without
+# bias**. (The grader sets the weights by these names, so the order in which you make the layers does not matter.)
 #
 # | attribute | maps | from width | to width |
 # |---|---|---|---|
@@ -193,8 +194,8 @@ print("✓ annotations")
 # | `U` | an annotation | `encoder_dim` | `attention_dim` |
 # | `v` | the hidden layer | `attention_dim` | 1 |
 #
-# **`forward(state, annotations, mask=None)`** returns the pair `(context, weights)`, in this order. Every
-# sentence of the batch is treated by itself.
+# **`forward(state, annotations, mask=None)`** returns the pair `(context, weights)`, in this order. It treats
+# every sentence of the batch separately.
 #
 # | tensor | shape | |
 # |---|---|---|
@@ -205,20 +206,20 @@ print("✓ annotations")
 # | `weights` | `(B, S)` | after the softmax; the weights of each sentence sum to one |
 #
 # **What a mask is for.** Sentences of a batch have different lengths, so the short ones are filled up with
-# padding. Padding is no word, and nobody should attend to it: the mask says `True` for a word that may be
-# attended to and `False` for one that is *hidden*. (Lecture 4 is about masks.)
+# padding. Padding is no word, and nobody should attend to it. The mask therefore says `True` for a word that may
+# be attended to and `False` for one that is *hidden*. (Lecture 4 is about masks.)
 #
-# - **A hidden word** gets a weight of exactly 0, and the visible weights of its sentence still sum to one.
-#   Words may be hidden anywhere, not only at the end.
-# - **A sentence in which everything is hidden** gets weights of 0 and a context of 0. No NaN, in the results or
-#   in the gradients.
-# - There is no dropout: train and eval mode give the same.
+# - **A hidden word** gets a weight of exactly 0, and the visible weights of its sentence still sum to one. Words
+#   may be hidden anywhere, not only at the end.
+# - **A sentence in which everything is hidden** gets weights of 0 and a context of 0, without NaN in the results
+#   or in the gradients.
+# - There is no dropout, so train mode and eval mode give the same.
 #
-# The argument has the name of your function of part 1. That does no harm: inside `forward`, the name means
+# One argument has the name of your function of part 1. That does no harm, because inside `forward` the name means
 # the argument, and this part does not depend on part 1.
 #
-# **By hand:** all widths are 1 but `encoder_dim`, which is 2. The state is $s = 1$, there are two words, and
-# $W s = s$, $U h_j$ is the first entry of $h_j$, and $v$ doubles its input.
+# **By hand.** All widths are 1 except `encoder_dim`, which is 2. The state is $s = 1$ and there are two words. $W
+# s = s$, $U h_j$ is the first entry of $h_j$, and $v$ doubles its input.
 #
 # | word | $h_j$ | $W s + U h_j$ | tanh | $\omega_j$ | $\alpha_j$ |
 # |---|---|--:|--:|--:|--:|
@@ -238,20 +239,20 @@ print("✓ annotations")
 # | scores and weights | `(B, S)` |
 # | context | `(B, encoder_dim)` |
 #
-# The first sum needs a word: `W` of the state lacks the axis $S$. Broadcasting compares axes from the right, so
-# an axis of length 1 has to be put in the right place. And where an axis of length 1 has to go, name it: a
-# `squeeze()` without argument takes all of them, also a batch of one.
+# The first sum needs some care, because `W` of the state lacks the axis $S$. Broadcasting compares axes from the
+# right, so an axis of length 1 has to be put in the right place. Where an axis of length 1 has to go, name it,
+# because a `squeeze()` without an argument removes all of them, even the axis of a batch of one.
 #
 # </details>
 #
 # <details><summary>Hint: the mask</summary>
 #
-# A word whose weight is set to zero *after* the softmax has already taken its share of the one. So it must drop
-# out before: which score has the weight $\exp(\omega_j) = 0$? `masked_fill` puts a number wherever a condition is
-# `True`; mind what `True` means here.
+# If you set a weight to zero *after* the softmax, the hidden word has already taken its share of the one. So it
+# has to drop out before. Which score has the weight $\exp(\omega_j) = 0$? `masked_fill` puts a number wherever a
+# condition is `True`, so mind what `True` means here.
 #
 # If everything is hidden, the softmax divides 0 by 0, which is NaN. Setting the hidden weights to 0 once more
-# after the softmax, with `masked_fill`, mends the result and the gradient.
+# after the softmax, with `masked_fill`, repairs both the result and the gradient.
 #
 # </details>
 
@@ -457,9 +458,9 @@ print("✓ BahdanauAttention")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a1_rnn_attention.ipynb`; it
-# lies in `workspace/exercises/a1_rnn_attention/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a1_rnn_attention.ipynb`. You find it in
+# `workspace/exercises/a1_rnn_attention/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -467,10 +468,10 @@ print("✓ BahdanauAttention")
 # python -m autograder check a1_rnn_attention.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

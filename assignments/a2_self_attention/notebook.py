@@ -17,8 +17,8 @@
 # %% [markdown]
 # # Assignment 2: self-attention without parameters
 #
-# You write the attention of [lecture 2](../../lectures/02_basic_self_attention.ipynb) yourself: first for
-# one sentence, then for a batch, and last a test of what it can and cannot know about word order.
+# You write the attention of [lecture 2](../../lectures/02_basic_self_attention.ipynb) yourself, first for one
+# sentence and then for a batch. At the end you write a test of what it can and cannot know about word order.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -30,20 +30,20 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other lengths and widths, batches, `float64`, gradients.
-# - Any code that does what the text says is right: loops, `einsum`, `torch.bmm`, helper functions in cells
-#   of your own.
-# - What would be the answer itself is barred: `F.scaled_dot_product_attention`, `nn.MultiheadAttention` and
-#   their functional forms, and everything in `course_utils` except `signoff`.
-# - A function never changes its inputs. In parts 1 to 3 the result has the dtype and device of the input
-#   (make new tensors with `x.new_zeros(…)`, not `torch.zeros(…)`), and gradients flow from it back to every
-#   input, so no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
-# - A later part that calls an earlier function by its name does not fail because that one did: it is then
-#   decided with our version of the earlier function.
-# - The lecture writes $x^{(i)}$ and $z^{(i)}$; here we write $x_i$ and $z_i$ for the same.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other lengths and widths, batches, `float64` and gradients.
+# - Any code that does what the text says is right. You may use loops, `einsum`, `torch.bmm`, and helper functions
+#   in cells of your own.
+# - Barred is what would be the answer itself, that is, `F.scaled_dot_product_attention`, `nn.MultiheadAttention`
+#   and their functional forms, and everything in `course_utils` except `signoff`.
+# - A function never changes its inputs. In parts 1 to 3 the result has the dtype and the device of the input, so
+#   make new tensors with `x.new_zeros(…)` and not with `torch.zeros(…)`. Gradients flow from the result back to
+#   every input, which rules out `.detach()`, `.item()`, `.numpy()` and `no_grad` on the way.
+# - A later part may call an earlier function by its name. If that function is wrong, the later part does not fail
+#   with it, because it is decided with our version of the earlier one.
+# - The lecture writes $x^{(i)}$ and $z^{(i)}$, for which we write $x_i$ and $z_i$ here.
 # - **Nothing here is scaled.** The division by $\sqrt{d_k}$ comes in lecture 3.
 
 # %%
@@ -52,22 +52,22 @@ import torch
 # %% [markdown]
 # ## 1. Attention weights
 #
-# One sentence is a tensor `x` of shape `(T, D)`: $T$ words, each a vector of width $D$. The *score* of word
-# $j$ for word $i$ is their dot product, and each row of scores becomes weights by a softmax:
+# One sentence is a tensor `x` of shape `(T, D)`, which holds $T$ words, each a vector of width $D$. The *score*
+# of word $j$ for word $i$ is their dot product, and a softmax turns each row of scores into weights:
 #
 # $$\omega_{ij} = x_i \cdot x_j, \qquad
 # \alpha_{ij} = \frac{\exp(\omega_{ij})}{\sum_{k=1}^{T} \exp(\omega_{ik})}$$
 #
-# **Write** `attention_weights(x)`: `x` of shape `(T, D)` → $\alpha$ of shape `(T, T)`.
+# **Write** `attention_weights(x)`, which takes `x` of shape `(T, D)` and returns $\alpha$ of shape `(T, T)`.
 #
-# **By hand:** for the two words $(1, 2)$ and $(0, 1)$ the scores are
-# $\begin{pmatrix}5 & 2\\ 2 & 1\end{pmatrix}$. The first row of weights is
-# $e^5/(e^5+e^2) \approx 0.953$ and $0.047$; the second is $e^2/(e^2+e) \approx 0.731$ and $0.269$.
+# **By hand.** For the two words $(1, 2)$ and $(0, 1)$ the scores are $\begin{pmatrix}5 & 2\\ 2 & 1\end{pmatrix}$.
+# The first row of weights is $e^5/(e^5+e^2) \approx 0.953$ and $0.047$, and the second is $e^2/(e^2+e) \approx
+# 0.731$ and $0.269$.
 #
 # <details><summary>Hint</summary>
 #
-# All scores at once are one matrix product of `x` with its own transpose. The softmax has an argument that
-# says along which axis the numbers shall sum to one: for word $i$ that is row $i$.
+# One matrix product of `x` with its own transpose gives all scores at once. The softmax has an argument that says
+# along which axis the numbers should sum to one, and for word $i$ that is row $i$.
 #
 # </details>
 
@@ -113,18 +113,19 @@ print("✓ attention_weights")
 # %% [markdown]
 # ## 2. Context vectors
 #
-# With its weights, each word collects from all words what it needs: the *context vector*
+# With its weights, each word collects from all words what it needs. The result is its *context vector*
 #
 # $$z_i = \sum_{j=1}^{T} \alpha_{ij}\, x_j$$
 #
-# **Write** `basic_self_attention(x)`: `x` of shape `(T, D)` → the pair `(z, weights)` of shapes `(T, D)` and
-# `(T, T)`, in this order. You may call `attention_weights`.
+# **Write** `basic_self_attention(x)`, which takes `x` of shape `(T, D)` and returns the pair `(z, weights)` of
+# shapes `(T, D)` and `(T, T)`, in this order. You may call `attention_weights`.
 #
-# **By hand:** for the same two words, $z_1 = 0.953\,(1, 2) + 0.047\,(0, 1) = (0.953, 1.953)$.
+# **By hand.** For the same two words, $z_1 = 0.953\,(1, 2) + 0.047\,(0, 1) = (0.953, 1.953)$.
 #
 # <details><summary>Hint</summary>
 #
-# A sum over $j$ of a row of weights times the rows of `x` is, for all $i$ at once, a matrix product.
+# You need the sum over $j$ of the weights in row $i$ times the rows of `x`. For all $i$ at once, this is a matrix
+# product.
 #
 # </details>
 
@@ -165,8 +166,8 @@ print("✓ basic_self_attention")
 # %% [markdown]
 # ## 3. Attention on a batch
 #
-# So far, every word played three roles: it asked (as $x_i$), it was compared with (as $x_j$), and it was
-# collected (as $x_j$ again). Now the three roles get tensors of their own, and there are $B$ sentences:
+# So far, every word has played three roles. It asked (as $x_i$), it was compared (as $x_j$), and it was collected
+# (as $x_j$ again). Now the three roles get tensors of their own, and there are $B$ sentences:
 #
 # $$\text{output}_b = \operatorname{softmax}\!\left(Q_b K_b^{\top}\right) V_b
 # \qquad\text{for each sentence } b = 1, \dots, B$$
@@ -182,17 +183,18 @@ print("✓ basic_self_attention")
 # | `value` | `(B, S, d_v)` | what is collected |
 # | result | `(B, T, d_v)` | the output alone, without the weights |
 #
-# $T$ and $S$ may differ, and so may $d_k$ and $d_v$. In *self*-attention all three come from one sentence; the
-# function need not know. `torch.bmm` multiplies a batch of matrices with a batch of matrices. It suits
+# $T$ and $S$ may differ, and so may $d_k$ and $d_v$. In *self*-attention all three come from one sentence, but
+# the function need not know that. `torch.bmm` multiplies a batch of matrices by a batch of matrices, which suits
 # this part well, but anything that gives the right result is right.
 #
-# **By hand:** one query $(1, 0)$, keys $(1, 2)$ and $(0, 1)$, values $(10)$ and $(20)$: the scores are $1$ and
-# $0$, the weights $0.731$ and $0.269$, the output $0.731 \cdot 10 + 0.269 \cdot 20 = 12.69$.
+# **By hand.** Take one query $(1, 0)$, the keys $(1, 2)$ and $(0, 1)$, and the values $(10)$ and $(20)$. The
+# scores are $1$ and $0$, so the weights are $0.731$ and $0.269$, and the output is $0.731 \cdot 10 + 0.269 \cdot
+# 20 = 12.69$.
 #
 # <details><summary>Hint</summary>
 #
-# Write down the shape after each step. `query` is `(B, T, d_k)`; for scores of shape `(B, T, S)` the second
-# factor must be `(B, d_k, S)`. `.T` would reverse all three axes; `.transpose(1, 2)` swaps the last two.
+# Write down the shape after each step. `query` is `(B, T, d_k)`, so for scores of shape `(B, T, S)` the second
+# factor must be `(B, d_k, S)`. `.T` would reverse all three axes, whereas `.transpose(1, 2)` swaps the last two.
 #
 # </details>
 
@@ -250,25 +252,26 @@ print("✓ self_attention")
 # %% [markdown]
 # ## 4. A test for equivariance
 #
-# Reorder the words of a sentence, and the context vectors of lecture 2 come out reordered in the same way.
-# A function $f$ with this property is *permutation equivariant*. For a permutation $p$ of the rows:
+# If you reorder the words of a sentence, the context vectors of lecture 2 come out reordered in the same way. A
+# function $f$ with this property is *permutation equivariant*. For a permutation $p$ of the rows,
 #
 # $$f(x[p]) = f(x)[p]$$
 #
-# Invariance is something else: $f(x[p]) = f(x)$, where the order leaves no trace at all.
+# Invariance is something else. It means $f(x[p]) = f(x)$, where the order leaves no trace at all.
 #
-# **Write** `is_permutation_equivariant(f, x, permutation)`: does the equation hold for this `x` and this
-# `permutation`?
+# **Write** `is_permutation_equivariant(f, x, permutation)`, which says whether the equation holds for this `x`
+# and this `permutation`.
 #
-# - `f` maps a `(T, D)` tensor to one tensor whose first axis is $T$; its other axes may be anything.
-# - `permutation` is a `LongTensor` of shape `(T,)`: row $i$ of `x[permutation]` is row `permutation[i]` of `x`.
-# - Two results count as equal within a relative tolerance of $10^{-4}$ and an absolute one of $10^{-5}$: sums
-#   in another order differ in their last digits.
+# - `f` maps a `(T, D)` tensor to one tensor whose first axis is $T$, while its other axes may be anything.
+# - `permutation` is a `LongTensor` of shape `(T,)`, and row $i$ of `x[permutation]` is row `permutation[i]` of
+#   `x`.
+# - Two results count as equal within a relative tolerance of $10^{-4}$ and an absolute one of $10^{-5}$, because
+#   sums in another order differ in their last digits.
 # - The result is a plain Python `bool`.
 #
-# **By hand:** let $x$ have the rows $1, 2, 3$ and let $p = (2, 0, 1)$, so that $x[p] = 3, 1, 2$. For
-# $f(x) = 2x$ both sides are $6, 2, 4$: equivariant. For the running sum, $f(x[p]) = 3, 4, 6$, but
-# $f(x) = 1, 3, 6$ and $f(x)[p] = 6, 1, 3$: not equivariant.
+# **By hand.** Let $x$ have the rows $1, 2, 3$ and let $p = (2, 0, 1)$, so that $x[p] = 3, 1, 2$. For $f(x) = 2x$
+# both sides are $6, 2, 4$, so it is equivariant. The running sum is not, because $f(x[p]) = 3, 4, 6$, but $f(x) =
+# 1, 3, 6$ and therefore $f(x)[p] = 6, 1, 3$.
 #
 # <details><summary>Hint</summary>
 #
@@ -354,9 +357,9 @@ print("✓ is_permutation_equivariant")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a2_self_attention.ipynb`; it
-# lies in `workspace/exercises/a2_self_attention/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a2_self_attention.ipynb`. You find it in
+# `workspace/exercises/a2_self_attention/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -364,10 +367,10 @@ print("✓ is_permutation_equivariant")
 # python -m autograder check a2_self_attention.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

@@ -17,9 +17,9 @@
 # %% [markdown]
 # # Assignment 3: scaled dot-product attention
 #
-# You write the attention of [lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb): first its
-# softmax, so that no score is too large for it, then self-attention of one sentence in NumPy. Last you find
-# out why a printed PyTorch function does not work, and write one that works for any batch and any mask.
+# You write the attention of [lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb). You begin with its
+# softmax, for which no score will be too large, and go on to self-attention of one sentence in NumPy. At the end
+# you find out why a printed PyTorch function does not work, and write one that works for any batch and any mask.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -30,19 +30,20 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other lengths and widths, more axes, large scores, masks, gradients.
-# - Any code that does what the text says is right: loops, `einsum`, helper functions in cells of your own,
-#   further arguments that have default values.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other lengths and widths, more axes, large scores, masks and
+#   gradients.
+# - Any code that does what the text says is right. You may use loops, `einsum`, helper functions in cells of your
+#   own, and further arguments that have default values.
 # - What would be the answer itself is barred. In all parts these are `F.scaled_dot_product_attention`,
-#   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In
-#   part 1 it is also every softmax, log-softmax, logsumexp or cross-entropy of a library; NumPy's
+#   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In part
+#   1 every softmax, log-softmax, logsumexp or cross-entropy of a library is barred as well, but NumPy's
 #   `np.logaddexp` is welcome. In part 3 PyTorch's softmax is welcome.
 # - A function never changes its inputs.
-# - Part 2 may call `stable_softmax`. If that one is not right, part 2 is decided with our version of it: no
-#   error is charged twice.
+# - Part 2 may call `stable_softmax`. If that one is not right, part 2 is decided with our version of it, so that
+#   no error is charged twice.
 # - The score of two words is their dot product $q \cdot k$. **Here it is always divided by $\sqrt{d_k}$**, the
 #   root of the width of queries and keys.
 
@@ -60,11 +61,11 @@ import torch.nn.functional as F
 #
 # $$\alpha_j = \frac{\exp(\omega_j)}{\sum_{k=1}^{S} \exp(\omega_k)}$$
 #
-# Taken literally, this formula fails when a score is large: in float64, $\exp(710)$ is infinite, and infinity
-# divided by infinity is NaN.
-# [Lecture 3, section 5](../../lectures/03_scaled_dot_product_attention.ipynb#5.-A-softmax-that-cannot-overflow)
-# shows what may be subtracted from a whole row without changing its weights, and does so for one row. Here
-# the rows may lie along any axis of any array.
+# Taken literally, this formula fails when a score is large, because in float64 $\exp(710)$ is infinite, and
+# infinity divided by infinity is NaN. [Lecture 3, section
+# 5](../../lectures/03_scaled_dot_product_attention.ipynb#5.-A-softmax-that-cannot-overflow) shows what may be
+# subtracted from a whole row without changing its weights, and does so for one row. Here the rows may lie along
+# any axis of any array.
 #
 # **Write** `stable_softmax(scores, axis=-1)`, in NumPy:
 #
@@ -74,19 +75,19 @@ import torch.nn.functional as F
 # | `axis` | one whole number, the axis that the rows lie along; negative ones count from the end | |
 # | result | array of weights; along `axis` they sum to one | that of `scores` |
 #
-# - Every finite score is allowed, and rows may lie far apart: one near $-1000$ and one near $1000$ in the
+# - Every finite score is allowed, and rows may be far apart, with one near $-1000$ and one near $1000$ in the
 #   same array.
 # - A score of $-\infty$ gets weight $0$. Along `axis` there is always at least one finite score.
-# - Values count here, not the dtype: the result for a float32 array may be float32 or float64.
+# - Only the values count here and not the dtype, so the result for a float32 array may be float32 or float64.
 #
-# **By hand:** for the scores $1002, 1001, 1000$ subtract $1002$. What remains is $0, -1, -2$; its
-# exponentials are $1, 0.368, 0.135$, with sum $1.503$, so the weights are $0.665, 0.245, 0.090$.
+# **By hand.** For the scores $1002, 1001, 1000$ subtract $1002$. What remains is $0, -1, -2$, with the
+# exponentials $1, 0.368, 0.135$. Their sum is $1.503$, so the weights are $0.665, 0.245, 0.090$.
 #
 # <details><summary>Hint</summary>
 #
 # Each row needs its own maximum, and each row is divided by its own sum. For `scores` of shape `(3, 5)` and
-# `axis=1` there are three of them. Which shape must these three numbers have so that NumPy spreads them along
-# the rows? `max` and `sum` have an argument that keeps the axis they run along.
+# `axis=1` there are three of them. Which shape must these three numbers have so that NumPy spreads them along the
+# rows? `max` and `sum` have an argument that keeps the axis along which they run.
 #
 # </details>
 
@@ -149,8 +150,8 @@ print("✓ stable_softmax")
 # %% [markdown]
 # ## 2. Self-attention of one sentence, in NumPy
 #
-# One sentence is a matrix $X$ with one word a row. Three matrices project each word to its query, its key and
-# its value; what comes out are weighted averages of the values:
+# One sentence is a matrix $X$ with one word per row. Three matrices project each word to its query, its key and
+# its value, and the results are weighted averages of the values:
 #
 # $$Q = X W_q, \quad K = X W_k, \quad V = X W_v, \qquad
 # A = \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right), \qquad \text{output} = A\,V$$
@@ -167,19 +168,19 @@ print("✓ stable_softmax")
 # | `output` | `(T, d_v)` | one context vector a word |
 # | `weights` | `(T, T)` | row $i$: how word $i$ shares out its attention; sums to one |
 #
-# All are arrays of floats, and again values count, not the dtype. With an `X` a hundred times as large the
-# result holds no NaN either.
+# All of them are arrays of floats, and again only the values count and not the dtype. The result holds no NaN
+# even if `X` is a hundred times as large.
 #
-# **By hand:** let $X$ be the $2 \times 2$ identity, so that $Q = W_q$, $K = W_k$ and $V = W_v$. Let the queries
-# be $(2, 0, 0, 0)$ and $(0, 2, 0, 0)$, the keys $(1, 1, 0, 0)$ and $(0, 2, 0, 0)$, the values $(10)$ and $(20)$.
-# The scores are $\begin{pmatrix}2 & 0\\ 2 & 4\end{pmatrix}$, and divided by $\sqrt{4}$ they are
-# $\begin{pmatrix}1 & 0\\ 1 & 2\end{pmatrix}$. So the weights are
-# $\begin{pmatrix}0.731 & 0.269\\ 0.269 & 0.731\end{pmatrix}$ and the output is $12.69$ and $17.31$.
+# **By hand.** Let $X$ be the $2 \times 2$ identity, so that $Q = W_q$, $K = W_k$ and $V = W_v$. Let the queries
+# be $(2, 0, 0, 0)$ and $(0, 2, 0, 0)$, the keys $(1, 1, 0, 0)$ and $(0, 2, 0, 0)$, and the values $(10)$ and
+# $(20)$. The scores are $\begin{pmatrix}2 & 0\\ 2 & 4\end{pmatrix}$, and divided by $\sqrt{4}$ they are
+# $\begin{pmatrix}1 & 0\\ 1 & 2\end{pmatrix}$. So the weights are $\begin{pmatrix}0.731 & 0.269\\ 0.269 &
+# 0.731\end{pmatrix}$ and the output is $12.69$ and $17.31$.
 #
 # <details><summary>Hint</summary>
 #
-# Write down the shape after each step. Four numbers could be under the root: $T$, $D$, $d_k$ and $d_v$. The one
-# that counts is the number of terms that a single dot product adds up.
+# Write down the shape after each step. Four numbers could be under the root, which are $T$, $D$, $d_k$ and $d_v$.
+# The right one is the number of terms that a single dot product adds up.
 #
 # </details>
 
@@ -257,7 +258,7 @@ print("✓ numpy_self_attention")
 # ## 3. A function to repair
 #
 # Here is a function of a kind that has been printed and copied many times. It is meant to be attention for
-# PyTorch. It does not run. Read it, and do not mend it yet.
+# PyTorch, but it does not run. Read it, and do not repair it yet.
 
 
 # %% editable=false deletable=false
@@ -270,24 +271,25 @@ def printed_attention(query, key, value):
 
 
 # %% [markdown]
-# And this is how the same pages call it, a few lines further on:
+# The same pages call it like this, a few lines further on:
 #
 # ```python
 # mixed, shares = printed_attention(query, key, value, mask)
 # ```
 #
-# Find out what is wrong before you write your own. The cell below is for trying; change it as you like.
+# Find out what is wrong before you write your own. The cell below is for trying things out, so change it as you
+# like.
 #
-# 1. Which line stops, and what does the error say? What is the type of `similarity`, and which type does
-#    that line want? Try it with tensors too: `torch.ones(3, 4)` and so on.
-# 2. Suppose that line were mended. Give `key` the shape `(2, 5, 4)`: two sentences. What is the shape of
-#    `key.T`? Which shape would you need? And what would be the shape of `np.dot` of a `(2, 3, 4)` array with a
+# 1. Which line stops, and what does the error say? What is the type of `similarity`, and which type does that
+#    line want? Try it with tensors too, such as `torch.ones(3, 4)`.
+# 2. Suppose that line were repaired. Give `key` the shape `(2, 5, 4)`, for two sentences. What is the shape of
+#    `key.T`? Which shape would you need? And what would be the shape of `np.dot` of a `(2, 3, 4)` array and a
 #    `(2, 4, 5)` array?
-# 3. The second line divides. By the root of what? Is that right?
-# 4. Suppose somebody mended it by `.detach().numpy()` on the three inputs and `torch.from_numpy` at the end. All
-#    values would be right. What would be lost, and when would you notice?
-# 5. The call has four arguments. What happens? And if the function simply accepted a fourth one, what would
-#    still be missing?
+# 3. The second line divides. It takes the root of which number? Is that right?
+# 4. Suppose somebody repaired it by `.detach().numpy()` on the three inputs and `torch.from_numpy` at the end.
+#    All values would be right. What would be lost, and when would you notice?
+# 5. The call has four arguments. What happens? And if the function simply accepted a fourth one, what would still
+#    be missing?
 
 # %%
 three_words, five_words = np.ones((3, 4)), np.ones((5, 4))  # (T, d_k), (S, d_k)
@@ -299,14 +301,14 @@ except (AttributeError, RuntimeError, TypeError, ValueError) as error:
 # %% [markdown]
 # <details><summary>What there is to find</summary>
 #
-# 1. `F.softmax` stops: it asks its argument for a method that only tensors have, and `np.dot` has made a NumPy
-#    array, even of tensors. Half of the function is NumPy and half is PyTorch.
-# 2. `.T` reverses *all* axes and gives `(4, 5, 2)`; the last two should change places, `(2, 4, 5)`. `np.dot`
-#    would multiply every sentence with every other one and give `(2, 3, 2, 5)`.
-# 3. By the root of the width of a key. This line is right.
-# 4. The gradient: NumPy knows of none. Nothing could be trained through this function, and you would notice
-#    when the loss does not fall.
-# 5. A TypeError. And a mask that is only accepted hides nothing: it must act on the scores.
+# 1. `F.softmax` stops, because it asks its argument for a method that only tensors have, and `np.dot` has made a
+#    NumPy array, even of tensors. Half of the function is NumPy and half is PyTorch.
+# 2. `.T` reverses *all* axes and gives `(4, 5, 2)`, while only the last two should change places, `(2, 4, 5)`.
+#    `np.dot` would multiply every sentence by every other one and give `(2, 3, 2, 5)`.
+# 3. It divides by the root of the width of a key. This line is right.
+# 4. The gradient would be lost, because NumPy does not record any. Nothing could be trained through this
+#    function, and you would notice when the loss does not fall.
+# 5. There is a TypeError. A mask that is merely accepted hides nothing, because it has to act on the scores.
 #
 # </details>
 
@@ -327,28 +329,30 @@ except (AttributeError, RuntimeError, TypeError, ValueError) as error:
 # | `output` | `(..., T, d_v)` | weighted averages of the values |
 # | `weights` | `(..., T, S)` | each row sums to one over the $S$ keys |
 #
-# - **Axes.** The dots stand for any leading axes, none included: `(T, d_k)` for a sentence, `(B, T, d_k)` for
-#   a batch, `(B, H, T, d_k)` and more. Query, key and value have the same ones. $T$ and $S$ may differ, and so
-#   may $d_k$ and $d_v$.
-# - **What a mask is for.** Some keys are not to be attended to: padding that fills up a short sentence, or words
-#   that have not been said yet. The mask has `True` where a query may attend to a key and `False` where the key
-#   is *hidden* from it. ([Lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows
-#   it; lecture 4 builds masks.)
+# - **Axes.** The dots stand for any leading axes, or for none, so `(T, d_k)` is one sentence, `(B, T, d_k)` is a
+#   batch, and there may be `(B, H, T, d_k)` and more. Query, key and value have the same ones. $T$ and $S$ may
+#   differ, and so may $d_k$ and $d_v$.
+# - **What a mask is for.** Some keys should not be attended to, such as padding that fills up a short sentence,
+#   or words that have not been said yet. The mask has `True` where a query may attend to a key and `False` where
+#   the key is *hidden* from it. ([Lecture
+#   3](../../lectures/03_scaled_dot_product_attention.ipynb#A-mask,-in-brief) shows it, and lecture 4 builds
+#   masks.)
 # - **Shape of the mask.** It may have fewer axes than the scores, or axes of length 1, and is spread over them by
-#   PyTorch's own broadcasting, which lines up shapes from the right: a mask `(S,)` hides the same keys from everyone;
-#   against scores `(B, T, S)`, a mask `(B, 1, S)` has its own for each sentence. With heads, such a mask comes as
-#   `(B, 1, 1, S)`: you need not guess what an axis means. Hidden weights are exactly $0$, the visible ones still
-#   sum to one, and what is hidden has no effect at all, whatever finite numbers hidden keys and values hold.
-# - **Nothing to attend to.** Where a row of the mask is all False, the weights and the output of that query
-#   are $0$, not NaN, and the gradients stay finite.
+#   PyTorch's own broadcasting, which lines up shapes from the right. So a mask `(S,)` hides the same keys from
+#   everyone, and against scores `(B, T, S)`, a mask `(B, 1, S)` has its own keys for each sentence. With heads,
+#   such a mask comes as `(B, 1, 1, S)`, so you need not guess what an axis means. Hidden weights are exactly $0$,
+#   and the visible ones still sum to one. What is hidden has no effect at all, whatever finite numbers the hidden
+#   keys and values hold.
+# - **Nothing to attend to.** Where a row of the mask is all False, the weights and the output of that query are
+#   $0$ and not NaN, and the gradients stay finite.
 # - **Large scores.** Scaled scores between $-100\,000$ and $100\,000$ give no NaN.
 # - **Tensors.** The inputs are all float32 or all float64, and may lie in memory in any order. The results have
-#   the dtype and device of `query`. Gradients flow back to `query`, `key` and `value`.
-# - You need not check what you are given: no wrong shapes and no other kinds of mask will come.
+#   the dtype and the device of `query`. Gradients flow back to `query`, `key` and `value`.
+# - You need not check what you are given, because no wrong shapes and no other kinds of mask will come.
 #
-# **By hand:** $d_k = 4$, one query $(1, 1, 1, 1)$, and three keys $(2, 0, 0, 0)$, $(1, -1, 0, 0)$ and
-# $(9, 9, 9, 9)$ with the values $10$, $20$ and $1000$. The mask hides the third key. The scores of the other
-# two are $2$ and $0$, divided by $\sqrt{4}$ they are $1$ and $0$; the weights are $0.731$, $0.269$ and $0$,
+# **By hand.** Let $d_k = 4$, with one query $(1, 1, 1, 1)$ and three keys $(2, 0, 0, 0)$, $(1, -1, 0, 0)$ and
+# $(9, 9, 9, 9)$ with the values $10$, $20$ and $1000$. The mask hides the third key. The scores of the other two
+# are $2$ and $0$, and divided by $\sqrt{4}$ they are $1$ and $0$. So the weights are $0.731$, $0.269$ and $0$,
 # and the output is $12.69$.
 #
 # <details><summary>Hint 1: axes</summary>
@@ -360,18 +364,18 @@ except (AttributeError, RuntimeError, TypeError, ValueError) as error:
 #
 # <details><summary>Hint 2: mask</summary>
 #
-# Hide a key *before* the softmax, so that the others share out all of the weight. Which score has the
-# exponential $0$? Two functions put a number wherever a bool tensor says so, and broadcast: `masked_fill`
-# and `torch.where`. What does each fill, the True places or the False ones?
+# Hide a key *before* the softmax, so that the others share all of the weight. Which score has the exponential
+# $0$? Two functions put a number wherever a bool tensor says so, and broadcast, namely `masked_fill` and
+# `torch.where`. Which places does each of them fill, the True ones or the False ones?
 #
 # </details>
 #
 # <details><summary>Hint 3: a query with nothing to attend to</summary>
 #
-# If all scores of a row are $-\infty$, its softmax is $0/0$. Such rows need a second look after the softmax:
-# the mask knows where a weight must be $0$. Multiplying does not help, since $0$ times NaN is NaN; filling
-# does. Fill the $-\infty$ in, too, rather than adding it to the scores: what was filled in has no gradient that
-# could carry a NaN back.
+# If all scores of a row are $-\infty$, its softmax is $0/0$. Such rows need a second look after the softmax,
+# because the mask knows where a weight must be $0$. Multiplying does not help, since $0$ times NaN is NaN, but
+# filling does. Fill in the $-\infty$ as well instead of adding it to the scores, because what was filled in has
+# no gradient that could carry a NaN back.
 #
 # </details>
 
@@ -479,9 +483,9 @@ print("✓ scaled_dot_product_attention")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a3_scaled_dot_product_attention.ipynb`; it
-# lies in `workspace/exercises/a3_scaled_dot_product_attention/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a3_scaled_dot_product_attention.ipynb`.
+# You find it in `workspace/exercises/a3_scaled_dot_product_attention/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -489,10 +493,10 @@ print("✓ scaled_dot_product_attention")
 # python -m autograder check a3_scaled_dot_product_attention.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

@@ -18,8 +18,8 @@
 # # Assignment 4: masks
 #
 # You write the masks of [lecture 4](../../lectures/04_masked_attention.ipynb), and the shift without which the
-# best mask is of no use. Each is a line or two. What is hard about them is that a wrong one rarely stops with
-# an error: the shapes fit, the loss falls, and the model has learned to read off its answers.
+# best mask is of no use. Each is a line or two. They are hard because a wrong one rarely stops with an error. The
+# shapes fit and the loss falls, but the model has learned to read off its answers.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -31,17 +31,17 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other sizes, other ids, padding in other places.
-# - Any code that does what the text says is right: loops, comparisons, other functions of PyTorch, helper
-#   functions in cells of your own, further arguments that have default values.
-# - What would be the answer itself is barred in all four parts: the ready-made causal masks of PyTorch
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other sizes, other ids and padding in other places.
+# - Any code that does what the text says is right. You may use loops, comparisons, other functions of PyTorch,
+#   helper functions in cells of your own, and further arguments that have default values.
+# - What would be the answer itself is barred in all four parts. These are the ready-made causal masks of PyTorch
 #   (`nn.Transformer.generate_square_subsequent_mask`; `causal_upper_left`, `causal_lower_right` and `CausalBias`
 #   of `torch.nn.attention.bias`), and everything in `course_utils` except `signoff`.
-# - A later part that calls an earlier function by its name does not fail because that one did: it is then
-#   decided with our version of the earlier function.
+# - A later part may call an earlier function by its name. If that function is wrong, the later part does not fail
+#   with it, because it is decided with our version of the earlier one.
 #
 # These rules hold in every part:
 #
@@ -54,7 +54,7 @@
 # | inputs | stay as they were, and may lie in memory in any layout |
 # | device | results are where the ids are; `causal_mask` has no ids to go by and uses PyTorch's default device |
 #
-# All indices count from 0, as in Python. $B$ is the number of sentences, $T$ the number of queries, $S$ the
+# All indices count from 0, as in Python. $B$ is the number of sentences, $T$ the number of queries and $S$ the
 # number of keys.
 
 # %%
@@ -64,8 +64,9 @@ import torch.nn.functional as F
 # %% [markdown]
 # ## 1. The causal mask
 #
-# A model that learns to write is trained on whole sentences. When it is to say one word, the words after it lie
-# in the same tensor, and it must not look. So each position may attend to itself and to what came before it:
+# A model that learns to write is trained on whole sentences. When it has to say one word, the words after it are
+# in the same tensor, but it must not look at them. So each position may attend only to itself and to what came
+# before it:
 #
 # $$\text{mask}[i, j] = \begin{cases}\text{True} & \text{if } j \le i\\ \text{False} & \text{if not}\end{cases}
 # \qquad i, j = 0, \dots, T-1$$
@@ -88,8 +89,8 @@ import torch.nn.functional as F
 # <details><summary>Hint</summary>
 #
 # The rule compares two numbers. For all $i$ and $j$ at once it compares a column of positions with a row of
-# positions; what does broadcasting make of shapes `(T, 1)` and `(1, T)`? Or think of the shape that the `True`s
-# form: PyTorch has a function that keeps one triangle of a matrix.
+# positions, so ask yourself what broadcasting makes of the shapes `(T, 1)` and `(1, T)`. Or think of the shape
+# that the `True`s form, because PyTorch has a function that keeps one triangle of a matrix.
 #
 # </details>
 
@@ -133,17 +134,17 @@ print("✓ causal_mask")
 # %% [markdown]
 # ## 2. The padding mask
 #
-# The sentences of a batch have different lengths, so short ones are filled up with a token that means nothing.
-# No word shall attend to it:
+# The sentences of a batch have different lengths, so short ones are filled up with a token that means nothing. No
+# word should attend to it:
 #
 # $$\text{mask}[b, 0, 0, j] = \begin{cases}\text{True} & \text{if } \mathrm{token\_ids}[b, j] \ne \mathrm{pad\_id}\\
 # \text{False} & \text{if not}\end{cases}$$
 #
 # for each sentence $b$ and each key $j$. Nothing here depends on the query or on the head. But attention scores
 # have the shape `(B, H, T, S)`, with $H$ heads, and broadcasting lines up shapes from the right. Two axes of
-# length 1 put the sentences under the sentences and the keys under the keys; a mask of shape `(B, S)` would be
-# read as one row for each *query*.
-# ([Lecture 4, section 6](../../lectures/04_masked_attention.ipynb#6.-Padding))
+# length 1 put the sentences under the sentences and the keys under the keys, whereas a mask of shape `(B, S)`
+# would be read as one row for each *query*. ([Lecture 4, section
+# 6](../../lectures/04_masked_attention.ipynb#6.-Padding))
 #
 # **Write** `padding_mask(token_ids, pad_id=0)`:
 #
@@ -153,17 +154,17 @@ print("✓ causal_mask")
 # | `pad_id` | the id of the padding; any number, not only 0 | |
 # | result | `bool` tensor | `(B, 1, 1, S)` |
 #
-# Every token that is not `pad_id` is a word, whatever its number, and every `pad_id` is padding, **wherever it
-# stands**: some models put it in front. Only keys are hidden. What a padding position itself may see is no matter
-# of this mask: its output is left out by the loss.
+# Every token that is not `pad_id` is a word, whatever its number, and every `pad_id` is padding, **wherever it is
+# in the sentence**, because some models put padding in front. Only keys are hidden. This mask does not care what
+# a padding position itself may see, because the loss leaves out its output.
 #
-# **By hand:** `pad_id` is 0, and the sentences are $(5, 3, 0, 0)$ and $(4, 6, 2, 9)$. The mask of the first is
-# True, True, False, False; of the second, four times True. The shape is `(2, 1, 1, 4)`.
+# **By hand.** Let `pad_id` be 0 and let the sentences be $(5, 3, 0, 0)$ and $(4, 6, 2, 9)$. The mask of the first
+# is True, True, False, False, and that of the second is True four times. The shape is `(2, 1, 1, 4)`.
 #
 # <details><summary>Hint</summary>
 #
-# One comparison of the whole tensor with one number finds the words, in shape `(B, S)`. What is left is to give
-# the result two more axes in the right place: indexing with `None` adds an axis of length 1 where it stands, and
+# One comparison of the whole tensor with one number finds the words, in the shape `(B, S)`. Then the result needs
+# two more axes in the right place. Indexing with `None` adds an axis of length 1 where the `None` is written, and
 # so does `unsqueeze`.
 #
 # </details>
@@ -213,7 +214,7 @@ print("✓ padding_mask")
 # %% [markdown]
 # ## 3. Both at once
 #
-# The decoder's words may see neither the future nor padding. A key is visible if *both* masks say so:
+# The words of the decoder may see neither the future nor padding, so a key is visible if *both* masks say so:
 #
 # $$\text{mask}[b, 0, i, j] = \begin{cases}\text{True} & \text{if } j \le i \text{ and }
 # \mathrm{token\_ids}[b, j] \ne \mathrm{pad\_id}\\ \text{False} & \text{if not}\end{cases}$$
@@ -222,7 +223,7 @@ print("✓ padding_mask")
 # row of cells a sentence; the causal mask of shape (T, T), a lower triangle; and their AND, the decoder mask of
 # shape (B, 1, T, T), one grid of cells for each sentence.](../../figures/mask_broadcast.svg)
 #
-# *Each mask has axes of length 1 where it says the same to all; broadcasting spreads them.*
+# *Each mask has axes of length 1 where it says the same to all, and broadcasting spreads them.*
 #
 # **Write** `decoder_mask(token_ids, pad_id=0)`:
 #
@@ -232,19 +233,20 @@ print("✓ padding_mask")
 # | `pad_id` | the id of the padding | |
 # | result | `bool` tensor | `(B, 1, T, T)` |
 #
-# - You may call `causal_mask` and `padding_mask`. Ids may lie on a graphics card, and `causal_mask` knows nothing
-#   of them: `.to(token_ids.device)` brings its mask there.
-# - Again only keys are hidden. The row of a padding position is kept: it sees the words before it, like any
+# - You may call `causal_mask` and `padding_mask`. Ids may be on a graphics card, which `causal_mask` cannot know,
+#   so `.to(token_ids.device)` brings its mask there.
+# - Again only keys are hidden. The row of a padding position is kept, so it sees the words before it like any
 #   other row.
-# - Where a sentence *begins* with padding, its first rows hold no `True` at all. That is right here: attention
-#   gives such a row zeros ([lecture 4, section 5](../../lectures/04_masked_attention.ipynb#5.-Rows-with-nothing-to-attend-to)).
+# - Where a sentence *begins* with padding, its first rows hold no `True` at all. That is right here, because
+#   attention gives such a row zeros ([lecture 4, section
+#   5](../../lectures/04_masked_attention.ipynb#5.-Rows-with-nothing-to-attend-to)).
 #
-# **By hand:** `pad_id` is 0, and there is one sentence, $(5, 3, 0)$. Its mask is
+# **By hand.** Let `pad_id` be 0, with the single sentence $(5, 3, 0)$. Its mask is
 #
 # $$\begin{pmatrix}\text{True} & \text{False} & \text{False}\\ \text{True} & \text{True} & \text{False}\\
 # \text{True} & \text{True} & \text{False}\end{pmatrix}$$
 #
-# in a tensor of shape `(1, 1, 3, 3)`: the last column is hidden, the last row is not.
+# in a tensor of shape `(1, 1, 3, 3)`. The last column is hidden, but the last row is not.
 #
 # <details><summary>Hint</summary>
 #
@@ -265,8 +267,8 @@ def decoder_mask(token_ids, pad_id=0):
 
 
 # %% [markdown]
-# The second test puts your mask to work. It gives PyTorch's own attention random vectors, changes one of them, and
-# looks which outputs notice.
+# The second test puts your mask to work. It gives PyTorch's own attention random vectors, changes one of them,
+# and checks which outputs notice.
 
 
 # %% test="decoder_mask"
@@ -329,9 +331,9 @@ print("✓ decoder_mask")
 # %% [markdown]
 # ## 4. The shift
 #
-# Position $t$ is to predict the target word $t$, and the mask lets it see its own input. If that input were the
-# target itself, the model would read its answer off, under a perfect mask. So the input is the target moved one
-# place to the right, with the token `<bos>`, which begins a sentence, in front:
+# Position $t$ has to predict the target word $t$, and the mask lets it see its own input. If that input were the
+# target itself, the model would read off its answer even with a perfect mask. So the input is the target moved
+# one place to the right, with the token `<bos>`, which begins a sentence, in front:
 #
 # $$\mathrm{shifted}[b, 0] = \mathrm{bos\_id}, \qquad
 # \mathrm{shifted}[b, t] = \mathrm{target\_ids}[b, t-1] \quad\text{for } t = 1, \dots, T-1$$
@@ -342,7 +344,8 @@ print("✓ decoder_mask")
 # the targets: can, you, help, me, eos. Output 3 may see the inputs bos, can and you, and not the ones
 # after.](../../figures/shifted_targets.svg)
 #
-# *Below what the decoder is given, on top what it is to say: the same words, one place apart.*
+# *The lower row is what the decoder is given, and the upper row is what it should say, which is the same words
+# one place apart.*
 #
 # **Write** `shift_right(target_ids, bos_id)`:
 #
@@ -352,18 +355,18 @@ print("✓ decoder_mask")
 # | `bos_id` | the id of `<bos>`; any number | |
 # | result | the decoder's input, `int64`, a new tensor | `(B, T)` |
 #
-# The last *place* of every row is left out, whatever stands there: a word, the end of the sentence, or padding. You
-# need not know which. In a short sentence, the end of the sentence therefore stays as an input before the padding;
-# no harm is done, since its target is padding, and the loss leaves it out.
+# The last *place* of every row is left out, whether it holds a word, the end of the sentence or padding, and you
+# need not know which. In a short sentence, the end of the sentence therefore stays as an input before the
+# padding. This does no harm, since its target is padding, which the loss leaves out.
 #
-# **By hand:** the targets are $(5, 3, 2)$ and $(4, 2, 0)$, where 2 ends a sentence and 0 is padding. With `bos_id` 1,
-# the inputs are $(1, 5, 3)$ and $(1, 4, 2)$.
+# **By hand.** The targets are $(5, 3, 2)$ and $(4, 2, 0)$, where 2 ends a sentence and 0 is padding. With
+# `bos_id` 1, the inputs are $(1, 5, 3)$ and $(1, 4, 2)$.
 #
 # <details><summary>Hint</summary>
 #
 # Make the first column, or an empty result of the right shape and dtype, and ask which columns of the targets go
-# where. For a column of equal numbers of the same dtype and on the same device as the targets, tensors have
-# `new_full`.
+# where. If you need a column of equal numbers, of the same dtype and on the same device as the targets, tensors
+# have `new_full`.
 #
 # </details>
 
@@ -406,9 +409,9 @@ print("✓ shift_right")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a4_masks.ipynb`; it
-# lies in `workspace/exercises/a4_masks/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a4_masks.ipynb`. You find it in
+# `workspace/exercises/a4_masks/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -416,10 +419,10 @@ print("✓ shift_right")
 # python -m autograder check a4_masks.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

@@ -17,10 +17,10 @@
 # %% [markdown]
 # # Assignment 5: multi-head attention
 #
-# You write the module at the heart of every transformer: the attention of
-# [lecture 5](../../lectures/05_multi_head_attention.ipynb), with several heads, for one sequence or two, and
-# with masks. First come the two small functions that make heads out of features and features out of heads.
-# They are where most mistakes are made, because a wrong one gives the right shapes.
+# You write the module at the heart of every transformer, the attention of [lecture
+# 5](../../lectures/05_multi_head_attention.ipynb), with several heads, for one sequence or two, and with masks.
+# First come the two small functions that make heads out of features and features out of heads. Most mistakes are
+# made in these two, because a wrong one gives the right shapes.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -31,22 +31,23 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other sizes, `float64`, masks of many shapes, large scores, gradients.
-# - Any code that does what the text says is right: loops over heads, `einsum`, helper functions in cells of
-#   your own above the cell that needs them.
-# - What would be the answer itself is barred in all three parts: `F.scaled_dot_product_attention`,
-#   `nn.MultiheadAttention` and their functional forms, PyTorch's `nn.Transformer` and its layers, which hold
-#   such an attention inside, and everything in `course_utils` except `signoff`.
-# - You may bring a `scaled_dot_product_attention` of your own, say from assignment 3: copy it into a cell
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other sizes, `float64`, masks of many shapes, large scores and
+#   gradients.
+# - Any code that does what the text says is right. You may use loops over heads, `einsum`, and helper functions
+#   in cells of your own above the cell that needs them.
+# - What would be the answer itself is barred in all three parts. These are `F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention` and their functional forms, PyTorch's `nn.Transformer` and its layers, which contain
+#   such an attention, and everything in `course_utils` except `signoff`.
+# - You may bring a `scaled_dot_product_attention` of your own, say from assignment 3, if you copy it into a cell
 #   above the one that calls it. A function that this notebook defines is yours, whatever its name.
-# - Nothing here changes its inputs. Results have the dtype (`float32` or `float64`) and device of the inputs,
-#   which may lie in memory in any layout. Gradients flow from every result back to every floating input and
-#   weight, so no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
-# - Part 3 may call the functions of parts 1 and 2 by their names. It does not fail because one of them did: it
-#   is then decided with our version of it.
+# - Your code must not change its inputs. Results have the dtype (`float32` or `float64`) and the device of the
+#   inputs, which may lie in memory in any layout. Gradients flow from every result back to every floating input
+#   and weight, which rules out `.detach()`, `.item()`, `.numpy()` and `no_grad` on the way.
+# - Part 3 may call the functions of parts 1 and 2 by their names. If one of them is wrong, part 3 does not fail
+#   with it, because it is decided with our version of it.
 #
 # | letter | meaning |
 # |---|---|
@@ -66,14 +67,14 @@ from torch import nn
 # %% [markdown]
 # ## 1. Splitting
 #
-# A head is to look at *its share* of the features of *every* word. One projection makes the features of all
-# heads at once, so a word's row holds them side by side. To let all heads attend in one product, each head
-# needs its own matrix of words and features. So the heads become an axis, and it stands in front of the words:
+# A head should look at *its share* of the features of *every* word. One projection makes the features of all
+# heads at once, so a word's row holds them side by side. To let all heads attend in one product, each head needs
+# its own matrix of words and features. So the heads become an axis of their own, in front of the words:
 #
 # $$x \in \mathbb{R}^{B \times T \times d_{model}} \;\longrightarrow\; \mathbb{R}^{B \times H \times T \times d_k},
 # \qquad \text{result}[b, h, t, i] = x[b, t, h \cdot d_k + i]$$
 #
-# All indices count from 0, as in Python: head $h$ holds the features $h \cdot d_k$ to $(h+1) \cdot d_k - 1$.
+# All indices count from 0, as in Python, so head $h$ holds the features $h \cdot d_k$ to $(h+1) \cdot d_k - 1$.
 #
 # **Write** `split_heads(x, num_heads)`:
 #
@@ -82,9 +83,10 @@ from torch import nn
 # | `x` | `(B, T, d_model)` |
 # | result | `(B, H, T, d_k)` |
 #
-# You may count on `num_heads` dividing `d_model`; what happens otherwise is the constructor's matter in part 3.
+# You may count on `num_heads` dividing `d_model`. The constructor of part 3 takes care of everything else.
 #
-# **By hand:** one sentence of three words with four features, two heads. Read 23 as: second word, third feature.
+# **By hand.** Take one sentence of three words with four features, and two heads. Read 23 as the third feature of
+# the second word.
 #
 # $$\begin{pmatrix}11 & 12 & 13 & 14\\ 21 & 22 & 23 & 24\\ 31 & 32 & 33 & 34\end{pmatrix}
 # \;\longrightarrow\;
@@ -93,16 +95,16 @@ from torch import nn
 #
 # <details><summary>Hint</summary>
 #
-# Two steps. A reshape cuts every row where it stands: which shape has the tensor then? Only after that do two
-# axes change places. A single reshape to the final shape gives a tensor that looks right and is not: write the
-# example above down number by number in reading order and see where `21` lands.
+# There are two steps. A reshape cuts every row where it is, so which shape does the tensor have then? Only after
+# that do two axes change places. A single reshape to the final shape gives a tensor that looks right and is not.
+# To see this, write the example above down number by number in reading order, and look where `21` ends up.
 #
 # ![Three words of six features as a grid of shape (T, d_model). It is cut into two heads: head 1 holds features 1 to
 # 3 of all three words, head 2 features 4 to 6. Each head attends by itself, and the two results stand side by side
 # again. Below, a wrong way, in which the cells of a word land in several
 # heads.](../../figures/split_merge_shapes.svg)
 #
-# *Splitting and merging, by the shapes: a word keeps its own numbers. (The figure counts from 1.)*
+# *Splitting and merging, by the shapes. A word keeps its own numbers. (The figure counts from 1.)*
 #
 # </details>
 
@@ -154,7 +156,7 @@ print("✓ split_heads")
 # %% [markdown]
 # ## 2. Merging
 #
-# When the heads are done, their results stand side by side again, so that one linear map can mix them:
+# When the heads are done, their results are put side by side again, so that one linear map can mix them:
 #
 # $$x \in \mathbb{R}^{B \times H \times T \times d_k} \;\longrightarrow\; \mathbb{R}^{B \times T \times H d_k},
 # \qquad \text{result}[b, t, h \cdot d_k + i] = x[b, h, t, i]$$
@@ -168,12 +170,12 @@ print("✓ split_heads")
 #
 # It gets a tensor of any memory layout, not only one that comes straight from `split_heads`.
 #
-# **By hand:** read the example of part 1 from right to left.
+# **By hand.** Read the example of part 1 from right to left.
 #
 # <details><summary>Hint</summary>
 #
-# To undo two steps, undo the last one first. If PyTorch complains about strides: `view` refuses to move numbers
-# in memory, `reshape` and `flatten` move them where they must.
+# To undo two steps, undo the last one first. If PyTorch complains about strides, remember that `view` refuses to
+# move numbers in memory, while `reshape` and `flatten` move them where they must.
 #
 # </details>
 
@@ -221,27 +223,28 @@ print("✓ merge_heads")
 # %% [markdown]
 # ## 3. Multi-head attention
 #
-# Now the whole: **project, split, attend, merge, project**. With $Q$, $K$ and $V$ for query, key and value,
+# Now comes the whole, which is to **project, split, attend, merge and project** again. With $Q$, $K$ and $V$ for
+# query, key and value,
 #
 # $$\text{head}_h = \operatorname{softmax}\!\left(\frac{Q_h K_h^{\top}}{\sqrt{d_k}}\right) V_h,
 # \qquad \text{output} = w_o\big(\operatorname{Concat}(\text{head}_0, \dots, \text{head}_{H-1})\big)$$
 #
-# Here $Q_h$ is the part of $w_q(Q)$ that belongs to head $h$, cut as in part 1; likewise $K_h$ of $w_k(K)$ and $V_h$
-# of $w_v(V)$. The softmax runs over the $S$ keys, in each head by itself. $\sqrt{d_k}$ is the root of the width in
-# which two vectors are compared, and that is the width of a head.
+# Here $Q_h$ is the part of $w_q(Q)$ that belongs to head $h$, cut as in part 1, and so are $K_h$ of $w_k(K)$ and
+# $V_h$ of $w_v(V)$. The softmax runs over the $S$ keys, in each head separately. $\sqrt{d_k}$ is the root of the
+# width in which two vectors are compared, and that is the width of a head.
 #
 # ![Two flow charts. Left, inside one head: query and key are multiplied, divided by the root of d_k, masked if there
 # is a mask, and go through a softmax; the weights are multiplied with the values. Right, outside: query, key and
 # value go through their projections and are split, H heads attend, are merged, and pass the output
 # projection.](../../figures/multi_head.svg)
 #
-# *Left, what each head does; right, what stands around the heads.*
+# *On the left is what each head does, and on the right is what surrounds the heads.*
 #
 # **Write** the class `MultiHeadAttention(d_model, num_heads)`, an `nn.Module`. You may add methods.
 #
 # **The constructor** makes four layers, as attributes with exactly these names. Each is an `nn.Linear` from
-# `d_model` to `d_model` as PyTorch makes it, with bias. (For grading, weights are set by these names, so the
-# order in which you make the layers does not matter.)
+# `d_model` to `d_model` as PyTorch makes it, with bias. (The grader sets the weights by these names, so the order
+# in which you make the layers does not matter.)
 #
 # | attribute | maps |
 # |---|---|
@@ -250,9 +253,9 @@ print("✓ merge_heads")
 # | `w_v` | the value |
 # | `w_o` | the merged heads, at the end |
 #
-# If `num_heads` does not divide `d_model`, the constructor raises a `ValueError` whose message holds **both
-# numbers**, so that its reader knows what to mend. A bare `assert` will not do: Python leaves asserts out when it
-# runs with `-O`.
+# If `num_heads` does not divide `d_model`, the constructor raises a `ValueError` whose message contains **both
+# numbers**, so that its reader knows what to change. A bare `assert` will not do, because Python leaves asserts
+# out when it runs with `-O`.
 #
 # **`forward(query, key, value, mask=None)`** returns the pair `(output, weights)`, in this order:
 #
@@ -264,17 +267,20 @@ print("✓ merge_heads")
 # | `output` | `(B, T, d_model)` | |
 # | `weights` | `(B, H, T, S)` | those of every head, after the softmax |
 #
-# - **The mask** comes ready to broadcast, so use it as it is. A causal mask is `(T, S)`, a mask per sentence
-#   `(B, 1, T, S)` or `(B, 1, 1, S)`, one per head `(H, T, S)` or `(H, 1, S)`, one for the keys alone `(S,)`.
+# - **The mask** comes ready to broadcast, so use it as it is. A causal mask is `(T, S)`, a mask per sentence is
+#   `(B, 1, T, S)` or `(B, 1, 1, S)`, one per head is `(H, T, S)` or `(H, 1, S)`, and one for the keys alone is
+#   `(S,)`.
 # - **A hidden weight is exactly 0**, and the visible weights of a row sum to one.
-# - **A query that may attend to nothing** gets weights of 0 in that head, so the head adds nothing for it. If this
-#   is so in all heads, its output is $w_o(0)$, the bias of `w_o`. No NaN, in the results or in the gradients.
-# - **Large scores** give weights too, and no NaN. The softmax of PyTorch sees to that; one of your own subtracts
-#   from every row its largest score first, as in assignment 3.
-# - There is no dropout: train and eval mode give the same. So does a second call: nothing stays behind in the module.
+# - **A query that may attend to nothing** gets weights of 0 in that head, so the head adds nothing for it. If
+#   this is so in all heads, its output is $w_o(0)$, the bias of `w_o`. There is no NaN, in the results or in the
+#   gradients.
+# - **Large scores** give weights too, and no NaN. The softmax of PyTorch takes care of that. If you write one of
+#   your own, subtract its largest score from every row first, as in assignment 3.
+# - There is no dropout, so train mode and eval mode give the same. So does a second call, because nothing stays
+#   behind in the module.
 #
-# **By hand:** $d_{model} = 2$ and two heads, so $d_k = 1$; all four layers are the identity, with zero bias. One
-# query $(1, 0)$, keys $(1, 7)$ and $(0, 5)$, values $(10, 1)$ and $(20, 3)$.
+# **By hand.** Let $d_{model} = 2$ with two heads, so that $d_k = 1$, and let all four layers be the identity,
+# with zero bias. Take one query $(1, 0)$, the keys $(1, 7)$ and $(0, 5)$, and the values $(10, 1)$ and $(20, 3)$.
 #
 # | | query | keys | scores | weights | values | context |
 # |---|--:|--:|--:|--:|--:|--:|
@@ -282,7 +288,7 @@ print("✓ merge_heads")
 # | head 1 | 0 | 7, 5 | 0, 0 | 0.5, 0.5 | 1, 3 | 2 |
 #
 # The output is $(12.69, 2)$, and `weights` has the shape `(1, 2, 1, 2)`. With the second key hidden, both heads
-# give the first value: $(10, 1)$.
+# give the first value, $(10, 1)$.
 #
 # <details><summary>Hint: the shapes on the way</summary>
 #
@@ -294,16 +300,17 @@ print("✓ merge_heads")
 # | weights times values | `(B, H, T, d_k)` |
 # | merged, and after `w_o` | `(B, T, d_model)` |
 #
-# If you read a length or a width from a shape, ask of *which* tensor: key and value have a length of their own.
+# If you read a length or a width from a shape, ask yourself of *which* tensor, because key and value have a
+# length of their own.
 #
 # </details>
 #
 # <details><summary>Hint: the mask</summary>
 #
-# Hide scores *before* the softmax, with minus infinity. For a row of nothing but minus infinity the softmax is
-# NaN, and a large negative number in its place would give $1/S$ to each hidden key. So after the softmax, set the
-# hidden weights to 0 once more. `masked_fill` replaces what it hides, so no gradient flows through it; *adding* minus
-# infinity would let NaN flow back.
+# Hide scores *before* the softmax, with minus infinity. For a row that is minus infinity throughout, the softmax
+# is NaN, and a large negative number in its place would give $1/S$ to each hidden key. So after the softmax, set
+# the hidden weights to 0 once more. `masked_fill` replaces what it hides, so no gradient flows through it,
+# whereas *adding* minus infinity would let NaN flow back.
 #
 # </details>
 
@@ -543,9 +550,9 @@ print("✓ MultiHeadAttention")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a5_multi_head_attention.ipynb`; it
-# lies in `workspace/exercises/a5_multi_head_attention/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a5_multi_head_attention.ipynb`. You find
+# it in `workspace/exercises/a5_multi_head_attention/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -553,10 +560,10 @@ print("✓ MultiHeadAttention")
 # python -m autograder check a5_multi_head_attention.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

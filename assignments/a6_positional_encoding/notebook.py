@@ -17,9 +17,9 @@
 # %% [markdown]
 # # Assignment 6: positional encoding
 #
-# Attention does not see where a word stands. In [lecture 6](../../lectures/06_positional_encoding.ipynb) a
-# vector for each position was added to the words. Here you compute these vectors, build the module that adds
-# them, and draw them, so that you can see with your own eyes what the formula says.
+# Attention does not see where a word is. In [lecture 6](../../lectures/06_positional_encoding.ipynb) a vector for
+# each position was added to the words. Here you compute these vectors, build the module that adds them, and draw
+# them, so that you can see with your own eyes what the formula says.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -30,17 +30,18 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other lengths, odd widths, batches, `float64`, gradients, train and eval mode.
-# - Any code that does what the text says is right: loops, broadcasting, helper functions in cells of your
-#   own.
-# - In all three parts, everything in `course_utils` except `signoff` is barred: it holds the answer. Nothing
-#   else is.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other lengths, odd widths, batches, `float64`, gradients, and train
+#   and eval mode.
+# - Any code that does what the text says is right. You may use loops, broadcasting, and helper functions in cells
+#   of your own.
+# - In all three parts everything in `course_utils` except `signoff` is barred, because it contains the answer.
+#   Nothing else is.
 # - A function never changes its inputs.
-# - A later part that calls `positional_encoding` by its name does not fail because yours did: it is then
-#   decided with our version of it.
+# - A later part may call `positional_encoding` by its name. If yours is wrong, the later part does not fail with
+#   it, because it is decided with our version of it.
 
 # %%
 import matplotlib.pyplot as plt
@@ -50,8 +51,8 @@ from torch import nn
 # %% [markdown]
 # ## 1. The table
 #
-# Row $pos$ of the table is the vector of position $pos$. Its columns come in pairs, a sine and the cosine of
-# the *same* angle, and from pair to pair the angle grows more slowly with the position:
+# Row $pos$ of the table is the vector of position $pos$. Its columns come in pairs, each a sine and the cosine of
+# the *same* angle. From pair to pair the angle grows more slowly with the position:
 #
 # $$PE_{pos,\,2k} = \sin\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right) \qquad
 # PE_{pos,\,2k+1} = \cos\!\left(\frac{pos}{10000^{2k/d_\text{model}}}\right)$$
@@ -62,17 +63,17 @@ from torch import nn
 # | $k$ | number of a pair of columns: columns $2k$ and $2k+1$ | $0, 1, 2, \dots$ while there are columns |
 # | $d_\text{model}$ | number of columns | |
 #
-# **Write** `positional_encoding(length, d_model)` → a tensor of shape `(length, d_model)`.
+# **Write** `positional_encoding(length, d_model)`, which returns a tensor of shape `(length, d_model)`.
 #
 # - `length` and `d_model` are whole numbers, 1 or more.
-# - `d_model` may be **odd**. Then the last column is a sine without its cosine. The formula stays as it is:
-#   the exponent divides by $d_\text{model}$ itself, not by the next even number.
+# - `d_model` may be **odd**. Then the last column is a sine without its cosine. The formula stays as it is, so
+#   the exponent divides by $d_\text{model}$ itself and not by the next even number.
 # - The result is `float32`, whatever you compute with.
-# - At positions in the thousands, two right formulas differ in the fourth digit when they compute in `float32`.
-#   There, differences of up to 0.001 are forgiven.
+# - At positions in the thousands, two right formulas differ in the fourth digit when they compute in `float32`,
+#   so differences of up to 0.001 are forgiven there.
 #
-# **By hand:** for $d_\text{model} = 4$ the angles of pair 0 are $pos / 1$ and those of pair 1 are
-# $pos / 10000^{2/4} = pos / 100$:
+# **By hand.** For $d_\text{model} = 4$ the angles of pair 0 are $pos / 1$ and those of pair 1 are $pos /
+# 10000^{2/4} = pos / 100$:
 #
 # | position | column 0 | column 1 | column 2 | column 3 |
 # |--:|--:|--:|--:|--:|
@@ -84,10 +85,10 @@ from torch import nn
 #
 # <details><summary>Hint</summary>
 #
-# All angles at once are a column of positions, shape `(length, 1)`, divided by a row of numbers, one for each
-# pair: broadcasting makes a `(length, number of pairs)` table of it. Then place sines and cosines into every
-# second column of an empty tensor; a slice `start::2` reaches them. Count the pairs for an odd width: how many
-# sines are there, and how many cosines? Two nested loops are right as well.
+# All angles at once are a column of positions, of shape `(length, 1)`, divided by a row of numbers, one for each
+# pair, because broadcasting makes a table `(length, number of pairs)` of the two. Then put sines and cosines into
+# every second column of an empty tensor, which a slice `start::2` selects. Count the pairs for an odd width. How
+# many sines are there, and how many cosines? Two nested loops are right as well.
 #
 # </details>
 
@@ -153,10 +154,10 @@ print("✓ positional_encoding")
 # $$\text{output}_{b,t} = \operatorname{dropout}\left(x_{b,t} + PE_t\right)
 # \qquad b = 0, \dots, B - 1, \quad t = 0, \dots, T - 1$$
 #
-# The table is the same for every sentence and does not change while the network learns. So it is computed
-# once, when the module is made, for the longest sentence that shall ever come: `max_len` positions. It is kept
-# as a **buffer**. A buffer moves with the module to another device or dtype, as parameters do, but is no
-# parameter: no optimiser changes it.
+# The table is the same for every sentence and does not change while the network learns. So it is computed once,
+# when the module is made, for the longest sentence that may ever come, which has `max_len` positions. It is kept
+# as a **buffer**. A buffer moves with the module to another device or dtype, as parameters do, but it is not a
+# parameter, so no optimizer changes it.
 #
 # **Write** the class `PositionalEncoding(d_model, dropout=0.1, max_len=5000)`, an `nn.Module`:
 #
@@ -167,23 +168,24 @@ print("✓ positional_encoding")
 # | result of `forward(x)` | `(B, T, d_model)` | dropout of the sum |
 #
 # - The module has no parameters. Whether `pe` is saved with it (`persistent`) is up to you.
-# - Dropout acts on the **sum**, in train mode only: each entry on its own becomes 0 with the probability
+# - Dropout acts on the **sum**, in train mode only. Each entry on its own becomes 0 with the probability
 #   `dropout`, and what is left is divided by `1 - dropout`, which is what PyTorch's dropout does. In eval mode
-#   the sum comes out whole.
+#   nothing is dropped.
 # - If $T$ is greater than `max_len`, `forward` raises a `ValueError`. $T$ equal to `max_len` is fine. A message
-#   that names both numbers helps whoever reads it; its words are not graded.
-# - The result has the dtype and device of `x`, and gradients flow from it back to `x`. The dtype is `float32`, or
-#   `float64` after `module.double()`. (A table that NumPy computed is `float64`, and would make every sum so.)
+#   that names both numbers helps its reader, but its words are not graded.
+# - The result has the dtype and the device of `x`, and gradients flow from it back to `x`. The dtype is
+#   `float32`, or `float64` after `module.double()`. (A table that NumPy computed is `float64`, and would make
+#   every sum `float64`.)
 # - `x` itself stays as it was, and may have any strides.
 #
-# **By hand:** with $d_\text{model} = 2$ and no dropout, a sentence of two words that are zero comes out as
-# $(0, 1)$ and $(\sin 1, \cos 1) = (0.841, 0.540)$, and so does every other such sentence of the batch.
+# **By hand.** With $d_\text{model} = 2$ and no dropout, a sentence of two words that are zero becomes $(0, 1)$
+# and $(\sin 1, \cos 1) = (0.841, 0.540)$, and so does every other such sentence of the batch.
 #
 # <details><summary>Hint</summary>
 #
 # `self.register_buffer(name, tensor)` makes a buffer, which is then an attribute of this name. `nn.Dropout` knows
-# by itself whether the module is in train or eval mode. If you take the first $T$ rows of the table, broadcasting
-# adds them to every sentence of the batch. Which axis of `x` tells you $T$?
+# on its own whether the module is in train or eval mode. If you take the first $T$ rows of the table,
+# broadcasting adds them to every sentence of the batch. Which axis of `x` tells you $T$?
 #
 # </details>
 
@@ -292,12 +294,12 @@ print("✓ PositionalEncoding")
 # A table of numbers is hard to read, and a wrong one looks like a right one. In a picture you see the waves, and
 # you see at once when they are wrong.
 #
-# You may have met a function for this that sets the width to 512 once and for all, opens a figure, shows it, and
-# returns nothing. That is fine for one look. But nobody can put its picture beside another one, add a title to it,
-# or test it. Yours can do all this, because it draws on an Axes that the caller may choose, and gives it back.
+# You may have seen a function for this that sets the width to 512 once and for all, opens a figure, shows it, and
+# returns nothing. That is fine for one look. But nobody can put its picture next to another one, add a title to
+# it, or test it. Yours can do all this, because it draws on an Axes that the caller may choose, and returns it.
 #
-# **Write** `visualize_positional_encodings(length, d_model=512, ax=None)` → the matplotlib `Axes` with the picture
-# of `positional_encoding(length, d_model)`, which you may call:
+# **Write** `visualize_positional_encodings(length, d_model=512, ax=None)`, which returns the matplotlib `Axes`
+# with the picture of `positional_encoding(length, d_model)`. You may call that function.
 #
 # | what | how |
 # |---|---|
@@ -308,22 +310,22 @@ print("✓ PositionalEncoding")
 # | colour bar | says which colour is which number |
 # | `ax` | the `Axes` to draw on. If it is `None`, make a new figure by `plt`, even if another one is open |
 #
-# - Draw with `imshow`, `matshow`, `pcolormesh` or `pcolor`, and hand over the numbers themselves, not colours that
-#   you computed from them: grading reads the numbers off the cells.
-# - The function opens no other figure (none at all if `ax` is given), and it does not call `show`: that is up to
+# - Draw with `imshow`, `matshow`, `pcolormesh` or `pcolor`, and hand over the numbers themselves and not colours
+#   that you computed from them, because the grader reads the numbers off the cells.
+# - The function opens no other figure (none at all if `ax` is given), and it does not call `show`, which is up to
 #   the caller.
-# - The colours and the shape of the cells are free. The values run from $-1$ to $1$, so think about colours in
-#   which zero can be recognised; they are not graded.
+# - The colours and the shape of the cells are free and are not graded. The values run from $-1$ to $1$, so think
+#   about colours in which zero can be recognised.
 #
-# **By hand:** `visualize_positional_encodings(3, 4)` has 3 rows of 4 cells. The top row is the vector of
-# position 0 and shows $0, 1, 0, 1$.
+# **By hand.** `visualize_positional_encodings(3, 4)` has 3 rows of 4 cells. The top row is the vector of position
+# 0 and shows $0, 1, 0, 1$.
 #
 # <details><summary>Hint</summary>
 #
-# `ax.imshow` and `ax.pcolormesh` both draw a table of numbers as cells; one of them counts rows downwards, the
-# other upwards. Both return what a colour bar is made from: `ax.figure.colorbar(…, ax=ax)`. Functions such as
-# `plt.imshow` and `plt.xlabel` draw on the Axes that happens to be current, methods of `ax` on this one.
-# `plt.subplots()` makes a figure and an Axes.
+# `ax.imshow` and `ax.pcolormesh` both draw a table of numbers as cells, but one of them counts rows downwards and
+# the other upwards. Both return what a colour bar is made from, as in `ax.figure.colorbar(…, ax=ax)`. Functions
+# such as `plt.imshow` and `plt.xlabel` draw on the Axes that happens to be current, whereas methods of `ax` draw
+# on this one. `plt.subplots()` makes a figure and an Axes.
 #
 # </details>
 
@@ -417,15 +419,15 @@ print("✓ visualize_positional_encodings")
 # %% check="visualize_positional_encodings"
 
 # %% [markdown]
-# Run the next cell and look at your picture. On the left the waves are short, on the right they are so long
-# that the columns hardly change: these are the fast and the slow hands of lecture 6's clocks. Where is the first
+# Run the next cell and look at your picture. On the left the waves are short, and on the right they are so long
+# that the columns hardly change. These are the fast and the slow hands of lecture 6's clocks. Which is the first
 # column that does not finish one wave?
 #
 # <details><summary>Answer</summary>
 #
 # Columns $2k$ and $2k + 1$ need $2\pi \cdot 10000^{2k/64}$ positions for one wave. For $k = 7$ these are 47
-# positions, for $k = 8$ they are 63, three more than the picture has. So it is column 16, a quarter of the way to
-# the right, and every column beyond it is slower still.
+# positions and for $k = 8$ they are 63, three more than the picture has. So it is column 16, a quarter of the way
+# to the right, and every column beyond it is slower still.
 #
 # </details>
 
@@ -439,9 +441,9 @@ except NotImplementedError as error:
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a6_positional_encoding.ipynb`; it
-# lies in `workspace/exercises/a6_positional_encoding/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a6_positional_encoding.ipynb`. You find
+# it in `workspace/exercises/a6_positional_encoding/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -449,10 +451,10 @@ except NotImplementedError as error:
 # python -m autograder check a6_positional_encoding.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

@@ -18,8 +18,8 @@
 # # Assignment 7: dropout and layer norm
 #
 # You write the layer norm of [lecture 7](../../lectures/07_layer_normalization.ipynb). Then you find out why a
-# printed class for attention with dropout and layer norm stops at once, and why it would be wrong even if it
-# ran, and you write one that is right. Last you answer a question in words.
+# printed class for attention with dropout and layer norm stops at once, and why it would be wrong even if it ran,
+# and you write one that is right. At the end you answer a question in words.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -30,22 +30,23 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points of parts 1 and 2
-#   are decided later on other inputs: other shapes and widths, train and eval mode, `float64`, gradients.
-#   Part 3 is read by a person.
-# - Any code that does what the text says is right: loops, `einsum`, helper functions in cells of your own,
-#   further arguments that have default values.
-# - What would be the answer itself is barred. In part 1 these are all normalisations that a library brings
-#   along, as classes or as functions: layer, batch, group, instance and RMS norm. In part 2 a layer norm of a
-#   library is welcome; barred are `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's
-#   transformer layers, and their functional forms. In both it is everything in `course_utils` except `signoff`.
-# - Both parts are an `nn.Module`. Grading sets the parameters by their names, and converts a module to `float64`
-#   when it gets `float64` inputs. The result has the dtype and device of the inputs, gradients flow to every
-#   input and parameter, and no input is changed.
-# - Part 2 may use your `LayerNorm`. If that one is not right, part 2 is decided with our version of it: no error
-#   is charged twice.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. The points of
+#   parts 1 and 2 are decided later on other inputs, such as other shapes and widths, train and eval mode,
+#   `float64` and gradients. Part 3 is read by a person.
+# - Any code that does what the text says is right. You may use loops, `einsum`, helper functions in cells of your
+#   own, and further arguments that have default values.
+# - What would be the answer itself is barred. In part 1 these are all normalisations that a library offers, as
+#   classes or as functions, which are layer, batch, group, instance and RMS norm. In part 2 a layer norm of a
+#   library is welcome, but `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's transformer
+#   layers and their functional forms are barred. In both parts everything in `course_utils` except `signoff` is
+#   barred.
+# - In both parts you write an `nn.Module`. The grader sets the parameters by their names, and converts a module
+#   to `float64` when it gets `float64` inputs. The result has the dtype and the device of the inputs, gradients
+#   flow to every input and parameter, and no input is changed.
+# - Part 2 may use your `LayerNorm`. If that one is not right, part 2 is decided with our version of it, so that
+#   no error is charged twice.
 
 # %%
 import math
@@ -58,20 +59,20 @@ from torch import nn
 # ## 1. Layer norm
 #
 # A token is a vector $x$ of $D$ numbers, its features. Layer norm gives each token mean 0 and variance 1 **over
-# its own features**; then each feature gets a scale and a shift that are learned:
+# its own features**, and then each feature gets a scale and a shift that are learned:
 #
 # $$\mu = \frac{1}{D} \sum_{k=1}^{D} x_k \qquad
 # \sigma^2 = \frac{1}{D} \sum_{k=1}^{D} (x_k - \mu)^2 \qquad
 # y_k = \gamma_k\, \frac{x_k - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_k$$
 #
-# $\mu$ and $\sigma^2$ belong to one token, $\gamma_k$ and $\beta_k$ to one feature, for all tokens alike.
-# $\varepsilon$ keeps the root away from zero.
+# $\mu$ and $\sigma^2$ belong to one token, whereas $\gamma_k$ and $\beta_k$ belong to one feature and are the
+# same for all tokens. $\varepsilon$ keeps the root away from zero.
 #
 # ![Two sentences as grids, one row a token and one column a feature, three times. Filled cells share one mean. For
 # batch norm that is a column, for layer norm the row of one token, and in the third panel a whole
 # sentence.](../../figures/norm_axes.svg)
 #
-# *Which numbers share a mean: here it is the second panel, one token by itself.*
+# *Which numbers share a mean. Here it is the second panel, in which each token has its own.*
 #
 # **Write** the class `LayerNorm(features, eps=1e-5)`:
 #
@@ -84,33 +85,34 @@ from torch import nn
 # | `x` | `(..., features)` | tokens along the last axis |
 # | result of `forward(x)` | the shape of `x` | |
 #
-# - The dots stand for any leading axes, none included: `(D,)` for one token, `(T, D)` for a sentence,
-#   `(B, T, D)` for a batch, `(B, H, T, D)` and more. The result for a token does not depend on what stands around
-#   it.
-# - There is one mode: train and eval give the same.
-# - Where all features of a token are equal, $\sigma$ is zero. There, too, result and gradients are finite.
-# - You need not think of tokens whose mean is thousands of times as large as their spread. There rounding decides.
+# - The dots stand for any leading axes, or for none, so `(D,)` is one token, `(T, D)` is a sentence, `(B, T, D)`
+#   is a batch, and there may be `(B, H, T, D)` and more. The result for a token does not depend on the tokens
+#   around it.
+# - There is only one mode, so train and eval give the same.
+# - Where all features of a token are equal, $\sigma$ is zero. Result and gradients are finite there, too.
+# - You need not think of tokens whose mean is thousands of times as large as their spread, because rounding
+#   decides there.
 #
-# **By hand:** the token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by
-# $\sqrt 5 = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
+# **By hand.** The token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by $\sqrt 5
+# = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
 #
-# The token $(0, 1, 2, 3) / 1000$ is faint: $\sigma^2 = 1.25 \cdot 10^{-6}$. With $\varepsilon = 10^{-5}$ the
-# number under the root is $11.25 \cdot 10^{-6}$, nine times as large, so this token comes out three times
-# smaller: $-0.447, -0.149, 0.149, 0.447$.
+# The token $(0, 1, 2, 3) / 1000$ is faint, with $\sigma^2 = 1.25 \cdot 10^{-6}$. With $\varepsilon = 10^{-5}$ the
+# number under the root is $11.25 \cdot 10^{-6}$, which is nine times as large. So this token becomes three times
+# smaller, $-0.447, -0.149, 0.149, 0.447$.
 #
 # <details><summary>Hint 1: one mean for each token</summary>
 #
 # If `x` has the shape `(2, 3, 5)`, there are six tokens, so six means. In which shape do they broadcast against
-# `x`, so that each token meets its own?
+# `x`, so that each token is paired with its own?
 #
 # </details>
 #
 # <details><summary>Hint 2: three details</summary>
 #
 # Lecture 7 has [three details that are easy to get
-# wrong](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong): what PyTorch's own
-# `var` and `std` divide by, where $\varepsilon$ stands, and how a module comes to know that a tensor is to be
-# learned.
+# wrong](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong). They are what
+# PyTorch's own `var` and `std` divide by, where $\varepsilon$ belongs, and how a module comes to know that a
+# tensor is to be learned.
 #
 # </details>
 
@@ -220,7 +222,7 @@ print("✓ LayerNorm")
 # ## 2. A class to repair
 #
 # Here is a class of a kind that has been printed and copied. It is meant to be attention with dropout and layer
-# norm. Read it, and do not mend it yet.
+# norm. Read it, and do not repair it yet.
 
 
 # %% editable=false deletable=false
@@ -239,20 +241,22 @@ class PrintedAttention(nn.Module):
 
 
 # %% [markdown]
-# Find out what is wrong before you write your own. The cell below is for trying; change it as you like.
+# Find out what is wrong before you write your own. The cell below is for trying things out, so change it as you
+# like.
 #
-# 1. The page on which such a class stands imports `torch` and `torch.nn.functional as F`, and nothing else. At
-#    which name does Python stop first there: as soon as it reads the class, or only when somebody uses it?
+# 1. The page on which such a class is printed imports `torch` and `torch.nn.functional as F`, and nothing else.
+#    At which name does Python stop first there? Does it stop as soon as it reads the class, or only when somebody
+#    uses it?
 # 2. This notebook has imported everything, so the class gets further. Which line stops now, and when? Whose task
 #    would it be to say what the missing name means?
 # 3. A quick remedy is a line `features = 6` in a cell above. It runs. What happens when the next model needs a
 #    second such module, for values of width 8?
-# 4. Three widths could be meant: that of the query, of the key, or of the value. Write down the shape of
+# 4. Three widths could be meant, that of the query, of the key, or of the value. Write down the shape of
 #    `collected`. Over which width does the norm run?
-# 5. Suppose all this is mended, and nothing stops any more. One step of
-#    [lecture 3](../../lectures/03_scaled_dot_product_attention.ipynb) is still missing. Which one, and what do the
-#    weights look like without it? The cell prints the largest weight of each row at $d_k = 64$.
-# 6. Of five keys, how many does a query then really listen to? Why would you hardly notice in the loss of the
+# 5. Suppose all this is repaired, and nothing stops any more. One step of [lecture
+#    3](../../lectures/03_scaled_dot_product_attention.ipynb) is still missing. Which one, and what do the weights
+#    look like without it? The cell prints the largest weight of each row at $d_k = 64$.
+# 6. Of five keys, to how many does a query then really attend? Why would you hardly notice in the loss of the
 #    first steps?
 
 # %%
@@ -270,18 +274,18 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # %% [markdown]
 # <details><summary>What there is to find</summary>
 #
-# 1. `nn` is never imported. Python looks it up as soon as it reads the line `class …(nn.Module)`, so not even
-#    the definition gets through.
-# 2. `nn.LayerNorm(features)` stops with a NameError, when the first module is made: a constructor's body runs
-#    only then. The caller knows the width, so it has to come in through the constructor.
+# 1. `nn` is never imported. Python looks it up as soon as it reads the line `class …(nn.Module)`, so not even the
+#    definition gets through.
+# 2. `nn.LayerNorm(features)` stops with a NameError when the first module is made, because the body of a
+#    constructor runs only then. The caller knows the width, so it has to come in through the constructor.
 # 3. Both modules read the same global name, so one of them gets the wrong width. What differs from module to
-#    module is an argument.
-# 4. `collected` is `(B, T, d_v)`: the norm runs over the width of the **values**.
-# 5. The scores are not divided by anything. At $d_k = 64$ they have a standard deviation of about 8 here, and
-#    the softmax gives nearly everything to one key.
-# 6. To one, mostly. Nothing stops, every shape is right, and the values learn as ever. What suffers is learning
-#    where to look: a key without weight gets next to no gradient at its score, however long the gradient at the
-#    query is. Only numbers tell, and nobody had printed any.
+#    module should be an argument.
+# 4. `collected` is `(B, T, d_v)`, so the norm runs over the width of the **values**.
+# 5. The scores are not divided by anything. At $d_k = 64$ they have a standard deviation of about 8 here, and the
+#    softmax gives nearly everything to one key.
+# 6. It mostly attends to one. Nothing stops, every shape is right, and the values learn as before. What suffers
+#    is learning where to look, because a key without weight gets next to no gradient at its score, however long
+#    the gradient at the query is. Only numbers show that, and nobody had printed any.
 #
 # </details>
 
@@ -291,11 +295,11 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # $$\text{output} = \mathrm{LayerNorm}\!\left(\mathrm{dropout}\!\left(
 # \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right)\right) V\right)$$
 #
-# The name says *self*-attention, and still `forward` takes three inputs: who calls it with the same tensor three
-# times gets self-attention, `module(x, x, x)`. It may be called with others, too.
+# The name says *self*-attention, and yet `forward` takes three inputs. If you call it with the same tensor three
+# times, `module(x, x, x)`, you get self-attention, but you may call it with different ones, too.
 #
-# **Write** the class `SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)`; `forward(query, key, value)`
-# returns the output alone:
+# **Write** the class `SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)`, whose `forward(query, key,
+# value)` returns the output alone:
 #
 # | tensor | shape | what it is |
 # |---|---|---|
@@ -312,21 +316,21 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # | `layer_norm` | a layer norm over `features`, with `weight` and `bias`: your `LayerNorm` or `nn.LayerNorm`, with their own $\varepsilon$ of $10^{-5}$ |
 #
 # - The softmax runs over the $S$ keys. $T$ and $S$ may differ, and so may $d_k$ and `features`. All shapes have
-#   three axes; there is no mask.
-# - In train mode, each weight becomes 0 with probability `dropout_rate`, by itself, and a weight that is kept is
+#   three axes, and there is no mask.
+# - In train mode, each weight on its own becomes 0 with probability `dropout_rate`, and a weight that is kept is
 #   divided by `1 - dropout_rate`. In eval mode nothing is dropped. `dropout_rate` is at least 0 and less than 1.
 # - Whether `nn.Dropout` does the work or lines of your own is up to you, as long as there is a submodule
 #   `dropout`.
 #
-# **By hand:** one query $(1, 1, 1, 1)$, keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, values $(3, 0, 0)$ and
-# $(0, 3, 0)$. The scores are $2$ and $0$, divided by $\sqrt 4$ they are $1$ and $0$, and the weights are $0.731$
-# and $0.269$. In eval mode $(2.193, 0.807, 0)$ is collected. Its mean is $1$ and its variance $0.820$, so a new
-# module gives $(1.317, -0.213, -1.104)$.
+# **By hand.** Take one query $(1, 1, 1, 1)$, the keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, and the values $(3, 0,
+# 0)$ and $(0, 3, 0)$. The scores are $2$ and $0$, divided by $\sqrt 4$ they are $1$ and $0$, and the weights are
+# $0.731$ and $0.269$. In eval mode $(2.193, 0.807, 0)$ is collected. Its mean is $1$ and its variance $0.820$, so
+# a new module gives $(1.317, -0.213, -1.104)$.
 #
 # <details><summary>Hint</summary>
 #
-# Write the formula from the inside out, one line a step, and the shape behind each line. Is there a `forward` of
-# PyTorch's own modules that looks at train and eval mode by itself?
+# Write the formula from the inside out, one line for each step, with the shape at the end of each line. Is there
+# a `forward` among PyTorch's own modules that already distinguishes train and eval mode?
 #
 # </details>
 
@@ -476,25 +480,25 @@ print("✓ SelfAttentionWithDropoutAndNorm")
 # %% [markdown]
 # ## 3. In words: rows that summed to one
 #
-# After the softmax each row of weights sums to one: a query collects an average of the values. Then comes the
+# After the softmax each row of weights sums to one, so a query collects an average of the values. Then comes the
 # dropout.
 #
 # Take a single row, $(0.5,\ 0.3,\ 0.2)$, a dropout rate of $p = 0.5$, and the class of part 2. Answer in the cell
 # below, in about 100 to 200 words. Numbers are welcome.
 #
-# 1. *(1 point)* In train mode: which sums can the row have after the dropout, and what is their average over all
+# 1. *(1 point)* Which sums can the row have after the dropout in train mode, and what is their average over all
 #    draws? What does the division by $1 - p$ have to do with it? And what is the sum in eval mode?
 # 2. *(1 point)* A friend wants to repair the rows and divides each one by its own sum after the dropout. In your
-#    class a layer norm follows. What of the friend's repair does the layer norm do anyway, and what does neither
-#    of the two bring back? What comes out for a row that has lost all its weights: in your class, and in your
+#    class a layer norm follows. Which part of the friend's repair does the layer norm do anyway, and what does
+#    neither of the two bring back? What happens to a row that has lost all its weights, in your class and in your
 #    friend's?
 #
-# A person reads your answer. If you work on your own, lecture 7 has what you need to compare your answer with, under
-# [what happens to rows that summed to
+# A person reads your answer. If you work on your own, lecture 7 has what you need to compare your answer with,
+# under [what happens to rows that summed to
 # one](../../lectures/07_layer_normalization.ipynb#What-happens-to-rows-that-summed-to-one) and in [the third of
 # its three details](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong).
 #
-# The cell after this text is for trying; the one after that is for your answer.
+# The cell after this text is for trying things out, and the one after that is for your answer.
 
 # %%
 torch.manual_seed(7)
@@ -507,35 +511,36 @@ for _ in range(5):
 # **One answer.**
 #
 # Each weight becomes 0 or doubles, so the row turns into a choice from $(1, 0.6, 0.4)$. Eight choices are equally
-# likely; their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the average of these eight is 1. Without the
-# division by $1 - p$ it would be 0.5: the division makes up, on average, for what is lost. It holds for the mean
-# of many draws and promises nothing about a single one. In eval mode nothing is dropped, and the sum is exactly 1.
+# likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the average of these eight is 1. Without the
+# division by $1 - p$ it would be 0.5, so on average the division makes up for what is lost. This holds for the
+# mean of many draws and promises nothing about a single one. In eval mode nothing is dropped, and the sum is
+# exactly 1.
 #
 # The friend's division multiplies what was collected by one number for the whole row. Layer norm removes such a
-# factor anyway (but for ε), so in this class the repair changes next to nothing. Neither of them brings back
-# the words that are missing: with the first weight gone, the output is made of the second and third value alone,
-# and points elsewhere. Besides, the friend's weights no longer have the right mean: the first one has 0.355
-# on average instead of 0.5, if an empty row counts as zero.
+# factor anyway (except for ε), so in this class the repair changes next to nothing. Neither of them brings back
+# the words that are missing. If the first weight is gone, the output is made of the second and third value alone,
+# and points elsewhere. Moreover, the friend's weights no longer have the right mean, because the first one is
+# 0.355 on average instead of 0.5, if an empty row counts as zero.
 #
-# A row loses everything in one draw of eight. In this class zeros are then collected, and the norm makes its
-# bias β of them, the same for every such query. The friend divides 0 by 0: NaN.
+# A row loses everything in one draw of eight. In this class zeros are then collected, and the norm makes its bias
+# β of them, the same for every such query. The friend divides 0 by 0 and gets NaN.
 #
-# **For the grader.** One point each, half points are fine; any wording.
+# **For the grader.** There is one point for each question, and half points are fine. Any wording counts.
 #
-# - First question: the sum differs from draw to draw, between 0 and 2 (half a point for this, with some of the
+# - First question. The sum differs from draw to draw, between 0 and 2 (half a point for this, with some of the
 #   possible sums or the range). It is 1 on average, because of the division by $1 - p$, and exactly 1 in eval
 #   mode (half a point for these).
-# - Second question: layer norm takes out the factor common to a row, so the sum hardly matters; which words are
-#   missing does (half a point). An empty row gives β in the student's class, NaN in the friend's (half a point;
-#   "zero" for "β" counts if the answer says that a new module's bias is zero).
-# - No points off for a missing ε or for a missing calculation of the friend's means.
+# - Second question. Layer norm takes out the factor common to a row, so the sum hardly matters, but it matters
+#   which words are missing (half a point). An empty row gives β in the student's class and NaN in the friend's
+#   (half a point; "zero" for "β" counts if the answer says that a new module's bias is zero).
+# - A missing ε or a missing calculation of the friend's means costs no points.
 
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a7_dropout_and_layer_norm.ipynb`; it
-# lies in `workspace/exercises/a7_dropout_and_layer_norm/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a7_dropout_and_layer_norm.ipynb`. You
+# find it in `workspace/exercises/a7_dropout_and_layer_norm/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -543,10 +548,11 @@ for _ in range(5):
 # python -m autograder check a7_dropout_and_layer_norm.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it. (Part 3 is read by a person.)
+# It decides every part as it would be decided in a class, and gives the same reasons. (Part 3 is read by a
+# person.)
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

@@ -17,11 +17,10 @@
 # %% [markdown]
 # # Assignment 8: a transformer layer
 #
-# You have attention, norms and dropout. Two things are missing for a layer of the encoder in
-# [lecture 8](../../lectures/08_transformer.ipynb): the small network that works on each word by itself, and the
-# order in which everything stands. You write both.
-# [Lecture 7](../../lectures/07_layer_normalization.ipynb#7.-The-position-wise-feed-forward-network) explains
-# the parts.
+# You have attention, norms and dropout. Two things are missing for a layer of the encoder in [lecture
+# 8](../../lectures/08_transformer.ipynb), which are the small network that works on each word separately and the
+# order in which everything is put together. You write both. [Lecture
+# 7](../../lectures/07_layer_normalization.ipynb#7.-The-position-wise-feed-forward-network) explains the parts.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -31,23 +30,25 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other sizes, masks, train mode, `float64`, gradients.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other sizes, masks, train mode, `float64` and gradients.
 # - Any code that does what the text says is right.
-# - Nothing is trained here. Grading sets the weights **by name**, so the layers must be attributes with the
-#   names of the text, with the shapes that PyTorch gives them. How they start, and what your module holds
-#   besides them, is free.
+# - Nothing is trained here. The grader sets the weights **by name**, so the layers must be attributes with the
+#   names of the text, with the shapes that PyTorch gives them. How the weights start, and what your module holds
+#   besides these layers, is free.
 # - You may import `course_utils.attention`, which has `MultiHeadAttention` as you wrote it in assignment 5, and
-#   use everything of PyTorch that is not named in the next line: `nn.Linear`, `nn.Dropout`, `nn.LayerNorm`.
-# - What would be the answer itself is barred in both parts: every class of PyTorch whose name begins with
-#   `nn.Transformer`, and all of `course_utils` except `attention` and `signoff`.
-# - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results have the dtype (`float32`
-#   or `float64`) and device of input and weights. Inputs may lie in memory in any layout. Gradients flow from
-#   the result back to `x` and to every weight, so no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
-# - Part 2 may use your class of part 1. It does not fail because part 1 did: it is then decided with our
-#   version of it.
+#   use everything of PyTorch that is not named in the next line, such as `nn.Linear`, `nn.Dropout` and
+#   `nn.LayerNorm`.
+# - What would be the answer itself is barred in both parts. These are all classes of PyTorch whose names begin
+#   with `nn.Transformer`, and all of `course_utils` except `attention` and `signoff`.
+# - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results have the dtype (`float32` or
+#   `float64`) and the device of input and weights. Inputs may lie in memory in any layout. Gradients flow from
+#   the result back to `x` and to every weight, which rules out `.detach()`, `.item()`, `.numpy()` and `no_grad`
+#   on the way.
+# - Part 2 may use your class of part 1. If that one is wrong, part 2 does not fail with it, because it is decided
+#   with our version of it.
 #
 # | letter | meaning |
 # |---|---|
@@ -66,15 +67,15 @@ from course_utils.attention import MultiHeadAttention
 # %% [markdown]
 # ## 1. The feed-forward network
 #
-# Attention brings words together, but what a word collects is only a weighted sum. The feed-forward network
-# works on what was collected, and it does so for each word (each *position*) by itself:
+# Attention brings words together, but what a word collects is only a weighted sum. The feed-forward network works
+# on what was collected, for each word (each *position*) separately:
 #
 # $$\mathrm{FFN}(x_t) = W_2\,\mathrm{dropout}\big(\mathrm{ReLU}(W_1 x_t + b_1)\big) + b_2,
 # \qquad \mathrm{ReLU}(a) = \max(0, a) \text{ for each number } a$$
 #
 # Here $x_t$ is the vector of one word, $W_1$ and $b_1$ are weight and bias of a linear layer from $D$ to $d_{ff}$
-# features, $W_2$ and $b_2$ those of a second one, back from $d_{ff}$ to $D$. All words of all sentences pass
-# through the same two layers, and none of them sees another.
+# features, and $W_2$ and $b_2$ are those of a second one, back from $d_{ff}$ to $D$. All words of all sentences
+# pass through the same two layers, and none of them sees another.
 #
 # **Write** the module `PositionwiseFeedForward(d_model, d_ff, dropout=0.1)` with these attributes:
 #
@@ -90,12 +91,12 @@ from course_utils.attention import MultiHeadAttention
 # | `x` | `(B, T, d_model)` |
 # | result | `(B, T, d_model)` |
 #
-# - `dropout` is the probability with which each of the $d_{ff}$ numbers inside becomes 0 in train mode; the
+# - `dropout` is the probability with which each of the $d_{ff}$ numbers inside becomes 0 in train mode, while the
 #   others are divided by 1 − `dropout`, as `nn.Dropout` does. In eval mode nothing is dropped.
 # - It makes no difference whether you drop just before or just after the ReLU. (Why?)
 # - Residual connection and norm are not part of this module. They come in part 2.
 #
-# **By hand:** $D = 2$ and $d_{ff} = 3$, in eval mode, with
+# **By hand.** Let $D = 2$ and $d_{ff} = 3$, in eval mode, with
 #
 # $$W_1 = \begin{pmatrix}1 & 0\\ 0 & 1\\ 1 & 1\end{pmatrix},\quad b_1 = \begin{pmatrix}0\\ 0\\ 0\end{pmatrix},\quad
 # W_2 = \begin{pmatrix}1 & 1 & 0\\ -2 & 0 & 1\end{pmatrix},\quad b_2 = \begin{pmatrix}0\\ 1\end{pmatrix}$$
@@ -105,12 +106,12 @@ from course_utils.attention import MultiHeadAttention
 # | $(1, -2)$ | $(1, -2, -1)$ | $(1, 0, 0)$ | $(1, -1)$ |
 # | $(0, 3)$ | $(0, 3, 3)$ | $(0, 3, 3)$ | $(3, 4)$ |
 #
-# A result may be negative: it will be added to the word, and can so take something away from it, too.
+# A result may be negative. Since it will be added to the word, it can take something away from the word as well.
 #
 # <details><summary>Hint</summary>
 #
-# `nn.Linear` works on the last axis and leaves all others alone. So nothing needs to be reshaped, and no loop
-# over words is needed. Count the ReLUs in the formula, and look where the dropout stands.
+# `nn.Linear` works on the last axis and leaves all others alone, so you need neither a reshape nor a loop over
+# words. Count the ReLUs in the formula, and look where the dropout is.
 #
 # </details>
 
@@ -227,11 +228,10 @@ print("✓ PositionwiseFeedForward")
 # %% [markdown]
 # ## 2. The layer
 #
-# A layer of the encoder has two *sublayers*. In the first, words attend to each other; in the second, each word
-# goes through the feed-forward network. Neither replaces the word. Its output is **added** to what came in, so
-# that the word is not lost and gradients find a straight way down. Then the sum is normalised, so that numbers
-# stay of one size however many layers there are. The original paper does it in this order, which is called
-# *post-LN*:
+# A layer of the encoder has two *sublayers*. In the first, words attend to each other, and in the second, each
+# word goes through the feed-forward network. Neither replaces the word. Its output is **added** to its input, so
+# that the word is not lost and gradients have a direct way down. Then the sum is normalised, so that numbers keep
+# their size however many layers there are. The original paper does it in this order, which is called *post-LN*:
 #
 # $$\begin{aligned}
 # x &\leftarrow \mathrm{LayerNorm}_1\big(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\big) \\
@@ -239,14 +239,14 @@ print("✓ PositionwiseFeedForward")
 # \end{aligned}$$
 #
 # The second line takes the $x$ of the first. $\mathrm{SelfAttention}(x)$ is multi-head attention in which query,
-# key and value are all $x$, under the mask. The two norms have weights of their own.
+# key and value are all $x$, under the mask. Each of the two norms has weights of its own.
 #
 # ![Two encoder layers, from bottom to top. Left, post-LN, which you write: a stream starts at the input; a branch
 # passes self-attention and dropout and is added back, then comes a layer norm; the same again with the
 # feed-forward network. Right, pre-LN: each branch begins with its norm, and the stream has
 # none.](../../figures/encoder_layer.svg)
 #
-# *The left one is yours: a sum, then a norm, twice.*
+# *The left one is yours, with a sum and then a norm, twice.*
 #
 # **Write** the module `TransformerLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
 #
@@ -265,15 +265,15 @@ print("✓ PositionwiseFeedForward")
 # | `mask` | broadcasts to `(B, H, T, T)` | `bool`, True = may attend; `None` hides nothing |
 # | result | `(B, T, D)` | the last $x$ alone, no weights beside it, so that layers can be stacked |
 #
-# - **The mask** comes ready to broadcast: `(T, T)`, `(B, 1, 1, T)`, `(B, 1, T, T)` or `(B, H, T, T)`. The layer makes
-#   none of its own; with `None` every word sees every other.
+# - **The mask** comes ready to broadcast, as `(T, T)`, `(B, 1, 1, T)`, `(B, 1, T, T)` or `(B, H, T, T)`. The
+#   layer makes none of its own, so with `None` every word sees every other.
 # - Where the mask hides everything from a word, attention gives the bias of `w_o` there, as
-#   `course_utils.attention.MultiHeadAttention` does. No NaN, in results or gradients.
-# - **Dropout** acts in train mode only, with the probability `dropout`, in three places: the two of the
-#   equations, and inside the feed-forward network. On the attention weights it is up to you.
+#   `course_utils.attention.MultiHeadAttention` does. There is no NaN, in results or gradients.
+# - **Dropout** acts in train mode only, with the probability `dropout`, in three places. These are the two of the
+#   equations and the one inside the feed-forward network. On the attention weights it is up to you.
 #
-# **By hand:** let $D = 4$, and let all linear layers hold zeros, except for the bias of `self_attn.w_o`,
-# $(0, 0, 4, 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases of 0.
+# **By hand.** Let $D = 4$, and let all linear layers hold zeros, except for the bias of `self_attn.w_o`, $(0, 0,
+# 4, 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases of 0.
 # Take a sentence of one word, $x = (4, 0, 0, 0)$.
 #
 # | | sublayer gives | sum | its mean, standard deviation | norm |
@@ -283,18 +283,18 @@ print("✓ PositionwiseFeedForward")
 #
 # <details><summary>Hint</summary>
 #
-# Write one line of code for each equation. `MultiHeadAttention` is called with query, key, value, mask and returns
-# the pair (output, weights). Ask of every name on a line: is it the $x$ that entered the layer, or the one that
-# came out of the line before?
+# Write one line of code for each equation. `MultiHeadAttention` is called with query, key, value and mask, and
+# returns the pair (output, weights). Ask of every name on a line whether it is the $x$ that entered the layer or
+# the one that the line before has produced.
 #
 # </details>
 #
 # <details><summary>Hint: the dropout</summary>
 #
-# The dropout in the equations stands around the sublayer's output, inside the sum. What comes in is never dropped:
-# with a dropout of nearly 1, each line would give the norm of its $x$. One `nn.Dropout` may serve in several places,
-# since it draws anew each time. The one inside the feed-forward network is made by that network; who tells it how
-# large it shall be?
+# The dropout in the equations surrounds the sublayer's output, inside the sum. The input of the layer is never
+# dropped, so with a dropout of nearly 1, each line would give the norm of its $x$. One `nn.Dropout` may be used
+# in several places, since it draws anew each time. The one inside the feed-forward network is made by that
+# network, so who tells it how large it should be?
 #
 # </details>
 
@@ -457,9 +457,9 @@ print("✓ TransformerLayer")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a8_transformer_layer.ipynb`; it
-# lies in `workspace/exercises/a8_transformer_layer/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a8_transformer_layer.ipynb`. You find it
+# in `workspace/exercises/a8_transformer_layer/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -467,10 +467,10 @@ print("✓ TransformerLayer")
 # python -m autograder check a8_transformer_layer.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff

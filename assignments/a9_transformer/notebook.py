@@ -17,8 +17,9 @@
 # %% [markdown]
 # # Assignment 9: the transformer
 #
-# You built all its parts. Now you put them together as in [lecture 8](../../lectures/08_transformer.ipynb):
-# first the one layer that is still missing, then the whole model, and last the loop in which it writes.
+# You have built all its parts, and now you put them together as in [lecture
+# 8](../../lectures/08_transformer.ipynb). First comes the one layer that is still missing, then the whole model,
+# and last the loop in which it writes.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -29,23 +30,23 @@
 # %% [markdown]
 # ## How it works
 #
-# - Write your answer where it says so, run the cell, then run the test cell below it. A test that passes
-#   prints nothing but a tick; one that fails says what it expected and what it found.
-# - Tests that you see earn no points. They catch the usual slips on small inputs. The points are decided
-#   later on other inputs: other sizes, padding, `float64`, train mode, gradients.
+# - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
+#   prints only a tick, and one that fails says what it expected and what it found.
+# - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
+#   are decided later on other inputs, such as other sizes, padding, `float64`, train mode and gradients.
 # - Any code that does what the text says is right.
-# - Nothing is trained here. Grading sets the weights **by name**, so the layers must be attributes with the
-#   names of the text, with the shapes that PyTorch gives them. How they start, and what your module holds
-#   besides them, is free.
-# - You may import from `course_utils` what you need: attention, masks, positions and layers are there as
-#   you wrote them in assignments 4 to 8. Import it by module, `from course_utils.masks import …`.
-# - What would be the answer itself is barred: `course_utils.transformer`, every class of PyTorch whose name
-#   begins with `nn.Transformer`, and in part 1 also `course_utils.layers.DecoderLayer`.
-# - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results of parts 1 and 2 have
-#   the dtype of the weights (`float32` or `float64`), and gradients flow to every weight and every input
-#   that is not a whole number.
-# - Part 2 does not fail because part 1 did: it is then decided with our version of `DecoderLayer`. Part 3
-#   gets a model of ours in any case.
+# - Nothing is trained here. The grader sets the weights **by name**, so the layers must be attributes with the
+#   names of the text, with the shapes that PyTorch gives them. How the weights start, and what your module holds
+#   besides these layers, is free.
+# - You may import what you need from `course_utils`, where attention, masks, positions and layers are as you
+#   wrote them in assignments 4 to 8. Import it by module, `from course_utils.masks import …`.
+# - What would be the answer itself is barred. This is `course_utils.transformer`, every class of PyTorch whose
+#   name begins with `nn.Transformer`, and in part 1 also `course_utils.layers.DecoderLayer`.
+# - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results of parts 1 and 2 have the
+#   dtype of the weights (`float32` or `float64`), and gradients flow to every weight and every input that is not
+#   a whole number.
+# - If part 1 is wrong, part 2 does not fail with it, because it is decided with our version of `DecoderLayer`.
+#   Part 3 gets a model of ours in any case.
 #
 # In the tables, $B$ is the batch, $S$ the source length, $T$ the target length, $D$ is `d_model` and $V$ the
 # number of target words.
@@ -72,8 +73,9 @@ def fill_with_known_numbers(module):
 # %% [markdown]
 # ## 1. The decoder layer
 #
-# A layer of the encoder knows one sentence. A layer of the decoder has to bring two together: what has been
-# written so far, $x$, and what the encoder read, the *memory* $m$. So it has three sublayers instead of two:
+# A layer of the encoder knows one sentence. A layer of the decoder has to bring two things together, what has
+# been written so far, $x$, and what the encoder has read, the *memory* $m$. So it has three sublayers instead of
+# two:
 #
 # $$\begin{aligned}
 # x &\leftarrow \mathrm{LayerNorm}_1\big(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\big) \\
@@ -81,8 +83,8 @@ def fill_with_known_numbers(module):
 # x &\leftarrow \mathrm{LayerNorm}_3\big(x + \mathrm{dropout}(\mathrm{FFN}(x))\big)
 # \end{aligned}$$
 #
-# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and the memory is
-# looked at and collected.
+# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and the memory is compared and
+# collected.
 #
 # **Write** the module `DecoderLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
 #
@@ -102,25 +104,25 @@ def fill_with_known_numbers(module):
 # | `memory_mask` | broadcasts to `(B, H, T, S)` | for cross-attention |
 # | result | `(B, T, D)` | x alone, no weights beside it |
 #
-# - `None` hides nothing, **not even the future**: the causal mask is made by the model, in part 2.
-# - `dropout` is the probability in the three equations, and inside the feed-forward network, in train mode.
-#   On the attention weights it is up to you.
-# - Where a mask hides everything from a word, that attention gives the bias of `w_o`, as
+# - `None` hides nothing, **not even the future**, because the causal mask is made by the model, in part 2.
+# - `dropout` is the probability in the three equations, and inside the feed-forward network, in train mode. On
+#   the attention weights it is up to you.
+# - Where a mask hides everything from a word, that attention layer gives the bias of `w_o`, as
 #   `course_utils.attention.MultiHeadAttention` does.
 #
-# **By hand:** let $D = 2$, and let all linear layers hold zeros, except for the bias of `cross_attn.w_o`,
-# $(-\tfrac12, \tfrac12)$, and that of `feed_forward.w_2`, $(-3, 0)$. The norms are new. Take $x = (1, 0)$.
-# A norm over two numbers gives $+1$ to the larger and $-1$ to the smaller one.
+# **By hand.** Let $D = 2$, and let all linear layers hold zeros, except for the bias of `cross_attn.w_o`,
+# $(-\tfrac12, \tfrac12)$, and that of `feed_forward.w_2`, $(-3, 0)$. The norms are new. Take $x = (1, 0)$. A norm
+# over two numbers gives $+1$ to the larger and $-1$ to the smaller one.
 #
-# 1. self-attention gives $(0, 0)$: the sum is $(1, 0)$, its norm $(1, -1)$
-# 2. cross-attention gives $(-\tfrac12, \tfrac12)$: the sum is $(\tfrac12, -\tfrac12)$, its norm $(1, -1)$
-# 3. the feed-forward network gives $(-3, 0)$: the sum is $(-2, -1)$, its norm $(-1, 1)$
+# 1. Self-attention gives $(0, 0)$, so the sum is $(1, 0)$ and its norm $(1, -1)$.
+# 2. Cross-attention gives $(-\tfrac12, \tfrac12)$, so the sum is $(\tfrac12, -\tfrac12)$ and its norm $(1, -1)$.
+# 3. The feed-forward network gives $(-3, 0)$, so the sum is $(-2, -1)$ and its norm $(-1, 1)$.
 #
 # <details><summary>Hint</summary>
 #
-# Write one line for each equation. `MultiHeadAttention` is called with query, key, value, mask and returns
-# the pair (output, weights). Ask yourself of each of the three inputs of cross-attention: how many rows
-# does it have, $T$ or $S$, and how many must it have?
+# Write one line for each equation. `MultiHeadAttention` is called with query, key, value and mask, and returns
+# the pair (output, weights). Ask yourself of each of the three inputs of cross-attention how many rows it has,
+# $T$ or $S$, and how many it must have.
 #
 # </details>
 
@@ -276,20 +278,20 @@ print("✓ DecoderLayer")
 # %% [markdown]
 # ## 2. The transformer
 #
-# Both sides begin alike. A word is looked up in a table $E$, made louder by $\sqrt{d_{model}}$ and told its place
-# by the sinusoids $PE$ of lecture 6:
+# Both sides begin alike. A word is looked up in a table $E$ and multiplied by $\sqrt{d_{model}}$, and the
+# sinusoids $PE$ of lecture 6 tell it its position:
 #
 # $$x_t = \mathrm{dropout}\big(\sqrt{d_{model}}\; E[\text{word}_t] + PE_t\big)$$
 #
-# The encoder's layers turn the source into the memory. The decoder's layers read the target **and** the
-# memory, and the *generator*, a linear layer, gives a score (a *logit*) to each word that may come next.
+# The encoder's layers turn the source into the memory. The decoder's layers read the target **and** the memory,
+# and the *generator*, a linear layer, gives a score (a *logit*) to each word that may come next.
 #
 # ![Architecture of the transformer, two columns from bottom to top. Left, the encoder: ids, embedding, positions, then
 # N layers of self-attention and feed-forward, each with a residual and a norm; it ends in the memory. Right, the
 # decoder: shifted ids, embedding, positions, then N layers of masked self-attention, cross-attention that reads the
 # memory, and feed-forward; a linear layer gives one score a word.](../../figures/transformer_architecture.svg)
 #
-# *The whole model, with the shape behind each step.*
+# *The whole model, with the shape after each step.*
 #
 # **Write** the module
 # `Transformer(src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff, dropout=0.1, max_len=128, pad_id=0)`
@@ -312,23 +314,23 @@ print("✓ DecoderLayer")
 # | `decode(tgt, memory, src)` | logits `(B, T, V)` | `tgt` `(B, T)`, int64, begins with the start symbol |
 # | `forward(src, tgt)` | logits `(B, T, V)` | `decode(tgt, encode(src), src)` |
 #
-# - `tgt` is **already shifted**: the logits in row $t$ are for the word *after* `tgt[:, t]`. They may know
+# - `tgt` is **already shifted**, so the logits in row $t$ are for the word *after* `tgt[:, t]`. They may know
 #   `tgt[:, 0]` to `tgt[:, t]` and nothing later.
 # - Nobody attends to padding of the source, neither in the encoder nor in the decoder. In `src` and `tgt`,
-#   padding stands at the end of a row, and is whatever `pad_id` says.
-# - Logits are raw: no softmax. There is no further norm above the last layer.
+#   padding is at the end of a row, and its id is whatever `pad_id` says.
+# - Logits are raw, without a softmax. There is no further norm above the last layer.
 # - A source or target longer than `max_len` raises a `ValueError`.
-# - Your results are compared at real words only; what stands at padding is up to you.
-# - `dropout` is the probability everywhere: on words plus positions, and in every layer.
+# - Your results are compared at real words only, so it is up to you what comes out at padding.
+# - `dropout` is the probability everywhere, that is, on words plus positions, and in every layer.
 # - `num_layers` may be 0. Sinusoids may be rounded to `float32`.
 #
-# **By hand:** a model with `d_model=4` and `num_layers=0`. If the first source word has the row
-# $(\tfrac12, -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times it is $(1, -1, 2, 0)$. Position 0 is
-# $(0, 1, 0, 1)$. So the first row of the memory is $(1, 0, 2, 1)$.
+# **By hand.** Take a model with `d_model=4` and `num_layers=0`. If the first source word has the row $(\tfrac12,
+# -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times it is $(1, -1, 2, 0)$. Position 0 is $(0, 1, 0, 1)$. So
+# the first row of the memory is $(1, 0, 2, 1)$.
 #
 # <details><summary>Hint: which mask goes where</summary>
 #
-# Three attentions need a mask. Say for each of them who asks, who is asked, and who must not be seen. The
+# Three attention layers need a mask. Say for each of them who asks, who is asked, and who must not be seen. The
 # functions that you imported above make both kinds of mask that you need, in shapes that suit
 # `MultiHeadAttention`. `decode` gets `src` for one of them.
 #
@@ -336,8 +338,8 @@ print("✓ DecoderLayer")
 #
 # <details><summary>Hint: several layers</summary>
 #
-# `[layer] * n` holds one layer n times, with the same weights. `nn.ModuleList(… for _ in range(n))` makes a
-# new one each time, and a list of PyTorch's own kind is needed for the weights to be found.
+# `[layer] * n` holds one layer n times, with the same weights. `nn.ModuleList(… for _ in range(n))` makes a new
+# one each time. The list has to be one of PyTorch's own, or the weights are not found.
 #
 # </details>
 
@@ -523,13 +525,13 @@ print("✓ Transformer")
 # %% [markdown]
 # ## 3. Greedy decoding
 #
-# When the model writes, no translation is known: its own words come back as its input. Greedy decoding takes
-# the most likely word each time. With $y_0$ the start symbol:
+# When the model writes, no translation is known, so its own words come back as its input. Greedy decoding takes
+# the most likely word each time. With $y_0$ the start symbol,
 #
 # $$y_t = \operatorname*{argmax}_{v}\; \text{logit}(v \mid y_0, \dots, y_{t-1}, \text{source})$$
 #
-# Two things are easy to overlook. Sentences of a batch end at different times. And a model in train mode
-# drops a part of what it knows at each step, so it must write in eval mode.
+# Two things are easy to overlook. Sentences of a batch end at different times, and a model in train mode drops a
+# part of what it knows at each step, so it must write in eval mode.
 #
 # **Write** `greedy_decode(model, src, bos_id, eos_id, max_len)`:
 #
@@ -541,15 +543,15 @@ print("✓ Transformer")
 # | `max_len` | the most columns of the result, at least 1; column 0 counts |
 # | result | ids `(B, L)`, int64, $L \le$ `max_len` |
 #
-# - Column 0 is `bos_id`. After it stand the words; `eos_id` ends a row and is **kept**.
-# - A row that has ended gets `model.pad_id` from there on, while others go on. A row is ended by `eos_id`
-#   alone: should the model ever write `pad_id` or `bos_id` as a word, the row goes on.
-# - When every row has ended, the result is finished, and the model is not asked again. So $L$ is the length
-#   of the longest row, unless `max_len` comes first.
-# - Every part of the model is in eval mode while it encodes and decodes. Afterwards **each** of them is in
-#   the mode in which you found it. Somebody may train a model whose encoder stays in eval mode.
+# - Column 0 is `bos_id`, and the words follow. `eos_id` ends a row and is **kept**.
+# - A row that has ended gets `model.pad_id` from there on, while others go on. Only `eos_id` ends a row, so if
+#   the model ever writes `pad_id` or `bos_id` as a word, the row goes on.
+# - When every row has ended, the result is finished, and the model is not asked again. So $L$ is the length of
+#   the longest row, unless `max_len` comes first.
+# - Every part of the model is in eval mode while it encodes and decodes. Afterwards **each** of them is in the
+#   mode in which you found it, because somebody may train a model whose encoder stays in eval mode.
 #
-# **By hand:** let padding be 0, `bos_id` 1, `eos_id` 2, and take a model that counts from 3 up to the number
+# **By hand.** Let padding be 0, `bos_id` 1 and `eos_id` 2, and take a model that counts from 3 up to the number
 # that the source says. For the sources $(5)$ and $(4)$ the result is
 #
 # $$\begin{pmatrix} 1 & 3 & 4 & 5 & 2 \\ 1 & 3 & 4 & 2 & 0 \end{pmatrix}$$
@@ -558,15 +560,15 @@ print("✓ Transformer")
 #
 # <details><summary>Hint: the loop</summary>
 #
-# Encode once. Keep two things: the ids so far, `(B, t)`, and for each row whether it has ended, `(B,)`. Of
-# the logits `(B, t, V)` you need one position. `torch.cat` adds a column.
+# Encode once. Keep two things, the ids so far, `(B, t)`, and for each row whether it has ended, `(B,)`. Of the
+# logits `(B, t, V)` you need one position. `torch.cat` adds a column.
 #
 # </details>
 #
 # <details><summary>Hint: the modes</summary>
 #
 # `model.eval()` sets `training = False` on every module in `model.modules()`, and `model.train()` sets all of
-# them to True, also those that were in eval mode before. What would you have to write down first?
+# them to True, even those that were in eval mode before. What would you have to write down first?
 #
 # </details>
 
@@ -660,9 +662,9 @@ print("✓ greedy_decode")
 # %% [markdown]
 # ## Before you hand in
 #
-# Restart the kernel and run all cells from the top: what counts is the notebook as it stands, not what you
-# ran on the way. Then save, and hand in this file under this name, `a9_transformer.ipynb`; it
-# lies in `workspace/exercises/a9_transformer/` of the course folder.
+# Restart the kernel and run all cells from the top, because what counts is the notebook as it stands and not what
+# you ran on the way. Then save it and hand in this file under its name, `a9_transformer.ipynb`. You find it in
+# `workspace/exercises/a9_transformer/` of the course folder.
 #
 # **No instructor?** Type this in a terminal, in the folder of this notebook:
 #
@@ -670,10 +672,10 @@ print("✓ greedy_decode")
 # python -m autograder check a9_transformer.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and says the same about it.
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
-# The last cell notes when and with which versions the notebook ran. It names neither you nor your machine: a
-# machine's addresses are personal data, and prove nothing about who did the work.
+# The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
+# because the addresses of a machine are personal data and prove nothing about who did the work.
 
 # %%
 from course_utils.signoff import signoff
