@@ -36,8 +36,8 @@
 #   gradients.
 # - Any code that does what the text says is right. You may use loops over sentences and words, `einsum`,
 #   `torch.bmm`, and helper functions in cells of your own.
-# - Everything in `course_utils` except `signoff` is barred in both parts, because it would be the answer itself.
-#   PyTorch has no layer for this attention, so nothing of PyTorch is barred.
+# - What would be the answer itself is barred in both parts, which is everything in `course_utils` except
+#   `signoff`. PyTorch has no layer for this attention, so nothing of PyTorch is barred.
 # - Your code must not change its inputs. Results have the dtype (`float32` or `float64`) and the device of the
 #   inputs, which may lie in memory in any layout, so make new tensors with `x.new_zeros(…)` and not with
 #   `torch.zeros(…)`. Gradients flow from every result back to every floating input and weight, which rules out

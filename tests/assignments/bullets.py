@@ -41,19 +41,19 @@ STOOD_IN = tested(
 )
 EVERYWHERE = {
     "Write your answer where it says so": TELLS,
-    "Tests that you see earn no points": TELLS,
+    "The tests that you see earn no points": TELLS,
 }
 
 BULLETS = {
     "a1_rnn_attention": {
         "Any code that does": uses("joined_by_loops", "InEinsum", "InLoops"),
         "What would be the answer itself": BARRED,
-        "Nothing here changes its inputs": breaks(
+        "Your code must not change its inputs": breaks(
             "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged",
             "joined_in_float32", "AlwaysFloat32", "joined_for_contiguous_states",
             "ContiguousInputsOnly", "joined_and_detached", "WeightsDetached", "FrozenKeys",
         ),
-        "Inputs have shapes that fit": TELLS,
+        "The inputs have shapes that fit": TELLS,
         "**A hidden word**": breaks("MaskTooLate", "NotLargeEnough", "MaskAsLengths"),
         "**A sentence in which everything is hidden**": breaks(
             "LargeNumberAlone", "InfinityAlone", "RaisesWhereAllIsHidden",
@@ -68,7 +68,7 @@ BULLETS = {
             "context_always_float32", "weights_detached", "context_detached",
             "batch_without_gradient_for_the_keys",
         ),
-        "A later part that calls": STOOD_IN,
+        "A later part may call": STOOD_IN,
         "The lecture writes": TELLS,
         "**Nothing here is scaled.**": breaks("scaled although unscaled was asked"),
         "`f` maps a `(T, D)` tensor": breaks("asked_about_tables_alone"),
@@ -89,7 +89,7 @@ BULLETS = {
         "The score of two words": breaks("not scaled", "attention_without_the_root"),
         "Every finite score is allowed": breaks("overflow", "one maximum for the whole array"),
         "A score of $-\\infty$": breaks("softmax_without_infinities"),
-        "Values count here, not the dtype": uses("sentence_in_double"),
+        "Only the values count here": uses("sentence_in_double"),
         "**Axes.**": breaks("attention_for_three_axes_by_number", "value width assumed = key width"),
         "**What a mask is for.**": breaks("inverted mask"),
         "**Shape of the mask.**": breaks(
@@ -108,7 +108,7 @@ BULLETS = {
     "a4_masks": {
         "Any code that does": uses("causal_by_loops", "decoder_by_comparing_positions"),
         "What would be the answer itself": BARRED,
-        "A later part that calls": STOOD_IN,
+        "A later part may call": STOOD_IN,
         "You may call `causal_mask`": uses("decoder_from_two_masks"),
         "Again only keys are hidden": breaks("decoder_with_padding_in_rows_and_columns"),
         "Where a sentence *begins*": breaks("decoder_without_empty_rows", "decoder_that_opens_empty_rows"),
@@ -117,7 +117,7 @@ BULLETS = {
         "Any code that does": uses("split_by_a_loop", "WithEinsum", "WithALoopOverHeads"),
         "What would be the answer itself": BARRED,
         "You may bring a": uses("AsInTheLecture"),
-        "Nothing here changes its inputs": breaks(
+        "Your code must not change its inputs": breaks(
             "split_and_scaled_in_place", "merge_in_place", "ChangesItsQuery", "ChangesItsMask",
             "split_in_float32", "merge_in_float32", "AlwaysFloat32", "split_only_when_contiguous",
             "OnlyContiguousInputs", "split_detached", "merge_without_gradient", "WithoutGradient",
@@ -139,7 +139,7 @@ BULLETS = {
         "Any code that does": uses("table_by_two_loops", "WithALoopOverWords"),
         "In all three parts": BARRED,
         "A function never changes its inputs": breaks("InPlace"),
-        "A later part that calls": STOOD_IN,
+        "A later part may call": STOOD_IN,
         "`length` and `d_model` are whole numbers": TELLS,
         "`d_model` may be **odd**": breaks(
             "table_with_the_last_column_left_out", "table_with_whole_pairs_counted",
@@ -158,7 +158,7 @@ BULLETS = {
         "If $T$ is greater than `max_len`": breaks(
             "WithoutACheck", "WithAnErrorTooEarly", "WithAnAssert",
         ),
-        "The result has the dtype and device": breaks(
+        "The result has the dtype and the device": breaks(
             "AlwaysFloat32", "WithATableOfNumPysNumbers", "Detached",
         ),
         "`x` itself stays as it was": breaks("AddedInPlaceWithoutNoGrad", "OfContiguousInputOnly"),
@@ -171,17 +171,17 @@ BULLETS = {
     "a7_dropout_and_layer_norm": {
         "Any code that does": uses("ByLoop", "ByEinsum", "BySentence"),
         "What would be the answer itself": BARRED,
-        "Both parts are an `nn.Module`": breaks(
+        "In both parts you write an `nn.Module`": breaks(
             "NoModule", "AlwaysFloat32", "InPlace", "ContiguousOnly", "Detached", "FrozenParameters",
             "AlwaysSinglePrecision", "ScalesItsQuery", "ContiguousInputs", "WithoutGradient",
         ),
         "Part 2 may use your": STOOD_IN,
         "The dots stand for any leading axes": breaks("ForThreeAxesOnly", "OverTheBatch"),
-        "There is one mode": breaks("RunningStatistics"),
+        "There is only one mode": breaks("RunningStatistics"),
         "Where all features of a token are equal": breaks("NanInTheGradient", "epsilon missing"),
         "You need not think of tokens": TELLS,
         "The softmax runs over the $S$ keys": breaks("OverTheQueries", "OnlyAsManyKeysAsQueries", "FixedWidth"),
-        "In train mode, each weight becomes 0": breaks(
+        "In train mode, each weight on its own": breaks(
             "NotMadeUpFor", "SameNumberInEachRow", "NeverAsleep", "RowsRepaired",
         ),
         "Whether `nn.Dropout` does the work": breaks(
@@ -189,7 +189,7 @@ BULLETS = {
         ),
         "First question": TELLS,
         "Second question": TELLS,
-        "No points off": TELLS,
+        "A missing ε": TELLS,
     },
     "a8_transformer_layer": {
         "Any code that does": uses("NetworkByEinsum", "LayerOneSentenceAtATime"),
@@ -223,14 +223,14 @@ BULLETS = {
     "a9_transformer": {
         "Any code that does": uses("LayerByEinsum", "ModelByEinsum", "decoded_one_sentence_at_a_time"),
         "Nothing is trained here": breaks("LayerWithNormsInAList", "ModelWithLayersInAPythonList"),
-        "You may import from `course_utils`": uses("LayerOnTopOfTheEncoders"),
+        "You may import what you need": uses("LayerOnTopOfTheEncoders"),
         "What would be the answer itself": BARRED,
         "Masks are `bool`": breaks(
             "masks inverted", "LayerThatChangesItsInput", "decoded_with_the_source_overwritten",
             "LayerThatIsAlwaysFloat32", "ModelInFloat32Only", "LayerWithDetachedMemory",
             "ModelWithADetachedMemory", "ModelThatEncodesWithoutGradients",
         ),
-        "Part 2 does not fail": STOOD_IN,
+        "If part 1 is wrong": STOOD_IN,
         "`None` hides nothing": breaks("always causal"),
         "`dropout` is the probability in the three": breaks(
             "no dropout behind self-attention", "no dropout behind cross-attention",
