@@ -146,7 +146,7 @@ class AnnotateJoin:
     @variants("place", (0, 1, 3))
     def stacked_elsewhere(self, forward, backward, place):
         """The right states meet, but `stack` gives them an axis of their own, of length 2. An
-        annotation is one vector of width 2h: which function makes an axis longer instead?"""
+        annotation is one vector of width 2h. Which function makes an axis longer instead?"""
         return torch.stack([forward, backward], dim=place)
 
     def entries_of_the_two_states_in_turns(self, forward, backward):
@@ -305,8 +305,8 @@ class BahdanauScore:
         return InSteps.score(self, state, annotations).tanh()
 
     def tanh_of_the_score(self, state, annotations):
-        """You take tanh last, of the finished score. In the formula it comes between the sum and v:
-        which brackets does it stand in front of?"""
+        """You take tanh last, of the finished score. In the formula it comes between the sum and v.
+        Which brackets does it stand in front of?"""
         return self.v(self.W(state).unsqueeze(1) + self.U(annotations)).squeeze(-1).tanh()
 
     @called("dot-product score")
@@ -398,7 +398,7 @@ class BahdanauInit:
     @costs_more("no weights fit in")
     def v_a_bare_parameter(self, decoder_dim, encoder_dim, attention_dim):
         """Your v is a parameter by itself. Make it a layer like W and U, so that its weights have
-        the name `v.weight`: from which width to which?"""
+        the name `v.weight`. From which width to which?"""
         InSteps.__init__(self, decoder_dim, encoder_dim, attention_dim)
         del self.v
         self.v = nn.Parameter(torch.zeros(attention_dim))
@@ -429,7 +429,7 @@ class BahdanauWeigh:
     @called("softmax over the batch")
     def softmax_over_batch_and_words(self, scores, mask):
         """Your weights sum to one over all words of all sentences together. Each sentence shares
-        out an attention of its own: which axis of (B, S) holds its words?"""
+        out an attention of its own. Which axis of (B, S) holds its words?"""
         if mask is not None:
             scores = scores.masked_fill(~mask, -math.inf)
         return scores.flatten().softmax(dim=0).reshape(scores.shape)
@@ -545,7 +545,7 @@ class SoftmaxOverFeatures(InSteps):
 
 LEFT_OVER = (
     "The numbers are right, but an axis of length 1 is left over. The context is (B, encoder_dim) "
-    "and the weights are (B, S): which axis did you need only on the way?"
+    "and the weights are (B, S). Which axis did you need only on the way?"
 )
 SQUEEZED = (
     "All is right until there is a single sentence, or a single word. `squeeze()` takes away every "
@@ -695,17 +695,17 @@ class BahdanauAverage:
 
     def context_divided_by_the_number_of_words(self, weights, annotations, scores):
         """Your context is the weighted sum divided by the number of words. The weights sum to one
-        already: is there a `mean` where a `sum` should be?"""
+        already. Is there a `mean` where a `sum` should be?"""
         return (weights.unsqueeze(-1) * annotations).mean(dim=1)
 
     def context_summed_over_the_sentences(self, weights, annotations, scores):
         """Your context is (S, encoder_dim): it adds up sentences. What is added up are the words of
-        each sentence: which axis of (B, S, encoder_dim) is that?"""
+        each sentence. Which axis of (B, S, encoder_dim) is that?"""
         return (weights.unsqueeze(-1) * annotations).sum(dim=0)
 
     def context_summed_over_the_features(self, weights, annotations, scores):
         """Your context is (B, S): it adds up the entries of each annotation. What is added up are
-        the words of each sentence: which axis of (B, S, encoder_dim) is that?"""
+        the words of each sentence. Which axis of (B, S, encoder_dim) is that?"""
         return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
 
     @called("every sentence's weights on every sentence")

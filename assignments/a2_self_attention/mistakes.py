@@ -117,7 +117,7 @@ class WeightsScale:
 
     def divided_by_D(self, scores, x):
         """Your numbers match scores divided by D, the width of a word. This assignment asks for
-        plain dot products: is there a mean where a sum should be, or a division too much?"""
+        plain dot products. Is there a mean where a sum should be, or a division too much?"""
         return scores / x.shape[1]
 
     @variants("power", (0.5, 1.0))
@@ -238,7 +238,7 @@ class ContextCollect:
 
     def each_word_times_one_weight(self, weights, x):
         """Row i of your z is word i times the weight that it gives itself. It should be a sum over
-        all words: which product multiplies and adds up?"""
+        all words. Which product multiplies and adds up?"""
         return weights.diagonal().unsqueeze(-1) * x
 
     def weights_used_twice(self, weights, x):
@@ -399,8 +399,8 @@ class BatchCollect:
 
     @costs(BATCH)
     def output_as_wide_as_the_key(self, weights, value, query, key):
-        """Your output is cut to the width of the keys. It is as wide as the values, (B, T, d_v):
-        where does your code take d_k for d_v?"""
+        """Your output is cut to the width of the keys. It is as wide as the values, (B, T, d_v).
+        Where does your code take d_k for d_v?"""
         return torch.bmm(weights, value)[..., : key.shape[-1]]
 
     def query_added_to_the_output(self, weights, value, query, key):
@@ -576,7 +576,7 @@ class EquivariantCompare:
     @costs_more("as good as no answer")
     def always_True(self, before, after):
         """Your answer is True for every f. Do you compare numbers, not shapes? And do your two
-        sides differ: are the words reordered before f on one, f(x[permutation]), and after f on the
+        sides differ. Are the words reordered before f on one, f(x[permutation]), and after f on the
         other, f(x)[permutation]?"""
         return before.shape == after.shape
 

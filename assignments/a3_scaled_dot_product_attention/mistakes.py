@@ -76,8 +76,9 @@ class StableShift:
 
     def a_maximum_of_at_least_0(self, scores, axis):
         """In a row whose scores are all below 0, nothing is subtracted. Far below 0, all its
-        exponentials become 0, or lose their digits. Subtract the largest score of each row, whatever
-        its sign: does the search for it start at 0, or does an `if` leave such rows alone?"""
+        exponentials become 0, or lose their digits. Subtract the largest score of each row,
+        whatever its sign. Does the search for it start at 0, or does an `if` leave such rows
+        alone?"""
         return scores - scores.max(axis=axis, keepdims=True).clip(min=0.0)
 
     def minimum_subtracted(self, scores, axis):
@@ -262,7 +263,7 @@ class InNumpyDivisor:
 
     def divided_by_the_number_of_words(self, query, key, value):
         """Your numbers match scores divided by the number of words. It is the root of the width of
-        a key, √d_k: which axis of `key` is that?"""
+        a key, √d_k. Which axis of `key` is that?"""
         return len(query)
 
     def always_divided_by_2(self, query, key, value):
@@ -402,7 +403,7 @@ class ScaledDivisor:
 
     @called("multiplied by √d_k")
     def times_root(self, query, key, value):
-        """Your numbers match scores multiplied by √d_k. The scale makes scores smaller: is there an
+        """Your numbers match scores multiplied by √d_k. The scale makes scores smaller. Is there an
         operator, or a sign in an exponent, the wrong way round?"""
         return key.shape[-1] ** -0.5
 
@@ -422,7 +423,7 @@ class ScaledShare:
 
     def softmax_over_the_queries(self, scores):
         """Your weights match a softmax over the queries. Each query shares out its attention over
-        the keys: which axis of the scores are they?"""
+        the keys. Which axis of the scores are they?"""
         return scores.softmax(dim=-2)
 
     @costs(ANY_AXES)
@@ -667,7 +668,7 @@ class ScaledCollect:
         return weights @ query
 
     def weights_transposed_before_the_sum(self, weights, query, key, value):
-        """Your output sums down the columns of the weights. Each query uses its own row: is there a
+        """Your output sums down the columns of the weights. Each query uses its own row. Is there a
         transpose too much?"""
         return weights.mT @ value
 
@@ -679,13 +680,13 @@ class ScaledCollect:
     @called("value width assumed = key width")
     def value_as_wide_as_key(self, weights, query, key, value):
         """Your function works only where the values are as wide as the keys. The output is (..., T,
-        d_v): where does your code use the width of query or key for it?"""
+        d_v). Where does your code use the width of query or key for it?"""
         return (weights @ value).reshape(query.shape)
 
     @called("value width assumed = key width")
     def value_cut_to_width_of_key(self, weights, query, key, value):
-        """Your output is cut to the width of the keys. It is as wide as the values, (..., T, d_v):
-        where does your code use the width of query or key for it?"""
+        """Your output is cut to the width of the keys. It is as wide as the values, (..., T, d_v).
+        Where does your code use the width of query or key for it?"""
         return (weights @ value)[..., : key.shape[-1]]
 
 
@@ -710,7 +711,7 @@ class ScaledAnswer:
 class ScaledResult:
     @costs(ANY_AXES)
     def as_many_keys_as_queries_assumed(self, output, weights, scores):
-        """Your function works only where T = S. The weights are (..., T, S): where does your code
+        """Your function works only where T = S. The weights are (..., T, S). Where does your code
         take one length for the other?"""
         return output, weights.reshape(*weights.shape[:-1], weights.shape[-2])
 

@@ -109,12 +109,12 @@ class CausalVisible:
 
     def upper_triangle(self, size):
         """The triangle is on the wrong side: each word sees itself and the future, and not the
-        past. Rows are queries and columns are keys: in row 0, which columns may be seen?"""
+        past. Rows are queries and columns are keys. In row 0, which columns may be seen?"""
         return masks.causal_mask(size).T
 
     def one_word_of_the_future_visible(self, size):
         """Each word sees one word of the future, j ≤ i + 1. The next input is the answer that this
-        position must give. Look at row 0: how many words should the first word see?"""
+        position must give. Look at row 0. How many words should the first word see?"""
         return torch.ones(size, size, dtype=torch.bool).tril(1)
 
     @costs_more("there is no mask")
@@ -143,18 +143,18 @@ class CausalVisible:
     @variants("dims", ((0,), (1,)))
     def triangle_in_another_corner(self, size, dims):
         """Your triangle lies against the other diagonal, the one from bottom left to top right. Row
-        i and column j are the same word where i = j: on which diagonal does every word see
+        i and column j are the same word where i = j. On which diagonal does every word see
         itself?"""
         return masks.causal_mask(size).flip(*dims)
 
     def a_row_and_a_column_too_many(self, size):
         """Your mask is (T + 1, T + 1). Its triangle is right, but there are T positions, 0 to T −
-        1: does a range go one too far?"""
+        1. Does a range go one too far?"""
         return masks.causal_mask(size + 1)
 
     def a_row_and_a_column_too_few(self, size):
         """Your mask is (T − 1, T − 1). Its triangle is right, but there are T positions, 0 to T −
-        1: does a range stop one too early?"""
+        1. Does a range stop one too early?"""
         return masks.causal_mask(size - 1)
 
 
@@ -203,7 +203,7 @@ class PaddingAxes:
 
     def three_axes_only(self, mask):
         """The words are found, but the shape is (B, 1, S). Against scores (B, H, T, S) your B lies
-        under H, the heads. One more axis of length 1 is missing: where?"""
+        under H, the heads. One more axis of length 1 is missing. Where?"""
         return mask[:, None, :]
 
     def new_axes_in_front_of_the_sentences(self, mask):
@@ -234,7 +234,7 @@ class PaddingAxes:
 
     def a_row_for_every_query(self, mask):
         """The same row is repeated for every query, (B, 1, S, S). One row serves them all, and fits
-        queries of another sentence, too: how long must the axis of the queries be?"""
+        queries of another sentence, too. How long must the axis of the queries be?"""
         return mask[:, None, None, :].expand(-1, 1, mask.shape[1], -1)
 
 
@@ -244,7 +244,7 @@ class PaddingIsWord:
     @variants("above", (False, True))
     def pad_id_ignored(self, token_ids, pad_id, above):
         """You compare with 0 whatever `pad_id` is. In another vocabulary 0 is a word, and the
-        padding has another number: is `pad_id` used, and passed on where you call another
+        padding has another number. Is `pad_id` used, and passed on where you call another
         function?"""
         return token_ids > 0 if above else token_ids != 0
 
@@ -334,7 +334,7 @@ class DecoderInSteps(MaskInSteps):
 class DecoderAxes:
     def the_axis_of_the_heads_left_out(self, mask):
         """The entries are right, but the shape is (B, T, T). Against scores (B, H, T, T) your B
-        would lie under H, the heads. An axis of length 1 is missing: where?"""
+        would lie under H, the heads. An axis of length 1 is missing. Where?"""
         return mask.squeeze(1)
 
     def sentences_where_the_heads_belong(self, mask):
@@ -362,7 +362,7 @@ class DecoderWords:
 
     def the_causal_mask_for_one_sentence(self, token_ids, pad_id):
         """This is the causal mask, once for all sentences, (1, 1, T, T). Padding differs from
-        sentence to sentence: where do the ids come in?"""
+        sentence to sentence. Where do the ids come in?"""
         return torch.ones(1, 1, 1, 1, dtype=torch.bool)
 
     @called("padding of shape (B, T) with the causal mask")
@@ -511,7 +511,7 @@ class ShiftPlaced:
     @called("shifted left, bos_id in front")
     def shifted_left_behind_bos(self, begin, target_ids):
         """`bos_id` stands in front, but behind it each position holds the target *after* its own,
-        and what was cut off comes round to the end. Each should hold the one before: to which side
+        and what was cut off comes round to the end. Each should hold the one before. To which side
         do the targets move when something is put in front of them?"""
         return torch.cat([begin, target_ids.roll(-1, dims=1)[:, 1:]], dim=1)
 
@@ -536,7 +536,7 @@ class ShiftPlaced:
 
     def start_token_at_the_end(self, begin, target_ids):
         """The targets stayed in their places, and `bos_id` took the last one. It begins the
-        sentence: what moves, and where to, to make room for it in front?"""
+        sentence. What moves, and where to, to make room for it in front?"""
         return torch.cat([target_ids[:, :-1], begin], dim=1)
 
     def start_token_put_behind_all_targets(self, begin, target_ids):

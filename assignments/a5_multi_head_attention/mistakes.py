@@ -77,7 +77,7 @@ class SplitByReshapeAlone(SplitInSteps):
 class SplitPlaced:
     def heads_not_moved_in_front_of_the_words(self, cut):
         """The features are cut as they should be, but the result is (B, T, H, d_k). Each head needs
-        all its words together: which two axes have to change places?"""
+        all its words together. Which two axes have to change places?"""
         return cut
 
     def words_and_features_swapped_in_each_head(self, cut):
@@ -372,15 +372,15 @@ class MultiHeadMix:
 
 OVER_HEADS = (
     "Your weights sum to one over the heads. Within each head, a query shares out its attention "
-    "over the keys: which axis of (B, H, T, S) is that?"
+    "over the keys. Which axis of (B, H, T, S) is that?"
 )
 OVER_QUERIES = (
-    "Your weights sum to one over the queries. Each query shares out its attention over the keys: "
-    "which axis of (B, H, T, S) is that?"
+    "Your weights sum to one over the queries. Each query shares out its attention over the keys. "
+    "Which axis of (B, H, T, S) is that?"
 )
 OVER_BATCH = (
-    "Your weights sum to one over the sentences of the batch. Each query shares out its "
-    "attention over the keys: which axis of (B, H, T, S) is that?"
+    "Your weights sum to one over the sentences of the batch. Each query shares out its attention "
+    "over the keys. Which axis of (B, H, T, S) is that?"
 )
 
 
@@ -468,7 +468,7 @@ class MultiHeadWeigh:
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     def softmax_over_heads_and_keys_together(self, scores, mask):
         """A query's weights sum to one over all its heads together. Each head has a softmax of its
-        own: which axes did you join, and which one holds the keys?"""
+        own. Which axes did you join, and which one holds the keys?"""
         side_by_side = (scores if mask is None else scores.masked_fill(~mask, -1e9)).transpose(1, 2)
         return side_by_side.flatten(2).softmax(-1).view(side_by_side.shape).transpose(1, 2)
 
@@ -531,7 +531,7 @@ class MultiHeadMaps:
     )
     def layers_exchanged(self, order, exchanged):
         """Your numbers match a module in which {exchanged} have changed places. w_q belongs to the
-        query, w_k to the key, w_v to the value: where in `forward`, or under which name in
+        query, w_k to the key, w_v to the value. Where in `forward`, or under which name in
         `__init__`, does one take the place of another?"""
         three = InSteps.maps(self)
         return [three[i] for i in order]
@@ -550,7 +550,7 @@ class MultiHeadMaps:
 class MultiHeadCompared:
     def scores_of_keys_with_queries(self, query, key):
         """Your keys ask and your queries answer: the scores are K Qᵀ, turned round. Rows of the
-        scores are queries, columns are keys: which of the two is transposed in the product?"""
+        scores are queries, columns are keys. Which of the two is transposed in the product?"""
         return key @ query.mT
 
 
@@ -731,7 +731,7 @@ class MultiHeadPrepared:
     @called("the first sentence's mask for all")
     def mask_of_the_first_sentence(self, mask):
         """Every sentence gets the mask of the first one. Axis 0 of a mask with four axes belongs to
-        the sentences: is there an index 0, or a slice that ends at 1?"""
+        the sentences. Is there an index 0, or a slice that ends at 1?"""
         return mask[:1] if mask is not None and mask.dim() == 4 else mask
 
     @called("the first head's mask for all")

@@ -136,7 +136,7 @@ class TableExponents:
 
     def exponent_4k_for_2k(self, d_model):
         """Your frequencies fall twice as fast as they should. `torch.arange(0, d_model, 2)` holds
-        0, 2, 4, …: is something that is 2k already multiplied by two again?"""
+        0, 2, 4, …. Is something that is 2k already multiplied by two again?"""
         return 4 * pairs(d_model) / d_model
 
     @costs(FIRST_PAIR, FURTHER_PAIRS)
@@ -272,7 +272,7 @@ class TableAngles:
     @variants("base", (1000.0, 100000.0, math.exp(4)))
     def another_base_than_10000(self, positions, exponents, base):
         """Your angles fall from pair to pair as if another number stood in place of 10000. How many
-        zeros does it have, and if you use a logarithm: is it the one that belongs to `exp`?"""
+        zeros does it have, and if you use a logarithm. Is it the one that belongs to `exp`?"""
         return positions / base**exponents
 
     @costs(FIRST_PAIR, FURTHER_PAIRS)
@@ -473,17 +473,17 @@ class ModuleSummed:
         return self.dropout(x - rows)
 
     def words_alone(self, x, rows):
-        """Your words come out as they came in (but for dropout): where is the table added?"""
+        """Your words come out as they came in (but for dropout). Where is the table added?"""
         return self.dropout(x)
 
     def positions_from_the_end(self, x, rows):
-        """The last word gets the vector of position 0. The first word should: are the rows turned
+        """The last word gets the vector of position 0. The first word should. Are the rows turned
         round?"""
         return self.dropout(x + rows.flip(0))
 
     def the_last_rows_of_the_table(self, x, rows):
         """You add the last T rows of the table. The words of a sentence stand at positions 0 to T −
-        1: on which side of the colon does T belong?"""
+        1. On which side of the colon does T belong?"""
         return self.dropout(x + self.pe[-x.shape[1] :])
 
     def positions_joined_to_the_words(self, x, rows):
@@ -564,9 +564,9 @@ def counting_backwards(length, d_model=512, ax=None):
 
 @picture.mistake("numbers that differ share one colour")
 def colours_from_zero(length, d_model=512, ax=None):
-    """Numbers that differ have the same colour, as all negative ones have where the colours begin at
-    0. The values run from −1 to 1: what do `vmin` and `vmax` say, how many colours has the map, and
-    can they be seen?"""
+    """Numbers that differ have the same colour, as all negative ones have where the colours begin
+    at 0. The values run from −1 to 1. What do `vmin` and `vmax` say, how many colours has the map,
+    and can they be seen?"""
     return draw(length, d_model, ax, vmin=0, vmax=1)
 
 

@@ -177,7 +177,7 @@ def _dropped_together(found: Tensor) -> str | None:
     return None
 
 
-NO_CELLS = "no cells were found: is the table drawn, for instance with `imshow` or `pcolormesh`?"
+NO_CELLS = "no cells were found. Is the table drawn, for instance with `imshow` or `pcolormesh`?"
 
 
 def as_picture(got: Any) -> Picture | None:
@@ -212,7 +212,7 @@ def shows_the_table(expected: tuple, got: Any) -> Said:
     if not picture.counted_from_zero:
         return (
             "dimension d should stand at x = d and position p at y = p (or between this number "
-            "and the next), but the numbers on the axes say something else: is there an `extent`?"
+            "and the next), but the numbers on the axes say something else. Is there an `extent`?"
         )
     if not picture.complete:
         return "the limits of the axes cut cells off: every cell should be seen as a whole"
@@ -220,8 +220,8 @@ def shows_the_table(expected: tuple, got: Any) -> Said:
         return "cells are blurred into each other: leave out the interpolation or the shading"
     if not picture.fills:
         return (
-            "the cells fill only a small part of the axes: do the limits belong to this `length` and "
-            "this `d_model`?"
+            "the cells fill only a small part of the axes. Do the limits belong to this `length` "
+            "and this `d_model`?"
         )
     if not picture.colours_differ:
         return (
@@ -230,8 +230,8 @@ def shows_the_table(expected: tuple, got: Any) -> Said:
         )
     if not picture.seen:
         return (
-            "once drawn, not every cell can be seen in its colour: is something on top of it, is it "
-            "transparent, or is the picture tiny or outside the figure?"
+            "once drawn, not every cell can be seen in its colour. Is something on top of it, is "
+            "it transparent, or is the picture tiny or outside the figure?"
         )
     return None
 
@@ -300,7 +300,7 @@ def is_a_good_guest(picture: Picture) -> str | None:
             "of its own"
         )
     if not picture.axes_returned:
-        return "the Axes should come back, and something else did: is there a `return ax`?"
+        return "the Axes should come back, and something else did. Is there a `return ax`?"
     if not picture.right_axes_returned:
         return "an Axes comes back, but not the one with the picture"
     if picture.other_figures:

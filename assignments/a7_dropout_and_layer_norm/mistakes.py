@@ -46,9 +46,9 @@ BATCH_NORM = (
     "Layer norm has one pair for each token."
 )
 THREE_AXES = (
-    "On sentences (B, T, D) the mean is right, with fewer or more axes in front it is not. However "
-    "many there are, the features lie along the last one: how is it named without counting the "
-    "others?"
+    "On sentences (B, T, D) the mean is right, with fewer or more axes in front it is not. "
+    "However many there are, the features lie along the last one. How is it named without "
+    "counting the others?"
 )
 
 
@@ -309,14 +309,14 @@ def over_axes(
 over_axes(
     "batch axis",
     "Your mean and variance run over axis 0, so what comes out for a word depends on the other "
-    "words or sentences that it is handed over with. A token is normalised over its own features: "
-    "which axis do they lie along?",
+    "words or sentences that it is handed over with. A token is normalised over its own features. "
+    "Which axis do they lie along?",
     lambda x: 0,
 )
 over_axes(
     "axis of the words",
     "Your mean and variance run along the sentence, one pair for each feature, so a word's result "
-    "depends on the words around it. A token is normalised over its own features: which axis do "
+    "depends on the words around it. A token is normalised over its own features. Which axis do "
     "they lie along?",
     lambda x: -2,
     lambda x: 1,
@@ -331,7 +331,7 @@ over_axes(
 
 over_axes(
     "one mean for everything",
-    "All tokens share one mean and one variance. Each token has its own: which axis has to be "
+    "All tokens share one mean and one variance. Each token has its own. Which axis has to be "
     "named when the mean is taken?",
     lambda x: tuple(range(x.dim())),
 )
@@ -446,18 +446,18 @@ class AttentionDivisor:
     @called("divided by the root of the value's width")
     def root_of_features(self, query, key, value):
         """Your numbers match scores divided by √features. A score adds up as many products as query
-        and key have entries: which width is that?"""
+        and key have entries. Which width is that?"""
         return math.sqrt(value.shape[-1])
 
     def divided_by_the_root_of_the_length(self, query, key, value):
         """Your numbers match scores divided by √S, the number of keys. A score adds up as many
-        products as query and key have entries: which axis is that?"""
+        products as query and key have entries. Which axis is that?"""
         return math.sqrt(key.shape[1])
 
     @called("divided by the root of the length")
     def root_of_queries(self, query, key, value):
         """Your numbers match scores divided by √T, the number of queries. A score adds up as many
-        products as query and key have entries: which axis is that?"""
+        products as query and key have entries. Which axis is that?"""
         return math.sqrt(query.shape[1])
 
     @called("divided by d_k")
@@ -485,12 +485,12 @@ class AttentionWeigh:
 class AttentionShare:
     def softmax_over_the_queries(self, scores):
         """Your weights match a softmax over the queries. Each query shares out its attention over
-        the keys: which axis of (B, T, S) is that?"""
+        the keys. Which axis of (B, T, S) is that?"""
         return scores.softmax(dim=1)
 
     def softmax_over_the_batch(self, scores):
         """Your weights match a softmax over the batch, so sentences compete with each other. Each
-        query shares out its attention over the keys: which axis of (B, T, S) is that?"""
+        query shares out its attention over the keys. Which axis of (B, T, S) is that?"""
         return scores.softmax(dim=0)
 
     def no_softmax(self, scores):
@@ -500,7 +500,7 @@ class AttentionShare:
 
     def softmax_taken_twice(self, scores):
         """Your weights have passed a softmax twice, so they are nearly even. After the first one
-        they are weights already: which of the two can go?"""
+        they are weights already. Which of the two can go?"""
         return scores.softmax(dim=-1).softmax(dim=-1)
 
     def later_words_hidden(self, scores):
@@ -538,7 +538,7 @@ class NormBefore(Attention):
 @attention.mistakes_in(Attention.collect, costs=COLLECTS)
 class AttentionCollect:
     def norm_before_and_after_the_product(self, weights, value):
-        """You normalise the values and the output. The formula has one norm: which one stays?"""
+        """You normalise the values and the output. The formula has one norm. Which one stays?"""
         return weights @ self.layer_norm(value)
 
     @costs(DROPS)
@@ -566,8 +566,9 @@ class DropoutOnScores(WithoutDropout):
 
 @attention.mistake("dropout on what was collected", costs=DROPS)
 class DropoutOnCollected(WithoutDropout):
-    """You drop numbers of what was collected. Dropout acts on the weights, so that a query misses
-    whole words: which of the two products in the formula does it stand in?"""
+    "You drop numbers of what was collected. Dropout acts on the weights, so that a query misses"
+
+    "whole words. Which of the two products in the formula does it stand in?"
 
     def collect(self, weights, value):
         return self.dropout(weights @ value)

@@ -261,18 +261,18 @@ def drops_weights(p: float) -> Judge:
 
 def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
     if not torch.isfinite(got).all():
-        return "the result holds NaN or infinity: what about a row that has lost all its weights?"
+        return "the result holds NaN or infinity. What about a row that has lost all its weights?"
     whole, _ = read_back(expected)
     first, second = read_back(got)
     if got.double().mean(dim=-1).abs().max() > 1e-3 or not torch.isfinite(first).all():
         return (
             "the output is not normalised, though the norm has a weight of ones and a bias of "
-            "zeros: is the norm the last step?"
+            "zeros. Is the norm the last step?"
         )
     if not torch.allclose(first, second, atol=2e-3):
         return (
             "two columns that are the same in all values come out different. If a weight is "
-            "dropped, its value is missing in all columns: what do you drop instead?"
+            "dropped, its value is missing in all columns. What do you drop instead?"
         )
     is_zero = first.abs() < 2e-3
     possible = is_zero | torch.isclose(first * (1 - p), whole, rtol=2e-3, atol=1e-3)
@@ -316,7 +316,7 @@ def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     alike = (kept & (most < 1.003 * least)).any(dim=-1)
     if alike.sum() < 0.25 * telling.sum():
         return (
-            "the weights of a row do not stand to each other as they do in eval mode: are the "
+            "the weights of a row do not stand to each other as they do in eval mode. Are the "
             "scores divided by √d_k in train mode, too?"
         )
     return None

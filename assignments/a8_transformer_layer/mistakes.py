@@ -146,7 +146,7 @@ class FeedForwardBetween:
     @costs(MAPS_DROP)
     def dropout_in_eval_mode(self, hidden):
         """Your network drops numbers in eval mode, too. `nn.Dropout` knows the mode by itself;
-        `F.dropout` must be told: what does its argument `training` mean?"""
+        `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(torch.relu(hidden), self.dropout.p)
 
     def leaky_ReLU(self, hidden):
@@ -165,7 +165,7 @@ class FeedForwardBetween:
         return self.dropout(F.relu6(hidden))
 
     def minimum_for_maximum(self, hidden):
-        """Your activation keeps what is negative. The ReLU is max(0, a): which numbers become 0?"""
+        """Your activation keeps what is negative. The ReLU is max(0, a). Which numbers become 0?"""
         return self.dropout(hidden.clamp(max=0))
 
     def absolute_value(self, hidden):
@@ -280,7 +280,7 @@ class EncoderLayerForward:
 
     @costs(ATTENDS, FEEDS_FORWARD)
     def both_norms_at_the_end(self, x, mask=None):
-        """Both of your norms stand behind the last sum. The first one belongs behind attention: in
+        """Both of your norms stand behind the last sum. The first one belongs behind attention. In
         which line does it stand?"""
         x = x + self.drop(self.layer_norm1, self.attend(x, mask))
         x = x + self.drop(self.layer_norm2, self.feed_forward(x))
@@ -401,7 +401,7 @@ class EncoderLayerInit:
         self, d_model, num_heads, d_ff, dropout=DEFAULT
     ):
         """Inside your feed-forward network, a tenth is dropped whatever `dropout` is. The network
-        takes the probability as an argument: does yours hand it on?"""
+        takes the probability as an argument. Does yours hand it on?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff)
 
@@ -467,7 +467,7 @@ class EncoderLayerDrop:
 
     def dropout_in_eval_mode(self, norm, change):
         """Your layer drops numbers in eval mode, too. `nn.Dropout` knows the mode by itself;
-        `F.dropout` must be told: what does its argument `training` mean?"""
+        `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(change, self.dropout.p)
 
 
