@@ -14,6 +14,7 @@ from course_utils.live.normalisation import normalisation_view
 from course_utils.live.page import View
 from course_utils.live.positions import positions_view
 from course_utils.live.translation import translation_view
+from course_utils.live.writing import writing_view
 
 __all__ = [
     "Attention",
@@ -23,4 +24,5 @@ __all__ = [
     "positions_view",
     "translation_view",
     "translator",
+    "writing_view",
 ]

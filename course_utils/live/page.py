@@ -41,7 +41,10 @@ TAIL = """<script type="application/json" id="inner">{inner}</script>
 <script type="application/json" id="late">{late}</script><script>arrive()</script>"""
 
 # The scripts of a view, in their order; most have their own alone.
-SCRIPTS = {"translation": ("models", "picture", "blocks", "apart", "translation")}
+SCRIPTS = {
+    "translation": ("models", "picture", "blocks", "apart", "translation"),
+    "writing": ("models", "writing"),
+}
 
 # The views that open within a view, each in a frame of its own.
 INNER = {"translation": ("attention", "normalisation", "positions")}
@@ -102,7 +105,8 @@ def framed(
     """The view whose script and style sheet are `name`.js and `name`.css.
 
     Args:
-        name: which view: "attention", "positions", "normalisation", "question" or "translation".
+        name: which view: "attention", "positions", "normalisation", "question", "translation" or
+            "writing".
         caption: what it shows; also the frame's name for screen readers.
         content: what the script reads, as JSON.
         table: HTML that stands in where no script runs.

@@ -1,4 +1,4 @@
-"""What lectures 1 and 8 claim of their trained models holds with other seeds too."""
+"""What lectures 1, 8 and 9 claim of their trained models holds with other seeds too."""
 
 import re
 
@@ -19,6 +19,8 @@ SEED_LINE = re.compile(r"^SEED = \d+", re.MULTILINE)
         ("01_rnn_attention", 2),
         ("08_transformer", 2),
         ("08_transformer", 3),
+        ("09_one_half_alone", 1),
+        ("09_one_half_alone", 2),
     ],
 )
 def test_every_assert_holds_with_another_seed(lecture, seed):
