@@ -171,7 +171,7 @@ BULLETS = {
     "a7_dropout_and_layer_norm": {
         "Any code that does": uses("ByLoop", "ByEinsum", "BySentence"),
         "What would be the answer itself": BARRED,
-        "Both parts are an `nn.Module`": breaks(
+        "In both parts you write an `nn.Module`": breaks(
             "NoModule", "AlwaysFloat32", "InPlace", "ContiguousOnly", "Detached", "FrozenParameters",
             "AlwaysSinglePrecision", "ScalesItsQuery", "ContiguousInputs", "WithoutGradient",
         ),
@@ -240,7 +240,7 @@ BULLETS = {
         "`tgt` is **already shifted**": breaks(
             "ModelThatShiftsOnceMore", "the future leaks", "a position does not see itself",
         ),
-        "Nobody attends to padding": breaks(
+        "No word attends to padding": breaks(
             "source mask missing in the encoder", "memory mask missing", "pad_id taken to be 0",
         ),
         "Logits are raw": breaks("ModelThatEndsInASoftmax", "a norm on top of the decoder"),
