@@ -33,20 +33,20 @@
 # - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
 #   prints nothing but a tick, while one that fails says what it expected and what it found.
 # - Tests that you see earn no points. They catch the usual slips on small inputs, whereas the points of parts 1
-#   and 2 are decided later on other shapes and widths, in train and eval mode, in `float64`, and by gradients.
+#   and 2 are decided later with other shapes and widths, in train and eval mode, in `float64` and with gradients.
 #   Part 3 is read by a person.
 # - Any code that does what the text says is right, whether it uses loops, `einsum`, helper functions in cells of
 #   your own, or further arguments that have default values.
 # - What would be the answer itself is barred. In part 1 this means all normalisations that a library brings along
 #   (layer, batch, group, instance and RMS norm), as classes or as functions. In part 2 a layer norm from a
 #   library is welcome, but `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's transformer
-#   layers and their functional forms are barred. In both parts, so is everything in `course_utils` except
-#   `signoff`.
+#   layers and their functional forms are barred. In both parts, everything in `course_utils` except `signoff` is
+#   barred as well.
 # - In both parts you write an `nn.Module`. Grading sets the parameters by their names, and converts a module to
 #   `float64` when it gets `float64` inputs. The result has the dtype and device of the inputs, gradients flow to
 #   every input and parameter, and no input is changed.
-# - Part 2 may use your `LayerNorm`. If that class is not right, part 2 is decided with our version of it, so that
-#   no error is charged twice.
+# - Part 2 may use your `LayerNorm`. If that class is not right, part 2 is decided with our version, so no error
+#   is charged twice.
 
 # %%
 import math
@@ -89,13 +89,12 @@ from torch import nn
 #   `(B, T, D)` for a batch, `(B, H, T, D)` and more. The result for a token does not depend on the tokens around
 #   it.
 # - There is one mode, so train and eval give the same result.
-# - Where all features of a token are equal, $\sigma$ is zero. The result and the gradients are finite there as
-#   well.
-# - You need not think of tokens whose mean is thousands of times as large as their spread, because rounding
-#   decides the result there.
+# - Where all features of a token are equal, $\sigma$ is zero, but the result and the gradients are still finite.
+# - You need not think of tokens whose mean is thousands of times as large as their spread, because there rounding
+#   decides.
 #
-# **By hand.** The token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by $\sqrt 5
-# = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
+# **By hand.** The token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by
+# $\sqrt 5 = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
 #
 # The token $(0, 1, 2, 3) / 1000$ is faint, with $\sigma^2 = 1.25 \cdot 10^{-6}$. For $\varepsilon = 10^{-5}$ the
 # number under the root is $11.25 \cdot 10^{-6}$, which is nine times as large, so the result of this token is
@@ -215,8 +214,8 @@ def test_faint_tokens():
         "a gradient should reach x, but none does. Is there a .detach() or .data?"
     )
     assert flat.grad.isfinite().all(), (
-        "for a token of equal features, the gradient should be finite, and it is not. Which square "
-        "root is taken of zero?"
+        "for a token of equal features, the gradient should be finite, but it is not. Where do "
+        "you take a square root of zero?"
     )
 
 
@@ -334,10 +333,10 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # - Whether `nn.Dropout` does the work or lines of your own do it is up to you, as long as there is a submodule
 #   `dropout`.
 #
-# **By hand.** Take one query $(1, 1, 1, 1)$, the keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, and the values $(3, 0,
-# 0)$ and $(0, 3, 0)$. The scores are $2$ and $0$, which become $1$ and $0$ when they are divided by $\sqrt 4$, so
-# the weights are $0.731$ and $0.269$. In eval mode the weighted sum of the values is $(2.193, 0.807, 0)$. Its
-# mean is $1$ and its variance $0.820$, so a new module gives $(1.317, -0.213, -1.104)$.
+# **By hand.** Take one query $(1, 1, 1, 1)$, the keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, and the values
+# $(3, 0, 0)$ and $(0, 3, 0)$. Divided by $\sqrt 4$, the scores $2$ and $0$ become $1$ and $0$, so the weights are
+# $0.731$ and $0.269$. In eval mode the weighted sum of the values is $(2.193, 0.807, 0)$. Its mean is $1$ and its
+# variance $0.820$, so a new module gives $(1.317, -0.213, -1.104)$.
 #
 # <details><summary>Hint</summary>
 #
@@ -391,14 +390,14 @@ def test_the_example():
     expected = torch.tensor([1.3173, -0.2130, -1.1042])
     assert torch.allclose(output[0, 0], expected, atol=1e-3), (
         f"for the example, expected {expected.tolist()}, got {output[0, 0].tolist()}. Which of the "
-        "steps gives another number than by hand, the scores, the weights, their sum or the norm?"
+        "steps differs from the example by hand, the scores, the weights, the weighted sum or the norm?"
     )
     value = torch.tensor([[[3.0, 0, 0], [0, 0, 30]]])  # another second value, much larger
     output = module(query, key, value)
     expected = torch.tensor([-0.3603, -1.0042, 1.3645])  # from (2.193, 0, 8.068)
     assert torch.allclose(output[0, 0], expected, atol=1e-3), (
         f"with (0, 0, 30) as the second value, expected {expected.tolist()}, got "
-        f"{output[0, 0].tolist()}. Is anything normalised before it is summed?"
+        f"{output[0, 0].tolist()}. Do you normalise anything before the weighted sum?"
     )
 
 
@@ -524,11 +523,11 @@ for _ in range(5):
 # %% [markdown] written="rows_after_dropout" points=2
 # **One answer.**
 #
-# Each weight becomes 0 or doubles, so each entry of the row is either kept from $(1, 0.6, 0.4)$ or 0. All eight
-# cases are equally likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the average of these eight
-# is 1. Without the division by $1 - p$ it would be 0.5, so the division makes up, on average, for what is lost.
-# This holds for the mean of many draws and promises nothing about a single one. In eval mode nothing is dropped,
-# and the sum is exactly 1.
+# Each weight becomes 0 or doubles, so the row keeps some of the entries of $(1, 0.6, 0.4)$ and has 0 for the
+# others. All eight cases are equally likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the
+# average of these eight is 1. Without the division by $1 - p$ it would be 0.5, so the division makes up, on
+# average, for what is lost. This holds for the mean of many draws and promises nothing about a single one. In
+# eval mode nothing is dropped, and the sum is exactly 1.
 #
 # The friend's division multiplies what was collected by one number for the whole row. Layer norm removes such a
 # factor anyway (except for the effect of ε), so in this class the repair changes next to nothing. Neither of them

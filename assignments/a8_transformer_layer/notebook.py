@@ -18,7 +18,7 @@
 # # Assignment 8: a transformer layer
 #
 # You have attention, norms and dropout. Two things are still missing for a layer of the encoder in [lecture
-# 8](../../lectures/08_transformer.ipynb), namely the small network that works on each word on its own, and the
+# 8](../../lectures/08_transformer.ipynb), namely the small network that works on each word separately, and the
 # order in which everything is put together. You write both. [Lecture
 # 7](../../lectures/07_layer_normalization.ipynb#7.-The-position-wise-feed-forward-network) explains the parts.
 #
@@ -33,7 +33,7 @@
 # - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
 #   prints nothing but a tick, while one that fails says what it expected and what it found.
 # - Tests that you see earn no points. They catch the usual slips on small inputs, whereas the points are decided
-#   later with other sizes and masks, in train mode, in `float64`, and by gradients.
+#   later with other sizes and masks, in train mode, in `float64` and with gradients.
 # - Any code that does what the text says is right.
 # - Nothing is trained here. Grading sets the weights **by name**, so the layers must be attributes with the names
 #   of the text and with the shapes that PyTorch gives them. How they are initialised, and what else your module
@@ -46,7 +46,7 @@
 # - Masks are `bool`, and True means *may attend*. Inputs are never changed, and they may have any memory layout.
 #   Results have the dtype (`float32` or `float64`) and device of input and weights. Gradients flow from the
 #   result back to `x` and to every weight, so use no `.detach()`, `.item()`, `.numpy()` or `no_grad` on the way.
-# - Part 2 may use your class of part 1. It does not fail because part 1 did, since it is then decided with our
+# - Part 2 may use your class of part 1. It does not fail if part 1 does, because it is then decided with our
 #   version of that class.
 #
 # | letter | meaning |
@@ -230,7 +230,7 @@ print("✓ PositionwiseFeedForward")
 # ## 2. The layer
 #
 # A layer of the encoder has two *sublayers*. In the first, words attend to each other, and in the second, each
-# word goes through the feed-forward network. Neither replaces the word. Its output is **added** to what came in,
+# word goes through the feed-forward network. Neither replaces the word. Each output is **added** to what came in,
 # so that the word is not lost and gradients have a straight way down. Then the sum is normalised, so that the
 # numbers keep one size however many layers there are. The original paper does it in this order, which is called
 # *post-LN*:
@@ -274,9 +274,9 @@ print("✓ PositionwiseFeedForward")
 # - **Dropout** acts in train mode only, with the probability `dropout`, in three places, which are the two of the
 #   equations and the one inside the feed-forward network. Dropout on the attention weights is up to you.
 #
-# **By hand.** Let $D = 4$, and let all linear layers be zero, except for the bias of `self_attn.w_o`, $(0, 0, 4,
-# 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases of 0. Take
-# a sentence of one word, $x = (4, 0, 0, 0)$.
+# **By hand.** Let $D = 4$, and let all linear layers be zero, except for the bias of `self_attn.w_o`,
+# $(0, 0, 4, 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases
+# of 0. Take a sentence of one word, $x = (4, 0, 0, 0)$.
 #
 # | | sublayer gives | sum | its mean, standard deviation | norm |
 # |---|---|---|---|---|

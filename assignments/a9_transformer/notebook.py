@@ -33,7 +33,7 @@
 # - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
 #   prints nothing but a tick, while one that fails says what it expected and what it found.
 # - Tests that you see earn no points. They catch the usual slips on small inputs, whereas the points are decided
-#   later with other sizes and padding, in `float64`, in train mode, and by gradients.
+#   later with other sizes and padding, in `float64`, in train mode and with gradients.
 # - Any code that does what the text says is right.
 # - Nothing is trained here. Grading sets the weights **by name**, so the layers must be attributes with the names
 #   of the text and with the shapes that PyTorch gives them. How they are initialised, and what else your module
@@ -45,7 +45,7 @@
 # - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results of parts 1 and 2 have
 #   the dtype of the weights (`float32` or `float64`), and gradients flow to every weight and every input
 #   that is not a whole number.
-# - Part 2 does not fail because part 1 did, since it is then decided with our version of `DecoderLayer`. Part 3
+# - Part 2 does not fail if part 1 does, because it is then decided with our version of `DecoderLayer`. Part 3
 #   gets a model of ours in any case.
 #
 # In the tables, $B$ is the batch, $S$ the source length, $T$ the target length, $D$ is `d_model` and $V$ the
@@ -83,8 +83,8 @@ def fill_with_known_numbers(module):
 # x &\leftarrow \mathrm{LayerNorm}_3\big(x + \mathrm{dropout}(\mathrm{FFN}(x))\big)
 # \end{aligned}$$
 #
-# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and it looks at the memory and
-# collects from it.
+# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and what it looks at and
+# collects from is the memory.
 #
 # **Write** the module `DecoderLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
 #
@@ -328,9 +328,9 @@ print("✓ DecoderLayer")
 # - `dropout` is the probability everywhere, both for the sum of word and position and in every layer.
 # - `num_layers` may be 0. Sinusoids may be rounded to `float32`.
 #
-# **By hand.** Take a model with `d_model=4` and `num_layers=0`. If the first source word has the row $(\tfrac12,
-# -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times that row is $(1, -1, 2, 0)$. Position 0 is $(0, 1, 0, 1)$,
-# so the first row of the memory is $(1, 0, 2, 1)$.
+# **By hand.** Take a model with `d_model=4` and `num_layers=0`. If the first source word has the row
+# $(\tfrac12, -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times that row is $(1, -1, 2, 0)$. Position 0 is
+# $(0, 1, 0, 1)$, so the first row of the memory is $(1, 0, 2, 1)$.
 #
 # <details><summary>Hint on the masks</summary>
 #
