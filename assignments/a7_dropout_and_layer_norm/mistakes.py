@@ -30,7 +30,7 @@ from course_utils import layers
 
 # ---------------------------------------------------------------------------------- LayerNorm
 
-NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
+NOTHING_RUNS = "weights that the text names are missing, so nothing can be run"
 NOT_MADE = "no module can be made"
 
 UNBIASED = (
@@ -39,15 +39,15 @@ UNBIASED = (
 )
 NO_EPS = (
     "Your numbers match a division by σ alone, as if ε were 0. Where all features of a token are "
-    "equal, σ is 0, too. Where does ε stand in the formula?"
+    "equal, σ is 0 as well. Where is ε in the formula?"
 )
 BATCH_NORM = (
-    "You have one mean and one variance for each feature, over all tokens: that is batch norm. "
+    "You have one mean and one variance for each feature, over all tokens, which is batch norm. "
     "Layer norm has one pair for each token."
 )
 THREE_AXES = (
-    "On sentences (B, T, D) the mean is right, with fewer or more axes in front it is not. "
-    "However many there are, the features lie along the last one. How is it named without "
+    "On sentences (B, T, D) the mean is right, but with fewer or more leading axes it is not. "
+    "However many there are, the features are along the last axis. How is that axis named without "
     "counting the others?"
 )
 
@@ -81,7 +81,7 @@ class Norm(layers.LayerNorm):
 
 
 class Lacking(Norm):
-    """The right norm with plain numbers in the place of some of its parameters."""
+    """The right norm with plain numbers in place of some of its parameters."""
 
     def __init__(self, features, eps, **numbers):
         super().__init__(features, eps)
@@ -92,15 +92,16 @@ class Lacking(Norm):
 
 @norm.mistake("weight and bias missing", costs_more=NOTHING_RUNS)
 def without_parameters(features, eps=EPS):
-    """The module has no `weight` and no `bias`, or not as parameters. γ and β are learned: a
-    plain tensor is not registered with the module, so no optimiser would find it. Are both made
-    in `__init__`, as `nn.Parameter`, under these names?"""
+    """The module has no `weight` and no `bias`, or they are not parameters. γ and β are learned,
+    but a plain tensor is not registered with the module, so no optimiser would find it. Are both
+    made in `__init__`, as `nn.Parameter`, under these names?"""
     return Lacking(features, eps, weight=1.0, bias=0.0)
 
 
 @norm.mistake("bias missing", costs_more=NOTHING_RUNS)
 def without_bias(features, eps=EPS):
-    """The module has a `weight`, but no parameter `bias`. Which letter of the formula is that?"""
+    """The module has a `weight`, but no parameter `bias`. Which letter of the formula is the
+    bias?"""
     return Lacking(features, eps, bias=0.0)
 
 
@@ -112,8 +113,8 @@ class Unbiased(Norm):
 
 @norm.mistake("epsilon outside the root", costs=INSIDE_THE_ROOT)
 class EpsOutside(Norm):
-    """Ordinary tokens come out right, faint ones too large: they match σ + ε. In the formula, is
-    ε added before or after the root is taken?"""
+    """Ordinary tokens come out right, but faint ones are too large, as if they were divided by σ +
+    ε. In the formula, is ε added before or after the root is taken?"""
 
     def sigma(self, variance):
         return variance.sqrt() + self.eps
@@ -121,8 +122,8 @@ class EpsOutside(Norm):
 
 @norm.mistake(
     "unbiased variance and epsilon outside the root",
-    f"Two things. {UNBIASED} And faint tokens come out too large: is ε added before or after the "
-    "root is taken?",
+    f"There are two slips. {UNBIASED} Besides, faint tokens come out too large. Is ε added before "
+    "or after the root is taken?",
     costs=(VARIANCE, INSIDE_THE_ROOT),
 )
 class BothSlips(Unbiased, EpsOutside):
@@ -137,7 +138,7 @@ class WithoutEps(Norm):
 
 @norm.mistake(
     "unbiased variance and epsilon missing",
-    f"{NO_EPS} And: {UNBIASED}",
+    f"{NO_EPS} There is a second slip. {UNBIASED}",
     costs=(VARIANCE, INSIDE_THE_ROOT),
 )
 class UnbiasedWithoutEps(Unbiased, WithoutEps):
@@ -147,8 +148,8 @@ class UnbiasedWithoutEps(Unbiased, WithoutEps):
 @norm.mistakes_in(Norm.__init__, costs=INSIDE_THE_ROOT, of=Norm)
 class NormInit:
     def argument_eps_ignored(self, features, eps=EPS):
-        """With the ε that a module has by default all is right; with another one, nothing changes.
-        What becomes of the argument `eps`?"""
+        """With the default ε all is right, but with another one nothing changes. What becomes of
+        the argument `eps`?"""
         Norm.__init__(self, features)
 
 
@@ -156,7 +157,8 @@ class NormInit:
 class NormSigma:
     @costs(INSIDE_THE_ROOT)
     def epsilon_squared(self, variance):
-        """Your ε is squared before it is added. Under the root stands σ² + ε, with ε as it is."""
+        """Your ε is squared before it is added. Under the root the formula has σ² + ε, with ε as it
+        is."""
         return (variance + self.eps**2).sqrt()
 
     def not_divided_by_the_spread(self, variance):
@@ -165,7 +167,8 @@ class NormSigma:
         return torch.ones_like(variance)
 
     def divided_by_the_variance(self, variance):
-        """Your differences are divided by the variance. Something is still to be done with it."""
+        """Your differences are divided by the variance. What does the formula do to the variance
+        before it divides by it?"""
         return variance + self.eps
 
 
@@ -173,14 +176,14 @@ class NormSigma:
 class NormCentred:
     def mean_not_taken_off(self, x):
         """Your tokens are divided by their standard deviation but keep their mean. Which difference
-        stands above the line of the fraction?"""
+        is in the numerator of the formula?"""
         return x
 
 
 @norm.mistake("RMS norm: mean not taken off", costs=(CENTRED, VARIANCE))
 class RootMeanSquare(Norm):
     """Your numbers match x divided by the root of the mean of x², which is RMS norm. Layer norm
-    takes the mean off first, above the line and in the variance."""
+    subtracts the mean first, in the numerator and in the variance."""
 
     def centred(self, x):
         return x
@@ -199,15 +202,15 @@ class NormVariance:
         return (x - mean).square().sum(dim=self.axes(x), keepdim=True)
 
     def variance_not_around_the_mean(self, x):
-        """You divide by the root of the mean of x², with the mean still in it. The variance is the
-        mean of the squared differences from μ."""
+        """You divide by the root of the mean of x², from which the mean was not subtracted. The
+        variance is the mean of the squared differences from μ."""
         return x.square().mean(dim=self.axes(x), keepdim=True)
 
 
 @norm.mistake("mean absolute deviation", costs=VARIANCE)
 class MeanAbsoluteDeviation(Norm):
-    """Your spread is the mean of the absolute differences. The formula squares them, averages and
-    takes the root."""
+    """Your spread is the mean of the absolute differences. The formula squares the differences,
+    averages the squares and takes the root."""
 
     def variance(self, x):
         mean = x.mean(self.axes(x), keepdim=True)
@@ -219,9 +222,9 @@ class MeanAbsoluteDeviation(Norm):
 
 @norm.mistake("statistics without their axis", costs_more="it stops with an error")
 class WithoutKeepdim(Norm):
-    """For one token all is right; with more of them it stops, or tokens meet the mean of others.
-    The means of x (B, T, D) have the shape (B, T), and that does not broadcast against x as it
-    should. How can the last axis be kept, with size 1?"""
+    """One token comes out right, but with more of them the module stops, or tokens get the mean of
+    other tokens. The means of x (B, T, D) have the shape (B, T), which does not broadcast against x
+    as it should. How can the last axis be kept, with size 1?"""
 
     def centred(self, x):
         return x - x.mean(dim=-1)
@@ -238,12 +241,12 @@ class NormAffine:
         return y
 
     def shifted_before_scaled(self, y):
-        """You add β first and multiply by γ afterwards, so the shift is scaled too. Which comes
-        first in the formula?"""
+        """You add β first and multiply by γ afterwards, so the shift is scaled as well. Which of
+        the two comes first in the formula?"""
         return self.scaled(self.shifted(y))
 
     def weight_and_bias_swapped(self, y):
-        """You multiply by `bias` and add `weight`. Which one is the scale?"""
+        """You multiply by `bias` and add `weight`. Which of the two is the scale?"""
         return y * self.bias + self.weight
 
 
@@ -269,16 +272,16 @@ class NormShifted:
         return y
 
     def bias_taken_off(self, y):
-        """Your features are shifted to the wrong side: β is taken off. Which sign does it have in
-        the formula?"""
+        """Your features are shifted the wrong way, because β is subtracted. Which sign does it have
+        in the formula?"""
         return y - self.bias
 
 
 @norm.mistakes_in(Norm.forward, costs=PARAMETERS)
 class NormForward:
     def scaled_and_shifted_before_the_norm(self, x):
-        """You scale and shift x, and normalise what comes of it. γ and β come last: what they
-        learned would be divided out again."""
+        """You scale and shift x, and normalise the result. γ and β should come last, because a norm
+        after them divides out again what they learned."""
         y = self.affine(x)
         return self.centred(y) / self.sigma(self.variance(y))
 
@@ -308,16 +311,16 @@ def over_axes(
 
 over_axes(
     "batch axis",
-    "Your mean and variance run over axis 0, so what comes out for a word depends on the other "
-    "words or sentences that it is handed over with. A token is normalised over its own features. "
-    "Which axis do they lie along?",
+    "Your mean and variance run over axis 0, so the result for a word depends on the other words or "
+    "sentences in the same input. A token should be normalised over its own features. Which axis "
+    "are they along?",
     lambda x: 0,
 )
 over_axes(
     "axis of the words",
     "Your mean and variance run along the sentence, one pair for each feature, so a word's result "
-    "depends on the words around it. A token is normalised over its own features. Which axis do "
-    "they lie along?",
+    "depends on the words around it. A token should be normalised over its own features. Which axis "
+    "are they along?",
     lambda x: -2,
     lambda x: 1,
 )
@@ -331,14 +334,14 @@ over_axes(
 
 over_axes(
     "one mean for everything",
-    "All tokens share one mean and one variance. Each token has its own. Which axis has to be "
-    "named when the mean is taken?",
+    "All tokens share one mean and one variance, but each token should have its own. Which axis has "
+    "to be named when the mean is taken?",
     lambda x: tuple(range(x.dim())),
 )
 over_axes(
     "one mean for each sentence",
     "All words of a sentence share one mean and one variance, so a word's result depends on the "
-    "words around it. Each token has its own pair.",
+    "words around it. Each token should have its own pair.",
     lambda x: (-2, -1),
     lambda x: (1, 2),
     lambda x: tuple(range(1, x.dim())) or 0,
@@ -390,38 +393,39 @@ class Attention(layers.SelfAttentionWithDropoutAndNorm):
 
 @attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_that_stops(*arguments, **keywords):
-    """No module can be made from `features` and `dropout_rate`: the constructor stops, and the
-    line above says with which error. In the printed class, `features` is a name that nobody has
-    given a meaning, and no argument brings it in."""
+    """No module can be made from `features` and `dropout_rate`, because the constructor stops with
+    the error in the line above. In the printed class, `features` is a name that has no value, since
+    no argument brings it in."""
     raise NameError("name 'features' is not defined")
 
 
 @attention.mistake("call of super().__init__() missing", costs_more=NOT_MADE)
 def constructor_without_super(*arguments, **keywords):
-    """No module can be made: an `nn.Module` has to be set up before it can hold other modules. Is
-    `super().__init__()` the first line of your constructor?"""
+    """No module can be made, because an `nn.Module` has to be set up before it can hold other
+    modules. Is `super().__init__()` the first line of your constructor?"""
     raise AttributeError("cannot assign module before Module.__init__() call")
 
 
 @attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_of_other_arguments(*arguments, **keywords):
-    """No module can be made: your constructor does not take `features` and `dropout_rate`, in this
-    order and under these names. In the printed class nothing brings `features` in; the caller knows
-    the width."""
+    """No module can be made, because your constructor does not take `features` and `dropout_rate`,
+    in this order and under these names. In the printed class nothing brings `features` in, but the
+    caller knows the width."""
     raise TypeError("__init__() got an unexpected keyword argument")
 
 
 @attention.mistake("arguments of the constructor in the wrong order")
 def rate_first(dropout_rate=0.1, features=None):
-    """By name the constructor's arguments arrive, by place they do not: the width of the values
-    comes first, then the rate. `dropout_rate` has a default, so it stands last."""
+    """The constructor's arguments arrive when they are given by name, but not when they are given
+    by position. The width of the values should come first, then the rate. `dropout_rate` has a
+    default, so it comes last."""
     return layers.SelfAttentionWithDropoutAndNorm(features, dropout_rate)
 
 
 @attention.mistake("no layer_norm with weight and bias", costs_more=NOTHING_RUNS)
 def norm_without_parameters(features, dropout_rate=0.1):
     """The module has no submodule `layer_norm` with a `weight` and a `bias`. Is it made in
-    `__init__`, under this name, and with its scale and shift?"""
+    `__init__`, under this name, with a scale and a shift?"""
     model = layers.SelfAttentionWithDropoutAndNorm(features, dropout_rate)
     model.layer_norm = nn.LayerNorm(features, elementwise_affine=False)
     return model
@@ -431,16 +435,16 @@ def norm_without_parameters(features, dropout_rate=0.1):
 class AttentionInit:
     @called("argument dropout_rate not kept")
     def rate_not_kept(self, features, dropout_rate=0.1):
-        """Whatever `dropout_rate` is, your module drops a tenth, as it does by default. What
-        becomes of the argument?"""
+        """Whatever `dropout_rate` is, your module drops a tenth, which is the default. What becomes
+        of the argument?"""
         Attention.__init__(self, features)
 
 
 @attention.mistakes_in(Attention.divisor, costs=SCALED)
 class AttentionDivisor:
     def not_scaled(self, query, key, value):
-        """Your numbers match plain dot products, as in the printed class. Before the softmax each
-        score is divided by a root (lecture 3)."""
+        """Your numbers match plain dot products, as in the printed class. Before the softmax, each
+        score should be divided by a root (lecture 3)."""
         return 1.0
 
     @called("divided by the root of the value's width")
@@ -450,33 +454,34 @@ class AttentionDivisor:
         return math.sqrt(value.shape[-1])
 
     def divided_by_the_root_of_the_length(self, query, key, value):
-        """Your numbers match scores divided by √S, the number of keys. A score adds up as many
-        products as query and key have entries. Which axis is that?"""
+        """Your numbers match scores divided by √S, where S is the number of keys. A score adds up
+        as many products as query and key have entries. Which axis is that?"""
         return math.sqrt(key.shape[1])
 
     @called("divided by the root of the length")
     def root_of_queries(self, query, key, value):
-        """Your numbers match scores divided by √T, the number of queries. A score adds up as many
-        products as query and key have entries. Which axis is that?"""
+        """Your numbers match scores divided by √T, where T is the number of queries. A score adds
+        up as many products as query and key have entries. Which axis is that?"""
         return math.sqrt(query.shape[1])
 
     @called("divided by d_k")
     def divided_by_width(self, query, key, value):
-        """Your numbers match scores divided by d_k. It is its root: the standard deviation of a sum
-        of d_k products grows with √d_k."""
+        """Your numbers match scores divided by d_k. They should be divided by its root, because the
+        standard deviation of a sum of d_k products grows with √d_k."""
         return key.shape[-1]
 
     @called("multiplied by √d_k")
     def multiplied(self, query, key, value):
-        """Your numbers match scores multiplied by √d_k. What is the factor there to undo?"""
+        """Your numbers match scores multiplied by √d_k. Should the factor make the scores larger or
+        smaller?"""
         return key.shape[-1] ** -0.5
 
 
 @attention.mistakes_in(Attention.weigh, costs=SCALED)
 class AttentionWeigh:
     def scaled_after_the_softmax(self, query, key, value):
-        """You divide the weights, after the softmax. The norm takes out nearly any factor of a row,
-        so this does next to nothing. What is to be kept from getting large, and before which
+        """You divide the weights, after the softmax. The norm removes nearly any factor of a row,
+        so this changes next to nothing. What has to be kept from getting large, and before which
         step?"""
         return self.share(query @ key.mT) / self.divisor(query, key, value)
 
@@ -484,28 +489,28 @@ class AttentionWeigh:
 @attention.mistakes_in(Attention.share, costs=COLLECTS)
 class AttentionShare:
     def softmax_over_the_queries(self, scores):
-        """Your weights match a softmax over the queries. Each query shares out its attention over
-        the keys. Which axis of (B, T, S) is that?"""
+        """Your weights match a softmax over the queries. Each query should distribute its attention
+        over the keys. Which axis of (B, T, S) is that?"""
         return scores.softmax(dim=1)
 
     def softmax_over_the_batch(self, scores):
         """Your weights match a softmax over the batch, so sentences compete with each other. Each
-        query shares out its attention over the keys. Which axis of (B, T, S) is that?"""
+        query should distribute its attention over the keys. Which axis of (B, T, S) is that?"""
         return scores.softmax(dim=0)
 
     def no_softmax(self, scores):
-        """You weigh the values with the scores themselves. What makes weights of a row of
-        scores?"""
+        """You weight the values with the scores themselves. What turns a row of scores into
+        weights?"""
         return scores
 
     def softmax_taken_twice(self, scores):
-        """Your weights have passed a softmax twice, so they are nearly even. After the first one
-        they are weights already. Which of the two can go?"""
+        """Your weights have passed a softmax twice, so they are nearly even. After the first
+        softmax they are weights already. Which of the two can go?"""
         return scores.softmax(dim=-1).softmax(dim=-1)
 
     def later_words_hidden(self, scores):
-        """Your queries do not see later keys. There is no mask in this class: each query shares out
-        its attention over all of them."""
+        """Your queries do not see later keys. There is no mask in this class, so each query should
+        distribute its attention over all keys."""
         seen = torch.ones(scores.shape[-2:], dtype=torch.bool).tril()
         return scores.masked_fill(~seen, -torch.inf).softmax(dim=-1)
 
@@ -518,14 +523,14 @@ class AttentionNorm:
         return F.layer_norm(collected, collected.shape[-1:])
 
     def norm_missing(self, collected):
-        """The module has a `layer_norm`, but the output is what was collected, before any norm.
-        What is the last step of the formula?"""
+        """The module has a `layer_norm`, but the output is the weighted sum of the values, without
+        any norm. What is the last step of the formula?"""
         return collected
 
 
 @attention.mistake("norm before the product", costs=COLLECTS)
 class NormBefore(Attention):
-    """You normalise the values and then average them. An average of normalised rows is not
+    """You normalise the values and then average them, but an average of normalised rows is not
     normalised itself. Which step comes last?"""
 
     def collect(self, weights, value):
@@ -538,13 +543,14 @@ class NormBefore(Attention):
 @attention.mistakes_in(Attention.collect, costs=COLLECTS)
 class AttentionCollect:
     def norm_before_and_after_the_product(self, weights, value):
-        """You normalise the values and the output. The formula has one norm. Which one stays?"""
+        """You normalise both the values and the output, but the formula has only one norm. Which
+        one should stay?"""
         return weights @ self.layer_norm(value)
 
     @costs(DROPS)
     def dropout_also_on_what_was_collected(self, weights, value):
-        """You drop weights, and numbers of what was collected as well. The formula has one dropout,
-        on the weights."""
+        """You drop weights, but also numbers of the weighted sum. The formula has one dropout, on
+        the weights."""
         return self.dropout(weights @ value)
 
 
@@ -557,8 +563,8 @@ class WithoutDropout(Attention):
 
 @attention.mistake("dropout on the scores", costs=DROPS)
 class DropoutOnScores(WithoutDropout):
-    """You drop before the softmax, and the softmax shares out all the weight again. A score of 0
-    is no weight of 0, since exp(0) = 1. What should be dropped, and after which step?"""
+    """You drop before the softmax, which then distributes the whole weight again. A score of 0 does
+    not give a weight of 0, since exp(0) = 1. What should be dropped, and after which step?"""
 
     def weigh(self, query, key, value):
         return self.share(self.dropout(query @ key.mT / self.divisor(query, key, value)))
@@ -566,9 +572,8 @@ class DropoutOnScores(WithoutDropout):
 
 @attention.mistake("dropout on what was collected", costs=DROPS)
 class DropoutOnCollected(WithoutDropout):
-    "You drop numbers of what was collected. Dropout acts on the weights, so that a query misses"
-
-    "whole words. Which of the two products in the formula does it stand in?"
+    """You drop numbers of the weighted sum. Dropout should act on the weights, so that a query
+    misses whole words. In which of the formula's two products is it?"""
 
     def collect(self, weights, value):
         return self.dropout(weights @ value)
@@ -576,8 +581,8 @@ class DropoutOnCollected(WithoutDropout):
 
 @attention.mistake("dropout on the values", costs=DROPS)
 class DropoutOnValues(WithoutDropout):
-    """You drop numbers of the values, the same for all queries. Dropout acts on the weights: each
-    query by itself misses whole words."""
+    """You drop numbers of the values, the same for all queries. Dropout should act on the weights,
+    so that each query misses whole words, independently of the others."""
 
     def collect(self, weights, value):
         return weights @ self.dropout(value)
@@ -585,8 +590,8 @@ class DropoutOnValues(WithoutDropout):
 
 @attention.mistake("dropout after the norm", costs=DROPS)
 class DropoutAfterNorm(WithoutDropout):
-    """You drop entries of the output, after the norm. Dropout acts on the weights, so that a query
-    misses whole words, and the norm comes last."""
+    """You drop entries of the output, after the norm. Dropout should act on the weights, so that a
+    query misses whole words, and the norm should come last."""
 
     def norm(self, collected):
         return self.dropout(self.layer_norm(collected))
@@ -595,62 +600,62 @@ class DropoutAfterNorm(WithoutDropout):
 @attention.mistakes_in(Attention.drop, costs=DROPS)
 class AttentionDrop:
     def rows_made_to_sum_to_one_after_the_dropout(self, weights):
-        """After the dropout you make each row sum to one again. What is dropped may be missing:
-        kept weights are divided by 1 − p and by nothing else, so that rows sum to one on
-        average."""
+        """After the dropout you make each row sum to one again. The dropped weights may be missing
+        from the sum, because the kept ones are divided by 1 − p and by nothing else, so that rows
+        sum to one on average."""
         kept = self.dropout(weights)
         return kept / kept.sum(dim=-1, keepdim=True)
 
     @called("rows made to sum to one after the dropout")
     def renormalised_with_care(self, weights):
-        """After the dropout you make each row sum to one again. What is dropped may be missing:
-        kept weights are divided by 1 − p and by nothing else, so that rows sum to one on
-        average."""
+        """After the dropout you make each row sum to one again. The dropped weights may be missing
+        from the sum, because the kept ones are divided by 1 − p and by nothing else, so that rows
+        sum to one on average."""
         kept = self.dropout(weights)
         return kept / kept.sum(dim=-1, keepdim=True).clamp(min=1e-9)
 
     @costs(EVAL_MODE)
     def dropout_in_eval_mode(self, weights):
-        """In eval mode something is dropped. `nn.Dropout` looks at the module's mode by itself;
-        `F.dropout` does not, it has to be told."""
+        """In eval mode something is dropped. `nn.Dropout` follows the module's mode by itself, but
+        `F.dropout` has to be told."""
         return F.dropout(weights, self.dropout.p)
 
     @costs(DROPS, EVAL_MODE)
     def train_and_eval_mode_mixed_up(self, weights):
-        """You drop in eval mode, and in train mode you do not. In which mode should a word now and
-        then be missing?"""
+        """You drop in eval mode but not in train mode. In which mode should a word be missing now
+        and then?"""
         return F.dropout(weights, self.dropout.p, not self.training)
 
     def no_dropout(self, weights):
-        """In train mode nothing is dropped. Between which two steps does the dropout stand?"""
+        """In train mode nothing is dropped. Between which two steps does the formula have the
+        dropout?"""
         return weights
 
 
 @attention.mistakes_in(Attention.forward, costs=COLLECTS)
 class AttentionForward:
     def weights_returned_beside_the_output(self, query, key, value):
-        """You return a pair. This module returns the output alone."""
+        """You return a pair, but this module should return the output alone."""
         return Attention.forward(self, query, key, value), self.weigh(query, key, value)
 
     @called("weights returned beside the output")
     def output_and_dropped_weights(self, query, key, value):
-        """You return a pair. This module returns the output alone."""
+        """You return a pair, but this module should return the output alone."""
         weights = self.drop(self.weigh(query, key, value))
         return self.finish(self.collect(weights, value), query, value), weights
 
     def key_used_as_value(self, query, key, value):
-        """You collect keys: what the weights multiply is the key. The value brings its own content,
-        with a width of its own."""
+        """You multiply the weights by the key. They should be multiplied by the value, which has
+        its own content and its own width."""
         return Attention.forward(self, query, key, key)
 
     def query_used_as_value(self, query, key, value):
-        """You collect queries: what the weights multiply is the query. What the weights weigh is
-        the value."""
+        """You multiply the weights by the query. They should be multiplied by the value."""
         return Attention.forward(self, query, key, query)
 
     def query_and_key_swapped(self, query, key, value):
-        """You score keys against queries, (B, S, T), so it only runs where T = S, and is wrong
-        there. Rows of the scores belong to the queries: (B, T, S)."""
+        """You score keys against queries, (B, S, T), so the module only runs where T = S, and is
+        wrong there. Rows of the scores should belong to the queries, (B, T, S)."""
         return Attention.forward(self, key, query, value)
 
 
@@ -670,8 +675,8 @@ for mistake in attention.named("key used as value", "query used as value"):
 
 
 RESIDUAL = (
-    "You add the {} to what was collected. A residual connection belongs to a whole layer "
-    "(assignment 8); this class has none, and its inputs may differ in width and length."
+    "You add the {} to the weighted sum. A residual connection belongs to a whole layer (assignment "
+    "8), but this class has none, and its inputs may differ in width and length."
 )
 
 

@@ -19,7 +19,7 @@
 #
 # You write the layer norm of [lecture 7](../../lectures/07_layer_normalization.ipynb). Then you find out why a
 # printed class for attention with dropout and layer norm stops at once, and why it would be wrong even if it ran,
-# and you write one that is right. At the end you answer a question in words.
+# and you write a correct one. Finally, you answer a question in words.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -65,14 +65,14 @@ from torch import nn
 # \sigma^2 = \frac{1}{D} \sum_{k=1}^{D} (x_k - \mu)^2 \qquad
 # y_k = \gamma_k\, \frac{x_k - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta_k$$
 #
-# $\mu$ and $\sigma^2$ belong to one token, whereas $\gamma_k$ and $\beta_k$ belong to one feature and are the
-# same for all tokens. $\varepsilon$ keeps the root away from zero.
+# Every token has its own $\mu$ and $\sigma^2$, whereas every feature has its own $\gamma_k$ and $\beta_k$, which
+# are the same for all tokens. $\varepsilon$ keeps the root away from zero.
 #
 # ![Two sentences as grids, one row a token and one column a feature, three times. Filled cells share one mean. For
 # batch norm that is a column, for layer norm the row of one token, and in the third panel a whole
 # sentence.](../../figures/norm_axes.svg)
 #
-# *Which numbers share a mean. Here it is the second panel, in which each token has its own.*
+# *Which numbers share a mean. Here it is the second panel, in which each token is on its own.*
 #
 # **Write** the class `LayerNorm(features, eps=1e-5)`:
 #
@@ -85,34 +85,34 @@ from torch import nn
 # | `x` | `(..., features)` | tokens along the last axis |
 # | result of `forward(x)` | the shape of `x` | |
 #
-# - The dots stand for any leading axes, or for none, so `(D,)` is one token, `(T, D)` is a sentence, `(B, T, D)`
-#   is a batch, and there may be `(B, H, T, D)` and more. The result for a token does not depend on the tokens
-#   around it.
-# - There is only one mode, so train and eval give the same.
-# - Where all features of a token are equal, $\sigma$ is zero. Result and gradients are finite there, too.
-# - You need not think of tokens whose mean is thousands of times as large as their spread, because rounding
-#   decides there.
+# - The dots stand for any leading axes, or for none. So `x` may be `(D,)` for one token, `(T, D)` for a sentence,
+#   `(B, T, D)` for a batch, `(B, H, T, D)` and more. The result for a token does not depend on the tokens around
+#   it.
+# - There is one mode, so train and eval give the same result.
+# - Where all features of a token are equal, $\sigma$ is zero, but the result and the gradients are still finite.
+# - You need not think of tokens whose mean is thousands of times as large as their spread, because there rounding
+#   decides.
 #
-# **By hand.** The token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by $\sqrt 5
-# = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
+# **By hand.** The token $(1, 3, 5, 7)$ has $\mu = 4$ and $\sigma^2 = (9 + 1 + 1 + 9)/4 = 5$. Divided by
+# $\sqrt 5 = 2.236$, the differences $-3, -1, 1, 3$ become $-1.342, -0.447, 0.447, 1.342$.
 #
-# The token $(0, 1, 2, 3) / 1000$ is faint, with $\sigma^2 = 1.25 \cdot 10^{-6}$. With $\varepsilon = 10^{-5}$ the
-# number under the root is $11.25 \cdot 10^{-6}$, which is nine times as large. So this token becomes three times
-# smaller, $-0.447, -0.149, 0.149, 0.447$.
+# The token $(0, 1, 2, 3) / 1000$ is faint, with $\sigma^2 = 1.25 \cdot 10^{-6}$. For $\varepsilon = 10^{-5}$ the
+# number under the root is $11.25 \cdot 10^{-6}$, which is nine times as large, so the result of this token is
+# three times smaller: $-0.447, -0.149, 0.149, 0.447$.
 #
-# <details><summary>Hint 1: one mean for each token</summary>
+# <details><summary>Hint 1, on one mean for each token</summary>
 #
-# If `x` has the shape `(2, 3, 5)`, there are six tokens, so six means. In which shape do they broadcast against
-# `x`, so that each token is paired with its own?
+# If `x` has the shape `(2, 3, 5)`, there are six tokens and so six means. Which shape must the means have, so
+# that broadcasting subtracts from each token its own?
 #
 # </details>
 #
-# <details><summary>Hint 2: three details</summary>
+# <details><summary>Hint 2, on three details</summary>
 #
-# Lecture 7 has [three details that are easy to get
-# wrong](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong). They are what
-# PyTorch's own `var` and `std` divide by, where $\varepsilon$ belongs, and how a module comes to know that a
-# tensor is to be learned.
+# Lecture 7 explains [three details that are easy to get
+# wrong](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong), namely what
+# PyTorch's own `var` and `std` divide by, where $\varepsilon$ goes, and how a module knows that a tensor is to be
+# learned.
 #
 # </details>
 
@@ -149,9 +149,11 @@ def test_one_token():
     expected = torch.tensor([[-1.3416, -0.4472, 0.4472, 1.3416]])
     assert torch.allclose(output, expected, atol=1e-3), (
         f"for the token (1, 3, 5, 7), expected {expected[0].tolist()}, got {output[0].tolist()}. "
-        "Is the mean taken off? What is the sum of squares divided by, and is a root taken?"
+        "Is the mean subtracted? What is the sum of squares divided by, and is a root taken?"
     )
-    assert torch.equal(x, torch.tensor([[1.0, 3.0, 5.0, 7.0]])), "x was changed"
+    assert torch.equal(x, torch.tensor([[1.0, 3.0, 5.0, 7.0]])), (
+        "your forward changed its input x, which should stay as it was"
+    )
 
 
 def test_each_token_by_itself():
@@ -162,8 +164,8 @@ def test_each_token_by_itself():
     for b in range(2):
         for t in range(3):
             assert torch.allclose(output[b, t], module(x[b, t]), atol=1e-5), (
-                f"token {t} of sentence {b} gets another result alone than in the batch. Which "
-                "entries share one mean?"
+                f"token {t} of sentence {b} should get the same result alone and in the batch, but the "
+                "two differ. Which entries share one mean?"
             )
 
 
@@ -172,7 +174,7 @@ def test_scale_and_shift():
     found = {name: tuple(value.shape) for name, value in module.named_parameters()}
     for name in ("weight", "bias"):
         assert found.get(name) == (4,), (
-            f"expected the parameters weight and bias, both of shape (4,); found {found}"
+            f"expected the parameters weight and bias, both of shape (4,), but found {found}"
         )
     with torch.no_grad():
         module.weight.copy_(torch.tensor([1.0, 1.0, 2.0, 3.0]))
@@ -190,7 +192,7 @@ def test_faint_tokens():
     output = module(torch.tensor([[0.0, 0.001, 0.002, 0.003]]))
     expected = torch.tensor([[-0.4472, -0.1491, 0.1491, 0.4472]])
     assert torch.allclose(output, expected, atol=1e-3), (
-        f"for the faint token, expected {expected[0].tolist()}, got {output[0].tolist()}. Is ε inside "
+        f"for the faint token, expected {expected[0].tolist()}, got {output[0].tolist()}. Is ε under "
         "the root?"
     )
     output = LayerNorm(4, eps=11.0)(torch.tensor([[1.0, 3.0, 5.0, 7.0]]))
@@ -201,12 +203,19 @@ def test_faint_tokens():
     )
     flat = torch.full((1, 4), 3.0, requires_grad=True)
     output = module(flat)
-    assert output.isfinite().all(), f"for a token of equal features, got {output[0].tolist()}"
-    assert output.requires_grad, "no gradient can reach x, weight or bias: is there a no_grad?"
+    assert output.isfinite().all(), (
+        f"for a token of equal features, expected finite numbers, got {output[0].tolist()}"
+    )
+    assert output.requires_grad, (
+        "gradients should reach x, weight and bias, but the result has none. Is there a no_grad?"
+    )
     output[0, 0].backward()
-    assert flat.grad is not None, "no gradient reaches x: is there a .detach() or .data?"
+    assert flat.grad is not None, (
+        "a gradient should reach x, but none does. Is there a .detach() or .data?"
+    )
     assert flat.grad.isfinite().all(), (
-        "for a token of equal features, the gradient is not finite. Which root is taken of zero?"
+        "for a token of equal features, the gradient should be finite, but it is not. Where do "
+        "you take a square root of zero?"
     )
 
 
@@ -222,7 +231,7 @@ print("✓ LayerNorm")
 # ## 2. A class to repair
 #
 # Here is a class of a kind that has been printed and copied. It is meant to be attention with dropout and layer
-# norm. Read it, and do not repair it yet.
+# norm. Read it, but do not mend it yet.
 
 
 # %% editable=false deletable=false
@@ -247,17 +256,17 @@ class PrintedAttention(nn.Module):
 # 1. The page on which such a class is printed imports `torch` and `torch.nn.functional as F`, and nothing else.
 #    At which name does Python stop first there? Does it stop as soon as it reads the class, or only when somebody
 #    uses it?
-# 2. This notebook has imported everything, so the class gets further. Which line stops now, and when? Whose task
-#    would it be to say what the missing name means?
-# 3. A quick remedy is a line `features = 6` in a cell above. It runs. What happens when the next model needs a
-#    second such module, for values of width 8?
+# 2. This notebook has imported everything, so the class gets further. Which line stops now, and when? Who should
+#    say what the missing name means?
+# 3. A quick remedy is a line `features = 6` in a cell above, and the class then runs. What happens when the next
+#    model needs a second such module, for values of width 8?
 # 4. Three widths could be meant, that of the query, of the key, or of the value. Write down the shape of
 #    `collected`. Over which width does the norm run?
-# 5. Suppose all this is repaired, and nothing stops any more. One step of [lecture
-#    3](../../lectures/03_scaled_dot_product_attention.ipynb) is still missing. Which one, and what do the weights
-#    look like without it? The cell prints the largest weight of each row at $d_k = 64$.
-# 6. Of five keys, to how many does a query then really attend? Why would you hardly notice in the loss of the
-#    first steps?
+# 5. Suppose all this is mended, and nothing stops any more. One step of [lecture
+#    3](../../lectures/03_scaled_dot_product_attention.ipynb) is still missing. Which one is it, and what do the
+#    weights look like without it? The cell prints the largest weight of each row at $d_k = 64$.
+# 6. To how many of the five keys does a query then really attend? Why would you hardly notice this in the loss of
+#    the first steps?
 
 # %%
 try:
@@ -274,18 +283,19 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # %% [markdown]
 # <details><summary>What there is to find</summary>
 #
-# 1. `nn` is never imported. Python looks it up as soon as it reads the line `class …(nn.Module)`, so not even the
-#    definition gets through.
+# 1. `nn` is never imported. Python looks it up as soon as it reads the line `class …(nn.Module)`, so it does not
+#    even get through the definition.
 # 2. `nn.LayerNorm(features)` stops with a NameError when the first module is made, because the body of a
-#    constructor runs only then. The caller knows the width, so it has to come in through the constructor.
+#    constructor runs only then. The caller knows the width, so the width has to be an argument of the
+#    constructor.
 # 3. Both modules read the same global name, so one of them gets the wrong width. What differs from module to
 #    module should be an argument.
 # 4. `collected` is `(B, T, d_v)`, so the norm runs over the width of the **values**.
 # 5. The scores are not divided by anything. At $d_k = 64$ they have a standard deviation of about 8 here, and the
-#    softmax gives nearly everything to one key.
-# 6. It mostly attends to one. Nothing stops, every shape is right, and the values learn as before. What suffers
-#    is learning where to look, because a key without weight gets next to no gradient at its score, however long
-#    the gradient at the query is. Only numbers show that, and nobody had printed any.
+#    softmax gives nearly all the weight to one key.
+# 6. To one, mostly. Nothing stops, every shape is right, and the values learn as usual. What suffers is learning
+#    where to look, because a key without weight gets next to no gradient at its score, however long the gradient
+#    at the query is. Only the numbers show this, and nobody had printed any.
 #
 # </details>
 
@@ -295,49 +305,50 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # $$\text{output} = \mathrm{LayerNorm}\!\left(\mathrm{dropout}\!\left(
 # \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right)\right) V\right)$$
 #
-# The name says *self*-attention, and yet `forward` takes three inputs. If you call it with the same tensor three
-# times, `module(x, x, x)`, you get self-attention, but you may call it with different ones, too.
+# The name says *self*-attention, but `forward` takes three inputs. If you pass the same tensor three times,
+# `module(x, x, x)`, you get self-attention, and you may pass different tensors as well.
 #
 # **Write** the class `SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)`, whose `forward(query, key,
 # value)` returns the output alone:
 #
 # | tensor | shape | what it is |
 # |---|---|---|
-# | `query` | `(B, T, d_k)` | what the $T$ words of each sentence ask |
-# | `key` | `(B, S, d_k)` | what the $S$ words are compared by |
-# | `value` | `(B, S, features)` | what is collected |
-# | result | `(B, T, features)` | layer norm of what was collected |
+# | `query` | `(B, T, d_k)` | what the $T$ words of each sentence ask for |
+# | `key` | `(B, S, d_k)` | what the queries are compared with, for $S$ words |
+# | `value` | `(B, S, features)` | what is summed with the weights |
+# | result | `(B, T, features)` | layer norm of the weighted sum of the values |
 #
-# and the module has two submodules under these names:
+# The module has two submodules under these names:
 #
 # | submodule | what it is |
 # |---|---|
-# | `dropout` | the dropout on the **weights**, after the softmax and before they meet the values |
-# | `layer_norm` | a layer norm over `features`, with `weight` and `bias`: your `LayerNorm` or `nn.LayerNorm`, with their own $\varepsilon$ of $10^{-5}$ |
+# | `dropout` | the dropout on the **weights**, after the softmax and before the product with the values |
+# | `layer_norm` | a layer norm over `features`, with `weight` and `bias`, either your `LayerNorm` or `nn.LayerNorm`, with the default $\varepsilon$ of $10^{-5}$ |
 #
-# - The softmax runs over the $S$ keys. $T$ and $S$ may differ, and so may $d_k$ and `features`. All shapes have
+# - The softmax runs over the $S$ keys. $T$ and $S$ may differ, and so may $d_k$ and `features`. All inputs have
 #   three axes, and there is no mask.
-# - In train mode, each weight on its own becomes 0 with probability `dropout_rate`, and a weight that is kept is
-#   divided by `1 - dropout_rate`. In eval mode nothing is dropped. `dropout_rate` is at least 0 and less than 1.
-# - Whether `nn.Dropout` does the work or lines of your own is up to you, as long as there is a submodule
+# - In train mode, each weight becomes 0 with probability `dropout_rate`, independently of the others, and a
+#   weight that is kept is divided by `1 - dropout_rate`. In eval mode nothing is dropped. `dropout_rate` is at
+#   least 0 and less than 1.
+# - Whether `nn.Dropout` does the work or lines of your own do it is up to you, as long as there is a submodule
 #   `dropout`.
 #
-# **By hand.** Take one query $(1, 1, 1, 1)$, the keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, and the values $(3, 0,
-# 0)$ and $(0, 3, 0)$. The scores are $2$ and $0$, divided by $\sqrt 4$ they are $1$ and $0$, and the weights are
-# $0.731$ and $0.269$. In eval mode $(2.193, 0.807, 0)$ is collected. Its mean is $1$ and its variance $0.820$, so
-# a new module gives $(1.317, -0.213, -1.104)$.
+# **By hand.** Take one query $(1, 1, 1, 1)$, the keys $(2, 0, 0, 0)$ and $(0, 0, 0, 0)$, and the values
+# $(3, 0, 0)$ and $(0, 3, 0)$. Divided by $\sqrt 4$, the scores $2$ and $0$ become $1$ and $0$, so the weights are
+# $0.731$ and $0.269$. In eval mode the weighted sum of the values is $(2.193, 0.807, 0)$. Its mean is $1$ and its
+# variance $0.820$, so a new module gives $(1.317, -0.213, -1.104)$.
 #
 # <details><summary>Hint</summary>
 #
-# Write the formula from the inside out, one line for each step, with the shape at the end of each line. Is there
-# a `forward` among PyTorch's own modules that already distinguishes train and eval mode?
+# Write the formula from the inside out, with one line for each step and the shape in a comment at the end of the
+# line. Does PyTorch have a module whose `forward` already distinguishes between train and eval mode?
 #
 # </details>
 
 
 # %% solution="SelfAttentionWithDropoutAndNorm"
 class SelfAttentionWithDropoutAndNorm(nn.Module):
-    """Scaled attention with dropout on its weights, and layer norm on what was collected."""
+    """Scaled attention with dropout on its weights, and layer norm on the weighted sum of the values."""
 
     def __init__(self, features, dropout_rate=0.1):
         super().__init__()
@@ -362,11 +373,11 @@ def test_the_example():
     module.eval()
     names = [name for name, _ in module.named_children()]
     for name in ("dropout", "layer_norm"):
-        assert name in names, f"expected a submodule {name}; the submodules are {names}"
+        assert name in names, f"expected a submodule {name}, but the submodules are {names}"
     found = {name: tuple(value.shape) for name, value in module.layer_norm.named_parameters()}
     for name in ("weight", "bias"):
         assert found.get(name) == (3,), (
-            f"expected layer_norm with weight and bias, both of shape (3,); found {found}"
+            f"expected layer_norm with weight and bias, both of shape (3,), but found {found}"
         )
     query = torch.ones(1, 1, 4)  # (B, T, d_k)
     key = torch.tensor([[[2.0, 0, 0, 0], [0, 0, 0, 0]]])  # (B, S, d_k)
@@ -379,14 +390,14 @@ def test_the_example():
     expected = torch.tensor([1.3173, -0.2130, -1.1042])
     assert torch.allclose(output[0, 0], expected, atol=1e-3), (
         f"for the example, expected {expected.tolist()}, got {output[0, 0].tolist()}. Which of the "
-        "steps gives another number than by hand: scores, weights, what is collected, the norm?"
+        "steps differs from the example by hand, the scores, the weights, the weighted sum or the norm?"
     )
     value = torch.tensor([[[3.0, 0, 0], [0, 0, 30]]])  # another second value, much larger
     output = module(query, key, value)
     expected = torch.tensor([-0.3603, -1.0042, 1.3645])  # from (2.193, 0, 8.068)
     assert torch.allclose(output[0, 0], expected, atol=1e-3), (
-        f"with (0, 0, 30) as second value, expected {expected.tolist()}, got "
-        f"{output[0, 0].tolist()}. Is anything normalised before it is collected?"
+        f"with (0, 0, 30) as the second value, expected {expected.tolist()}, got "
+        f"{output[0, 0].tolist()}. Do you normalise anything before the weighted sum?"
     )
 
 
@@ -398,13 +409,14 @@ def test_shapes():
     module = SelfAttentionWithDropoutAndNorm(features=6, dropout_rate=0.3).eval()
     output = module(query, key, value)
     assert output.shape == (2, 3, 6), (
-        f"query (2, 3, 4), key (2, 5, 4), value (2, 5, 6): expected (2, 3, 6), "
+        "for query (2, 3, 4), key (2, 5, 4) and value (2, 5, 6), expected shape (2, 3, 6), "
         f"got {tuple(output.shape)}"
     )
     alone = module(query[1:, :1], key[1:], value[1:])
     assert torch.allclose(output[1:, :1], alone, atol=1e-5), (
-        "the first query of the second sentence gets another output alone than in the batch. Over "
-        "which axis does the softmax run, and which entries share a mean in the norm?"
+        "the first query of the second sentence should get the same output alone and in the batch, but "
+        "the two differ. Over which axis does the softmax run, and which entries share a mean in "
+        "the norm?"
     )
 
 
@@ -415,11 +427,12 @@ def test_dropout():
     module.eval()
     whole = module(query, key, value)
     assert torch.equal(module(query, key, value), whole), (
-        "in eval mode two calls give two results: is something still dropped?"
+        "in eval mode two calls should give the same result, but they differ. Is something dropped?"
     )
     module.train()
     assert not torch.allclose(module(query, key, value), whole), (
-        "in train mode with dropout 0.5 the output is the same as in eval mode: is nothing dropped?"
+        "in train mode with dropout 0.5 the output should differ from eval mode, but it is the same. "
+        "Is anything dropped?"
     )
 
 
@@ -431,13 +444,13 @@ def test_what_is_dropped():
         module.layer_norm.bias.copy_(torch.arange(6.0))
     output = module(query, key, value)
     assert torch.allclose(output, torch.arange(6.0).expand(2, 3, 6), atol=1e-4), (
-        "when all weights are dropped, zeros are collected, and of zeros the norm leaves its bias "
+        "when all weights are dropped, the weighted sum is zero, and the norm turns it into its bias "
         f"(0, 1, 2, 3, 4, 5). Your first row is {output[0, 0].tolist()}. What is dropped instead?"
     )
 
 
 def before_the_norm(output):
-    """Undo a new layer norm, for rows whose last entry was 0: ε tells how large they were."""
+    """Undo a new layer norm for rows whose last entry was 0; the effect of ε shows their size."""
     output = output.double()
     variance = output.var(dim=-1, keepdim=True, correction=0)  # σ² / (σ² + ε)
     return (output - output[..., -1:]) * (1e-5 / (1 - variance)).sqrt()
@@ -446,7 +459,7 @@ def before_the_norm(output):
 def test_each_weight_is_dropped_by_itself():
     torch.manual_seed(7)
     query, key = torch.randn(2, 8, 4), torch.randn(2, 5, 4)  # (B, T, d_k), (B, S, d_k)
-    # value s is 0.02 in the columns s and s + 5: what is collected holds each weight twice, and 0
+    # value s is 0.02 in columns s and s + 5, so the weighted sum holds each weight twice, and a 0
     value = torch.cat([0.02 * torch.eye(5).repeat(2, 1, 2), torch.zeros(2, 5, 1)], dim=-1)
     module = SelfAttentionWithDropoutAndNorm(11, dropout_rate=0.5)
     with torch.no_grad():
@@ -454,8 +467,8 @@ def test_each_weight_is_dropped_by_itself():
         collected = before_the_norm(module.train()(query, key, value)) / 0.02
     weights = collected[..., :5]
     assert torch.allclose(weights, collected[..., 5:10], atol=1e-2), (
-        "columns 0 to 4 and 5 to 9 of the values are the same, but what is collected from them "
-        "differs. If a weight is dropped, its value is missing in all columns: what do you drop?"
+        "columns 0 to 4 and 5 to 9 of the values are the same, but their weighted sums differ. If a "
+        "weight is dropped, its value should be missing in all columns. What do you drop?"
     )
     is_zero = weights.abs() < 1e-2
     assert (is_zero | torch.isclose(weights, 2 * whole, rtol=1e-2, atol=1e-2)).all(), (
@@ -464,7 +477,7 @@ def test_each_weight_is_dropped_by_itself():
     )
     for axis, what in ((0, "sentences"), (1, "queries"), (2, "keys")):
         assert not (is_zero == is_zero.narrow(axis, 0, 1)).all(), (
-            f"the same weights are dropped for all {what}. Each weight is dropped by itself"
+            f"each weight should be dropped independently, but the same ones are dropped for all {what}"
         )
 
 
@@ -490,15 +503,15 @@ print("✓ SelfAttentionWithDropoutAndNorm")
 #    draws? What does the division by $1 - p$ have to do with it? And what is the sum in eval mode?
 # 2. *(1 point)* A friend wants to repair the rows and divides each one by its own sum after the dropout. In your
 #    class a layer norm follows. Which part of the friend's repair does the layer norm do anyway, and what does
-#    neither of the two bring back? What happens to a row that has lost all its weights, in your class and in your
-#    friend's?
+#    neither of the two bring back? What comes out for a row that has lost all its weights, in your class and in
+#    your friend's?
 #
-# A person reads your answer. If you work on your own, lecture 7 has what you need to compare your answer with,
-# under [what happens to rows that summed to
+# A person reads your answer. If you work on your own, you can compare your answer with lecture 7, under [what
+# happens to rows that summed to
 # one](../../lectures/07_layer_normalization.ipynb#What-happens-to-rows-that-summed-to-one) and in [the third of
 # its three details](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong).
 #
-# The cell after this text is for trying things out, and the one after that is for your answer.
+# The next cell is for trying things out, and the one after it is for your answer.
 
 # %%
 torch.manual_seed(7)
@@ -510,30 +523,30 @@ for _ in range(5):
 # %% [markdown] written="rows_after_dropout" points=2
 # **One answer.**
 #
-# Each weight becomes 0 or doubles, so the row turns into a choice from $(1, 0.6, 0.4)$. Eight choices are equally
-# likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the average of these eight is 1. Without the
-# division by $1 - p$ it would be 0.5, so on average the division makes up for what is lost. This holds for the
-# mean of many draws and promises nothing about a single one. In eval mode nothing is dropped, and the sum is
-# exactly 1.
+# Each weight becomes 0 or doubles, so the row keeps some of the entries of $(1, 0.6, 0.4)$ and has 0 for the
+# others. All eight cases are equally likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the
+# average of these eight is 1. Without the division by $1 - p$ it would be 0.5, so the division makes up, on
+# average, for what is lost. This holds for the mean of many draws and promises nothing about a single one. In
+# eval mode nothing is dropped, and the sum is exactly 1.
 #
 # The friend's division multiplies what was collected by one number for the whole row. Layer norm removes such a
-# factor anyway (except for ε), so in this class the repair changes next to nothing. Neither of them brings back
-# the words that are missing. If the first weight is gone, the output is made of the second and third value alone,
-# and points elsewhere. Moreover, the friend's weights no longer have the right mean, because the first one is
-# 0.355 on average instead of 0.5, if an empty row counts as zero.
+# factor anyway (except for the effect of ε), so in this class the repair changes next to nothing. Neither of them
+# brings back the words that are missing. Without the first weight, the output is made of the second and third
+# value alone, and points in another direction. Besides, the friend's weights no longer have the right mean,
+# because the first one is 0.355 on average instead of 0.5, if an empty row counts as zero.
 #
-# A row loses everything in one draw of eight. In this class zeros are then collected, and the norm makes its bias
-# β of them, the same for every such query. The friend divides 0 by 0 and gets NaN.
+# A row loses everything in one draw of eight. In this class the collected vector is then zero, and the norm turns
+# it into its bias β, the same for every such query. The friend divides 0 by 0, which gives NaN.
 #
-# **For the grader.** There is one point for each question, and half points are fine. Any wording counts.
+# **For the grader.** Each question is worth one point. Half points are fine, and so is any wording.
 #
 # - First question. The sum differs from draw to draw, between 0 and 2 (half a point for this, with some of the
 #   possible sums or the range). It is 1 on average, because of the division by $1 - p$, and exactly 1 in eval
 #   mode (half a point for these).
-# - Second question. Layer norm takes out the factor common to a row, so the sum hardly matters, but it matters
-#   which words are missing (half a point). An empty row gives β in the student's class and NaN in the friend's
-#   (half a point; "zero" for "β" counts if the answer says that a new module's bias is zero).
-# - A missing ε or a missing calculation of the friend's means costs no points.
+# - Second question. Layer norm takes out the factor common to a row, so the sum hardly matters, but it does
+#   matter which words are missing (half a point). An empty row gives β in the student's class and NaN in the
+#   friend's (half a point; "zero" for "β" counts if the answer says that a new module's bias is zero).
+# - No points off for a missing ε or for a missing calculation of the friend's means.
 
 # %% [markdown]
 # ## Before you hand in
@@ -542,14 +555,13 @@ for _ in range(5):
 # you ran on the way. Then save it and hand in this file under its name, `a7_dropout_and_layer_norm.ipynb`. You
 # find it in `workspace/exercises/a7_dropout_and_layer_norm/` of the course folder.
 #
-# **No instructor?** Type this in a terminal, in the folder of this notebook:
+# **No instructor?** Then type this in a terminal, in the folder of this notebook:
 #
 # ```
 # python -m autograder check a7_dropout_and_layer_norm.ipynb
 # ```
 #
-# It decides every part as it would be decided in a class, and gives the same reasons. (Part 3 is read by a
-# person.)
+# It decides every part as it would be decided in a class, and gives the same reasons.
 #
 # The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
 # because the addresses of a machine are personal data and prove nothing about who did the work.

@@ -31,16 +31,16 @@ EPS = 1e-5
 
 
 def silent(case: Case) -> Case:
-    """Leaves a case out where mistakes are recognised.
+    """Leave a case out where mistakes are recognised.
 
-    Such are what is left to chance, what wrong answers turn into NaN (which equals nothing), and
-    what a new module holds (which is no tensor).
+    This concerns what is left to chance, what wrong answers turn into NaN (which equals nothing),
+    and what a new module holds (which is no tensor).
     """
     return replace(case, random=True)
 
 
 def parameters(features: int, affine: bool = False) -> dict[str, Tensor]:
-    """γ = 1 and β = 0; or γ of both signs, never near 0, and β, both unlike their neighbours."""
+    """γ = 1 and β = 0, or else γ of both signs and never near 0, and β, both unlike their neighbours."""
     if not affine:
         return {"weight": torch.ones(features), "bias": torch.zeros(features)}
     k = torch.arange(features)
@@ -123,9 +123,9 @@ def seen_through(
     """Two calls in train mode, from whose outputs the weights can be computed back.
 
     Value s is a small number in columns s and s + KEYS and zero elsewhere, and the last column is
-    zero for all. So what is collected holds each weight twice. With γ = 1 and β = 0 the norm keeps
-    it up to a shift, which the last column shows, and a factor, which ε shows: the values are so
-    small that the variance of a row of output is clearly below 1. Entries of query and key lie
+    zero for all, so the weighted sum holds each weight twice. With γ = 1 and β = 0 the norm keeps
+    it up to a shift, which the last column shows, and a factor, which ε shows, because the values
+    are so small that the variance of a row of output is clearly below 1. Entries of query and key lie
     between plus and minus ``reach``.
     """
     features = 2 * KEYS + 1
@@ -150,12 +150,12 @@ def seen_through(
 def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Said:
     """Accept rows that are the expected ones times a factor near 1, once γ and β are undone.
 
-    So that one slip in the variance or in ε does not cost the points for everything else.
+    One slip in the variance or in ε then does not cost the points for everything else.
     """
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
     if not torch.isfinite(got).all():
-        return "the result holds NaN or infinity"
+        return "the result should be finite, but it contains NaN or infinity"
     state = parameters(expected.shape[-1], affine)
     wanted, found = (
         ((y.double() - state["bias"]) / state["weight"]).reshape(-1, y.shape[-1])
@@ -168,8 +168,8 @@ def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Said
         return None
     row = int(wrong.nonzero()[0])
     return (
-        f"token {row} (counted through all axes, from 0) should come out as "
-        f"{numbers(expected.reshape(wanted.shape)[row])} and is "
+        f"token {row} (counted through all axes, from 0) should become "
+        f"{numbers(expected.reshape(wanted.shape)[row])}, but it is "
         f"{numbers(got.reshape(wanted.shape)[row])}"
     )
 
@@ -183,7 +183,7 @@ def scaled_and_shifted(expected: Any, got: Any) -> Said:
         return f"expected a module, got {kind_of(got)}"
     for name, wanted in expected["parameters"].items():
         if name not in found:
-            return f"`{name}` is no parameter: an optimiser would never see it"
+            return f"`{name}` should be a parameter, but it is none, so an optimiser would never see it"
         problem = values_agree(wanted, found[name])
         if problem:
             return f"in a new module, `{name}` is not what it should be: {problem}"
@@ -191,12 +191,15 @@ def scaled_and_shifted(expected: Any, got: Any) -> Said:
 
 
 def within_five_percent(expected: Tensor, got: Any) -> Said:
-    """Judges where ε stands, which matters far more; with many features, no variance does."""
+    """Judges where ε is, which matters far more than the variance where there are many features."""
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
     if torch.allclose(got.double(), expected.double(), rtol=0.05, atol=0.02):
         return None
-    return values_agree(expected, got) or "the result holds NaN or infinity"
+    return (
+        values_agree(expected, got)
+        or "the result should be finite, but it contains NaN or infinity"
+    )
 
 
 def submodules_are_there(expected: dict, got: Any) -> Said:
@@ -206,7 +209,7 @@ def submodules_are_there(expected: dict, got: Any) -> Said:
     missing = [name for name in expected["modules"] if name not in names]
     if missing:
         there = ", ".join(f"`{name}`" for name in names) or "none"
-        return f"there is no submodule `{missing[0]}`; the submodules are: {there}"
+        return f"expected a submodule `{missing[0]}`, but the submodules are {there}"
     return None
 
 
@@ -253,7 +256,7 @@ def drops_weights(p: float) -> Judge:
             if problem:
                 return f"in train mode with dropout {p:g}, {problem}"
         if torch.equal(*got):
-            return "two calls in train mode give the same result: nothing is left to chance"
+            return "two calls in train mode should differ, but they give the same result. Is anything left to chance?"
         return None
 
     return in_train_mode(judge)
@@ -261,18 +264,21 @@ def drops_weights(p: float) -> Judge:
 
 def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
     if not torch.isfinite(got).all():
-        return "the result holds NaN or infinity. What about a row that has lost all its weights?"
+        return (
+            "the result should be finite, but it contains NaN or infinity. What becomes of a row that "
+            "has lost all its weights?"
+        )
     whole, _ = read_back(expected)
     first, second = read_back(got)
     if got.double().mean(dim=-1).abs().max() > 1e-3 or not torch.isfinite(first).all():
         return (
-            "the output is not normalised, though the norm has a weight of ones and a bias of "
-            "zeros. Is the norm the last step?"
+            "the output should be normalised, since the norm has a weight of ones and a bias of zeros, "
+            "but it is not. Is the norm the last step?"
         )
     if not torch.allclose(first, second, atol=2e-3):
         return (
-            "two columns that are the same in all values come out different. If a weight is "
-            "dropped, its value is missing in all columns. What do you drop instead?"
+            "two columns that are the same in all values should stay the same, but they differ. If a "
+            "weight is dropped, its value is missing in all columns. What do you drop instead?"
         )
     is_zero = first.abs() < 2e-3
     possible = is_zero | torch.isclose(first * (1 - p), whole, rtol=2e-3, atol=1e-3)
@@ -281,19 +287,20 @@ def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
         return (
             f"each weight should be 0 or 1/(1 - {p:g}) times what it is in eval mode. Computed "
             f"back from your output, the weight [{b}, {t}, {s}] is {float(first[b, t, s]):.3g}, "
-            f"and in eval mode it is {float(whole[b, t, s]):.3g}"
+            f"whereas in eval mode it is {float(whole[b, t, s]):.3g}"
         )
     share = float(is_zero.double().mean())
     if abs(share - p) > 6 * (p * (1 - p) / is_zero.numel()) ** 0.5:
-        return f"a share of {share:.2f} of the weights is 0"
+        return f"a share of about {p:g} of the weights should be 0, but it is {share:.2f}"
     if any((is_zero == is_zero.narrow(axis, 0, 1)).all() for axis in range(3)):
         return (
-            "whole rows, columns or sentences are dropped together: each weight by itself, please"
+            "each weight should be dropped independently, but whole rows, columns or sentences are "
+            "dropped together"
         )
     if any((count == count.flatten()[0]).all() for count in (is_zero.sum(-1), is_zero.sum(-2))):
         return (
-            "every row, or every column, loses the same number of weights. Each weight is dropped "
-            "by itself, so that number is left to chance, too"
+            "every row, or every column, loses the same number of weights. Each weight should be "
+            "dropped independently, so that this number is left to chance as well"
         )
     return None
 
@@ -302,8 +309,8 @@ def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
 def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     """Judges in train mode only how the weights of a row compare.
 
-    What is wrong with the dropout is another step's matter: of the rows that kept three weights or
-    more, a quarter with three that stand to each other as in eval mode will do.
+    Another step decides about the dropout itself. So, of the rows that kept three weights or more,
+    it is enough if a quarter have three in the same proportions as in eval mode.
     """
     whole, _ = read_back(expected)
     # the norm's factor, one for each row, does not matter here
@@ -316,8 +323,8 @@ def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     alike = (kept & (most < 1.003 * least)).any(dim=-1)
     if alike.sum() < 0.25 * telling.sum():
         return (
-            "the weights of a row do not stand to each other as they do in eval mode. Are the "
-            "scores divided by √d_k in train mode, too?"
+            "the weights of a row should be in the same proportions as in eval mode, but they are not. "
+            "Are the scores also divided by √d_k in train mode?"
         )
     return None
 
@@ -344,7 +351,7 @@ norm = Part(
     ),
 )  # fmt: skip
 CENTRED = norm.step(
-    "each token by itself is centred, and divided by its own spread",
+    "each token is centred on its own, and divided by its own spread",
     1, tokens(2, 3, 7), tokens(2, 3, 5), tokens(4, 4, 4), judge=rows_in_proportion,
 )  # fmt: skip
 VARIANCE = norm.step(
@@ -353,12 +360,12 @@ VARIANCE = norm.step(
     silent(tokens(1, 1, 5)), silent(tokens(1, 7)), silent(tokens(3, 2)),
 )  # fmt: skip
 PARAMETERS = norm.step(
-    "`weight` scales and `bias` shifts each feature; a new module has ones and zeros",
+    "`weight` scales and `bias` shifts each feature, and a new module has ones and zeros there",
     1, NEW, tokens(2, 3, 5, affine=True), tokens(2, 6, 6, affine=True),
     tokens(2, 3, 7, affine=True), judge=scaled_and_shifted,
 )  # fmt: skip
 INSIDE_THE_ROOT = norm.step(
-    "ε stands under the root, and a token of equal features does no harm",
+    "ε is under the root, and a token of equal features does no harm",
     1,
     tokens(2, 3, 64, spread=(0.002, 0.004)),
     tokens(2, 3, 64, spread=(0.5, 1.2), eps=0.5),
@@ -391,19 +398,19 @@ attention = Part(
     ),
     may_call=("LayerNorm",),
 )
-# at d_k = 1, dividing by √d_k or not is the same: the second step asks for it, and no other
+# at d_k = 1 the division by √d_k changes nothing, so only the second step asks for it
 scale_free = partial(sentences, B=2, T=3, S=5, d_k=1, features=6)
 COLLECTS = attention.step(
-    "made for any width; each query collects values, and the norm comes last",
+    "it can be made for any width, each query collects values, and the norm comes last",
     1,
-    # nothing runs but the constructor: tells what stops there from what stops in `forward`
+    # only the constructor runs, which tells what stops there from what stops in `forward`
     Case(
         "a new module, features=6: the bias of its `layer_norm`",
         lambda randn: Build((6,), arguments=["layer_norm.bias"], method="get_parameter"),
     ),
     sentences(B=1, T=3, S=5, d_k=1, features=6, by_name=False),
     sentences(B=2, T=4, S=3, d_k=1, features=7, by_name=False),
-    # of one width and length, where a residual, or another input in the values' place, gets through
+    # one width and length, where a residual, or another input in place of the values, would fit
     sentences(B=2, T=4, S=4, d_k=5, features=5, by_name=False, keys_alike=True),
 )
 SCALED = attention.step(
@@ -422,7 +429,7 @@ SCALED = attention.step(
     judge=weights_compare,
 )
 DROPS = attention.step(
-    "in train mode dropout acts on the weights, after the softmax, each by itself; gradients pass",
+    "in train mode, dropout acts on each weight independently, after the softmax; gradients pass",
     1,
     scale_free(training=True),
     scale_free(rate=EVERYTHING, training=True),
@@ -433,7 +440,7 @@ DROPS = attention.step(
     judge=drops_weights(0.5),
 )
 EVAL_MODE = attention.step(
-    "nothing is dropped in eval mode; the submodules are there; the rate is 0.1 by default",
+    "nothing is dropped in eval mode, the submodules are there, and the rate is 0.1 by default",
     1,
     # so large that weights times 1 - rate are not taken for dropped ones
     scale_free(rate=EVERYTHING, size=1e11),
@@ -446,7 +453,7 @@ EVAL_MODE = attention.step(
 MANNERS = attention.manners(
     1,
     scale_free(),
-    # so large that a factor of all weights does not show: step 2 asks for it
+    # so large that a factor of all weights does not show, since step 2 asks for it
     scale_free(d_k=4, keys_alike=True, size=50.0).with_gaps(),
     asks="float64 stays float64, inputs stay as they were, any memory layout, gradients",
 )

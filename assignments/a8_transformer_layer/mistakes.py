@@ -37,17 +37,17 @@ class Network(layers.PositionwiseFeedForward):
 
 
 TRAILING = (
-    "Your result is never negative: a ReLU stands behind `w_2`. What is added to a word must be "
-    "able to take something away from it, too. Between which two things does the one ReLU belong?"
+    "Your result is never negative, because a ReLU follows `w_2`. What is added to a word must also "
+    "be able to take something away from it. Between which two steps does the one ReLU belong?"
 )
 MIXED = (
     "A word's result depends on other words of its sentence. *Position-wise* means that each word "
-    "passes through the network by itself. Which axis does `nn.Linear` work on, and which ones "
+    "passes through the network on its own. Which axis does `nn.Linear` work on, and which ones "
     "does it leave alone?"
 )
 OWN_WORK = (
-    "Your network does more than it should: {} in it. That is the layer's work, in part 2. Here, "
-    "return what `w_2` gives."
+    "Your network does more than it should, because {} in it. That is the layer's work, in part 2. "
+    "Here, return what `w_2` gives."
 )
 
 
@@ -62,8 +62,8 @@ class FeedForwardForward:
         return torch.relu(self.w_2(self.dropout(self.w_1(x))))
 
     def the_ReLU_before_both_maps(self, x):
-        """Your ReLU works on x, before `w_1`, so nothing negative of a word is seen at all, and the
-        two maps behind it are no more than one. Where does the formula have it?"""
+        """Your ReLU works on x, before `w_1`, so it removes everything negative from a word, and
+        the two maps after it are no more than one. Where does the formula have it?"""
         return self.w_2(self.dropout(self.w_1(torch.relu(x))))
 
     @called("tokens mixed: the average of all words")
@@ -73,8 +73,8 @@ class FeedForwardForward:
 
     @called("tokens mixed: one vector for a sentence")
     def sentence_in_one_vector(self, x):
-        """You return one vector for each sentence. Every word gets a result of its own, so the
-        shape of x comes back: (B, T, d_model)."""
+        """You return one vector for each sentence. Every word should get its own result, so the
+        result has the shape of x, (B, T, d_model)."""
         return Network.forward(self, x.mean(dim=1))
 
     @called("tokens mixed: sums over earlier words")
@@ -86,7 +86,7 @@ class FeedForwardForward:
     def residual_inside_the_network(self, x):
         return x + Network.forward(self, x)
 
-    @says(OWN_WORK.format("residual connection and norm stand"))
+    @says(OWN_WORK.format("there are a residual connection and a norm"))
     def residual_and_norm_inside_the_network(self, x):
         return F.layer_norm(x + Network.forward(self, x), x.shape[-1:])
 
@@ -95,18 +95,19 @@ class FeedForwardForward:
         return F.layer_norm(Network.forward(self, x), x.shape[-1:])
 
     def second_map_missing(self, x):
-        """Your result has the width d_ff, since `w_2` is not applied. It leads back to d_model."""
+        """Your result has the width d_ff, since `w_2` is not applied. That map leads back to
+        d_model."""
         return self.between(self.w_1(x))
 
     @costs(MAPS_DROP)
     def dropout_on_the_result(self, x):
-        """You drop what `w_2` gives. In this network dropout stands between the two maps; what
-        comes out is dropped by the layer, in part 2."""
+        """You drop what `w_2` gives. In this network the dropout is between the two maps, while its
+        result is dropped by the layer, in part 2."""
         return self.dropout(self.w_2(torch.relu(self.w_1(x))))
 
     @costs(MAPS_DROP)
     def dropout_on_the_input(self, x):
-        """You drop numbers of x, before `w_1`. The text drops those between the two maps."""
+        """You drop numbers of x, before `w_1`. The text drops the numbers between the two maps."""
         return self.w_2(torch.relu(self.w_1(self.dropout(x))))
 
 
@@ -118,8 +119,8 @@ class FeedForwardBetween:
         return self.dropout(hidden)
 
     def GELU(self, hidden):
-        """Your activation is the GELU. Many later models use it; the text and the original paper
-        have the ReLU, max(0, a)."""
+        """Your activation is the GELU. Many later models use it, but the text and the original
+        paper have the ReLU, max(0, a)."""
         return self.dropout(F.gelu(hidden))
 
     def sigmoid(self, hidden):
@@ -128,8 +129,8 @@ class FeedForwardBetween:
         return self.dropout(hidden.sigmoid())
 
     def softmax(self, hidden):
-        """Between your maps stands a softmax. These are no weights of a sum, so nothing has to sum
-        to one: the text has the ReLU, max(0, a)."""
+        """Between your maps there is a softmax. The numbers there are no weights, so nothing has to
+        sum to one. The text has the ReLU, max(0, a)."""
         return self.dropout(hidden.softmax(dim=-1))
 
     @called("tokens mixed: the average inside")
@@ -139,19 +140,19 @@ class FeedForwardBetween:
 
     @costs(MAPS_DROP)
     def no_dropout(self, hidden):
-        """In train mode nothing is dropped. The numbers between the two maps should be, with the
-        probability `dropout`."""
+        """In train mode nothing is dropped. The numbers between the two maps should be dropped with
+        the probability `dropout`."""
         return torch.relu(hidden)
 
     @costs(MAPS_DROP)
     def dropout_in_eval_mode(self, hidden):
-        """Your network drops numbers in eval mode, too. `nn.Dropout` knows the mode by itself;
-        `F.dropout` must be told. What does its argument `training` mean?"""
+        """Your network also drops numbers in eval mode. `nn.Dropout` follows the mode by itself,
+        but `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(torch.relu(hidden), self.dropout.p)
 
     def leaky_ReLU(self, hidden):
-        """Negative numbers get through your activation, only smaller. The text has the ReLU, max(0,
-        a): what is negative becomes 0."""
+        """Negative numbers get through your activation and only become smaller. The text has the
+        ReLU, max(0, a), so whatever is negative becomes 0."""
         return self.dropout(F.leaky_relu(hidden))
 
     def tanh(self, hidden):
@@ -165,7 +166,8 @@ class FeedForwardBetween:
         return self.dropout(F.relu6(hidden))
 
     def minimum_for_maximum(self, hidden):
-        """Your activation keeps what is negative. The ReLU is max(0, a). Which numbers become 0?"""
+        """Your activation keeps the negative numbers. The ReLU is max(0, a). Which numbers become
+        0?"""
         return self.dropout(hidden.clamp(max=0))
 
     def absolute_value(self, hidden):
@@ -183,7 +185,7 @@ class FeedForwardInit:
 # -------------------------------------------------------------------------- TransformerLayer
 
 
-NOTHING_RUNS = "weights of the text find no place, so nothing can be run"
+NOTHING_RUNS = "weights that the text names are missing, so nothing can be run"
 
 
 class Layer(PostNorm, layers.TransformerLayer):
@@ -200,20 +202,20 @@ class Layer(PostNorm, layers.TransformerLayer):
 @encoder_layer.mistakes_in(Layer.keep, costs=(ATTENDS, FEEDS_FORWARD), of=Layer)
 class EncoderLayerKeep:
     def no_residual_connections(self, norm, x):
-        """What enters a sublayer is lost behind it. Add it to the sublayer's output before the
-        norm."""
+        """What enters a sublayer is lost after it. It should be added to the sublayer's output
+        before the norm."""
         return torch.zeros_like(x)
 
     @costs(ATTENDS)
     def no_residual_connection_around_attention(self, norm, x):
-        """Behind attention the word itself is lost. What does the first equation add to attention's
+        """After attention the word itself is lost. What does the first equation add to attention's
         output?"""
         return (norm is not self.layer_norm1) * x
 
     @called("no residual connection around the feed-forward network")
     @costs(FEEDS_FORWARD)
     def no_second_residual(self, norm, x):
-        """Behind the feed-forward network, what attention found is lost. What does the second
+        """After the feed-forward network, what attention found is lost. What does the second
         equation add to the network's output?"""
         return (norm is not self.layer_norm2) * x
 
@@ -224,7 +226,7 @@ class EncoderLayerKeep:
     @called("residual added twice around the feed-forward network")
     @costs(FEEDS_FORWARD)
     def second_residual_twice(self, norm, x):
-        """Behind the feed-forward network x counts twice. Does the network add it already, before
+        """After the feed-forward network x counts twice. Does the network add it already, before
         the layer does?"""
         return x if norm is self.layer_norm1 else 2 * x
 
@@ -233,7 +235,7 @@ class EncoderLayerKeep:
 class EncoderLayerForward:
     @called("the layer's input as second residual")
     def input_as_second_residual(self, x, mask=None):
-        """To the feed-forward network's output you add the x that entered the layer. The second
+        """You add the x that entered the layer to the feed-forward network's output. The second
         equation takes the x of the first one."""
         attended = self.add(self.layer_norm1, x, lambda x: self.attend(x, mask))
         return self.add(self.layer_norm2, x, lambda _: self.feed_forward(attended))
@@ -247,41 +249,41 @@ class EncoderLayerForward:
 
     @costs(ATTENDS, MASKED)
     def attention_missing(self, x, mask=None):
-        """Words never meet in your layer: there is no self-attention in front of the feed-forward
-        network."""
+        """Words never see each other in your layer, because there is no self-attention before the
+        feed-forward network."""
         return self.add(self.layer_norm2, x, self.feed_forward)
 
     @called("feed-forward network missing")
     def no_feed_forward(self, x, mask=None):
-        """Your layer ends behind attention. The second line, with the feed-forward network and
+        """Your layer ends after attention. The second line, with the feed-forward network and
         `layer_norm2`, is missing."""
         return self.add(self.layer_norm1, x, lambda x: self.attend(x, mask))
 
     @called("feed-forward network before attention")
     @costs(ATTENDS, FEEDS_FORWARD)
     def feed_forward_before_attention(self, x, mask=None):
-        """Your layer begins with the feed-forward network. In which order do the two equations
-        stand?"""
+        """Your layer begins with the feed-forward network. In which order does the text have the
+        two equations?"""
         x = self.add(self.layer_norm1, x, self.feed_forward)
         return self.add(self.layer_norm2, x, lambda x: self.attend(x, mask))
 
     @costs(ATTENDS)
     def weights_returned_beside_the_result(self, x, mask=None):
-        """Your result comes in a tuple, with the attention weights beside it. The layer returns x
+        """You return a tuple of the result and the attention weights. The layer should return x
         alone, so that layers can be stacked."""
         return Layer.forward(self, x, mask), self.self_attn(x, x, x, mask)[1]
 
     @costs(ATTENDS, FEEDS_FORWARD)
     def sublayers_side_by_side(self, x, mask=None):
-        """Both of your sublayers read the x that entered the layer, and their outputs are added up
-        at once. The second equation takes the x of the first one."""
+        """Both of your sublayers read the x that entered the layer, and their outputs are added to
+        it at once. The second equation takes the x of the first one."""
         changes = self.dropout(self.attend(x, mask)) + self.dropout(self.feed_forward(x))
         return self.layer_norm2(self.layer_norm1(x + changes))
 
     @costs(ATTENDS, FEEDS_FORWARD)
     def both_norms_at_the_end(self, x, mask=None):
-        """Both of your norms stand behind the last sum. The first one belongs behind attention. In
-        which line does it stand?"""
+        """Both of your norms come after the last sum, but the first one belongs after attention. In
+        which line of the equations is it?"""
         x = x + self.drop(self.layer_norm1, self.attend(x, mask))
         x = x + self.drop(self.layer_norm2, self.feed_forward(x))
         return self.layer_norm2(self.layer_norm1(x))
@@ -292,14 +294,14 @@ class EncoderLayerForward:
         return F.layer_norm(Layer.forward(self, x, mask), x.shape[-1:])
 
     def ReLU_at_the_end_of_the_layer(self, x, mask=None):
-        """Nothing in your result is negative: a ReLU stands behind the layer. The only one belongs
-        inside the feed-forward network."""
+        """Nothing in your result is negative, because a ReLU follows the layer. The only ReLU
+        belongs inside the feed-forward network."""
         return torch.relu(Layer.forward(self, x, mask))
 
 
 DROPPED = (
-    "Your dropout acts in another place, or not at all. In the equations of the text it stands "
-    "around the sublayer's output alone: before the residual is added, and before the norm."
+    "Your dropout acts in another place, or not at all. In the equations of the text it is applied "
+    "to the sublayer's output alone, before the residual is added and before the norm."
 )
 
 
@@ -307,19 +309,19 @@ DROPPED = (
 class EncoderLayerAdd:
     @called("norm first (pre-LN)")
     def norm_first(self, norm, x, sublayer):
-        """You normalise before each sublayer (pre-LN). This layer is post-LN, as in the paper: add
-        first, then normalise the sum."""
+        """You normalise before each sublayer (pre-LN). This layer is post-LN, as in the paper, so
+        add first and then normalise the sum."""
         return x + self.dropout(sublayer(norm(x)))
 
     @called("norm first, and the residual normalised with it")
     def norm_first_also_of_the_residual(self, norm, x, sublayer):
-        """You normalise what goes into each sublayer. This layer is post-LN, as in the paper: add
-        first, then normalise the sum."""
+        """You normalise what goes into each sublayer. This layer is post-LN, as in the paper, so
+        add first and then normalise the sum."""
         return norm(x) + self.dropout(sublayer(norm(x)))
 
     def norm_before_the_sum(self, norm, x, sublayer):
-        """You normalise each sublayer's output and add x afterwards. What stands inside the
-        brackets of LayerNorm in the equations?"""
+        """You normalise each sublayer's output and add x afterwards. What is inside the brackets of
+        LayerNorm in the equations?"""
         return x + self.dropout(norm(sublayer(x)))
 
     @costs(LAYER_DROPS)
@@ -342,23 +344,22 @@ class EncoderLayerNormalise:
 
     @costs(ATTENDS, FEEDS_FORWARD)
     def norms_swapped(self, norm, total):
-        """Your two norms have changed places: `layer_norm1` belongs behind attention, `layer_norm2`
-        behind the feed-forward network."""
+        """Your two norms have changed places. `layer_norm1` belongs after attention, and
+        `layer_norm2` after the feed-forward network."""
         return (self.layer_norm2 if norm is self.layer_norm1 else self.layer_norm1)(total)
 
     @costs(ATTENDS)
     def first_norm_missing(self, norm, total):
-        """The sum behind attention is not normalised. `layer_norm1` belongs there."""
+        """The sum after attention is not normalised. `layer_norm1` belongs there."""
         return total if norm is self.layer_norm1 else norm(total)
 
     def last_norm_missing(self, norm, total):
-        """The sum behind the feed-forward network is not normalised. `layer_norm2` belongs
-        there."""
+        """The sum after the feed-forward network is not normalised. `layer_norm2` belongs there."""
         return total if norm is self.layer_norm2 else norm(total)
 
     @costs(ATTENDS, FEEDS_FORWARD)
     def no_norms(self, norm, total):
-        """Your sums are not normalised. Each of the two has a norm of its own behind it."""
+        """Your sums are not normalised. Each of the two should be followed by its own norm."""
         return total
 
 
@@ -366,7 +367,7 @@ class EncoderLayerNormalise:
 class EncoderLayerInit:
     @costs_more(NOTHING_RUNS)
     def only_one_norm_made(self, *sizes, **keywords):
-        """There is no `layer_norm2` in your layer. Each of the two lines has a norm of its own,
+        """There is no `layer_norm2` in your layer. Each of the two lines should have its own norm,
         with weights of its own."""
         Layer.__init__(self, *sizes, **keywords)
         del self.layer_norm2
@@ -374,23 +375,23 @@ class EncoderLayerInit:
     @costs(FEEDS_FORWARD)
     def one_norm_under_both_names(self, *sizes, **keywords):
         """`layer_norm1` and `layer_norm2` are one and the same norm in your layer, or the second
-        one does the work of both. `a = b = norm` and `[norm] * 2` hold one norm twice; each line
-        needs one of its own."""
+        one does the work of both. `a = b = norm` and `[norm] * 2` contain one norm twice, but each
+        line needs its own."""
         Layer.__init__(self, *sizes, **keywords)
         self.layer_norm2 = self.layer_norm1
 
     @costs_more(NOTHING_RUNS)
     def attention_whose_layers_have_other_names(self, d_model, num_heads, d_ff, dropout=DEFAULT):
         """Your `self_attn` has no `w_q`, `w_k`, `w_v` and `w_o`. `nn.MultiheadAttention` keeps its
-        weights under other names, and its masks mean the opposite; which attention does the text
+        weights under other names, and its masks mean the opposite. Which attention does the text
         let you import?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.self_attn = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
     @costs_more(NOTHING_RUNS)
     def network_whose_layers_have_other_names(self, d_model, num_heads, d_ff, dropout=DEFAULT):
-        """Your `feed_forward` has no `w_1` and `w_2`. The class of part 1 has them; an
-        `nn.Sequential` numbers its layers instead."""
+        """Your `feed_forward` has no `w_1` and `w_2`. The class of part 1 has them, whereas an
+        `nn.Sequential` numbers its layers."""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.feed_forward = nn.Sequential(
             nn.Linear(d_model, d_ff), nn.ReLU(), nn.Dropout(dropout), nn.Linear(d_ff, d_model)
@@ -401,7 +402,7 @@ class EncoderLayerInit:
         self, d_model, num_heads, d_ff, dropout=DEFAULT
     ):
         """Inside your feed-forward network, a tenth is dropped whatever `dropout` is. The network
-        takes the probability as an argument. Does yours hand it on?"""
+        takes the probability as an argument. Does your layer pass it on?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff)
 
@@ -413,7 +414,7 @@ class EncoderLayerInit:
     @costs(LAYER_DROPS)
     def no_dropout_inside_the_network(self, d_model, num_heads, d_ff, dropout=DEFAULT):
         """Inside your feed-forward network nothing is dropped. The text has dropout in three
-        places: the two of the equations, and between the two maps of the network."""
+        places, the two of the equations and the one between the two maps of the network."""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff, 0.0)
 
@@ -426,24 +427,24 @@ class EncoderLayerInit:
 @encoder_layer.mistakes_in(Layer.attend, costs=MASKED)
 class EncoderLayerAttend:
     def mask_dropped(self, x, mask):
-        """Where a cross stands, `mask` has no effect in your layer, so words attend to what they
-        may not see, padding for example. Who needs to be told of it, whatever its shape?"""
+        """In the steps marked with a cross, `mask` has no effect in your layer, so words attend to
+        what they may not see, such as padding. Which call needs the mask, whatever its shape?"""
         return Layer.attend(self, x, None)
 
     def mask_inverted(self, x, mask):
-        """Your layer hides what the mask shows, and shows what it hides. Here True means: may
-        attend. Which convention does the attention that you call have?"""
+        """Your layer hides what the mask shows, and shows what it hides. Here True means *may
+        attend*. Which convention does the attention that you call have?"""
         return Layer.attend(self, x, None if mask is None else ~mask)
 
     def always_causal(self, x, mask):
-        """Your layer hides later words also where `mask` does not ask for it. An encoder reads the
-        whole sentence: the layer makes no mask of its own."""
+        """Your layer hides later words even where `mask` does not ask for it. An encoder reads the
+        whole sentence, so the layer makes no mask of its own."""
         causal = masks.causal_mask(x.shape[1], x.device)
         return Layer.attend(self, x, causal if mask is None else mask & causal)
 
     @costs(ATTENDS)
     def norm_in_front_of_attention_as_well(self, x, mask):
-        """Attention reads x behind `layer_norm1`, and the sum is normalised once more. In the first
+        """Attention reads x after `layer_norm1`, and the sum is normalised once more. In the first
         equation, query, key and value are x as it came in."""
         normed = self.layer_norm1(x)
         return self.self_attn(normed, normed, normed, mask)[0]
@@ -456,17 +457,18 @@ class EncoderLayerDrop:
         return change
 
     def no_dropout_behind_attention(self, norm, change):
-        """In train mode, attention's output is added without dropout. Both equations have one."""
+        """In train mode, attention's output is added without dropout, but both equations have
+        one."""
         return change if norm is self.layer_norm1 else self.dropout(change)
 
     @called("no dropout behind the feed-forward network")
     def no_dropout_behind_feed_forward(self, norm, change):
-        """In train mode, the feed-forward network's output is added without dropout. The one inside
-        the network does not replace it: both equations have one."""
+        """In train mode, the feed-forward network's output is added without dropout. The dropout
+        inside the network does not replace it, since both equations have one."""
         return change if norm is self.layer_norm2 else self.dropout(change)
 
     def dropout_in_eval_mode(self, norm, change):
-        """Your layer drops numbers in eval mode, too. `nn.Dropout` knows the mode by itself;
+        """Your layer also drops numbers in eval mode. `nn.Dropout` follows the mode by itself, but
         `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(change, self.dropout.p)
 

@@ -17,8 +17,8 @@
 # %% [markdown]
 # # Assignment 8: a transformer layer
 #
-# You have attention, norms and dropout. Two things are missing for a layer of the encoder in [lecture
-# 8](../../lectures/08_transformer.ipynb), which are the small network that works on each word separately and the
+# You have attention, norms and dropout. Two things are still missing for a layer of the encoder in [lecture
+# 8](../../lectures/08_transformer.ipynb), namely the small network that works on each word separately, and the
 # order in which everything is put together. You write both. [Lecture
 # 7](../../lectures/07_layer_normalization.ipynb#7.-The-position-wise-feed-forward-network) explains the parts.
 #
@@ -67,15 +67,15 @@ from course_utils.attention import MultiHeadAttention
 # %% [markdown]
 # ## 1. The feed-forward network
 #
-# Attention brings words together, but what a word collects is only a weighted sum. The feed-forward network works
-# on what was collected, for each word (each *position*) separately:
+# Attention brings words together, but what a word collects is only a weighted sum. The feed-forward network
+# processes this sum, and it does so for each word (each *position*) on its own:
 #
 # $$\mathrm{FFN}(x_t) = W_2\,\mathrm{dropout}\big(\mathrm{ReLU}(W_1 x_t + b_1)\big) + b_2,
 # \qquad \mathrm{ReLU}(a) = \max(0, a) \text{ for each number } a$$
 #
-# Here $x_t$ is the vector of one word, $W_1$ and $b_1$ are weight and bias of a linear layer from $D$ to $d_{ff}$
-# features, and $W_2$ and $b_2$ are those of a second one, back from $d_{ff}$ to $D$. All words of all sentences
-# pass through the same two layers, and none of them sees another.
+# Here $x_t$ is the vector of one word, $W_1$ and $b_1$ are the weight and bias of a linear layer from $D$ to
+# $d_{ff}$ features, and $W_2$ and $b_2$ those of a second one, from $d_{ff}$ back to $D$. All words of all
+# sentences pass through the same two layers, and none of them sees another.
 #
 # **Write** the module `PositionwiseFeedForward(d_model, d_ff, dropout=0.1)` with these attributes:
 #
@@ -92,11 +92,11 @@ from course_utils.attention import MultiHeadAttention
 # | result | `(B, T, d_model)` |
 #
 # - `dropout` is the probability with which each of the $d_{ff}$ numbers inside becomes 0 in train mode, while the
-#   others are divided by 1 − `dropout`, as `nn.Dropout` does. In eval mode nothing is dropped.
+#   others are divided by 1 − `dropout`, as `nn.Dropout` does it. In eval mode nothing is dropped.
 # - It makes no difference whether you drop just before or just after the ReLU. (Why?)
-# - Residual connection and norm are not part of this module. They come in part 2.
+# - Residual connection and norm are not part of this module, because they come in part 2.
 #
-# **By hand.** Let $D = 2$ and $d_{ff} = 3$, in eval mode, with
+# **By hand.** Take $D = 2$ and $d_{ff} = 3$, in eval mode, with
 #
 # $$W_1 = \begin{pmatrix}1 & 0\\ 0 & 1\\ 1 & 1\end{pmatrix},\quad b_1 = \begin{pmatrix}0\\ 0\\ 0\end{pmatrix},\quad
 # W_2 = \begin{pmatrix}1 & 1 & 0\\ -2 & 0 & 1\end{pmatrix},\quad b_2 = \begin{pmatrix}0\\ 1\end{pmatrix}$$
@@ -106,7 +106,7 @@ from course_utils.attention import MultiHeadAttention
 # | $(1, -2)$ | $(1, -2, -1)$ | $(1, 0, 0)$ | $(1, -1)$ |
 # | $(0, 3)$ | $(0, 3, 3)$ | $(0, 3, 3)$ | $(3, 4)$ |
 #
-# A result may be negative. Since it will be added to the word, it can take something away from the word as well.
+# A result may be negative. It will be added to the word, so it can also take something away from it.
 #
 # <details><summary>Hint</summary>
 #
@@ -118,7 +118,7 @@ from course_utils.attention import MultiHeadAttention
 
 # %% solution="PositionwiseFeedForward"
 class PositionwiseFeedForward(nn.Module):
-    """The same two linear layers for each word by itself, with a ReLU between them."""
+    """The same two linear layers for each word on its own, with a ReLU between them."""
 
     def __init__(self, d_model, d_ff, dropout=0.1):
         super().__init__()
@@ -145,7 +145,7 @@ def test_feed_forward_by_hand():
         layer = getattr(network, name, None)
         assert isinstance(layer, nn.Linear), f"expected an nn.Linear as attribute {name}"
         assert layer.weight.shape == shape, (
-            f"d_model=2 and d_ff=3: the weight of {name} should have the shape {shape}, but it has "
+            f"for d_model=2 and d_ff=3, the weight of {name} should have shape {shape}, but it has "
             f"{tuple(layer.weight.shape)}"
         )
         assert layer.bias is not None, f"{name} should have a bias, as nn.Linear makes it"
@@ -162,7 +162,7 @@ def test_feed_forward_by_hand():
     )
     assert torch.allclose(result[0, 0], torch.tensor([1.0, -1.0])), (
         f"for the word (1, -2) of the example above, expected (1, -1), got {result[0, 0].tolist()}. "
-        "How many ReLUs are there, and where?"
+        "How many ReLUs do you apply, and where?"
     )
     with torch.no_grad():
         loud = network(torch.tensor([[[0.0, 30.0]]])).flatten()
@@ -180,10 +180,12 @@ def test_feed_forward_word_by_word():
     other[:, 1] += 1.0  # another second word
     with torch.no_grad():
         result, changed = network(x), network(other)
-    assert result.shape == (2, 3, 5), f"x (2, 3, 5): expected (2, 3, 5), got {tuple(result.shape)}"
+    assert result.shape == (2, 3, 5), (
+        f"for x of shape (2, 3, 5), expected shape (2, 3, 5), got {tuple(result.shape)}"
+    )
     moved = [not torch.allclose(result[:, t], changed[:, t], atol=1e-5) for t in range(3)]
     assert moved == [False, True, False], (
-        "the second word was changed, so only the second result should change; but the words "
+        "the second word was changed, so only the second result should change, but the words "
         f"whose results changed (counting from 0) are {[t for t in range(3) if moved[t]]}"
     )
 
@@ -195,11 +197,11 @@ def test_feed_forward_dropout():
     with torch.no_grad():
         network.train()
         assert not torch.allclose(network(x), network(x)), (
-            "in train mode, two calls give the same result: is anything dropped?"
+            "in train mode two calls should differ, but they give the same result. Is anything dropped?"
         )
         network.eval()
         assert torch.allclose(network(x), network(x)), (
-            "in eval mode, two calls give different results: nothing should be dropped there"
+            "in eval mode two calls should give the same result, but they differ. What is dropped there?"
         )
 
 
@@ -212,8 +214,8 @@ def test_feed_forward_what_is_dropped():
         result = network(torch.ones(1, 4, 2))
     expected = torch.tensor([5.0, -4.0]).expand(1, 4, 2)
     assert torch.allclose(result, expected, atol=1e-3), (
-        "when all numbers between the maps are dropped, the bias of w_2 is left, here (5, -4). Your "
-        f"first word gets {result[0, 0].tolist()}. What is dropped, and how much of it?"
+        "when all numbers between the maps are dropped, only the bias of w_2 is left, here (5, -4). "
+        f"Your first word gets {result[0, 0].tolist()}. What is dropped, and how much of it?"
     )
 
 
@@ -229,9 +231,10 @@ print("✓ PositionwiseFeedForward")
 # ## 2. The layer
 #
 # A layer of the encoder has two *sublayers*. In the first, words attend to each other, and in the second, each
-# word goes through the feed-forward network. Neither replaces the word. Its output is **added** to its input, so
-# that the word is not lost and gradients have a direct way down. Then the sum is normalised, so that numbers keep
-# their size however many layers there are. The original paper does it in this order, which is called *post-LN*:
+# word goes through the feed-forward network. Neither replaces the word. Each output is **added** to what came in,
+# so that the word is not lost and gradients have a straight way down. Then the sum is normalised, so that the
+# numbers keep one size however many layers there are. The original paper does it in this order, which is called
+# *post-LN*:
 #
 # $$\begin{aligned}
 # x &\leftarrow \mathrm{LayerNorm}_1\big(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\big) \\
@@ -239,7 +242,7 @@ print("✓ PositionwiseFeedForward")
 # \end{aligned}$$
 #
 # The second line takes the $x$ of the first. $\mathrm{SelfAttention}(x)$ is multi-head attention in which query,
-# key and value are all $x$, under the mask. Each of the two norms has weights of its own.
+# key and value are all $x$, under the mask. The two norms have separate weights.
 #
 # ![Two encoder layers, from bottom to top. Left, post-LN, which you write: a stream starts at the input; a branch
 # passes self-attention and dropout and is added back, then comes a layer norm; the same again with the
@@ -263,18 +266,18 @@ print("✓ PositionwiseFeedForward")
 # |---|---|---|
 # | `x` | `(B, T, D)` | |
 # | `mask` | broadcasts to `(B, H, T, T)` | `bool`, True = may attend; `None` hides nothing |
-# | result | `(B, T, D)` | the last $x$ alone, no weights beside it, so that layers can be stacked |
+# | result | `(B, T, D)` | the last $x$ alone, without the weights, so that layers can be stacked |
 #
 # - **The mask** comes ready to broadcast, as `(T, T)`, `(B, 1, 1, T)`, `(B, 1, T, T)` or `(B, H, T, T)`. The
 #   layer makes none of its own, so with `None` every word sees every other.
-# - Where the mask hides everything from a word, attention gives the bias of `w_o` there, as
-#   `course_utils.attention.MultiHeadAttention` does. There is no NaN, in results or gradients.
-# - **Dropout** acts in train mode only, with the probability `dropout`, in three places. These are the two of the
-#   equations and the one inside the feed-forward network. On the attention weights it is up to you.
+# - Where the mask hides everything from a word, attention gives the bias of `w_o`, as
+#   `course_utils.attention.MultiHeadAttention` does. There is no NaN, in results or in gradients.
+# - **Dropout** acts in train mode only, with the probability `dropout`, in three places, which are the two of the
+#   equations and the one inside the feed-forward network. Dropout on the attention weights is up to you.
 #
-# **By hand.** Let $D = 4$, and let all linear layers hold zeros, except for the bias of `self_attn.w_o`, $(0, 0,
-# 4, 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases of 0.
-# Take a sentence of one word, $x = (4, 0, 0, 0)$.
+# **By hand.** Let $D = 4$, and let all linear layers be zero, except for the bias of `self_attn.w_o`,
+# $(0, 0, 4, 0)$, and that of `feed_forward.w_2`, $(-2, 2, 0, 0)$. The norms are new, with weights of 1 and biases
+# of 0. Take a sentence of one word, $x = (4, 0, 0, 0)$.
 #
 # | | sublayer gives | sum | its mean, standard deviation | norm |
 # |---|---|---|---|---|
@@ -283,18 +286,18 @@ print("✓ PositionwiseFeedForward")
 #
 # <details><summary>Hint</summary>
 #
-# Write one line of code for each equation. `MultiHeadAttention` is called with query, key, value and mask, and
-# returns the pair (output, weights). Ask of every name on a line whether it is the $x$ that entered the layer or
-# the one that the line before has produced.
+# Write one line of code for each equation. `MultiHeadAttention` is called with query, key, value, mask and
+# returns the pair (output, weights). For every name on a line, ask whether it is the $x$ that entered the layer
+# or the one that came out of the line before.
 #
 # </details>
 #
-# <details><summary>Hint: the dropout</summary>
+# <details><summary>Hint on the dropout</summary>
 #
-# The dropout in the equations surrounds the sublayer's output, inside the sum. The input of the layer is never
-# dropped, so with a dropout of nearly 1, each line would give the norm of its $x$. One `nn.Dropout` may be used
-# in several places, since it draws anew each time. The one inside the feed-forward network is made by that
-# network, so who tells it how large it should be?
+# The dropout in the equations is applied to the sublayer's output, inside the sum. What comes in is never
+# dropped, so with a dropout of nearly 1 each line would give the norm of its $x$. One `nn.Dropout` may serve in
+# several places, since it draws anew each time. The dropout inside the feed-forward network is made by that
+# network. Where does the network get its probability from?
 #
 # </details>
 
@@ -340,7 +343,7 @@ def test_layer_by_hand():
     assert result.shape == (1, 1, 4), f"expected shape (1, 1, 4), got {tuple(result.shape)}"
     assert torch.allclose(result, torch.tensor([-1.0, 1.0, 1.0, -1.0]), atol=1e-3), (
         f"expected (-1, 1, 1, -1) for the example above, got {result.flatten().tolist()}. Compare "
-        "with the table, line by line: what is added to what, and when does which norm follow?"
+        "with the table line by line. What is added to what, and when does which norm follow?"
     )
 
 
@@ -350,7 +353,7 @@ def test_layer_line_by_line():
         for part in (layer.self_attn, layer.feed_forward):
             for parameter in part.parameters():
                 parameter.zero_()
-        # now both sublayers look at what they are given, and find the numbers of the example
+        # now both sublayers read what they are given, and compute the numbers of the example from it
         layer.self_attn.w_v.weight.copy_(torch.eye(4))
         layer.self_attn.w_o.weight[2, 0] = 1.0  # from (4, 0, 0, 0) to (0, 0, 4, 0)
         layer.feed_forward.w_1.weight[0, 1] = -1.0
@@ -360,8 +363,8 @@ def test_layer_line_by_line():
         result = layer(torch.tensor([[[4.0, 0.0, 0.0, 0.0]]]))
     expected = torch.tensor([8.0, 12.0, 12.0, 8.0])
     assert torch.allclose(result.flatten(), expected, atol=1e-3), (
-        "the same example with sublayers that read their input, and a second norm that multiplies "
-        f"by 2 and adds 10: expected {expected.tolist()}, got {result.flatten().tolist()}. What "
+        "for the same example, with sublayers that read their input and a second norm that multiplies "
+        f"by 2 and adds 10, expected {expected.tolist()}, got {result.flatten().tolist()}. What "
         "does each sublayer read, and which norm follows which sum?"
     )
 
@@ -377,22 +380,23 @@ def test_layer_mask():
     with torch.no_grad():
         result = layer(x)
         assert result.shape == (2, 5, 6), (
-            f"x (2, 5, 6): expected (2, 5, 6), got {tuple(result.shape)}"
+            f"for x of shape (2, 5, 6), expected shape (2, 5, 6), got {tuple(result.shape)}"
         )
         assert not torch.allclose(result[:, 0], layer(other)[:, 0]), (
-            "without a mask the first word should see the last, but it makes no difference to it"
+            "without a mask the first word should see the last, but changing the last has no effect on it"
         )
         for name, mask in (("(1, 1, 1, T)", padding), ("(T, T), causal", causal)):
             before, after = layer(x, mask)[:, :-1], layer(other, mask)[:, :-1]
             assert torch.allclose(before, after, atol=1e-5), (
-                f"a mask {name} hides the last word from the others, but it still changes them"
+                f"a mask {name} hides the last word from the others, but changing it still changes them"
             )
         for_one_head = torch.ones(2, 2, 5, 5, dtype=torch.bool)  # (B, H, T, T)
         for_one_head[:, 1] = causal
         for mask in (None, causal):
             assert not torch.allclose(layer(x, for_one_head), layer(x, mask)), (
-                "a mask (B, H, T, T) that hides later words from one of two heads has no effect of "
-                "its own. How many heads does your attention have?"
+                "a mask (B, H, T, T) that hides later words from one of two heads should give another "
+                "result than hiding them from none or both, but it does not. How many heads does "
+                "your attention have?"
             )
 
 
@@ -403,11 +407,11 @@ def test_layer_dropout():
     with torch.no_grad():
         layer.train()
         assert not torch.allclose(layer(x), layer(x)), (
-            "in train mode, two calls give the same result: is anything dropped?"
+            "in train mode two calls should differ, but they give the same result. Is anything dropped?"
         )
         layer.eval()
         assert torch.allclose(layer(x), layer(x)), (
-            "in eval mode, two calls give different results: nothing should be dropped there"
+            "in eval mode two calls should give the same result, but they differ. What is dropped there?"
         )
 
 
@@ -420,16 +424,16 @@ def test_layer_what_is_dropped():
         layer.layer_norm2.bias.normal_()
         result, expected = layer(x), layer.layer_norm2(layer.layer_norm1(x))
         assert torch.allclose(result, expected, atol=1e-3), (
-            "when all that the sublayers give is dropped, the two norms of x are left. Expected "
-            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. What is "
-            "dropped: each sublayer's output, before x is added?"
+            "when all that the sublayers give is dropped, only the two norms of x are left. Expected "
+            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. Is it each "
+            "sublayer's output that is dropped, before x is added?"
         )
         layer = TransformerLayer(d_model=6, num_heads=2, d_ff=200, dropout=0.0).train()
         assert torch.allclose(layer(x), layer(x)), (
-            "with dropout=0, two calls in train mode give different results. Who drops something, "
-            "and was told another probability?"
+            "with dropout=0, two calls in train mode should give the same result, but they differ. Which "
+            "part drops something, because it was given another probability?"
         )
-        # one number inside the network; whoever loses it stays as layer_norm1 left it
+        # one number inside the network; a word that loses it stays as layer_norm1 left it
         layer = TransformerLayer(d_model=6, num_heads=2, d_ff=1, dropout=0.5).train()
         for parameter in (*layer.feed_forward.parameters(), layer.layer_norm1.weight):
             parameter.zero_()
@@ -441,7 +445,7 @@ def test_layer_what_is_dropped():
         share = unchanged.float().mean().item()
         assert 0.35 < share < 0.65, (
             "with dropout=0.5 and d_ff=1, about half of the words should lose the one number inside "
-            f"the feed-forward network; yours are {share:.0%}. Does the network drop, too?"
+            f"the feed-forward network, but here {share:.0%} do. Does the network drop anything itself?"
         )
 
 
@@ -461,7 +465,7 @@ print("✓ TransformerLayer")
 # you ran on the way. Then save it and hand in this file under its name, `a8_transformer_layer.ipynb`. You find it
 # in `workspace/exercises/a8_transformer_layer/` of the course folder.
 #
-# **No instructor?** Type this in a terminal, in the folder of this notebook:
+# **No instructor?** Then type this in a terminal, in the folder of this notebook:
 #
 # ```
 # python -m autograder check a8_transformer_layer.ipynb

@@ -52,8 +52,8 @@ def network(B: int, T: int, d_model: int = 5, d_ff: int = 7, *, training: bool =
 def positive_network(B: int, T: int, dropout: float, *, training: bool) -> Case:
     """A network of positive numbers whose sums are large.
 
-    A ReLU has nothing to do wherever it stands, nor has a GELU: what is asked about dropout then
-    asks about nothing else.
+    A ReLU has nothing to do there, wherever it is, and neither has a GELU, so what is asked about
+    dropout asks about nothing else.
     """
 
     def draw(randn: Randn) -> Build:
@@ -112,8 +112,8 @@ def layer(
 def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = (), *, dropout: float = 0.0) -> Case:
     """A layer, sentences that differ in their last word alone, and a mask of this shape.
 
-    It hides the last word from every second word; where all words share one row, from those of
-    the first two sentences.
+    It hides the last word from every second word or, where all words share one row, from the words
+    of the first two sentences.
     """
 
     def draw(randn: Randn) -> Build:
@@ -133,17 +133,17 @@ def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = (), *, dropout: flo
 
 
 def word_by_word(expected: Tensor, got: Any) -> Said:
-    """Compare; where equal words of two sentences get different results, say that they do."""
+    """Compare, and say where equal words of two sentences get different results."""
     problem = values_agree(expected, got)
     if problem and isinstance(got, Tensor) and got.shape == expected.shape and len(got) > 1:
         apart = words_agree(expected[0], expected[1]) & ~words_agree(got[0], got[1])
         if apart.any():
             t = int(apart.nonzero()[0])
             return (
-                "the two sentences differ in their last word alone, but word "
-                f"{t} (counting from 0) gets {numbers(got[0, t])} in one "
-                f"and {numbers(got[1, t])} in the other. Each word should pass through "
-                "the network by itself"
+                "two sentences differ in their last word alone, so all others should get the same result, "
+                f"but word {t} (counting from 0) gets {numbers(got[0, t])} in one and "
+                f"{numbers(got[1, t])} in the other. Does each word pass through the network on "
+                "its own?"
             )
     return problem
 
@@ -151,13 +151,13 @@ def word_by_word(expected: Tensor, got: Any) -> Said:
 def the_mask_acts(expected: Tensor, got: Any) -> Said:
     """Accept what depends on the last word where it should, and only there.
 
-    The sentences come in pairs that differ in their last word alone. So a wrong order of norms,
-    say, which is another step's matter, does not cost the points for the mask.
+    The sentences come in pairs that differ in their last word alone. A wrong order of norms, for
+    example, which another step decides about, then does not cost the points for the mask.
     """
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
     if not torch.isfinite(got).all():
-        return "the result holds NaN or infinity"
+        return "the result should be finite, but it contains NaN or infinity"
     wanted = words_agree(expected[::2], expected[1::2])
     found = words_agree(got[::2], got[1::2])
     if (wanted == found).all():
@@ -165,17 +165,17 @@ def the_mask_acts(expected: Tensor, got: Any) -> Said:
     pair, t = (wanted != found).nonzero()[0].tolist()
     if found[pair, t]:
         return (
-            f"word {t} (counting from 0) may see the last word, but another last word makes no "
-            "difference to its result"
+            f"word {t} (counting from 0) may see the last word, so another last word should change its "
+            "result, but it does not"
         )
     return (
-        f"the mask hides the last word from word {t} (counting from 0), but another last word "
-        f"changes its result from {numbers(got[2 * pair, t])} to {numbers(got[2 * pair + 1, t])}"
+        f"the mask hides the last word from word {t} (counting from 0), so another last word should "
+        f"have no effect, but it changes the result from {numbers(got[2 * pair, t])} to {numbers(got[2 * pair + 1, t])}"
     )
 
 
 def network_drops(expected: Any, got: Any) -> Said:
-    """Compare; two results of `bare_dropout` are to be the input, dropped by chance."""
+    """Compare; two results of `bare_dropout` should be the input with numbers dropped by chance."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
     problem: Said = two_results_differ(expected, got)
@@ -196,7 +196,7 @@ feed_forward = Part(
     ),
 )
 TWO_MAPS = feed_forward.step(
-    "two linear maps with one ReLU between them, for each word by itself",
+    "two linear maps with one ReLU between them, for each word on its own",
     1,
     network(B=2, T=3),
     network(B=1, T=4),
@@ -232,14 +232,14 @@ encoder_layer = Part(
     may_call=("PositionwiseFeedForward",),
 )
 ATTENDS = encoder_layer.step(
-    "self-attention, with its residual connection and layer_norm1 behind the sum",
+    "self-attention, with its residual connection and layer_norm1 after the sum",
     1,
     layer(B=1, T=4, silent=NETWORK),
     layer(B=2, T=5, silent=NETWORK),
     layer(B=3, T=2, sizes=(10, 1, 4), silent=NETWORK),
 )
 FEEDS_FORWARD = encoder_layer.step(
-    "the feed-forward network, with its residual connection and layer_norm2 behind the sum",
+    "the feed-forward network, with its residual connection and layer_norm2 after the sum",
     1,
     layer(B=1, T=4, silent=ATTENTION),
     layer(B=2, T=3, sizes=(12, 4, 17), silent=ATTENTION),
@@ -256,7 +256,7 @@ MASKED = encoder_layer.step(
     judge=the_mask_acts,
 )
 LAYER_DROPS = encoder_layer.step(
-    "dropout in train mode: on each sublayer's output, and inside the feed-forward network",
+    "dropout in train mode, on each sublayer's output and inside the feed-forward network",
     1,
     layer(B=3, T=5, dropout=0.0, training=True),
     layer(B=2, T=3, dropout=EVERYTHING, training=True),

@@ -17,9 +17,9 @@
 # %% [markdown]
 # # Assignment 9: the transformer
 #
-# You have built all its parts, and now you put them together as in [lecture
-# 8](../../lectures/08_transformer.ipynb). First comes the one layer that is still missing, then the whole model,
-# and last the loop in which it writes.
+# You have built all its parts. Now you put them together as in [lecture 8](../../lectures/08_transformer.ipynb).
+# You start with the one layer that is still missing, go on to the whole model, and end with the loop in which it
+# writes.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
@@ -63,7 +63,7 @@ from course_utils.positional import PositionalEncoding
 
 # %% editable=false deletable=false
 def fill_with_known_numbers(module):
-    """For the tests: give every weight numbers that depend on its name alone."""
+    """Give every weight numbers that depend on its name alone, as the tests need them."""
     for name, parameter in module.named_parameters():
         numbers = torch.cos(torch.arange(parameter.numel()) + sum(map(ord, name)))
         with torch.no_grad():
@@ -73,9 +73,9 @@ def fill_with_known_numbers(module):
 # %% [markdown]
 # ## 1. The decoder layer
 #
-# A layer of the encoder knows one sentence. A layer of the decoder has to bring two things together, what has
-# been written so far, $x$, and what the encoder has read, the *memory* $m$. So it has three sublayers instead of
-# two:
+# A layer of the encoder knows one sentence. A layer of the decoder has to bring two together, namely what has
+# been written so far, $x$, and what the encoder made of the source, the *memory* $m$. So it has three sublayers
+# instead of two:
 #
 # $$\begin{aligned}
 # x &\leftarrow \mathrm{LayerNorm}_1\big(x + \mathrm{dropout}(\mathrm{SelfAttention}(x))\big) \\
@@ -83,8 +83,8 @@ def fill_with_known_numbers(module):
 # x &\leftarrow \mathrm{LayerNorm}_3\big(x + \mathrm{dropout}(\mathrm{FFN}(x))\big)
 # \end{aligned}$$
 #
-# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and the memory is compared and
-# collected.
+# Each line takes the $x$ of the line before. In cross-attention the decoder asks, and what it looks at and
+# collects from is the memory.
 #
 # **Write** the module `DecoderLayer(d_model, num_heads, d_ff, dropout=0.1)` with these attributes:
 #
@@ -99,18 +99,18 @@ def fill_with_known_numbers(module):
 # | tensor | shape | |
 # |---|---|---|
 # | `x` | `(B, T, D)` | the target so far |
-# | `memory` | `(B, S, D)` | what the encoder read; $S$ and $T$ may differ |
+# | `memory` | `(B, S, D)` | what the encoder made of the source; $S$ and $T$ may differ |
 # | `self_mask` | broadcasts to `(B, H, T, T)` | for self-attention |
 # | `memory_mask` | broadcasts to `(B, H, T, S)` | for cross-attention |
-# | result | `(B, T, D)` | x alone, no weights beside it |
+# | result | `(B, T, D)` | x alone, without the weights |
 #
 # - `None` hides nothing, **not even the future**, because the causal mask is made by the model, in part 2.
-# - `dropout` is the probability in the three equations, and inside the feed-forward network, in train mode. On
-#   the attention weights it is up to you.
+# - `dropout` is the probability in the three equations, and inside the feed-forward network, in train mode.
+#   Dropout on the attention weights is up to you.
 # - Where a mask hides everything from a word, that attention layer gives the bias of `w_o`, as
 #   `course_utils.attention.MultiHeadAttention` does.
 #
-# **By hand.** Let $D = 2$, and let all linear layers hold zeros, except for the bias of `cross_attn.w_o`,
+# **By hand.** Let $D = 2$, and let all linear layers be zero, except for the bias of `cross_attn.w_o`,
 # $(-\tfrac12, \tfrac12)$, and that of `feed_forward.w_2`, $(-3, 0)$. The norms are new. Take $x = (1, 0)$. A norm
 # over two numbers gives $+1$ to the larger and $-1$ to the smaller one.
 #
@@ -120,9 +120,9 @@ def fill_with_known_numbers(module):
 #
 # <details><summary>Hint</summary>
 #
-# Write one line for each equation. `MultiHeadAttention` is called with query, key, value and mask, and returns
-# the pair (output, weights). Ask yourself of each of the three inputs of cross-attention how many rows it has,
-# $T$ or $S$, and how many it must have.
+# Write one line for each equation. `MultiHeadAttention` is called with query, key, value, mask and returns the
+# pair (output, weights). For each of the three inputs of cross-attention, ask whether it has $T$ rows or $S$, and
+# how many it must have.
 #
 # </details>
 
@@ -170,7 +170,7 @@ def test_decoder_layer_by_hand():
     assert result.shape == (1, 1, 2), f"expected shape (1, 1, 2), got {tuple(result.shape)}"
     assert torch.allclose(result, torch.tensor([-1.0, 1.0]), atol=1e-3), (
         f"expected (-1, 1) for the example above, got {result.flatten().tolist()}. Does every "
-        "sublayer add what entered it, and does its own norm follow?"
+        "sublayer add what entered it, and does its own norm follow each sum?"
     )
 
 
@@ -187,8 +187,8 @@ def test_decoder_layer_line_by_line():
     assert result.shape == (1, 2, 4), f"expected shape (1, 2, 4), got {tuple(result.shape)}"
     assert torch.allclose(result[0], expected, atol=1e-3), (
         f"with weights that are all different, expected\n{expected}\ngot\n{result[0]}\nCompare "
-        "line by line with the equations: what does each sublayer read, what is added to its "
-        "output, and which norm follows?"
+        "your code with the equations line by line. What does each sublayer read, what is added to "
+        "its output, and which norm follows?"
     )
 
 
@@ -201,20 +201,20 @@ def test_decoder_layer_dropout():
         result = layer.train()(x, memory)
         expected = layer.layer_norm3(layer.layer_norm2(layer.layer_norm1(x)))
         assert torch.allclose(result, expected, atol=1e-3), (
-            "when all that the sublayers give is dropped, the three norms of x are left. Expected "
-            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. What is "
-            "dropped: each sublayer's output, before x is added?"
+            "when all that the sublayers give is dropped, only the three norms of x are left. Expected "
+            f"{expected[0, 0].tolist()} for the first word, got {result[0, 0].tolist()}. Is it each "
+            "sublayer's output that is dropped, before x is added?"
         )
         layer.eval()
         assert torch.equal(layer(x, memory), layer(x, memory)), (
-            "in eval mode, two calls give different results: nothing should be dropped there"
+            "in eval mode two calls should give the same result, but they differ. What is dropped there?"
         )
         layer = DecoderLayer(d_model=4, num_heads=2, d_ff=200, dropout=0.0).train()
         assert torch.allclose(layer(x, memory), layer(x, memory)), (
-            "with dropout=0, two calls in train mode give different results. Who drops something, "
-            "and was told another probability?"
+            "with dropout=0, two calls in train mode should give the same result, but they differ. Which "
+            "part drops something, because it was given another probability?"
         )
-        # one number inside the network; whoever loses it stays as layer_norm2 left it
+        # one number inside the network; a word that loses it stays as layer_norm2 left it
         layer = DecoderLayer(d_model=4, num_heads=2, d_ff=1, dropout=0.5).train()
         for parameter in (*layer.feed_forward.parameters(), layer.layer_norm2.weight):
             parameter.zero_()
@@ -226,7 +226,7 @@ def test_decoder_layer_dropout():
         share = unchanged.float().mean().item()
         assert 0.35 < share < 0.7, (
             "with dropout=0.5 and d_ff=1, about half of the words should lose the one number inside "
-            f"the feed-forward network; yours are {share:.0%}. Does the network drop, too?"
+            f"the feed-forward network, but here {share:.0%} do. Does the network drop anything itself?"
         )
 
 
@@ -243,27 +243,31 @@ def test_decoder_layer_masks():
     with torch.no_grad():
         result = layer(x, memory)
         assert result.shape == (2, 3, 4), (
-            f"x (2, 3, 4) and memory (2, 5, 4): expected (2, 3, 4), got {tuple(result.shape)}"
+            f"for x (2, 3, 4) and memory (2, 5, 4), expected (2, 3, 4), got {tuple(result.shape)}"
         )
         assert not torch.allclose(result, layer(x, other_memory)), (
-            "another memory gives the same result: does the layer look at it?"
+            "another memory should give another result, but it is the same. Does the layer look at it?"
         )
         assert torch.allclose(
             layer(x, memory, None, padding), layer(x, other_memory, None, padding), atol=1e-5
-        ), "a source word that memory_mask hides still has an effect"
+        ), (
+            "a source word that memory_mask hides should have no effect, but changing it changes the result"
+        )
         before, after = layer(x, memory, causal), layer(other_x, memory, causal)
         assert torch.allclose(before[:, :2], after[:, :2], atol=1e-5), (
-            "with a causal self_mask, the last word still has an effect on earlier ones"
+            "with a causal self_mask the last word should have no effect on earlier ones, but it has one"
         )
         assert not torch.allclose(layer(x, memory)[:, 0], layer(other_x, memory)[:, 0]), (
-            "without self_mask the first word should see the last: the layer makes no mask itself"
+            "without self_mask the first word should see the last, but it does not. Does the layer make a "
+            "mask itself?"
         )
         for_one_head = torch.ones(2, 2, 3, 3, dtype=torch.bool)  # (B, H, T, T)
         for_one_head[:, 1] = causal
         for mask in (None, causal):
             assert not torch.allclose(layer(x, memory, for_one_head), layer(x, memory, mask)), (
-                "a self_mask (B, H, T, T) that hides later words from one of two heads has no effect "
-                "of its own. How many heads does your attention have?"
+                "a self_mask (B, H, T, T) that hides later words from one of two heads should give "
+                "another result than hiding them from none or both, but it does not. How many heads "
+                "does your attention have?"
             )
 
 
@@ -278,8 +282,8 @@ print("✓ DecoderLayer")
 # %% [markdown]
 # ## 2. The transformer
 #
-# Both sides begin alike. A word is looked up in a table $E$ and multiplied by $\sqrt{d_{model}}$, and the
-# sinusoids $PE$ of lecture 6 tell it its position:
+# Both sides begin in the same way. A word is looked up in a table $E$, its vector is multiplied by
+# $\sqrt{d_{model}}$, and the sinusoids $PE$ of lecture 6 are added to mark its position:
 #
 # $$x_t = \mathrm{dropout}\big(\sqrt{d_{model}}\; E[\text{word}_t] + PE_t\big)$$
 #
@@ -304,9 +308,9 @@ print("✓ DecoderLayer")
 # | `encoder_layers` | `nn.ModuleList` of `num_layers` layers as in assignment 8, with `self_attn`, `feed_forward`, `layer_norm1`, `layer_norm2` |
 # | `decoder_layers` | `nn.ModuleList` of `num_layers` of your `DecoderLayer` |
 # | `generator` | `nn.Linear` with bias, from `d_model` to `tgt_vocab` |
-# | `pad_id` | the id of *padding* in both languages: of the token that fills up sentences shorter than the longest of a batch (lecture 4) |
+# | `pad_id` | the id of *padding* in both languages, the token that fills up sentences shorter than the longest of a batch (lecture 4) |
 #
-# and three methods:
+# It also has three methods:
 #
 # | method | gives | |
 # |---|---|---|
@@ -314,32 +318,32 @@ print("✓ DecoderLayer")
 # | `decode(tgt, memory, src)` | logits `(B, T, V)` | `tgt` `(B, T)`, int64, begins with the start symbol |
 # | `forward(src, tgt)` | logits `(B, T, V)` | `decode(tgt, encode(src), src)` |
 #
-# - `tgt` is **already shifted**, so the logits in row $t$ are for the word *after* `tgt[:, t]`. They may know
-#   `tgt[:, 0]` to `tgt[:, t]` and nothing later.
-# - Nobody attends to padding of the source, neither in the encoder nor in the decoder. In `src` and `tgt`,
-#   padding is at the end of a row, and its id is whatever `pad_id` says.
+# - `tgt` is **already shifted**, so the logits in row $t$ are for the word *after* `tgt[:, t]`. They may depend
+#   on `tgt[:, 0]` to `tgt[:, t]` and on nothing later.
+# - No word attends to padding of the source, neither in the encoder nor in the decoder. In `src` and `tgt`,
+#   padding comes at the end of a row, and is whatever `pad_id` says.
 # - Logits are raw, without a softmax. There is no further norm above the last layer.
 # - A source or target longer than `max_len` raises a `ValueError`.
-# - Your results are compared at real words only, so it is up to you what comes out at padding.
-# - `dropout` is the probability everywhere, that is, on words plus positions, and in every layer.
+# - Your results are compared at real words only, so what they are at padding is up to you.
+# - `dropout` is the probability everywhere, both for the sum of word and position and in every layer.
 # - `num_layers` may be 0. Sinusoids may be rounded to `float32`.
 #
-# **By hand.** Take a model with `d_model=4` and `num_layers=0`. If the first source word has the row $(\tfrac12,
-# -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times it is $(1, -1, 2, 0)$. Position 0 is $(0, 1, 0, 1)$. So
-# the first row of the memory is $(1, 0, 2, 1)$.
+# **By hand.** Take a model with `d_model=4` and `num_layers=0`. If the first source word has the row
+# $(\tfrac12, -\tfrac12, 1, 0)$ in its table, then $\sqrt{4}$ times that row is $(1, -1, 2, 0)$. Position 0 is
+# $(0, 1, 0, 1)$, so the first row of the memory is $(1, 0, 2, 1)$.
 #
-# <details><summary>Hint: which mask goes where</summary>
+# <details><summary>Hint on the masks</summary>
 #
-# Three attention layers need a mask. Say for each of them who asks, who is asked, and who must not be seen. The
-# functions that you imported above make both kinds of mask that you need, in shapes that suit
-# `MultiHeadAttention`. `decode` gets `src` for one of them.
+# Three attention layers need a mask. For each of them, ask which words attend, which words they attend to, and
+# which must not be seen. The functions that you imported above make both kinds of mask that you need, in shapes
+# that suit `MultiHeadAttention`. `decode` gets `src` for one of them.
 #
 # </details>
 #
-# <details><summary>Hint: several layers</summary>
+# <details><summary>Hint on several layers</summary>
 #
-# `[layer] * n` holds one layer n times, with the same weights. `nn.ModuleList(… for _ in range(n))` makes a new
-# one each time. The list has to be one of PyTorch's own, or the weights are not found.
+# `[layer] * n` contains one layer n times, with the same weights, whereas `nn.ModuleList(… for _ in range(n))`
+# makes a new one each time. PyTorch finds the weights of the layers only if the list is one of its own kind.
 #
 # </details>
 
@@ -408,25 +412,28 @@ def test_transformer_by_hand():
         model.src_embedding.weight[3] = torch.tensor([0.5, -0.5, 1.0, 0.0])
         memory = model.encode(torch.tensor([[3, 2]]))
         logits = model(torch.tensor([[3, 2]]), torch.tensor([[1, 5, 4]]))
-    assert memory.shape == (1, 2, 4), f"memory: expected (1, 2, 4), got {tuple(memory.shape)}"
+    assert memory.shape == (1, 2, 4), f"expected memory (1, 2, 4), got {tuple(memory.shape)}"
     assert torch.allclose(memory[0, 0], torch.tensor([1.0, 0.0, 2.0, 1.0]), atol=1e-4), (
         f"expected (1, 0, 2, 1) for the example above, got {memory[0, 0].tolist()}. "
         "Does √d_model multiply the word, and only the word?"
     )
-    assert logits.shape == (1, 3, 6), f"logits: expected (1, 3, 6), got {tuple(logits.shape)}"
+    assert logits.shape == (1, 3, 6), f"expected logits (1, 3, 6), got {tuple(logits.shape)}"
     with torch.no_grad():
         model.tgt_embedding.weight[1] = torch.tensor([0.5, -0.5, 1.0, 0.0])
-        model.generator.weight.copy_(torch.eye(6, 4))  # hands on what it gets
+        model.generator.weight.copy_(torch.eye(6, 4))  # passes on what it gets
         model.generator.bias.zero_()
         first = model(torch.tensor([[3, 2]]), torch.tensor([[1, 5]]))[0, 0]
     assert torch.allclose(first, torch.tensor([1.0, 0.0, 2.0, 1.0, 0.0, 0.0]), atol=1e-4), (
-        "the same word on the target side, without layers and with a generator that hands on what "
-        f"it gets: expected (1, 0, 2, 1, 0, 0), got {first.tolist()}. What happens to a target "
+        "for the same word on the target side, without layers and with a generator that passes on "
+        f"what it gets, expected (1, 0, 2, 1, 0, 0), got {first.tolist()}. What happens to a target "
         "word, and to what comes out of the last layer?"
     )
     assert not torch.allclose(logits.exp().sum(dim=-1), torch.ones(3), atol=1e-3) and (
         not torch.allclose(logits.sum(dim=-1), torch.ones(3), atol=1e-3)
-    ), "these look like (log-)probabilities; the loss takes the softmax itself"
+    ), (
+        "expected raw logits, but these look like (log-)probabilities. Is there a softmax at the end? "
+        "The loss computes its own"
+    )
 
 
 def test_transformer_sees_what_it_may():
@@ -437,27 +444,29 @@ def test_transformer_sees_what_it_may():
     other = torch.tensor([[1, 4, 5, 12], [1, 7, 8, 12]])  # another last word
     with torch.no_grad():
         logits = model(src, tgt)
-        assert logits.shape == (2, 4, 13), f"expected (2, 4, 13), got {tuple(logits.shape)}"
+        assert logits.shape == (2, 4, 13), f"expected logits (2, 4, 13), got {tuple(logits.shape)}"
         changed = model(src, other)
         assert torch.allclose(logits[:, :3], changed[:, :3], atol=1e-5), (
-            "another last target word changes the logits before it: the future leaks"
+            "another last target word should not change the logits before it, but it does. Where does the "
+            "future leak?"
         )
         assert not torch.allclose(logits[:, 3], changed[:, 3]), (
-            "position t may see tgt[:, t] itself, but the last word has no effect at all"
+            "position t should see tgt[:, t] itself, but changing the last word has no effect at all"
         )
         memory, alone = model.encode(src), model.encode(src[1:, :3])
         assert torch.allclose(memory[1, :3], alone[0], atol=1e-5), (
-            "a sentence gets another memory when it is padded. Who attends to padding?"
+            "a sentence should have the same memory when it is padded, but it differs. What sees the padding?"
         )
         logits_alone = model.decode(tgt[1:], alone, src[1:, :3])
         assert torch.allclose(logits[1], logits_alone[0], atol=1e-5), (
-            "a sentence gets other logits when its source is padded. Who attends to padding?"
+            "a sentence should have the same logits when its source is padded, but they differ. What sees "
+            "the padding?"
         )
 
 
 def test_transformer_line_by_line():
     model = Transformer(5, 6, d_model=4, num_heads=2, num_layers=2, d_ff=3, pad_id=2).eval()
-    assert model.pad_id == 2, f"pad_id=2 was given, and the model's pad_id is {model.pad_id}"
+    assert model.pad_id == 2, f"expected the model's pad_id to be 2, as given, got {model.pad_id}"
     fill_with_known_numbers(model)
     with torch.no_grad():
         memory = model.encode(torch.tensor([[3, 4, 0]]))
@@ -477,7 +486,7 @@ def test_transformer_line_by_line():
         assert torch.allclose(found, expected, atol=1e-3), (
             f"with two layers whose weights are all different, {name} should be "
             f"{expected.tolist()}, got {found.tolist()}. Does every layer have weights of its own, "
-            "read what the one before wrote, and see what it may?"
+            "read the output of the one before, and see what it may?"
         )
 
 
@@ -488,14 +497,14 @@ def test_transformer_dropout():
     with torch.no_grad():
         memory = model.train().encode(src)
         assert torch.equal(memory, torch.zeros(1, 3, 4)), (
-            "without layers, and when all is dropped, words plus positions are zeros; got "
-            f"{memory[0, 0].tolist()} for the first word. Is the sum dropped, and `dropout` kept?"
+            "without layers, and when all is dropped, the sum of word and position should be zeros, but "
+            f"got {memory[0, 0].tolist()} for the first word. Is the sum dropped, with your `dropout`?"
         )
         model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=3, d_ff=50, dropout=0.0)
         model.train()
         assert torch.allclose(model(src, tgt), model(src, tgt)), (
-            "with dropout=0, two calls in train mode give different results. Which part was told "
-            "another probability?"
+            "with dropout=0, two calls in train mode should give the same result, but they differ. Which "
+            "part was given another probability?"
         )
 
 
@@ -508,7 +517,9 @@ def test_transformer_max_len():
             model(src, tgt)
         except ValueError:
             continue
-        raise AssertionError(f"a {name} of length 4 with max_len=3 should raise a ValueError")
+        raise AssertionError(
+            f"a {name} of length 4 with max_len=3 should raise a ValueError, but nothing was raised"
+        )
     model = Transformer(7, 6, d_model=4, num_heads=2, num_layers=0, d_ff=5, max_len=200).eval()
     model.encode(torch.ones(1, 200, dtype=torch.long))  # as long as max_len allows
 
@@ -526,28 +537,28 @@ print("✓ Transformer")
 # ## 3. Greedy decoding
 #
 # When the model writes, no translation is known, so its own words come back as its input. Greedy decoding takes
-# the most likely word each time. With $y_0$ the start symbol,
+# the most likely word each time. With $y_0$ for the start symbol,
 #
 # $$y_t = \operatorname*{argmax}_{v}\; \text{logit}(v \mid y_0, \dots, y_{t-1}, \text{source})$$
 #
-# Two things are easy to overlook. Sentences of a batch end at different times, and a model in train mode drops a
-# part of what it knows at each step, so it must write in eval mode.
+# Two things are easy to overlook. The sentences of a batch end at different times. And a model in train mode
+# drops part of what it computes at each step, so it must write in eval mode.
 #
 # **Write** `greedy_decode(model, src, bos_id, eos_id, max_len)`:
 #
 # | argument | what it is |
 # |---|---|
-# | `model` | any `nn.Module` with `encode`, `decode` and `pad_id` as in part 2; no other method is sure to be there |
+# | `model` | any `nn.Module` with `encode`, `decode` and `pad_id` as in part 2; do not rely on any other method |
 # | `src` | `(B, S)`, int64 |
 # | `bos_id`, `eos_id` | the ids that begin and end a sentence |
-# | `max_len` | the most columns of the result, at least 1; column 0 counts |
+# | `max_len` | the largest number of columns of the result, at least 1; column 0 counts |
 # | result | ids `(B, L)`, int64, $L \le$ `max_len` |
 #
-# - Column 0 is `bos_id`, and the words follow. `eos_id` ends a row and is **kept**.
-# - A row that has ended gets `model.pad_id` from there on, while others go on. Only `eos_id` ends a row, so if
-#   the model ever writes `pad_id` or `bos_id` as a word, the row goes on.
+# - Column 0 is `bos_id`. The words follow, and `eos_id` ends a row and is **kept**.
+# - A row that has ended gets `model.pad_id` from there on, while others go on. A row is ended by `eos_id` alone,
+#   so if the model ever writes `pad_id` or `bos_id` as a word, the row goes on.
 # - When every row has ended, the result is finished, and the model is not asked again. So $L$ is the length of
-#   the longest row, unless `max_len` comes first.
+#   the longest row, unless `max_len` is reached first.
 # - Every part of the model is in eval mode while it encodes and decodes. Afterwards **each** of them is in the
 #   mode in which you found it, because somebody may train a model whose encoder stays in eval mode.
 #
@@ -556,26 +567,26 @@ print("✓ Transformer")
 #
 # $$\begin{pmatrix} 1 & 3 & 4 & 5 & 2 \\ 1 & 3 & 4 & 2 & 0 \end{pmatrix}$$
 #
-# and with `max_len=3` only its first three columns.
+# and with `max_len=3` it is only the first three columns.
 #
-# <details><summary>Hint: the loop</summary>
+# <details><summary>Hint on the loop</summary>
 #
 # Encode once. Keep two things, the ids so far, `(B, t)`, and for each row whether it has ended, `(B,)`. Of the
 # logits `(B, t, V)` you need one position. `torch.cat` adds a column.
 #
 # </details>
 #
-# <details><summary>Hint: the modes</summary>
+# <details><summary>Hint on the modes</summary>
 #
 # `model.eval()` sets `training = False` on every module in `model.modules()`, and `model.train()` sets all of
-# them to True, even those that were in eval mode before. What would you have to write down first?
+# them to True, including those that were in eval mode before. What would you have to note first?
 #
 # </details>
 
 
 # %% solution="greedy_decode"
 def greedy_decode(model, src, bos_id, eos_id, max_len):
-    """The most likely next word, again and again: src (B, S) -> ids (B, L)."""
+    """Write the most likely next word again and again; src (B, S) -> ids (B, L)."""
     ### BEGIN SOLUTION
     modes = {module: module.training for module in model.modules()}
     model.eval()  # with all that is in it
@@ -624,10 +635,10 @@ def test_greedy_decode():
     expected = torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 0]])
     assert ids.shape == expected.shape and torch.equal(ids, expected), (
         f"for the counting model above, expected\n{expected}\ngot\n{ids}\n"
-        "Does every row begin with bos_id, keep its eos_id, and hold only padding after it?"
+        "Does every row begin with bos_id, keep its eos_id, and contain only padding after it?"
     )
     ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=3)
-    assert ids.shape == (2, 3), f"max_len=3: expected shape (2, 3), got {tuple(ids.shape)}"
+    assert ids.shape == (2, 3), f"for max_len=3, expected shape (2, 3), got {tuple(ids.shape)}"
     # here 4 is padding, and the model writes it as a word, too
     ids = greedy_decode(Counter(padding=4).eval(), src, bos_id=1, eos_id=2, max_len=9)
     expected = torch.tensor([[1, 3, 4, 5, 2], [1, 3, 4, 2, 4]])
@@ -640,16 +651,16 @@ def test_greedy_decode_modes():
     model, src = Counter().train(), torch.tensor([[5], [4]])
     model.encoder.eval()
     ids = greedy_decode(model, src, bos_id=1, eos_id=2, max_len=9)
-    assert not (ids == 6).any(), "the model was asked in train mode"
+    assert not (ids == 6).any(), "the model was called in train mode, but should be in eval mode"
     modes = [module.training for module in (model, model.encoder, model.decoder)]
     assert modes == [True, False, True], (
-        "the model was in train mode and its encoder in eval mode. Afterwards, training is "
-        f"{modes[0]} for the model, {modes[1]} for its encoder and {modes[2]} for its decoder"
+        "before, training was True for the model, False for its encoder and True for its decoder, and "
+        f"it should be so afterwards. Now it is {modes[0]}, {modes[1]} and {modes[2]}"
     )
     ids = greedy_decode(Counter().train(), src, bos_id=1, eos_id=2, max_len=9)
     assert ids.shape == (2, 5), (
-        "a model that was in train mode writes other words than in eval mode. Which of its methods "
-        "is called before model.eval()?"
+        "a model that was in train mode should write the same words as one in eval mode, but it does "
+        "not. Which of its methods is called before model.eval()?"
     )
 
 
@@ -666,7 +677,7 @@ print("✓ greedy_decode")
 # you ran on the way. Then save it and hand in this file under its name, `a9_transformer.ipynb`. You find it in
 # `workspace/exercises/a9_transformer/` of the course folder.
 #
-# **No instructor?** Type this in a terminal, in the folder of this notebook:
+# **No instructor?** Then type this in a terminal, in the folder of this notebook:
 #
 # ```
 # python -m autograder check a9_transformer.ipynb

@@ -109,12 +109,12 @@ def kept(name: str, value: int) -> Case:
 
 
 def source_lengths(batch: int, length: int) -> list[int]:
-    """How many real tokens each source has: the first all, each next one two fewer."""
+    """How many real tokens each source has; the first is full, and each next one has two fewer."""
     return [max(1, length - 2 * b) for b in range(batch)]
 
 
 def target_lengths(batch: int, length: int) -> list[int]:
-    """How many real tokens each target has: only batches of three are padded, by one a row."""
+    """How many real tokens each target has; only batches of three are padded, by one more a row."""
     return [max(1, length - b) if batch == 3 else length for b in range(batch)]
 
 
@@ -201,7 +201,7 @@ def script(
 def at_real_positions(lengths: Callable[[int, int], list[int]]) -> Judge:
     """A judge that leaves out padding.
 
-    It compares as float32: whether sinusoids were rounded to it before they met float64 is free.
+    It compares as float32, because sinusoids may be rounded to it before they are added in float64.
     """
 
     def judge(expected: Tensor, got: Any) -> Said:
@@ -220,13 +220,15 @@ REAL_SOURCE, REAL_TARGET = at_real_positions(source_lengths), at_real_positions(
 
 
 def kept_or_right(expected: Tensor | int, got: Any) -> Said:
-    """Like `REAL_TARGET`; a whole number is what an attribute should hold."""
+    """Like `REAL_TARGET`, but a whole number is what an attribute should be."""
     if not isinstance(expected, int):
         return REAL_TARGET(expected, got)
     is_number = isinstance(got, int | Tensor) and not (isinstance(got, Tensor) and got.numel() != 1)
     if is_number and int(got) == expected:
         return None
-    return f"the attribute should be {expected}, as given to the constructor, and is {kind_of(got)}"
+    return (
+        f"the attribute should be {expected}, as given to the constructor, but it is {kind_of(got)}"
+    )
 
 
 LONG = 126  # long enough to count what is dropped
@@ -234,12 +236,12 @@ DEFAULT_DROPS = dropped(0.1)
 
 
 def model_drops(expected: Tensor, got: Any) -> Said:
-    """Like `REAL_TARGET`; a sentence of `LONG` words was left to chance, dropout=0.1."""
+    """Like `REAL_TARGET`, but a sentence of `LONG` words was left to chance, with dropout=0.1."""
     return (DEFAULT_DROPS if expected.shape[1] == LONG else REAL_TARGET)(expected, got)
 
 
 def ids_agree(expected: Tensor, got: Any) -> Said:
-    """Compare ids, which are whole numbers also in their dtype; modes are another step's matter."""
+    """Compare ids, which are whole numbers also in their dtype; another step asks about modes."""
     return values_agree(expected, got) or strict_differences(expected, got)
 
 
@@ -275,7 +277,7 @@ MASKED = decoder_layer.step(
     layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5)),
 )
 LAYER_DROPS = decoder_layer.step(
-    "dropout in train mode: on each sublayer's output, and inside the feed-forward network",
+    "dropout in train mode, on each sublayer's output and inside the feed-forward network",
     1,
     layer(B=3, T=5, S=7, dropout=0.0, training=True),
     layer(B=2, T=3, S=5, dropout=EVERYTHING, training=True),
@@ -315,12 +317,12 @@ ENCODES = encoder_decoder.step(
     judge=REAL_SOURCE,
 )
 DECODES = encoder_decoder.step(
-    "decode: logits that know the past of the target and the source without its padding",
+    "decode: logits that depend on the past of the target and on the source without its padding",
     2,
     model("decode", B=1, S=4, T=3, num_layers=0),
     model("decode", B=1, S=4, T=5, num_layers=1),
     model("decode", B=2, S=6, T=5),
-    # What stands at padding is free, and so is the wording of an error. Either would differ
+    # Results at padding are free, and so is the wording of an error. Either would differ
     # from that of a named mistake, so such cases are not used to recognise one: in eval mode,
     # `random` says no more.
     replace(model("decode", B=3, S=7, T=4, pad_id=3), random=True),
@@ -349,7 +351,7 @@ TOGETHER = encoder_decoder.step(
     judge=kept_or_right,
 )
 MODEL_DROPS = encoder_decoder.step(
-    "dropout in train mode, also on words plus positions; float64; gradients",
+    "dropout in train mode, also on the sum of word and position; float64, gradients",
     1,
     model("forward", B=2, S=7, T=5, dropout=0.0, training=True),
     model("forward", B=2, S=5, T=3, dropout=EVERYTHING, training=True),
@@ -372,14 +374,14 @@ greedy = Part(
     reads=("lecture 8, on writing and on eval mode", LECTURE),
 )
 LIKELIEST = greedy.step(
-    "the most likely word after another, given the source and all words so far",
+    "the most likely word, again and again, given the source and all words so far",
     1,
     script(5, max_len=9),
     script(4, 4, max_len=8),
     script(None, None, max_len=7),
 )
 ENDS = greedy.step(
-    "eos_id stays, pad_id follows; all rows ended or max_len columns is the end",
+    "eos_id stays, pad_id follows, and the result ends with the last row or at max_len columns",
     1,
     script(3, 6, 4, max_len=10),
     script(5, 2, 3, max_len=12, special=(9, 4, 0)),

@@ -1,4 +1,4 @@
-"""Layers with residual connections and norms: what is drawn for them, what dropout does there, and one in steps."""
+"""Layers with residual connections and norms: their inputs, what dropout does in them, and one in steps."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autograder.verdict.check import Build, Case, Randn
 from autograder.verdict.compare import kind_of, two_results_differ, values_agree
 from autograder.verdict.problem import Said
 
-EVERYTHING = 1 - 1e-9  # a dropout that lets nothing through, also where it divides by 1 - p
+EVERYTHING = 1 - 1e-9  # a dropout that keeps nothing, even where it divides by 1 - p
 DEFAULT = 0.1  # the dropout where none is given
 SIZES = D_MODEL, HEADS, D_FF = 12, 3, 10
 ATTENTION, NETWORK = "self_attn.w_o", "feed_forward.w_2"  # the last linear map of each sublayer
@@ -39,19 +39,19 @@ def constant(values: dict[str, float], d_model: int, d_ff: int) -> dict[str, Ten
 
 
 WORD = torch.linspace(-1, 1, D_MODEL)
-LOUD = 0.4  # beyond it, a number from a loud sublayer is no rounding of 0
+LOUD = 0.4  # a larger number from a loud sublayer is no rounding of 0
 
 
 def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
     """Layers in train mode with the default dropout, each called twice.
 
     In one there is a single number inside the feed-forward network, d_ff = 1. The norm before it
-    gives the same word everywhere, so what the layer returns for a word tells whether this number
-    was dropped: then nothing is added, and the word stays as it was.
+    gives the same word everywhere, so the layer's result for a word shows whether this number was
+    dropped, because then nothing is added, and the word stays as it was.
 
     In the others the inputs are 0, one sublayer gives the same number for each feature, and the
-    others give 0. So all features of a word are equal, and the norms make 0 of them, unless some
-    were dropped: those are negative in the result, and the others are positive.
+    others give 0. So all features of a word are equal, and the norms turn them into 0, unless some
+    were dropped. Those are negative in the result, and the others are positive.
 
     Args:
         sublayers: the last linear map of each, and what it is called.
@@ -88,7 +88,7 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
 
 
 def words_agree(one: Tensor, other: Tensor) -> Tensor:
-    """For each word whether two sentences hold the same there, up to rounding."""
+    """For each word, whether two sentences are the same there, up to rounding."""
     return torch.isclose(one.double(), other.double(), rtol=1e-4, atol=2e-5).all(dim=-1)
 
 
@@ -96,14 +96,12 @@ def drops_together(gone: Tensor) -> str | None:
     """Whether chance decides for less than each single number, told which (B, T, D) are gone."""
     for axis, what in ((-1, "all numbers of a word"), (1, "all words of a sentence")):
         if (gone == gone.narrow(axis, 0, 1)).all():
-            return (
-                f"chance should decide for each number by itself; yours decides for {what} at once"
-            )
+            return f"each number should be dropped independently, but in yours {what} are dropped together"
     return None
 
 
 def layer_drops(expected: Any, got: Any) -> Said:
-    """Compare; in two results of a layer `left_to_chance`, look at what was dropped."""
+    """Compare, and in two results of a layer `left_to_chance` look at what was dropped."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
     problem: Said = two_results_differ(expected, got)
@@ -121,8 +119,8 @@ def one_number_drops(value: Tensor) -> str | None:
     if far_from_default(gone):
         return (
             "with d_ff=1, the one number inside the feed-forward network should be dropped for "
-            f"about {DEFAULT:.0%} of the words; yours was for {gone.double().mean():.0%}. Is "
-            "`dropout` handed on to the network, and is its default 0.1?"
+            f"about {DEFAULT:.0%} of the words, but yours was for {gone.double().mean():.0%}. Is "
+            "`dropout` passed on to the network, and is its default 0.1?"
         )
     return None
 
@@ -132,8 +130,8 @@ def loud_sublayer_drops(value: Tensor) -> str | None:
     if far_from_default(gone):
         return (
             f"about {DEFAULT:.0%} of the numbers that this sublayer gives should be dropped before "
-            f"they are added to x; yours were {gone.double().mean():.0%}. How often do they pass a "
-            "dropout, and with which probability?"
+            f"they are added to x, but {gone.double().mean():.0%} were. How often do they pass through "
+            "a dropout, and with which probability?"
         )
     return drops_together(gone)
 
@@ -145,7 +143,7 @@ def far_from_default(gone: Tensor) -> bool:
 
 
 class PostNorm:
-    """What stands around every sublayer, in steps."""
+    """What surrounds every sublayer, in steps."""
 
     dropout: nn.Module
 

@@ -1,7 +1,7 @@
 """Judges of attention weights, which several assignments ask for.
 
-`rank` accepts weights that look at the right places, however sharply: so one slip in the scores,
-such as a missing scale, does not cost the points for the softmax and for the mask as well.
+`rank` accepts weights that look at the right places, however sharply, so that one slip in the
+scores, such as a missing scale, does not cost the points for the softmax and the mask as well.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ NEARLY_HIDDEN = 1e-3  # a hidden weight below this comes from a score that is no
 
 
 class Weights:
-    """Judges of results (output, weights); a row of weights is shared out over the last axis.
+    """Judges of results (output, weights), where the weights of a row are those along the last axis.
 
     Args:
         output: what the assignment calls the first result.
         axes: what each axis of the weights counts, as in ``B="sentence", T="query", S="key"``;
-            further leading axes may stand before them.
+            further leading axes may come before them.
 
     Further judges of an assignment are made of these: each returns None or what is wrong.
     """
@@ -35,7 +35,7 @@ class Weights:
         *self.rows, self.key = axes.values()
 
     def missing(self, expected: tuple, got: Any) -> Said:
-        """Whether there are weights of this shape, beside something else."""
+        """Whether there are weights of this shape, as the second of two results."""
         if not isinstance(got, tuple | list) or len(got) != 2:
             return f"expected the pair ({self.output}, weights), got {kind_of(got)}"
         wanted, found = tuple(expected[1].shape), got[1]
@@ -50,8 +50,8 @@ class Weights:
         """Accept weights that sum to one and put the visible keys into the right order.
 
         What is exactly 0 in ``expected`` must be exactly 0, and nothing else may be. Only weights
-        that should be more than ``apart`` from each other are compared: near ties may come out
-        either way.
+        that should be more than ``apart`` from each other are compared, because near ties may come
+        out either way.
         """
         problem = self.missing(expected, got)
         if problem:
@@ -65,7 +65,7 @@ class Weights:
         )
 
     def agree(self, expected: tuple, got: Any) -> Said:
-        """Like `hidden_are_zero`; says what went wrong where nothing may be attended to."""
+        """Like `hidden_are_zero`, but says what went wrong where nothing may be attended to."""
         problem = self.missing(expected, got)
         if problem:
             return problem
@@ -88,7 +88,7 @@ class Weights:
                 wanted = kind_of(expected[0])
                 return f"for the {self.output}, expected {wanted}, got {kind_of(output)}"
             if not output.isfinite().all():
-                return f"the {self.output} holds NaN or infinity"
+                return f"the {self.output} should be finite, but it contains NaN or infinity"
             while empty.dim() >= output.dim():  # every head must be empty
                 empty = empty.all(dim=1)
             problem = values_agree(expected[0][empty], output[empty])
@@ -109,7 +109,7 @@ class Weights:
             return None
         place = wrong.nonzero()[0].tolist()
         row = found[tuple(place)]
-        why = f"{self._where(place)}, nothing may be attended to, so the weights should be 0; yours"
+        why = f"{self._where(place)}, nothing may be attended to, so the weights should be 0, but yours"
         if row.isnan().any():
             return f"{why} are NaN. If all scores are minus infinity, the softmax divides 0 by 0"
         alike = ". What does a softmax make of scores that are all the same?"
@@ -117,22 +117,22 @@ class Weights:
 
     def _no_shares(self, wanted: Tensor, found: Tensor) -> str | None:
         if not found.isfinite().all():
-            return "the weights hold NaN or infinity"
+            return "the weights should be finite, but they contain NaN or infinity"
         if (found < 0).any():
-            return f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
+            return f"weights cannot be negative, but your smallest is {float(found.min()):.4g}"
         sums = found.sum(dim=-1)
         if torch.allclose(sums, wanted.sum(dim=-1), atol=1e-4):
             return None
         if found.shape[-1] > 1 and (found == 1).all():
             return "all your weights are 1. How long is the axis along which your softmax runs?"
         problem = (
-            f"the weights of each {self.rows[-1]} should sum to 1 over its {self.key}s; the sums "
+            f"the weights of each {self.rows[-1]} should sum to 1 over its {self.key}s, but the sums "
             f"of yours are {numbers(sums)}"
         )
         for axis in range(found.dim() - 1):
             across = found.sum(dim=axis)
             if torch.allclose(across, torch.ones_like(across), atol=1e-4):
-                return f"{problem}. Along axis {axis} they are 1: along which runs your softmax?"
+                return f"{problem}. Along axis {axis} they are 1. Along which axis does your softmax run?"
         return problem
 
     def _wrongly_hidden(self, wanted: Tensor, found: Tensor) -> str | None:
@@ -142,11 +142,13 @@ class Weights:
         *row, key = wrong.nonzero()[0].tolist()
         weight, where = float(found[*row, key]), f"{self._where(row)}, {self.key} {key}"
         if weight == 0:
-            return f"{where} is visible, but its weight is 0"
-        nearly = "A score of minus infinity has the weight 0; a large negative one does not always"
+            return f"{where} is visible, so its weight should not be 0, but it is"
+        nearly = (
+            "A score of minus infinity always has the weight 0, but a large negative one does not"
+        )
         question = "Which score has the weight 0 after a softmax?"
         return (
-            f"{where} is hidden, but its weight is {weight:.3g} and not exactly 0. "
+            f"{where} is hidden, so its weight should be exactly 0, but it is {weight:.3g}. "
             f"{nearly if weight < NEARLY_HIDDEN else question}"
         )
 
@@ -158,5 +160,5 @@ class Weights:
         *row, more, less = confused.nonzero()[0].tolist()
         return (
             f"{self._where(row)}, {self.key} {more} should get a larger weight than {self.key} "
-            f"{less}; yours are {float(found[*row, more]):.4g} and {float(found[*row, less]):.4g}"
+            f"{less}, but yours are {float(found[*row, more]):.4g} and {float(found[*row, less]):.4g}"
         )

@@ -177,11 +177,11 @@ BULLETS = {
         ),
         "Part 2 may use your": STOOD_IN,
         "The dots stand for any leading axes": breaks("ForThreeAxesOnly", "OverTheBatch"),
-        "There is only one mode": breaks("RunningStatistics"),
+        "There is one mode": breaks("RunningStatistics"),
         "Where all features of a token are equal": breaks("NanInTheGradient", "epsilon missing"),
         "You need not think of tokens": TELLS,
         "The softmax runs over the $S$ keys": breaks("OverTheQueries", "OnlyAsManyKeysAsQueries", "FixedWidth"),
-        "In train mode, each weight on its own": breaks(
+        "In train mode, each weight becomes 0": breaks(
             "NotMadeUpFor", "SameNumberInEachRow", "NeverAsleep", "RowsRepaired",
         ),
         "Whether `nn.Dropout` does the work": breaks(
@@ -189,7 +189,7 @@ BULLETS = {
         ),
         "First question": TELLS,
         "Second question": TELLS,
-        "A missing ε": TELLS,
+        "No points off": TELLS,
     },
     "a8_transformer_layer": {
         "Any code that does": uses("NetworkByEinsum", "LayerOneSentenceAtATime"),
@@ -240,7 +240,7 @@ BULLETS = {
         "`tgt` is **already shifted**": breaks(
             "ModelThatShiftsOnceMore", "the future leaks", "a position does not see itself",
         ),
-        "Nobody attends to padding": breaks(
+        "No word attends to padding": breaks(
             "source mask missing in the encoder", "memory mask missing", "pad_id taken to be 0",
         ),
         "Logits are raw": breaks("ModelThatEndsInASoftmax", "a norm on top of the decoder"),

@@ -140,7 +140,7 @@ class ByVmap(Learned):
     published="harvardnlp/annotated-transformer#119",
 )
 class AsInManyTutorials(Learned):
-    """The standard deviation is the unbiased one, and epsilon is added behind the root."""
+    """The standard deviation is the unbiased one, and epsilon is added outside the root."""
 
     def forward(self, x):
         mean = x.mean(-1, keepdim=True)
@@ -166,7 +166,7 @@ class DividedByOneLess(Learned):
     "LayerNorm", named="epsilon outside the root", published="callummcdougall/ARENA_3.0#228"
 )
 class StdPlusEps(Learned):
-    """Epsilon is added behind the root."""
+    """Epsilon is added outside the root."""
 
     def forward(self, x):
         std = x.std(-1, keepdim=True, unbiased=False)

@@ -1,4 +1,4 @@
-"""Wrong answers to assignment 7 that public projects really gave, written anew."""
+"""Wrong answers to assignment 7 that public projects really gave, rewritten."""
 
 import torch
 
@@ -50,7 +50,7 @@ class OneMeanAndUnbiasedVarianceOfTheBatch(Learned):
 
 @BANK.wrong("LayerNorm", named="epsilon missing", published="VeriSilicon/TIM-VX#589")
 class EpsilonThatIsAlwaysZero(Learned):
-    """Epsilon never arrives and is 0, so features that are all alike give NaN."""
+    """Epsilon is never passed on and is 0, so features that are all equal give NaN."""
 
     def __init__(self, features, eps=1e-5):
         super().__init__(features, 0.0)
@@ -80,7 +80,7 @@ class EpsilonOfTheFactory(Learned):
     published="rasbt/LLMs-from-scratch#431",
 )
 class KeptWeightsDividedByTheRate(Parts):
-    """What is kept is divided by the rate itself, not by 1 minus the rate."""
+    """The weights that are kept are divided by the rate itself, not by 1 minus the rate."""
 
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)

@@ -11,7 +11,7 @@ from assignments.a7_dropout_and_layer_norm.answers.layer_norm import ByMeanOfSqu
 
 
 class Parts(nn.Module):
-    """The submodules that all need; forward is written in many ways below."""
+    """The submodules that all answers need; below, forward is written in many ways."""
 
     def __init__(self, features, dropout_rate=0.1):
         super().__init__()
@@ -294,7 +294,7 @@ class DroppedScores(Parts):
     published="nikhilbarhate99/min-decision-transformer#2",
 )
 class DroppedOutput(Parts):
-    """Dropout acts on what was collected, behind the product."""
+    """Dropout acts on the weighted sum, after the product."""
 
     def forward(self, query, key, value):
         weights = (query @ key.mT / key.shape[-1] ** 0.5).softmax(-1)

@@ -5,7 +5,7 @@ from torch import nn
 
 
 class Learned(nn.Module):
-    """The parameters that all need; forward is written in many ways below."""
+    """The parameters that all answers need; forward is written in many ways elsewhere."""
 
     def __init__(self, features, eps=1e-5):
         super().__init__()

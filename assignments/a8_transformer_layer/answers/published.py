@@ -1,4 +1,4 @@
-"""Wrong answers to assignment 8 that public projects really gave, written anew."""
+"""Wrong answers to assignment 8 that public projects really gave, rewritten."""
 
 import torch.nn.functional as F
 
@@ -13,7 +13,7 @@ from assignments.a8_transformer_layer.answers.transformer_layer import Modules
     published="goruck/nilm#1",
 )
 class NetworkActivatedTooLate(Maps):
-    """The activation follows the second map; between the two there is none."""
+    """The activation follows the second map, and there is none between the two."""
 
     def forward(self, x):
         return F.relu(self.w_2(F.dropout(self.w_1(x), self.p, self.training)))
@@ -21,7 +21,7 @@ class NetworkActivatedTooLate(Maps):
 
 @BANK.wrong("PositionwiseFeedForward", named="trailing ReLU", published="namedtensor/notation#72")
 class NetworkThatEndsInARelu(Maps):
-    """A second ReLU stands at the end."""
+    """A second ReLU follows at the end."""
 
     def forward(self, x):
         hidden = F.dropout(F.relu(self.w_1(x)), self.p, self.training)
@@ -48,7 +48,7 @@ class LayerThatAddsAttentionToItself(Modules):
     published="strutive07/transformer-tensorflow2.0#14",
 )
 class LayerThatAddsItsInputsTwice(Modules):
-    """The layer's own input is added again behind the feed-forward network."""
+    """The layer's own input is added again after the feed-forward network."""
 
     def forward(self, inputs, mask=None):
         attended = self.drop(self.self_attn(inputs, inputs, inputs, mask)[0])
@@ -62,7 +62,7 @@ class LayerThatAddsItsInputsTwice(Modules):
     published="Howuhh/faster-trajectory-transformer#3",
 )
 class LayerThatAddsTheNormalised(Modules):
-    """The norm comes first, and what it gives is what the sublayer is added to."""
+    """The norm comes first, and the sublayer's output is added to the normalised input."""
 
     def forward(self, x, mask=None):
         x = self.layer_norm1(x)
@@ -73,7 +73,7 @@ class LayerThatAddsTheNormalised(Modules):
 
 @BANK.wrong("TransformerLayer", named="mask dropped", published="keras-team/keras#23038")
 class LayerThatDropsTheMaskWithDropout(Modules):
-    """On the path for dropout above 0 the mask is not handed on."""
+    """Where dropout is above 0, the mask is not passed on."""
 
     def forward(self, x, mask=None):
         attended = self.self_attn(x, x, x, mask if self.p == 0 else None)[0]

@@ -89,7 +89,7 @@ class OwnAttention(nn.Module):
 
 @BANK.right("TransformerLayer")
 class LayerByEinsum(nn.Module):
-    """All in one class; the network is a bare module that holds two maps."""
+    """All in one class, where the network is a bare module that contains two maps."""
 
     def __init__(self, d_model, num_heads, d_ff, dropout=0.1):
         super().__init__()
@@ -111,7 +111,7 @@ class LayerByEinsum(nn.Module):
 
 
 class LibraryAttention(MultiHeadAttention):
-    """The heads by PyTorch's function; what it makes of empty rows is put right afterwards."""
+    """The heads by PyTorch's function, whose results for empty rows are corrected afterwards."""
 
     def forward(self, query, key, value, mask=None):
         q, k, v = (
@@ -181,7 +181,7 @@ class Taken(layers.TransformerLayer):
 
 @BANK.wrong("TransformerLayer", named="mask dropped", published="keras-team/keras#21284")
 class LayerThatForgetsTheMask(LayerByEinsum):
-    """The mask is taken and not handed on."""
+    """The mask is accepted but not passed on."""
 
     def forward(self, x, mask=None):
         return super().forward(x)
@@ -460,7 +460,7 @@ class LayerForTheExampleByHand(Taken):
 
 @BANK.right("TransformerLayer")
 class LayerOfResidualBlocks(nn.Module):
-    """The parts stand under the names of the text, and once more in blocks that use them."""
+    """The parts have the names of the text, and are registered once more in blocks that use them."""
 
     class Block(nn.Module):
         def __init__(self, sublayer, norm, dropout):

@@ -43,7 +43,7 @@ def decoded_one_sentence_at_a_time(model, src, bos_id, eos_id, max_len):
 
 @BANK.right("greedy_decode")
 def decoded_into_a_table(model, src, bos_id, eos_id, max_len):
-    """The whole table goes in each time: what stands behind position t has no effect on it."""
+    """The whole table goes in each time, because what comes after position t has no effect on it."""
     with evaluating(model):
         memory = model.encode(src)
         ids = torch.full((len(src), max_len), model.pad_id)
@@ -142,7 +142,7 @@ def decoded_with_only_the_model_itself_in_eval_mode(model, src, bos_id, eos_id, 
     "greedy_decode", named="finished rows keep growing", published="mistralai/mistral-inference#270"
 )
 def decoded_without_padding(model, src, bos_id, eos_id, max_len):
-    """Rows that have ended go on being written."""
+    """Rows that have ended are still continued."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         for _ in range(max_len - 1):
@@ -159,7 +159,7 @@ def decoded_without_padding(model, src, bos_id, eos_id, max_len):
     published="lucidrains/h-transformer-1d#9",
 )
 def decoded_until_all_end_in_the_same_column(model, src, bos_id, eos_id, max_len):
-    """It ends only where all rows write EOS at the same time."""
+    """It ends only when all rows write EOS at the same time."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         while ids.shape[1] < max_len and not (ids[:, -1] == eos_id).all():
@@ -308,7 +308,7 @@ def decoded_by_calling_the_model_itself(model, src, bos_id, eos_id, max_len):
 
 @BANK.wrong("greedy_decode", told="stops with RuntimeError")
 def decoded_until_a_column_of_padding(model, src, bos_id, eos_id, max_len):
-    """The model is asked once more before the code looks whether all have ended."""
+    """The model is called once more before the code checks whether all rows have ended."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         ended = torch.zeros(len(src), dtype=torch.bool)

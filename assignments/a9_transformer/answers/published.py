@@ -1,4 +1,4 @@
-"""Wrong answers to assignment 9 that public projects really gave, written anew."""
+"""Wrong answers to assignment 9 that public projects really gave, rewritten."""
 
 import math
 
@@ -17,7 +17,7 @@ from course_utils.evaluation import evaluating
     published="ml-explore/mlx#3382",
 )
 class LayerThatAsksBeforeTheNorm(LayerOfThreeDropouts):
-    """Cross-attention asks with self-attention's raw output, before residual and norm."""
+    """Cross-attention's query is self-attention's raw output, before residual and norm."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         y = self.dropout1(self.self_attn(x, x, x, self_mask)[0])
@@ -29,7 +29,7 @@ class LayerThatAsksBeforeTheNorm(LayerOfThreeDropouts):
 
 @BANK.wrong("DecoderLayer", named="norms in another order", published="ml-explore/mlx#1636")
 class LayerWithTheFirstNormTwice(LayerOfThreeDropouts):
-    """The norm behind cross-attention is the first one again."""
+    """The norm after cross-attention is the first one again."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.layer_norm1(x + self.dropout1(self.self_attn(x, x, x, self_mask)[0]))
@@ -44,7 +44,7 @@ class LayerWithTheFirstNormTwice(LayerOfThreeDropouts):
     published="lucidrains/audiolm-pytorch#150",
 )
 class LayerWithoutASkipAroundTheMemory(LayerOfThreeDropouts):
-    """Cross-attention's output replaces x; nothing is added."""
+    """Cross-attention's output replaces x, and nothing is added."""
 
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         x = self.layer_norm1(x + self.dropout1(self.self_attn(x, x, x, self_mask)[0]))
@@ -120,7 +120,7 @@ class ModelWithTheTargetsPaddingOverTheMemory(ModelWithACausalMaskAlone):
     "greedy_decode", named="filled up to max_len", published="mistralai/mistral-inference#214"
 )
 def decoded_with_ends_that_cancel_out(model, src, bos_id, eos_id, max_len):
-    """A row that has ended is taken up again by a second EOS: XOR where OR is meant."""
+    """A row that has ended is resumed by a second EOS, because there is XOR where OR is meant."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         ended = torch.zeros(len(src), dtype=torch.bool)
@@ -134,7 +134,7 @@ def decoded_with_ends_that_cancel_out(model, src, bos_id, eos_id, max_len):
 
 @BANK.wrong("greedy_decode", named="EOS ignored", published="joeynmt/joeynmt#78")
 def decoded_without_a_look_at_the_end(model, src, bos_id, eos_id, max_len):
-    """EOS stops nothing: each row is written on to the limit."""
+    """EOS stops nothing, so each row is continued up to the limit."""
     with evaluating(model):
         memory, ids = model.encode(src), torch.full((len(src), 1), bos_id)
         for _ in range(max_len - 1):

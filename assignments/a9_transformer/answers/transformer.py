@@ -46,7 +46,7 @@ class Outline(nn.Module):
 
 @BANK.right("Transformer")
 class ModelWithACausalMaskAlone(Outline):
-    """Padding stands at the end of the target, so the causal mask hides it from real words."""
+    """Padding is at the end of the target, so the causal mask hides it from real words."""
 
     def encode(self, src):
         x = self.positional_encoding(math.sqrt(self.d_model) * self.src_embedding(src))
@@ -84,7 +84,7 @@ class ModelThatAlsoMasksTheRowsOfPads(Outline):
 
 
 class OwnPositions(nn.Module):
-    """Sinusoids, computed anew at each call in the dtype of the words."""
+    """Sinusoids, computed at each call in the dtype of the words."""
 
     def __init__(self, p, max_len):
         super().__init__()
@@ -200,7 +200,7 @@ class ModelWithQuietWords(ModelThatChecksItsLengths):
     "Transformer", named="softmax before the loss", published="bowang-lab/Transformer-GCN-QA#32"
 )
 class ModelThatEndsInASoftmax(ModelWithACausalMaskAlone):
-    """A softmax stands before the loss, which has one."""
+    """A softmax comes before the loss, which has one of its own."""
 
     def decode(self, tgt, memory, src):
         return F.softmax(super().decode(tgt, memory, src), dim=-1)
@@ -221,7 +221,7 @@ class ModelWithLayersInAPythonList(Outline):
 
 @BANK.wrong("Transformer", named="one layer repeated", published="linkedin/Liger-Kernel#269")
 class ModelWithOneLayerTimesN(ModelWithACausalMaskAlone):
-    """A list times n holds n times the same layer."""
+    """A list times n contains the same layer n times."""
 
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)

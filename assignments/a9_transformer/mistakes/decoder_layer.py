@@ -55,24 +55,24 @@ class DecoderLayerAttendMemory:
         return Layer.attend_memory(self, x, x, mask)
 
     def values_from_the_decoder(self, x, memory, mask):
-        """Your cross-attention collects values from x. What a decoder wants to know stands in the
-        memory: which of the three inputs come from there?"""
+        """Your cross-attention collects values from x. What a decoder wants to know is in the
+        memory. Which of the three inputs come from there?"""
         return self.cross_attn(x, memory, x, mask)[0]
 
     def the_memory_asks(self, x, memory, mask):
-        """In your cross-attention the memory asks and x answers. Who needs to know something here?
-        The result must have one row for each target word."""
+        """In your cross-attention the memory is the query and x is attended to. Which side needs to
+        know something here? The result must have one row for each target word."""
         return Layer.attend_memory(self, memory, x, mask)
 
     def one_attention_module_for_both(self, x, memory, mask):
-        """Your cross-attention runs through `self_attn`. The two have weights of their own: use
-        `cross_attn`."""
+        """Your cross-attention runs through `self_attn`. The two attention layers have separate
+        weights, so use `cross_attn` here."""
         return self.self_attn(x, memory, memory, mask)[0]
 
     @costs(MASKED)
     def memory_mask_missing(self, x, memory, mask):
         """`memory_mask` has no effect in your layer, so the decoder looks at padding of the source.
-        Which attention does it belong to?"""
+        Which attention layer does the mask belong to?"""
         return Layer.attend_memory(self, x, memory, None)
 
 
@@ -80,19 +80,19 @@ class DecoderLayerAttendMemory:
 class DecoderLayerAttendSelf:
     def self_mask_missing(self, x, mask):
         """`self_mask` has no effect in your layer, so each position sees what comes later. Which
-        attention does it belong to?"""
+        attention layer does the mask belong to?"""
         return Layer.attend_self(self, x, None)
 
     def always_causal(self, x, mask):
-        """Your layer hides the future also when `self_mask` does not ask for it. The layer builds
-        no mask of its own; the model will."""
+        """Your layer hides the future even when `self_mask` does not ask for it. The layer should
+        build no mask of its own, because the model will."""
         causal = masks.causal_mask(x.shape[1], x.device)
         return Layer.attend_self(self, x, causal if mask is None else mask & causal)
 
 
 OTHER_RESIDUAL = (
-    "What you add behind {} is not what entered it but the {}. Each line takes the x of the line "
-    "before, as residual as well."
+    "What you add after {} should be what entered it, but it is the {}. Each line takes the x of the "
+    "line before, also for the residual."
 )
 
 
@@ -100,14 +100,14 @@ OTHER_RESIDUAL = (
 class DecoderLayerForward:
     @costs(MASKED)
     def masks_inverted(self, x, memory, *given):
-        """Your masks hide what they should show. Here True means: may attend. Which convention does
-        the attention that you call have?"""
+        """Your masks hide what they should show. Here True means *may attend*. Which convention
+        does the attention that you call have?"""
         return Layer.forward(self, x, memory, *(None if mask is None else ~mask for mask in given))
 
     @called("the layer's input as every residual")
     def first_input_as_residual(self, first, memory, self_mask=None, memory_mask=None):
-        """You add the layer's first input to every sublayer. Each residual carries what enters its
-        own sublayer, that is, the result of the one before."""
+        """You add the layer's first input to the output of every sublayer. Each residual should be
+        what enters its own sublayer, which is the result of the line before."""
         x = self.add(self.layer_norm1, first, lambda x: self.attend_self(x, self_mask))
         attended = self.attend_memory(x, memory, memory_mask)
         x = self.add(self.layer_norm2, first, lambda _: attended)
@@ -115,7 +115,7 @@ class DecoderLayerForward:
 
     @called("cross-attention asks with the layer's input")
     def sublayers_side_by_side(self, x, memory, self_mask=None, memory_mask=None):
-        """The query of your cross-attention is the layer's input. It should be what came out of
+        """The query of your cross-attention is the layer's input. It should be what comes out of
         self-attention and its norm."""
         attended = self.attend_memory(x, memory, memory_mask)
         x = self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
@@ -125,7 +125,7 @@ class DecoderLayerForward:
     @called("cross-attention asks before residual and norm")
     def raw_attention_asks(self, x, memory, self_mask=None, memory_mask=None):
         """The query of your cross-attention is self-attention's output alone. It should be the x of
-        the first line, to which the residual was added and which was normalised."""
+        the first line, with the residual added and the sum normalised."""
         raw = self.dropout(self.attend_self(x, self_mask))
         x = self.layer_norm1(x + raw)
         x = self.add(self.layer_norm2, x, lambda _: self.attend_memory(raw, memory, memory_mask))
@@ -133,15 +133,15 @@ class DecoderLayerForward:
 
     @called("cross-attention before self-attention")
     def cross_before_self(self, x, memory, self_mask=None, memory_mask=None):
-        """Your layer looks at the source first. In which order do the text's three equations
-        stand?"""
+        """Your layer looks at the source first. In which order does the text have the three
+        equations?"""
         x = self.add(self.layer_norm1, x, lambda x: self.attend_memory(x, memory, memory_mask))
         x = self.add(self.layer_norm2, x, lambda x: self.attend_self(x, self_mask))
         return self.add(self.layer_norm3, x, self.feed_forward)
 
     def weights_returned_beside_the_result(self, x, memory, self_mask=None, memory_mask=None):
-        """The numbers are right, but they come in a tuple. Layers return x alone, so that they can
-        be stacked."""
+        """The numbers are right, but you return a tuple. The layer should return x alone, so that
+        layers can be stacked."""
         x = self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
         attended, weights = self.cross_attn(x, memory, memory, memory_mask)
         x = self.add(self.layer_norm2, x, lambda _: attended)
@@ -171,21 +171,21 @@ class DecoderLayerForward:
 
     @called("the feed-forward network reads what entered cross-attention")
     def network_reads_the_first_line(self, x, memory, self_mask=None, memory_mask=None):
-        """Your feed-forward network never sees what cross-attention found: it reads the x from
-        before. Each line takes the x of the line before."""
+        """Your feed-forward network never sees what cross-attention found, because it reads the x
+        from before. Each line takes the x of the line before."""
         first = self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
         x = self.add(self.layer_norm2, first, lambda x: self.attend_memory(x, memory, memory_mask))
         return self.add(self.layer_norm3, x, lambda _: self.feed_forward(first))
 
     @costs(MASKED)
     def masks_exchanged(self, x, memory, self_mask=None, memory_mask=None):
-        """Your masks have changed places: `self_mask` belongs to self-attention, `memory_mask` to
-        cross-attention. It stops where their shapes do not fit."""
+        """Your masks have changed places. `self_mask` belongs to self-attention, and `memory_mask`
+        to cross-attention. Where their shapes do not fit, the layer stops."""
         return Layer.forward(self, x, memory, memory_mask, self_mask)
 
     @costs(MASKED)
     def self_mask_also_over_the_memory(self, x, memory, self_mask=None, memory_mask=None):
-        """Your cross-attention gets `self_mask`. The memory is known as a whole: which mask says
+        """Your cross-attention gets `self_mask`. The memory is known as a whole. Which mask says
         what may be seen of it?"""
         return Layer.forward(self, x, memory, self_mask, self_mask)
 
@@ -204,20 +204,20 @@ DROPPED = (
 @decoder_layer.mistakes_in(Layer.add, costs=ASSEMBLED, of=Layer)
 class DecoderLayerAdd:
     def norm_first(self, norm, x, sublayer):
-        """You normalise before each sublayer (pre-LN). This layer is post-LN, as in the paper: add
-        first, then normalise the sum."""
+        """You normalise before each sublayer (pre-LN). This layer is post-LN, as in the paper, so
+        add first and then normalise the sum."""
         return x + self.dropout(sublayer(norm(x)))
 
     @called("cross-attention missing")
     @costs(ASSEMBLED, MASKED)
     def no_cross_attention(self, norm, x, sublayer):
-        """Your layer never looks at the memory: cross-attention is missing between self-attention
-        and the feed-forward network."""
+        """Your layer never looks at the memory, because cross-attention is missing between
+        self-attention and the feed-forward network."""
         return x if norm is self.layer_norm2 else Layer.add(self, norm, x, sublayer)
 
     @called("feed-forward missing")
     def no_feed_forward(self, norm, x, sublayer):
-        """Your layer ends behind cross-attention. The feed-forward network and `layer_norm3` are
+        """Your layer ends after cross-attention. The feed-forward network and `layer_norm3` are
         missing."""
         return x if norm is self.layer_norm3 else Layer.add(self, norm, x, sublayer)
 
@@ -232,8 +232,8 @@ class DecoderLayerAdd:
         return self.dropout(norm(x + sublayer(x)))
 
     def norm_before_the_sum(self, norm, x, sublayer):
-        """You normalise each sublayer's output and add x afterwards. What stands inside the
-        brackets of LayerNorm in the equations?"""
+        """You normalise each sublayer's output and add x afterwards. What is inside the brackets of
+        LayerNorm in the equations?"""
         return x + self.dropout(norm(sublayer(x)))
 
     @called("norm first around cross-attention")
@@ -248,26 +248,26 @@ class DecoderLayerAdd:
 @decoder_layer.mistakes_in(Layer.keep, costs=ASSEMBLED, of=Layer)
 class DecoderLayerKeep:
     def no_residual_connections(self, norm, x):
-        """What enters a sublayer is lost behind it. Add it to the sublayer's output before the
-        norm."""
+        """What enters a sublayer is lost after it. It should be added to the sublayer's output
+        before the norm."""
         return torch.zeros_like(x)
 
     @called("no residual connection around cross-attention")
     def no_cross_residual(self, norm, x):
-        """Behind cross-attention, what the decoder knew before is lost. Each of the three sublayers
-        has a residual connection."""
+        """After cross-attention, what the decoder knew before is lost. Each of the three sublayers
+        should have a residual connection."""
         return (norm is not self.layer_norm2) * x
 
     @called("no residual connection around self-attention")
     def no_self_residual(self, norm, x):
-        """Behind self-attention the word itself is lost. Each of the three sublayers has a residual
-        connection."""
+        """After self-attention the word itself is lost. Each of the three sublayers should have a
+        residual connection."""
         return (norm is not self.layer_norm1) * x
 
     @called("no residual connection around the feed-forward network")
     def no_network_residual(self, norm, x):
-        """Behind the feed-forward network, what was collected before is lost. Each of the three
-        sublayers has a residual connection."""
+        """After the feed-forward network, what was collected before is lost. Each of the three
+        sublayers should have a residual connection."""
         return (norm is not self.layer_norm3) * x
 
 
@@ -279,22 +279,21 @@ class DecoderLayerNormalise:
         return self.layer_norm1(total)
 
     def last_norm_missing(self, norm, total):
-        """The sum behind the feed-forward network is not normalised. `layer_norm3` belongs
-        there."""
+        """The sum after the feed-forward network is not normalised. `layer_norm3` belongs there."""
         return total if norm is self.layer_norm3 else norm(total)
 
     def no_norms(self, norm, total):
-        """Your sums are not normalised. Each of the three has a norm of its own behind it."""
+        """Your sums are not normalised. Each of the three should be followed by its own norm."""
         return total
 
     @called("a norm missing behind self-attention")
     def no_first_norm(self, norm, total):
-        """The sum behind self-attention is not normalised. `layer_norm1` belongs there."""
+        """The sum after self-attention is not normalised. `layer_norm1` belongs there."""
         return total if norm is self.layer_norm1 else norm(total)
 
     @called("a norm missing behind cross-attention")
     def no_second_norm(self, norm, total):
-        """The sum behind cross-attention is not normalised. `layer_norm2` belongs there."""
+        """The sum after cross-attention is not normalised. `layer_norm2` belongs there."""
         return total if norm is self.layer_norm2 else norm(total)
 
     @variants(
@@ -302,9 +301,9 @@ class DecoderLayerNormalise:
         ([1, 3, 2], [2, 1, 3], [3, 2, 1], [2, 3, 1], [3, 1, 2], [1, 2, 2], [1, 1, 2], [1, 1, 3]),
     )
     def norms_in_another_order(self, norm, total, order):
-        """Your norms have changed places: they stand in the order `layer_norm{order[0]}`,
-        `layer_norm{order[1]}`, `layer_norm{order[2]}`. The first belongs behind self-attention, the
-        second behind cross-attention, the third behind the network."""
+        """Your norms have changed places, because you use them in the order `layer_norm{order[0]}`,
+        `layer_norm{order[1]}`, `layer_norm{order[2]}`. The first belongs after self-attention, the
+        second after cross-attention, the third after the network."""
         norms = [self.layer_norm1, self.layer_norm2, self.layer_norm3]
         place = next(number for number, own in enumerate(norms) if own is norm)
         return norms[order[place] - 1](total)
@@ -317,15 +316,15 @@ class DecoderLayerDrop:
         return change
 
     def dropout_in_eval_mode(self, norm, change):
-        """Your layer drops numbers in eval mode, too. `nn.Dropout` knows the mode by itself;
-        `F.dropout` must be told: what does its argument `training` mean?"""
+        """Your layer also drops numbers in eval mode. `nn.Dropout` follows the mode by itself, but
+        `F.dropout` must be told. What does its argument `training` mean?"""
         return F.dropout(change, self.dropout.p)
 
     @called("no dropout behind {name}")
     @variants("number, name", enumerate(SUBLAYERS.values(), start=1))
     def no_dropout_behind_one(self, norm, change, number, name):
-        """In train mode, what {name} gives is added without dropout. Each of the three equations
-        has one, around the sublayer's output."""
+        """In train mode, the output of {name} is added without dropout. Each of the three equations
+        has one, applied to the sublayer's output."""
         here = norm is getattr(self, f"layer_norm{number}")
         return change if here else self.dropout(change)
 
@@ -343,13 +342,13 @@ class DropoutOnResidual(Layer):
 class DecoderLayerInit:
     def dropout_taken_and_not_handed_on_to_the_network(self, d_model, num_heads, d_ff, dropout=0.1):
         """Inside your feed-forward network, a tenth is dropped whatever `dropout` is. The network
-        takes the probability as an argument: does yours hand it on?"""
+        takes the probability as an argument. Does your layer pass it on?"""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff)
 
     def no_dropout_inside_the_network(self, d_model, num_heads, d_ff, dropout=0.1):
-        """Inside your feed-forward network nothing is dropped. `dropout` acts there, too, beside
-        the three places in the equations."""
+        """Inside your feed-forward network nothing is dropped. `dropout` should act there as well
+        as in the three places of the equations."""
         Layer.__init__(self, d_model, num_heads, d_ff, dropout)
         self.feed_forward = layers.PositionwiseFeedForward(d_model, d_ff, 0.0)
 
@@ -359,14 +358,15 @@ class DecoderLayerInit:
 
     @costs(ASSEMBLED)
     def one_head(self, d_model, num_heads, d_ff, dropout=0.1):
-        """Your attentions have one head, whatever `num_heads` is. What becomes of the argument?"""
+        """Your attention layers have one head, whatever `num_heads` is. What becomes of the
+        argument?"""
         Layer.__init__(self, d_model, 1, d_ff, dropout)
 
 
 @decoder_layer.mistake("attentions exchanged", costs=ASSEMBLED)
 class AttentionsExchanged(Layer):
-    """Your attentions have changed places: `self_attn` looks at the memory, and `cross_attn` at x.
-    Each has weights of its own."""
+    """Your attention layers have changed places, so that `self_attn` looks at the memory, and
+    `cross_attn` at x. Each has weights of its own."""
 
     def attend_self(self, x, mask):
         return self.cross_attn(x, x, x, mask)[0]

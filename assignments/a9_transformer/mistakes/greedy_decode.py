@@ -89,15 +89,15 @@ def own_mode_back(model: nn.Module, was_training: bool) -> None:
 
 
 LEFT_IN_A_MODE = (
-    "All words are right, but afterwards {}. Each part of the model has a mode of its own: what has "
-    "to be noted before `model.eval()`, so that each can have its own back?"
+    "All words are right, but afterwards {}. Each part of the model should be in the mode in which it "
+    "was before. What has to be noted before `model.eval()`, so that each mode can be restored?"
 )
 
 
 @greedy.mistakes_in(Greedy.mode, costs=MODES)
 class GreedyMode:
     def decoding_in_train_mode(self, model):
-        """Your numbers are those of a model in train mode, where dropout garbles what is written.
+        """Your numbers are those of a model in train mode, where dropout disturbs what is written.
         Which mode should the model be in, and which one afterwards?"""
         return nullcontext()
 
@@ -122,8 +122,8 @@ class GreedyMode:
 @greedy.mistakes_in(Greedy.answer, costs=MODES)
 class GreedyAnswer:
     def source_encoded_in_train_mode(self, model, src, bos_id, eos_id, max_len):
-        """The source is encoded before the model is in eval mode. Both halves of the work need
-        it."""
+        """The source is encoded before the model is in eval mode, but both `encode` and `decode`
+        should run in eval mode."""
         memory = self.read(model, src)
         with self.mode(model):
             return self.write(model, memory, src, bos_id, eos_id, max_len)
@@ -131,7 +131,7 @@ class GreedyAnswer:
 
 @greedy.mistake("EOS ignored", costs=ENDS)
 class EndIgnored(Greedy):
-    """Your rows go on beyond `eos_id` up to `max_len`. When has a sentence ended, and what follows
+    """Your rows go on after `eos_id` up to `max_len`. When has a sentence ended, and what follows
     then?"""
 
     def fill(self, words, ended, filling):
@@ -144,7 +144,7 @@ class EndIgnored(Greedy):
 @greedy.mistakes_in(Greedy.fill, costs=ENDS)
 class GreedyFill:
     def finished_rows_keep_growing(self, words, ended, filling):
-        """Rows that have ended get further words while others go on. What should stand in them from
+        """Rows that have ended get further words while others go on. What should be in them from
         there on?"""
         return words
 
@@ -152,20 +152,21 @@ class GreedyFill:
 @greedy.mistakes_in(Greedy.stop, costs=ENDS)
 class GreedyStop:
     def stops_at_the_first_end(self, ended):
-        """You stop as soon as one row has ended, and the others stay unfinished. Wait for all of
-        them."""
+        """You stop as soon as one row has ended, so the others stay unfinished. The loop should
+        wait for all of them."""
         return ended.any()
 
     @called("filled up to max_len")
     def stops_at_max_len_only(self, ended):
-        """All rows have ended, and you go on to `max_len` columns. When may the loop stop?"""
+        """After all rows have ended, you still go on to `max_len` columns. When may the loop
+        stop?"""
         return False
 
 
 @greedy.mistake("waits until all rows end in one column", costs=ENDS)
 class EndsTogether(Greedy):
-    """You stop only when all rows write `eos_id` in the same column. Rows end at different times:
-    what has to be remembered of each?"""
+    """You stop only when all rows write `eos_id` in the same column, but rows end at different
+    times. What has to be remembered about each?"""
 
     def fill(self, words, ended, filling):
         return words
@@ -178,31 +179,32 @@ class EndsTogether(Greedy):
 class GreedyFilling:
     def filled_up_with_0(self, model, eos_id):
         """Ended rows are filled with 0, whatever the model's padding is. Which attribute of the
-        model knows it?"""
+        model has the right id?"""
         return 0
 
     def filled_up_with_EOS(self, model, eos_id):
-        """Ended rows are filled with `eos_id`. It stands once; the model's padding follows."""
+        """Ended rows are filled with `eos_id`. It should appear once, followed by the model's
+        padding."""
         return eos_id
 
 
 @greedy.mistakes_in(Greedy.ends, costs=ENDS)
 class GreedyEnds:
     def a_row_ended_by_padding(self, words, model, bos_id, eos_id):
-        """A row of yours also ends when the model writes `pad_id` as a word. By what alone is a row
-        ended?"""
+        """A row of yours also ends when the model writes `pad_id` as a word. Which id alone ends a
+        row?"""
         return (words == eos_id) | (words == model.pad_id)
 
 
 @greedy.mistakes_in(Greedy.result, costs=ENDS)
 class GreedyResult:
     def BOS_left_out(self, ids, model, eos_id):
-        """Your result begins with the first word. Column 0 is `bos_id`."""
+        """Your result begins with the first word, but column 0 should be `bos_id`."""
         return ids[:, 1:]
 
     def EOS_left_out(self, ids, model, eos_id):
-        """Your rows lose their `eos_id`. It is kept, so that a reader can tell a sentence that
-        ended from one that was cut off."""
+        """Your rows lose their `eos_id`. It should be kept, so that a reader can tell a sentence
+        that ended from one that was cut off."""
         return ids.masked_fill(ids == eos_id, model.pad_id)
 
 
@@ -210,37 +212,39 @@ class GreedyResult:
 class GreedyWidth:
     @called("max_len words after BOS")
     def max_len_words_after_the_begin(self, max_len):
-        """Your result can have `max_len` + 1 columns. `max_len` counts column 0 as well."""
+        """Your result can have `max_len` + 1 columns, but `max_len` counts column 0 as well."""
         return max_len + 1
 
     def one_word_too_few(self, max_len):
-        """Where no row ends, your result has `max_len` - 1 columns. One more is allowed."""
+        """Where no row ends, your result has `max_len` - 1 columns, although one more is
+        allowed."""
         return max_len - 1
 
 
 @greedy.mistakes_in(Greedy.logits, costs=LIKELIEST)
 class GreedyLogits:
     def logits_of_the_first_position_read(self, model, ids, memory, src):
-        """You read the logits of position 0 at each step: the word after `bos_id`, again and again.
-        Which position knows the next word?"""
+        """You read the logits of position 0 at each step, which are those of the word after
+        `bos_id`, again and again. Which position predicts the next word?"""
         return model.decode(ids, memory, src)[:, 0]
 
     def only_the_last_word_handed_to_the_decoder(self, model, ids, memory, src):
-        """Your decoder sees one word at a time and forgets those before it. Give it everything that
-        is written so far."""
+        """Your decoder sees one word at a time and forgets those before it. It should get
+        everything that has been written so far."""
         return model.decode(ids[:, -1:], memory, src)[:, -1]
 
 
 @greedy.mistakes_in(Greedy.choose, costs=LIKELIEST)
 class GreedyChoose:
     def least_likely_word(self, logits):
-        """You take the word with the smallest logit. Greedy decoding takes the largest."""
+        """You take the word with the smallest logit, but greedy decoding takes the one with the
+        largest."""
         return logits.argmin(dim=-1)
 
 
 @greedy.mistakes_in(Greedy.read, costs=LIKELIEST)
 class GreedyRead:
     def all_rows_read_the_first_source(self, model, src):
-        """All rows of yours are written for the first sentence. The memory has one sentence for
+        """All your rows are written for the first sentence. The memory should have one sentence for
         each row of the batch."""
         return model.encode(src[:1].expand_as(src))

@@ -61,34 +61,34 @@ NO_ID = -1  # as padding, it hides nothing
 @encoder_decoder.mistakes_in(Model.target_mask, costs=DECODES)
 class EncoderDecoderTargetMask:
     def the_future_leaks(self, tgt):
-        """Logits of earlier positions change with later target words: your decoder sees the future.
-        In training it would copy the next word instead of learning it. Which mask of lecture 4
-        belongs on the decoder's self-attention?"""
+        """Logits of earlier positions change with later target words, so your decoder sees the
+        future. In training it would copy the next word instead of learning to predict it. Which
+        mask of lecture 4 belongs on the decoder's self-attention?"""
         return masks.padding_mask(tgt, self.pad_id)
 
     def the_next_word_leaks(self, tgt):
-        """Each target position sees one word too many, exactly the one it has to predict. tgt is
-        already shifted: position t may see positions 0 to t."""
+        """Each target position sees one word too many, which is exactly the one it has to predict.
+        `tgt` is already shifted, so position t may see positions 0 to t."""
         return torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).tril(1)
 
     def a_position_does_not_see_itself(self, tgt):
-        """Each target position sees only those before it. tgt is already shifted, so position t may
-        see itself, too."""
+        """Each target position sees only those before it. `tgt` is already shifted, so position t
+        may also see itself."""
         return torch.ones(tgt.shape[1], tgt.shape[1], dtype=torch.bool).tril(-1)
 
 
 @encoder_decoder.mistakes_in(Model.memory_mask, costs=DECODES)
 class EncoderDecoderMemoryMask:
     def memory_mask_missing(self, src):
-        """Your decoder attends to padding of the source. Why does `decode` receive `src` beside the
-        memory?"""
+        """Your decoder attends to padding of the source. Why does `decode` receive `src` in
+        addition to the memory?"""
         return masks.padding_mask(src, NO_ID)
 
 
 @encoder_decoder.mistakes_in(Model.source_mask, costs=ENCODES)
 class EncoderDecoderSourceMask:
     def source_mask_missing_in_the_encoder(self, src):
-        """Your encoder attends to padding, so a sentence gets another memory in a longer batch.
+        """Your encoder attends to padding, so a sentence gets a different memory in a longer batch.
         Which mask does `TransformerLayer` need?"""
         return masks.padding_mask(src, NO_ID)
 
@@ -110,13 +110,13 @@ class EncoderDecoderPadding:
 class EncoderDecoderInit:
     @called("pad_id taken to be 0")
     def padding_is_zero(self, *arguments, **keywords):
-        """Your masks hide the id 0, whatever `pad_id` is. Hand `self.pad_id` to them."""
+        """Your masks hide the id 0, whatever `pad_id` is. They should get `self.pad_id`."""
         Model.__init__(self, *arguments, **keywords)
         self.pad_id = 0
 
     def one_layer_repeated(self, *arguments, **keywords):
-        """All layers of your stack share their weights: `[layer] * n` holds the same layer n times.
-        How do you make a new one for each place?"""
+        """All layers of your stack share their weights, because `[layer] * n` contains the same
+        layer n times. How do you make a new one for each place?"""
         Model.__init__(self, *arguments, **keywords)
         for name in ("encoder_layers", "decoder_layers"):
             stack = getattr(self, name)
@@ -129,8 +129,8 @@ class EncoderDecoderInit:
 
     @costs(MODEL_DROPS)
     def dropout_not_handed_on_to_the_layers(self, *arguments, **keywords):
-        """`dropout` reaches words plus positions, but your layers drop a tenth, whatever it is.
-        Each layer takes the probability as an argument."""
+        """`dropout` acts on the sum of word and position, but your layers drop a tenth, whatever it
+        is. Each layer takes the probability as an argument."""
         Model.__init__(self, *arguments, **keywords)
         for block in (*self.encoder_layers, *self.decoder_layers):
             for part in block.modules():
@@ -145,8 +145,8 @@ class EncoderDecoderInit:
 
     @costs(MODEL_DROPS)
     def no_dropout_on_words_plus_positions(self, *arguments, **keywords):
-        """In train mode, words plus positions reach the first layer without dropout.
-        `PositionalEncoding` takes a dropout; is yours handed on?"""
+        """In train mode, the sum of word and position reaches the first layer without dropout.
+        `PositionalEncoding` takes a dropout as an argument. Does your model pass it on?"""
         Model.__init__(self, *arguments, **keywords)
         self.positional_encoding.dropout.p = 0.0
 
@@ -154,70 +154,73 @@ class EncoderDecoderInit:
 @encoder_decoder.mistakes_in(Model.embed, costs=ENCODES)
 class EncoderDecoderEmbed:
     def embeddings_not_scaled(self, table, ids):
-        """Your word vectors go in as they stand in the table. Which factor does the text put before
-        them, so that positions do not drown them?"""
+        """Your word vectors are used as they are in the table. Which factor does the text put
+        before them, so that the positions do not drown them?"""
         return self.positional_encoding(table(ids))
 
     @costs(DECODES)
     def target_embeddings_not_scaled(self, table, ids):
-        """Source words are scaled and target words are not. Both sides need the same factor."""
+        """Source words are scaled, but target words are not. Both sides need the same factor."""
         factor = math.sqrt(self.d_model) if table is self.src_embedding else 1.0
         return self.positional_encoding(table(ids) * factor)
 
     def embeddings_divided(self, table, ids):
-        """Your word vectors are divided by √d_model. The division belongs to attention scores; what
-        does the text do with embeddings?"""
+        """Your word vectors are divided by √d_model. A division by a root belongs to attention
+        scores. What does the text do with embeddings?"""
         return self.positional_encoding(table(ids) / math.sqrt(self.d_model))
 
     def positions_scaled_with_the_words(self, table, ids):
-        """The factor √d_model multiplies your positions as well. It belongs to the words alone: in
-        which order do scaling and adding stand in the text?"""
+        """The factor √d_model multiplies your positions as well, although it belongs to the words
+        alone. In which order does the text scale and add?"""
         return self.positional_encoding(table(ids)) * math.sqrt(self.d_model)
 
     def positions_missing(self, table, ids):
-        """Your model cannot tell in which order the words stand: nothing adds positions."""
+        """Your model cannot tell the order of the words, because nothing adds positions."""
         return self.positional_encoding.dropout(table(ids) * math.sqrt(self.d_model))
 
     @called("target words from the source's table")
     @costs(DECODES)
     def source_table_for_target(self, table, ids):
-        """Target words are looked up in `src_embedding`. Each language has its own table."""
+        """Target words are looked up in `src_embedding`, but each language should have its own
+        table."""
         return Model.embed(self, self.src_embedding, ids)
 
     def source_embeddings_not_scaled(self, table, ids):
-        """Target words are scaled and source words are not. Both sides need the same factor."""
+        """Target words are scaled, but source words are not. Both sides need the same factor."""
         factor = math.sqrt(self.d_model) if table is self.tgt_embedding else 1.0
         return self.positional_encoding(table(ids) * factor)
 
     @called("embeddings multiplied by d_model")
     def scaled_by_width(self, table, ids):
-        """Your word vectors are multiplied by d_model. The text takes its root."""
+        """Your word vectors are multiplied by d_model. The text multiplies them by its root."""
         return self.positional_encoding(table(ids) * self.d_model)
 
     @costs(DECODES)
     def target_positions_missing(self, table, ids):
-        """Source words are told their places, target words are not. Both sides begin alike."""
+        """Positions are added to source words, but not to target words. Both sides begin in the
+        same way."""
         if table is self.src_embedding:
             return Model.embed(self, table, ids)
         return self.positional_encoding.dropout(table(ids) * math.sqrt(self.d_model))
 
     def source_positions_missing(self, table, ids):
-        """Target words are told their places, source words are not. Both sides begin alike."""
+        """Positions are added to target words, but not to source words. Both sides begin in the
+        same way."""
         if table is self.tgt_embedding:
             return Model.embed(self, table, ids)
         return self.positional_encoding.dropout(table(ids) * math.sqrt(self.d_model))
 
     @costs(MODEL_DROPS)
     def dropout_on_the_words_before_positions_are_added(self, table, ids):
-        """In train mode you drop words before their positions are added. Dropout acts on the
-        sum."""
+        """In train mode you drop numbers of the words before their positions are added. Dropout
+        should act on the sum."""
         x = self.positional_encoding.dropout(table(ids) * math.sqrt(self.d_model))
         return x + self.positional_encoding.pe[: ids.shape[1]]
 
 
 ON_TOP = (
-    "You normalise once more after the last layer{}. These layers are post-LN: each ends with a norm "
-    "already."
+    "You normalise once more after the last layer{}. These layers are post-LN, so each of them ends "
+    "with a norm already."
 )
 
 
@@ -230,18 +233,18 @@ class EncoderDecoderScore:
 
     @called("log-softmax before the loss")
     def log_probabilities(self, x):
-        """Your results are log-probabilities. This model returns the generator's raw logits; the
-        loss does the rest."""
+        """Your results are log-probabilities. This model should return the generator's raw logits,
+        because the loss does the rest."""
         return self.generator(x).log_softmax(dim=-1)
 
     def generator_missing(self, x):
-        """Your decoder gives d_model numbers a position. The generator turns them into one score
-        for each target word."""
+        """Your decoder gives d_model numbers for each position. The generator should turn them into
+        one score for each target word."""
         return x
 
     def only_the_last_position_returned(self, x):
-        """You return the logits of the last position alone. Training needs all T of them; greedy
-        decoding picks the last one itself."""
+        """You return the logits of the last position alone. Training needs all T of them, and
+        greedy decoding picks the last one itself."""
         return self.generator(x)[:, -1]
 
     @says(ON_TOP.format(" of the decoder"))
@@ -252,13 +255,13 @@ class EncoderDecoderScore:
 @encoder_decoder.mistakes_in(Model.decode, costs=DECODES)
 class EncoderDecoderDecode:
     def last_target_token_cut_off(self, tgt, memory, src):
-        """Your logits are one position short. tgt comes already shifted, so every position of it
+        """Your logits are one position short. `tgt` comes already shifted, so each of its positions
         gets logits."""
         return Model.decode(self, tgt[:, :-1], memory, src)
 
     def causal_mask_on_the_memory(self, tgt, memory, src):
-        """In cross-attention your target words see no source words beyond their own place. The
-        source is known as a whole: which mask belongs to the memory?"""
+        """In cross-attention your target words see no source words beyond their own position. The
+        source is known as a whole. Which mask belongs to the memory?"""
         x = self.embed(self.tgt_embedding, tgt)
         seen = torch.ones(tgt.shape[1], src.shape[1], dtype=torch.bool).tril()
         masks_of_both = self.target_mask(tgt), seen & masks.padding_mask(src, self.pad_id)
@@ -268,8 +271,8 @@ class EncoderDecoderDecode:
 @encoder_decoder.mistakes_in(Model.through, costs=TOGETHER)
 class EncoderDecoderThrough:
     def every_layer_reads_the_embeddings(self, blocks, x, *others):
-        """Each of your layers starts again from the embeddings, and only the last one counts. Each
-        should read what the one before wrote."""
+        """Each of your layers starts again from the embeddings, so only the last one counts. Each
+        should read the output of the one before."""
         return blocks[-1](x, *others) if len(blocks) else x
 
     @costs(ENCODES)
@@ -280,7 +283,7 @@ class EncoderDecoderThrough:
     @costs(ENCODES)
     def a_residual_connection_around_each_layer(self, blocks, x, *others):
         """You add what entered a layer to what comes out of it. Layers have residual connections
-        inside; around them there are none."""
+        inside, but there are none around them."""
         for block in blocks:
             x = x + block(x, *others)
         return x
@@ -301,6 +304,6 @@ class EncoderDecoderEncode:
 @encoder_decoder.mistakes_in(Model.forward, costs=TOGETHER, of=Model)
 class EncoderDecoderForward:
     def source_and_target_exchanged_in_forward(self, src, tgt):
-        """`forward` takes the source for the target. In which order do its arguments come, and what
-        does `decode` get first?"""
+        """`forward` uses the source as the target. In which order do its arguments come, and which
+        does `decode` take first?"""
         return Model.decode(self, src, self.encode(tgt), tgt)
