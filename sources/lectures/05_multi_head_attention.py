@@ -4,7 +4,7 @@
 #     assignment: a5_multi_head_attention
 #     deeper: 11
 #     minutes: 55
-#     summary: Several attentions side by side, at the cost of one, and what one alone cannot do.
+#     summary: Several heads side by side, at the cost of one, and what one alone cannot do.
 #   jupytext:
 #     text_representation:
 #       extension: .py

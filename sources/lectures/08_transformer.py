@@ -1131,7 +1131,8 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 #
 # **Now you:** [assignment a9, the transformer](../exercises/a9_transformer/a9_transformer.ipynb), after
 # [assignment a8, the transformer layer](../exercises/a8_transformer_layer/a8_transformer_layer.ipynb). This is
-# the end of the core. Sections 9 to 16 go deeper, and you can skip each of them.
+# the end of the core. Sections 9 to 16 go deeper, and you can skip each of them. After that comes
+# [lecture 9](09_one_half_alone.ipynb), in which each half of the transformer works alone.
 
 # %% [markdown]
 # ## Check yourself
@@ -1851,7 +1852,7 @@ assert beam_right[STEPS][1] > 0.98
 # not count on one. BERT cannot use a causal mask's trick to learn at every position. Each word sees all others,
 # so if the input were left as it is, every word could be copied. GPT does use the trick, and its loss is the one
 # of lecture 4. Later models of both families changed sizes, data and details, and T5 (Raffel et al., 2020) kept
-# both halves.
+# both halves. [Lecture 9](09_one_half_alone.ipynb) builds and trains one model of each family.
 #
 # A GPT layer has no cross-attention, so it is *our encoder layer with a causal mask*. (In details both families
 # differ from ours, since their feed-forward networks use GELU, a smooth relative of the ReLU, and their positions
