@@ -81,7 +81,7 @@ def test_the_page_works_as_it_is_written(course):
         links = re.findall(r"\]\((lectures|exercises)/([0-9]+|a[0-9]+)_", text)
         assert links[-1] == ("exercises", "a10")
         assert [number for folder, number in links if folder == "lectures"][-1] == "10"
-    lecture = (course / "lectures/10_attention_entropy.ipynb").read_text(encoding="utf-8")
+    lecture = (course / "lectures/13_attention_entropy.ipynb").read_text(encoding="utf-8")
     assert "../figures/attention_entropy.svg" in lecture and "<iframe" in lecture
     changed = run(
         course, f"diff -rq {ROOT / 'figures'} {course / 'figures'} -x __pycache__ || true"
