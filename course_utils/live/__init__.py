@@ -13,6 +13,7 @@ from course_utils.live.attentions import Attention, translator
 from course_utils.live.normalisation import normalisation_view
 from course_utils.live.page import View
 from course_utils.live.positions import positions_view
+from course_utils.live.tiles import tiles_view
 from course_utils.live.translation import translation_view
 from course_utils.live.writing import writing_view
 
@@ -22,6 +23,7 @@ __all__ = [
     "attention_view",
     "normalisation_view",
     "positions_view",
+    "tiles_view",
     "translation_view",
     "translator",
     "writing_view",

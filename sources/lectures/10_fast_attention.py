@@ -43,7 +43,7 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import fast_attention, known_language, plotting, questions
+from course_utils import fast_attention, known_language, live, plotting, questions
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.language_models import CausalLanguageModel, next_token_loss
 from course_utils.masks import causal_mask
@@ -307,6 +307,9 @@ print("repeat equals the loop:", torch.allclose(trap, by_loop, atol=1e-6))
 # %% tags=["hide-input"]
 assert torch.allclose(at_once, by_loop, atol=1e-6) and torch.allclose(theirs, by_loop, atol=1e-6)
 assert trap.shape == by_loop.shape and not torch.allclose(trap, by_loop, atol=1e-2)
+print("the loop, the repeated heads and PyTorch agree, and repeat does not")
+
+# %% tags=["hide-input"]
 questions.ask("10", "which-key-head")
 
 # %% [markdown]
@@ -410,6 +413,28 @@ assert abs((weights * torch.tensor(values_by_hand)).sum().item() - 3.5) < 1e-5
 print("3.5, and the same from a softmax over all three at once")
 
 # %% [markdown]
+# Step through eight keys in blocks of two.
+#
+# 1. In which blocks is a rescaling needed, and by which factor? Predict it from the scores before you press *next block*.
+# 2. Change one score so that no rescaling is needed after the first block. Which one, and what does the result do?
+# 3. Take one key in a block, and then all eight. What changes on the way, and what does not?
+
+# %% tags=["hide-input"]
+some_scores = [0.5, 2.0, -1.0, 3.0, 1.0, 2.5, 0.0, -2.0]
+some_values = [8.0, 4.0, 2.0, 1.0, 6.0, 3.0, 5.0, 7.0]
+largest_so_far = [max(some_scores[:end]) for end in (2, 4, 6, 8)]
+assert largest_so_far == [2, 3, 3, 3]
+
+live.tiles_view(
+    some_scores, some_values, caption="The softmax of one query, carried from block to block"
+)
+
+# %% [markdown]
+# - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx 0.37$.
+# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result changes with the
+#   score, of course, but it is again that of a softmax over all keys at once.
+# - The number of rescalings changes, and with one block there is none. The result stays the same.
+#
 # For whole matrices the same lines work on all queries at once, and a block is a slice of the keys.
 
 
@@ -614,8 +639,8 @@ print("the flag hides the cache from the new words; the mask does not")
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 1 to 4 can be checked on the spot. Those below are open ones, so answer them in your own words
-# before you look.
+# The questions in sections 1, 2, 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
 #
 # **1.** Why is there no cache of queries?
 #

@@ -23,6 +23,9 @@ NUMBERS = {  # what the answer is computed from, by somebody who did not write t
     "a-weight-that-survives": 0.4 / (1 - 0.2),
     "passes-for-five-words": 5 + 1,
     "rows-without-a-cache": sum(range(1, 11)),
+    "what-top-p-keeps": next(n for n in range(6) if sum([50, 20, 15, 10, 5][:n]) >= 80),
+    "how-much-cache": 2 * 10 * 4 * 50 * 2,
+    "which-key-head": [query // 4 for query in range(12)][7],
 }
 
 
