@@ -145,7 +145,7 @@ with torch.no_grad():
         one_by_one = torch.cat(pieces, dim=1)
         differences[dtype] = (one_by_one - at_once).abs().max().item()
         print(f"{dtype}: largest difference of two logits {differences[dtype]:.0e}")
-model.float()
+model = model.float()
 
 # %% tags=["hide-input"]
 assert differences[torch.float32] < 1e-4 and differences[torch.float64] < 1e-11
