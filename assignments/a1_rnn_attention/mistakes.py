@@ -48,7 +48,7 @@ class AnnotateBackwards:
         return states
 
     def batch_reversed(self, states):
-        """You turn the order of the sentences round: each gets the backward states of another.
+        """You turn the order of the sentences round, so each gets the backward states of another.
         Which of the three axes holds the words?"""
         return states.flip(0)
 
@@ -59,17 +59,17 @@ class AnnotateBackwards:
 
     def words_and_features_reversed(self, states):
         """The words are in order, but the entries of each backward state are turned round, too. One
-        axis is enough: that of the words."""
+        axis is enough, that of the words."""
         return states.flip(1, 2)
 
     def words_and_batch_reversed(self, states):
-        """The words are in order, but the order of the sentences is turned round, too: each gets
-        the backward states of another. One axis is enough: that of the words."""
+        """The words are in order, but the order of the sentences is turned round as well, so each
+        gets the backward states of another. One axis is enough, that of the words."""
         return states.flip(0, 1)
 
     def all_axes_reversed(self, states):
-        """You turn every axis round: the sentences and the entries of each state, too. One axis is
-        enough: that of the words."""
+        """You turn every axis round, even the sentences and the entries of each state. One axis is
+        enough, that of the words."""
         return states.flip(0, 1, 2)
 
     @variants("turned, shift", ((True, 1), (True, -1), (False, 1), (False, -1)))
@@ -117,12 +117,12 @@ class AnnotateJoin:
         return torch.cat([backward, forward], dim=-1)
 
     def joined_along_the_words(self, forward, backward):
-        """Your result is (B, 2S, h): twice as many words. The number of words stays, and each
-        word's vector gets wider. Which axis holds the features?"""
+        """Your result is (B, 2S, d_h), with twice as many words. The number of words stays, and
+        each word's vector gets wider. Which axis holds the features?"""
         return torch.cat([forward, backward], dim=1)
 
     def joined_along_the_batch(self, forward, backward):
-        """Your result is (2B, S, h): twice as many sentences. Each word's vector gets wider
+        """Your result is (2B, S, d_h), with twice as many sentences. Each word's vector gets wider
         instead. Which axis holds the features?"""
         return torch.cat([forward, backward], dim=0)
 
@@ -134,19 +134,19 @@ class AnnotateJoin:
     @variants("blend", (torch.add, torch.mul, lambda one, other: (one + other) / 2))
     def states_added(self, forward, backward, blend):
         """You add or multiply the two states of a word, or take their mean. Side by side they keep
-        apart what came before the word and what comes after it: (B, S, 2h)."""
+        apart what came before the word and what comes after it, in the shape (B, S, 2d_h)."""
         return blend(forward, backward)
 
     def states_stacked(self, forward, backward):
-        """The right states meet, but in an axis of their own: (B, S, 2, h). An annotation is one
-        vector of width 2h."""
+        """The right states are paired, but in an axis of their own, (B, S, 2, d_h). An annotation
+        is one vector of width 2d_h."""
         return torch.stack([forward, backward], dim=2)
 
     @called("states stacked")
     @variants("place", (0, 1, 3))
     def stacked_elsewhere(self, forward, backward, place):
-        """The right states meet, but `stack` gives them an axis of their own, of length 2. An
-        annotation is one vector of width 2h. Which function makes an axis longer instead?"""
+        """The right states are paired, but `stack` gives them an axis of their own, of length 2. An
+        annotation is one vector of width 2d_h. Which function makes an axis longer instead?"""
         return torch.stack([forward, backward], dim=place)
 
     def entries_of_the_two_states_in_turns(self, forward, backward):
@@ -155,19 +155,19 @@ class AnnotateJoin:
         return torch.stack([forward, backward], dim=-1).flatten(2)
 
     def states_not_joined(self, forward, backward):
-        """Both lists are in order, but they are still two. The result is one tensor (B, S, 2h)."""
+        """Both lists are in order, but they are still two. The result is one tensor (B, S, 2d_h)."""
         return forward, backward
 
     def words_in_front_of_sentences(self, forward, backward):
-        """Your result is (S, B, 2h): the axes of sentences and words have changed places. The
-        sentences stay in front, (B, S, 2h)."""
+        """Your result is (S, B, 2d_h), because the axes of sentences and words have changed places.
+        The sentences stay in front, (B, S, 2d_h)."""
         return torch.cat([forward, backward], dim=-1).transpose(0, 1)
 
 
 JOINED_AS_THEY_COME = (
-    "Two things: your lists are joined as they come, and along another axis than that of the "
-    "features. The backward network starts at the last word; and in the result each word's vector "
-    "gets wider, (B, S, 2h)."
+    "Two things are wrong, because your lists are joined as they come, and along another axis "
+    "than that of the features. The backward network starts at the last word, and in the result "
+    "each word's vector gets wider, (B, S, 2d_h)."
 )
 
 
@@ -291,8 +291,8 @@ class BahdanauCompare:
 
 NO_AXIS = (
     "W s is (B, attention_dim) and U h is (B, S, attention_dim). Broadcasting compares axes from "
-    "the right, so your B meets S: it stops, or mixes sentences silently. Which axis has to be put "
-    "between the two of W s?"
+    "the right, so your B is compared with S, which stops with an error or silently mixes "
+    "sentences. Which axis has to be put between the two of W s?"
 )
 
 
@@ -300,13 +300,13 @@ NO_AXIS = (
 class BahdanauScore:
     @called("tanh of the score, too")
     def tanh_of_the_score_too(self, state, annotations):
-        """You take tanh twice: of the hidden layer, and of the score that v makes of it. The
+        """You take tanh twice, of the hidden layer, and of the score that v makes of it. The
         formula has the first alone."""
         return InSteps.score(self, state, annotations).tanh()
 
     def tanh_of_the_score(self, state, annotations):
         """You take tanh last, of the finished score. In the formula it comes between the sum and v.
-        Which brackets does it stand in front of?"""
+        Which brackets come right after it?"""
         return self.v(self.W(state).unsqueeze(1) + self.U(annotations)).squeeze(-1).tanh()
 
     @called("dot-product score")
@@ -320,13 +320,13 @@ class BahdanauScore:
         ),
     )
     def dot_product(self, state, annotations, products):
-        """Your score is a dot product. Here a small network compares the two: W and U bring state
+        """Your score is a dot product. Here a small network compares the two. W and U bring state
         and annotation to one width, they are added, and v makes a number of what tanh leaves."""
         return products(self, state, annotations).sum(dim=-1)
 
     @costs(SHARES, WEIGHTS_EXACT)
     def scores_negated(self, state, annotations):
-        """The better a word fits, the less weight it gets: your scores have the wrong sign. Is
+        """The better a word fits, the less weight it gets, so your scores have the wrong sign. Is
         there a minus in front of a score, or inside the exponential?"""
         return -InSteps.score(self, state, annotations)
 
@@ -355,8 +355,8 @@ class BahdanauScore:
         return InSteps.score(self, state.mean(dim=0, keepdim=True), annotations)
 
     def W_and_U_swapped(self, state, annotations):
-        """Your `forward` gives the annotations to W and the state to U. It is the other way round:
-        W belongs to the state. Where both have the same width, nothing stops you."""
+        """Your `forward` gives the annotations to W and the state to U. It is the other way round,
+        because W belongs to the state. Where both have the same width, nothing stops you."""
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
     @says(NO_AXIS)
@@ -376,8 +376,9 @@ class StateWithoutAxisThenBmm(InSteps):
 
 @bahdanau.mistake("W and U swapped", costs=WEIGHTS_EXACT)
 class Swapped(InSteps):
-    """Your W maps the annotations and your U the state. It is the other way round: W belongs to the
-    state."""
+    "Your W maps the annotations and your U the state. It is the other way round, because W"
+
+    "belongs to the state."
 
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(encoder_dim, decoder_dim, attention_dim)
@@ -457,8 +458,8 @@ class BahdanauWeigh:
         return attention.masked_softmax(attention.masked_softmax(scores, mask), mask)
 
     def no_softmax(self, scores, mask):
-        """Your weights are the scores themselves: some are negative, and they do not sum to one.
-        What makes weights of scores?"""
+        """Your weights are the scores themselves, some of which are negative, and they do not sum
+        to one. What makes weights of scores?"""
         return scores if mask is None else scores * mask
 
     def exp_without_the_division(self, scores, mask):
@@ -486,14 +487,15 @@ class BahdanauWeigh:
 
     @costs(MASK, NOTHING_VISIBLE)
     def mask_inverted(self, scores, mask):
-        """You hide what the mask allows. In this course True means: may attend."""
+        """You hide what the mask allows. In this course, True says that a word may be attended
+        to."""
         return attention.masked_softmax(scores, None if mask is None else ~mask)
 
     @called("mask inverted")
     @costs(MASK, NOTHING_VISIBLE)
     def mask_inverted_once(self, scores, mask):
         """Before the softmax you hide what the mask allows, and after it the rest, so nothing is
-        left. In this course True means: may attend."""
+        left. In this course, True says that a word may be attended to."""
         if mask is None:
             return scores.softmax(dim=-1)
         return attention.masked_softmax(scores, ~mask) * mask
@@ -524,9 +526,9 @@ class BahdanauWeigh:
     @costs(MASK)
     def divided_again(self, scores, mask):
         """You hide words after the softmax and then divide what is left by its sum. A hidden word
-        with a large score has taken nearly all of the one by then: what is left may be as small as
-        the number that you add to the sum, or lose its digits. At which step must hidden words drop
-        out?"""
+        with a large score has taken nearly all of the one by then, so what is left may be as small
+        as the number that you add to the sum, or lose its digits. At which step must hidden words
+        drop out?"""
         weights = scores.softmax(dim=-1)
         if mask is None:
             return weights
@@ -611,15 +613,15 @@ class BahdanauForward:
 
     @costs(NOTHING_VISIBLE)
     def mask_in_the_weights_alone(self, state, annotations, mask=None):
-        """Your weights know the mask, and your context does not: hidden words are in the sum. Which
-        weights does your context use?"""
+        """Your weights know the mask, but your context does not, so hidden words are in the sum.
+        Which weights does your context use?"""
         _, weights = InSteps.forward(self, state, annotations, mask)
         return InSteps.forward(self, state, annotations)[0], weights
 
     @costs(SHARES, WEIGHTS_EXACT)
     @variants("masked", (False, True))
     def scores_returned_for_weights(self, state, annotations, mask=None, *, masked):
-        """The context is right, but what stands beside it are the scores before the softmax. Return
+        """The context is right, but what comes with it are the scores before the softmax. Return
         the weights."""
         context, _ = InSteps.forward(self, state, annotations, mask)
         scores = self.score(state, annotations)
@@ -628,8 +630,8 @@ class BahdanauForward:
 
 
 SHARE_KEPT = (
-    "Hidden weights are zero, but the visible ones no longer sum to one: hidden words took part in "
-    "the softmax and kept their share. At which step must they drop out?"
+    "Hidden weights are zero, but the visible ones no longer sum to one, because hidden words "
+    "took part in the softmax and kept their share. At which step must they drop out?"
 )
 
 
@@ -699,20 +701,20 @@ class BahdanauAverage:
         return (weights.unsqueeze(-1) * annotations).mean(dim=1)
 
     def context_summed_over_the_sentences(self, weights, annotations, scores):
-        """Your context is (S, encoder_dim): it adds up sentences. What is added up are the words of
-        each sentence. Which axis of (B, S, encoder_dim) is that?"""
+        """Your context is (S, encoder_dim), because it adds up sentences. What should be added up
+        are the words of each sentence. Which axis of (B, S, encoder_dim) is that?"""
         return (weights.unsqueeze(-1) * annotations).sum(dim=0)
 
     def context_summed_over_the_features(self, weights, annotations, scores):
-        """Your context is (B, S): it adds up the entries of each annotation. What is added up are
-        the words of each sentence. Which axis of (B, S, encoder_dim) is that?"""
+        """Your context is (B, S), because it adds up the entries of each annotation. What should be
+        added up are the words of each sentence. Which axis of (B, S, encoder_dim) is that?"""
         return (weights.unsqueeze(-1) * annotations).sum(dim=-1)
 
     @called("every sentence's weights on every sentence")
     def matrix_product(self, weights, annotations, scores):
-        """Your context is (B, B, encoder_dim): `weights @ annotations` takes the weights as one
-        matrix and multiplies it with every sentence. Which axis must the weights get first, so that
-        each row meets its own sentence?"""
+        """Your context is (B, B, encoder_dim), because `weights @ annotations` takes the weights as
+        one matrix and multiplies it with every sentence. Which axis must the weights get first, so
+        that each row meets its own sentence?"""
         return weights @ annotations
 
     def context_is_the_best_word_alone(self, weights, annotations, scores):

@@ -47,7 +47,7 @@ def padding(*lengths: int) -> Mask:
 
 
 def two_directions(B: int, S: int, h: int) -> Case:
-    """forward_states and backward_states (B, S, h)."""
+    """forward_states and backward_states (B, S, d_h)."""
     return Case(f"{B=}, {S=}, {h=}", lambda randn: [randn(B, S, h), randn(B, S, h)])
 
 
@@ -210,7 +210,7 @@ def context_follows(expected: tuple, got: Any) -> Said:
 # -------------------------------------------------------------------------------- annotations
 
 annotate = Part(
-    "annotations(forward_states (B, S, h), backward_states (B, S, h)) -> (B, S, 2h)",
+    "annotations(forward_states (B, S, d_h), backward_states (B, S, d_h)) -> (B, S, 2d_h)",
     attention.annotations,
     reads=("lecture 1, section 4, on annotations", LECTURE),
 )

@@ -55,7 +55,7 @@ class Weighing(Steps):
 @weights.mistakes_in(Weighing.share, costs=ROWS)
 class WeightsShare:
     def softmax_over_the_columns(self, scores):
-        """Your weights match a softmax over the wrong axis: their columns sum to one, not their
+        """Your weights match a softmax over the wrong axis, so their columns sum to one, not their
         rows. Row i holds how word i shares out its attention, so use `dim=-1` (and, if you sum by
         hand, `keepdim=True`)."""
         return scores.softmax(dim=0)
@@ -67,7 +67,7 @@ class WeightsShare:
 
     def divided_by_the_sum_without_exp(self, scores):
         """Your numbers match each score divided by its row's sum. Scores can be negative, so take
-        exp of each first: that is what the softmax does."""
+        exp of each first, which is what the softmax does."""
         return scores / scores.sum(dim=-1, keepdim=True)
 
     def exp_without_the_division(self, scores):
@@ -76,7 +76,7 @@ class WeightsShare:
 
     def softmax_over_all_words_at_once(self, scores):
         """Your weights sum to one over the whole matrix. Each row is a word's own attention and
-        sums to one by itself: use `dim=-1`."""
+        sums to one by itself, so use `dim=-1`."""
         return scores.flatten().softmax(dim=0).reshape(scores.shape)
 
     @costs(EXACT)
@@ -97,14 +97,14 @@ class WeightsShare:
 
     @costs(EXACT)
     def a_word_does_not_attend_to_itself(self, scores):
-        """The weights on the diagonal are 0: no word attends to itself. Here each word is compared
-        with every word, itself included. Where is the diagonal taken out?"""
+        """The weights on the diagonal are 0, so no word attends to itself. Here each word is
+        compared with every word, itself included. Where is the diagonal taken out?"""
         return scores.masked_fill(torch.eye(len(scores), dtype=torch.bool), -1e9).softmax(dim=-1)
 
     @costs(EXACT)
     def the_future_hidden(self, scores):
-        """Your words attend to themselves and to earlier words only. There is no mask here: every
-        word is compared with every word. (The mask over the future comes in lecture 4.)"""
+        """Your words attend to themselves and to earlier words only. There is no mask here, so
+        every word is compared with every word. (The mask over the future comes in lecture 4.)"""
         future = torch.ones(scores.shape, dtype=torch.bool).triu(1)
         return scores.masked_fill(future, -torch.inf).softmax(dim=-1)
 
@@ -128,7 +128,7 @@ class WeightsScale:
 
     @costs(ROWS)
     def scores_negated(self, scores, x):
-        """The more similar a word, the less weight it gets: your scores have the wrong sign. Is
+        """The more similar a word, the less weight it gets, so your scores have the wrong sign. Is
         there a minus in the exponent?"""
         return -scores
 
@@ -136,15 +136,15 @@ class WeightsScale:
 @weights.mistakes_in(Weighing.compare, costs=EXACT)
 class WeightsCompare:
     def cosine_similarity(self, x):
-        """Your numbers match cosine similarity: the word vectors were divided by their lengths
-        first. Take the plain dot products; their sizes matter."""
+        """Your numbers match cosine similarity, in which the word vectors are divided by their
+        lengths first. Take the plain dot products, because their sizes matter."""
         unit = x / x.norm(dim=-1, keepdim=True)
         return unit @ unit.T
 
     @variants("power", (1, 2))
     def distances_for_dot_products(self, x, power):
-        """Your numbers match scores made of distances: the nearer two words, the larger. The score
-        asked for is the dot product, which also counts how long the vectors are."""
+        """Your numbers match scores made of distances, which are the larger the nearer two words
+        are. The score asked for is the dot product, which also counts how long the vectors are."""
         return -((x.unsqueeze(1) - x).norm(dim=-1) ** power)
 
     @says(RESHAPED)
@@ -152,8 +152,8 @@ class WeightsCompare:
         return x @ x.reshape(x.shape[1], x.shape[0])
 
     def features_compared_instead_of_words(self, x):
-        """Your result is (D, D): it compares columns of x, the features. Rows are words: ω = x xᵀ,
-        not xᵀ x."""
+        """Your result is (D, D), because it compares columns of x, the features. Rows are words, so
+        ω = x xᵀ, not xᵀ x."""
         return x.T @ x
 
 
@@ -185,15 +185,15 @@ class ContextResult:
         return weights, z
 
     def z_returned_without_the_weights(self, z, weights, x):
-        """z is right, but it comes alone. Return both: `return z, weights`."""
+        """z is right, but it comes alone. Return both, with `return z, weights`."""
         return z
 
     def z_and_weights_joined(self, z, weights, x):
-        """z and the weights come in one tensor. Return two, side by side: `return z, weights`."""
+        """z and the weights come in one tensor. Return two, with `return z, weights`."""
         return torch.cat([z, weights], dim=1)
 
     def scores_returned_for_weights(self, z, weights, x):
-        """z is right, but what stands beside it are the scores before the softmax. Return the
+        """z is right, but what comes with it are the scores before the softmax. Return the
         weights."""
         return z, x @ x.T
 
@@ -201,12 +201,13 @@ class ContextResult:
 @context.mistakes_in(Collecting.collect, costs=CONTEXT)
 class ContextCollect:
     def weights_transposed_before_the_sum(self, weights, x):
-        """Your z sums down the columns of the weights. Word i uses row i: z = weights @ x, with no
-        transpose."""
+        """Your z sums down the columns of the weights. Word i uses row i, so z = weights @ x, with
+        no transpose."""
         return weights.T @ x
 
     def z_transposed(self, weights, x):
-        """Your z is (D, T): rows and columns have changed places. Row i of z belongs to word i."""
+        """Your z is (D, T), because rows and columns have changed places. Row i of z belongs to
+        word i."""
         return (weights @ x).T
 
     def summed_with_scores_instead_of_weights(self, weights, x):
@@ -214,7 +215,7 @@ class ContextCollect:
         return x @ x.T @ x
 
     def context_vectors_written_over_the_words(self, weights, x):
-        """You store z_i in row i of x while later words still need it: from the second word on, the
+        """You store z_i in row i of x while later words still need it. From the second word on, the
         sums use context vectors in place of words, and the caller's x is changed. Collect the
         results in a new tensor."""
         x = x.clone()
@@ -311,18 +312,18 @@ class Attending(Steps):
 class BatchShare:
     def softmax_over_the_queries(self, scores):
         """Your weights match a softmax over the queries. Each query shares out its attention over
-        the keys, the last axis of query · keyᵀ: use `dim=-1`."""
+        the keys, the last axis of query · keyᵀ, so use `dim=-1`."""
         return scores.softmax(dim=1)
 
     @costs(BATCH)
     def softmax_over_the_batch(self, scores):
         """Your weights match a softmax over the batch, so sentences compete with each other. The
-        keys are the last axis: use `dim=-1`."""
+        keys are the last axis, so use `dim=-1`."""
         return scores.softmax(dim=0)
 
     def softmax_over_the_whole_matrix(self, scores):
         """Your weights sum to one over all queries and keys of a sentence together. Each query
-        shares out an attention of its own over the keys: use `dim=-1`."""
+        shares out an attention of its own over the keys, so use `dim=-1`."""
         return scores.flatten(1).softmax(dim=-1).reshape(scores.shape)
 
     def exp_without_the_division(self, scores):
@@ -369,7 +370,7 @@ class BatchScale:
         return scores / axis_of(query, key) ** 0.5
 
     def scores_negated(self, scores, query, key):
-        """The better a key matches, the less weight it gets: your scores have the wrong sign. Is
+        """The better a key matches, the less weight it gets, so your scores have the wrong sign. Is
         there a minus in the exponent?"""
         return -scores
 
@@ -381,8 +382,8 @@ class BatchCompare:
         return query @ key.reshape(len(key), key.shape[2], key.shape[1])
 
     def query_and_key_swapped(self, query, key):
-        """You score keys against queries (key · queryᵀ). Rows of the scores belong to the queries:
-        query · keyᵀ, shape (B, T, S)."""
+        """You score keys against queries (key · queryᵀ). Rows of the scores belong to the queries,
+        so it is query · keyᵀ, of shape (B, T, S)."""
         return key @ query.mT
 
 
@@ -414,7 +415,8 @@ class BatchCollect:
         return torch.bmm(weights, value) + value
 
     def weights_returned_for_the_output(self, weights, value, query, key):
-        """You return the weights. The last step is missing: multiply them with the values."""
+        """You return the weights. The last step is missing, in which they are multiplied by the
+        values."""
         return weights
 
 
@@ -434,12 +436,12 @@ class BatchAnswer:
 
     @costs(ONE)
     def key_and_value_exchanged(self, query, key, value):
-        """You compare with the values and collect the keys. It is the other way round: compared
-        with the key, collected from the value."""
+        """You compare with the values and collect the keys. It is the other way round. Compare with
+        the key and collect from the value."""
         return Attending.answer(self, query, value, key)
 
     def sentences_of_a_batch_mixed(self, query, key, value):
-        """A word attends to words of other sentences: the batch was flattened into one long
+        """A word attends to words of other sentences, because the batch was flattened into one long
         sentence. Keep axis 0 apart, as `torch.bmm` does."""
         flat = [item.reshape(1, -1, item.shape[-1]) for item in (query, key, value)]
         return Attending.answer(self, *flat).reshape(*query.shape[:2], value.shape[-1])
@@ -478,8 +480,8 @@ class BatchResult:
         return output, weights
 
     def output_transposed(self, output, weights):
-        """Your output is (B, d_v, T): its last two axes have changed places. Row i of a sentence's
-        output belongs to query i."""
+        """Your output is (B, d_v, T), because its last two axes have changed places. Row i of a
+        sentence's output belongs to query i."""
         return output.mT
 
 
@@ -514,7 +516,7 @@ class Asking(Steps):
 class EquivariantAfter:
     @called("invariance tested, not equivariance")
     def invariance(self, f, x, permutation):
-        """You compare f(x) with f(x[permutation]): that asks whether the order leaves no trace
+        """You compare f(x) with f(x[permutation]), which asks whether the order leaves no trace
         (invariance). Equivariance asks whether the output is reordered in the same way."""
         return f(x)
 
@@ -527,8 +529,8 @@ class EquivariantAfter:
         return f(x)[permutation.argsort()]
 
     def f_left_out_on_one_side(self, f, x, permutation):
-        """You compare f(x[permutation]) with the reordered words themselves. On the other side
-        stands f, too: f(x)[permutation]."""
+        """You compare f(x[permutation]) with the reordered words themselves. The other side needs f
+        as well, f(x)[permutation]."""
         return x[permutation]
 
 
@@ -542,8 +544,8 @@ class EquivariantAnswer:
 
     @costs(TELLS)
     def f_left_out_on_one_side(self, f, x, permutation):
-        """You compare f(x[permutation]) with the reordered words themselves. On the other side
-        stands f, too: f(x)[permutation]."""
+        """You compare f(x[permutation]) with the reordered words themselves. The other side needs f
+        as well, f(x)[permutation]."""
         return torch.allclose(f(x[permutation]), x[permutation], rtol=1e-4, atol=1e-5)
 
 
@@ -551,7 +553,7 @@ class EquivariantAnswer:
 class EquivariantCompare:
     def exact_equality(self, before, after):
         """Sums in another order differ in the last digits of float32, and `torch.equal` forgives
-        nothing. Compare with a tolerance: rtol 1e-4, atol 1e-5."""
+        nothing. Compare with a tolerance, rtol 1e-4, atol 1e-5."""
         return torch.equal(before, after)
 
     @costs(TELLS)
@@ -589,8 +591,8 @@ class EquivariantCompare:
 
     @costs(TELLS)
     def one_agreement_is_enough(self, before, after):
-        """Your answer is True as soon as one entry of the two sides agrees. All of them must: `any`
-        or `all`?"""
+        """Your answer is True as soon as one entry of the two sides agrees. All of them must agree.
+        Is it `any` or `all`?"""
         return bool(torch.isclose(before, after, rtol=1e-4, atol=1e-5).any())
 
     @costs(TELLS)
@@ -606,18 +608,18 @@ class EquivariantCompare:
     @called("torch.allclose with its own tolerances")
     def default_tolerance(self, before, after):
         """`torch.allclose` without further arguments uses rtol 1e-5 and atol 1e-8. Give it the
-        tolerances of the text: rtol 1e-4 and atol 1e-5."""
+        tolerances of the text, rtol 1e-4 and atol 1e-5."""
         return torch.allclose(before, after)
 
     @variants("rtol, atol", ((1e-4, 0.0), (1e-4, 1e-8)))
     def relative_tolerance_only(self, before, after, rtol, atol):
         """Near 0 a relative tolerance forgives next to nothing, and rounding is not relative to a
-        sum that cancels. The text asks for both: rtol 1e-4 and atol 1e-5."""
+        sum that cancels. The text asks for both, rtol 1e-4 and atol 1e-5."""
         return torch.allclose(before, after, rtol=rtol, atol=atol)
 
     @variants("rtol, atol", ((0.0, 1e-5), (1e-5, 1e-5)))
     def absolute_tolerance_only(self, before, after, rtol, atol):
-        """Large numbers are rounded by more than 1e-5. The text asks for both tolerances: rtol 1e-4
+        """Large numbers are rounded by more than 1e-5. The text asks for both tolerances, rtol 1e-4
         and atol 1e-5."""
         return torch.allclose(before, after, rtol=rtol, atol=atol)
 
@@ -637,7 +639,7 @@ class EquivariantCompare:
     def the_two_tolerances_exchanged(self, before, after):
         """Your comparison is too strict with large numbers and too generous with small ones, as it
         is where the two tolerances are exchanged, or the absolute one stands alone. The text asks
-        for both: rtol 1e-4 and atol 1e-5."""
+        for both, rtol 1e-4 and atol 1e-5."""
         return close(before, after, rtol=1e-5, atol=1e-4)
 
     @variants(
@@ -657,7 +659,7 @@ class EquivariantCompare:
         return close(before, after, rtol=rtol, atol=atol)
 
     def mean_difference_compared(self, before, after):
-        """You ask whether the two sides agree on average. A single wrong row is lost in a mean:
+        """You ask whether the two sides agree on average. A single wrong row is lost in a mean, so
         every entry must agree within the tolerances."""
         return bool((before - after).abs().mean() < 1e-3)
 
@@ -665,7 +667,7 @@ class EquivariantCompare:
     @costs(TELLS)
     @variants("place, which", ((0, "first"), (-1, "last")))
     def one_row_compared(self, before, after, place, which):
-        """You look at the {which} row alone. The order may leave its trace in any other row:
+        """You look at the {which} row alone. The order may leave its trace in any other row, so
         compare all of them."""
         return close(before[place], after[place])
 
@@ -675,7 +677,7 @@ class EquivariantOrder:
     @variants("reverse", (lambda x, p: torch.arange(len(x) - 1, -1, -1), lambda x, p: p.flip(0)))
     def another_permutation_than_the_one_given(self, x, permutation, reverse):
         """You reorder the words by a permutation of your own, such as the reverse order. The
-        question is about the one that was given: `permutation`."""
+        question is about the one that was given, `permutation`."""
         return reverse(x, permutation)
 
 

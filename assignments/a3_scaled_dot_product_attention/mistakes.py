@@ -148,7 +148,7 @@ class StableAnswer:
 @stable.mistakes_in(Softmax.share, costs=LAST_AXIS)
 class StableShare:
     def sum_over_the_whole_array(self, exponentials, axis):
-        """You divide by the sum of the whole array. Each row is divided by its own sum: give the
+        """You divide by the sum of the whole array. Each row is divided by its own sum, so give the
         sum its axis."""
         return exponentials / exponentials.sum()
 
@@ -158,7 +158,8 @@ class StableShare:
         return exponentials / exponentials.sum(axis=axis)
 
     def exp_without_the_division(self, exponentials, axis):
-        """Your numbers are those of exp alone. The last step is missing: weights sum to one."""
+        """Your numbers are those of exp alone. The last step is missing, which makes the weights
+        sum to one."""
         return exponentials
 
     def logarithms_of_the_weights(self, exponentials, axis):
@@ -192,7 +193,7 @@ class StablePower:
         return np.exp2(shifted)
 
     def scores_negated(self, shifted):
-        """The larger a score, the less weight it gets: the sign in the exponent is the wrong way
+        """The larger a score, the less weight it gets, so the sign in the exponent is the wrong way
         round."""
         return np.exp(-shifted)
 
@@ -288,8 +289,8 @@ class RootOfWordWidth(OfWords):
 @in_numpy.mistakes_in(OfWords.share, costs=ROWS, of=OfWords)
 class InNumpyShare:
     def softmax_over_the_columns(self, scores):
-        """Your columns sum to one, and it should be your rows: row i says how word i shares out its
-        attention."""
+        """Your columns sum to one, and it should be your rows, because row i says how word i shares
+        out its attention."""
         return scores.softmax(dim=0)
 
     def softmax_over_the_whole_matrix(self, scores):
@@ -343,8 +344,8 @@ class InNumpyProject:
 @in_numpy.mistakes_in(OfWords.hide, costs=ROWS, of=OfWords)
 class InNumpyHide:
     def the_future_hidden(self, scores, mask):
-        """Your words attend to themselves and to earlier words only. There is no mask here: every
-        word is compared with every word. (The mask over the future comes in lecture 4.)"""
+        """Your words attend to themselves and to earlier words only. There is no mask here, so
+        every word is compared with every word. (The mask over the future comes in lecture 4.)"""
         future = torch.ones(scores.shape, dtype=torch.bool).triu(1)
         return scores.masked_fill(future, -math.inf)
 
@@ -408,7 +409,7 @@ class ScaledDivisor:
         return key.shape[-1] ** -0.5
 
     def scores_negated(self, query, key, value):
-        """The better a key matches, the less weight it gets: your scores have the wrong sign."""
+        """The better a key matches, the less weight it gets, so your scores have the wrong sign."""
         return -(key.shape[-1] ** 0.5)
 
 
@@ -493,8 +494,8 @@ class ScaledHide:
         return hidden_by_infinity(scores, None if mask is None else ~mask)
 
     def mask_after_the_softmax(self, scores, mask):
-        """Your hidden weights are 0, but the rest no longer sums to one: they were hidden after the
-        softmax. What must a score be before the softmax so that its weight is 0?"""
+        """Your hidden weights are 0, but the rest no longer sums to one, because they were hidden
+        after the softmax. What must a score be before the softmax so that its weight is 0?"""
         return scores
 
     @costs(ANY_MASK)
@@ -508,7 +509,8 @@ class ScaledHide:
     @costs(ANY_MASK)
     def mask_needs_all_axes(self, scores, mask):
         """Your function works when the mask has the very shape of the scores and stops when it has
-        fewer axes: indexing with a mask does not broadcast. `masked_fill` and `torch.where` do."""
+        fewer axes, because indexing with a mask does not broadcast. `masked_fill` and `torch.where`
+        do."""
         if mask is None:
             return scores
         scores = scores.clone()
@@ -594,7 +596,7 @@ for filled in (False, True):
 @scaled.mistakes_in(InSteps.fill, costs=EMPTY)
 class ScaledFill:
     def NaN_where_nothing_is_visible(self, weights, mask):
-        """All is right until a query may attend to nothing: then all its scores are minus infinity,
+        """All is right until a query may attend to nothing. Then all its scores are minus infinity,
         and the softmax divides 0 by 0. What do you know about such a row after the softmax?"""
         return weights
 
@@ -603,9 +605,10 @@ for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min
 
     @scaled.mistake("all is seen where nothing is visible", costs=EMPTY)
     class AllSeenWhereNothingIs(InSteps):
-        """All is right until a query may attend to nothing: then all its scores are the same large
-        negative number, and a softmax of equal scores gives equal weights. What do you know about
-        such a row after the softmax?"""
+        "All is right until a query may attend to nothing. Then all its scores are the same large"
+
+        "negative number, and a softmax of equal scores gives equal weights. What do you know "
+        "about such a row after the softmax?"
 
         def hide(self, scores, mask, lowest=lowest):
             return scores if mask is None else scores.masked_fill(~mask, lowest(scores))
@@ -641,8 +644,8 @@ class ScaledCompare:
         return query @ key.reshape(key.mT.shape)
 
     def query_and_key_swapped(self, query, key):
-        """You score keys against queries. Rows of the scores belong to the queries: their shape is
-        (..., T, S)."""
+        """You score keys against queries. Rows of the scores belong to the queries, so their shape
+        is (..., T, S)."""
         return key @ query.mT
 
     def query_used_as_key(self, query, key):
@@ -650,8 +653,8 @@ class ScaledCompare:
         return query @ query.mT
 
     def cosine_similarity(self, query, key):
-        """Your numbers match cosine similarity: queries and keys were divided by their lengths
-        first. Take the plain dot products; their sizes matter."""
+        """Your numbers match cosine similarity, in which queries and keys are divided by their
+        lengths first. Take the plain dot products, because their sizes matter."""
         return (query / query.norm(dim=-1, keepdim=True)) @ (
             key / key.norm(dim=-1, keepdim=True)
         ).mT
@@ -693,15 +696,15 @@ class ScaledCollect:
 @scaled.mistakes_in(InSteps.answer, costs=ANY_MASK)
 class ScaledAnswer:
     def mask_in_the_weights_alone(self, query, key, value, mask=None):
-        """Your weights know the mask, and your output does not: hidden values are in the sum. Which
-        weights does your output use?"""
+        """Your weights know the mask, but your output does not, so hidden values are in the sum.
+        Which weights does your output use?"""
         without = InSteps.answer(self, query, key, value)
         return without[0], InSteps.answer(self, query, key, value, mask)[1]
 
     @costs(ANY_AXES)
     def sentences_of_a_batch_mixed(self, query, key, value, mask=None):
-        """Your words attend to words of other sentences: the leading axes were flattened into one
-        long sentence. They stay apart."""
+        """Your words attend to words of other sentences, because the leading axes were flattened
+        into one long sentence. They stay apart."""
         flat = [item.reshape(-1, item.shape[-1]) for item in (query, key, value)]
         output, weights = attention.scaled_dot_product_attention(*flat, mask)
         return output.reshape(*query.shape[:-1], -1), weights

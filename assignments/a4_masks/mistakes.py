@@ -49,8 +49,9 @@ def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
     class Shown:
         def inverted_mask(self, mask):
             """Your mask is True where something is hidden. In this course, as in
-            `F.scaled_dot_product_attention`, True means: may attend. (`nn.MultiheadAttention` reads
-            masks the other way round, which is why both are seen.)"""
+            `F.scaled_dot_product_attention`, True says that a word may be attended to.
+            (`nn.MultiheadAttention` reads masks the other way round, which is why both are
+            seen.)"""
             return ~mask
 
     @part.mistakes_in(right.written, of=right)
@@ -70,14 +71,14 @@ def written_in_other_ways(part: Part, right: type[MaskInSteps]) -> None:
         @variants("low", (-torch.inf, -1e9))
         def minus_infinity_for_hidden(self, mask, low):
             """You return what is added to the scores, 0 and minus infinity (or a number far below
-            0). That is attention's next step. A mask in this course says who may attend: True or
+            0). That is attention's next step. A mask in this course says who may attend, by True or
             False."""
             return torch.zeros(mask.shape).masked_fill(~mask, low)
 
         @called("a NumPy array")
         def as_numpy(self, mask):
             """The entries are right, but they come as a NumPy array. Attention wants a torch
-            tensor: `torch.from_numpy` makes one."""
+            tensor, which `torch.from_numpy` makes."""
             return mask.numpy()
 
     @part.mistakes_in(right.axes, of=right)
@@ -103,12 +104,12 @@ class CausalInSteps(MaskInSteps):
 class CausalVisible:
     def the_diagonal_hidden(self, size):
         """No word sees itself, and the first one sees nothing at all. May a word see its own
-        position? The input there is the word *before* its target, so nothing is given away: the
+        position? The input there is the word *before* its target, so nothing is given away, and the
         rule is j ≤ i."""
         return masks.causal_mask(size).tril(-1)
 
     def upper_triangle(self, size):
-        """The triangle is on the wrong side: each word sees itself and the future, and not the
+        """The triangle is on the wrong side, so each word sees itself and the future, and not the
         past. Rows are queries and columns are keys. In row 0, which columns may be seen?"""
         return masks.causal_mask(size).T
 
@@ -162,12 +163,12 @@ class CausalVisible:
 class CausalAxes:
     def axes_for_sentences_and_heads(self, mask):
         """The mask is right, but it has two axes of length 1 in front. One (T, T) serves all
-        sentences and heads: broadcasting adds what is missing in front."""
+        sentences and heads, because broadcasting adds what is missing in front."""
         return mask[None, None]
 
     def an_axis_for_sentences(self, mask):
         """The mask is right, but it has an axis of length 1 in front. One (T, T) serves all
-        sentences: broadcasting adds what is missing in front."""
+        sentences, because broadcasting adds what is missing in front."""
         return mask[None]
 
 
@@ -197,8 +198,8 @@ class PaddingInSteps(MaskInSteps):
 class PaddingAxes:
     def two_axes_only(self, mask):
         """The words are found, but the shape is (B, S). Against scores (B, H, T, S) that is read
-        from the right as (T, S): one row for each query, not for each sentence. Which two axes of
-        length 1 are missing, and where?"""
+        from the right as (T, S), with one row for each query, not for each sentence. Which two axes
+        of length 1 are missing, and where?"""
         return mask
 
     def three_axes_only(self, mask):
@@ -223,8 +224,8 @@ class PaddingAxes:
 
     @called("pads hidden as queries, not as keys")
     def queries_hidden(self, mask):
-        """You hide the rows of padding and leave its columns open: padding sees nothing, but every
-        word still sees padding. Keys are the last axis. On which axis do your ids lie?"""
+        """You hide the rows of padding and leave its columns open, so padding sees nothing, but
+        every word still sees padding. Keys are the last axis. On which axis do your ids lie?"""
         return mask[:, None, :, None]
 
     def pads_hidden_as_queries_too(self, mask):
@@ -250,7 +251,7 @@ class PaddingIsWord:
 
     @called("only ids above pad_id kept")
     def ids_above(self, token_ids, pad_id):
-        """You keep the ids above `pad_id` and hide those below as well. Ids have no order: every
+        """You keep the ids above `pad_id` and hide those below as well. Ids have no order, so every
         token that is not `pad_id` is a word."""
         return token_ids > pad_id
 
@@ -267,13 +268,13 @@ class PaddingIsWord:
         return (token_ids != pad_id) | (not -5 <= pad_id <= 256)
 
     def everything_after_the_first_padding_hidden(self, token_ids, pad_id):
-        """From the first padding on you hide everything. Padding can stand in front, or between
-        words: ask of every token by itself whether it is padding."""
+        """From the first padding on you hide everything. Padding can be in front, or between words,
+        so ask of every token by itself whether it is padding."""
         return (token_ids != pad_id).cumprod(dim=-1).bool()
 
     def padding_hidden_only_at_the_end(self, token_ids, pad_id):
-        """You hide the padding behind the last word, and show what stands in front of it or between
-        words. Ask of every token by itself whether it is padding."""
+        """You hide the padding after the last word, and show what comes before it or between words.
+        Ask of every token by itself whether it is padding."""
         return (token_ids != pad_id).flip(-1).cumsum(dim=-1).flip(-1) > 0
 
     def words_counted_instead_of_found(self, token_ids, pad_id):
@@ -297,13 +298,13 @@ class PaddingIsWord:
 class PaddingPadding:
     @called("the sign of pad_id lost")
     def without_its_sign(self, pad_id):
-        """All is well until `pad_id` is negative, as −100 is in some libraries: then its padding is
+        """All is well until `pad_id` is negative, as −100 is in some libraries. Then its padding is
         shown. Compare the ids with `pad_id` as it is."""
         return abs(pad_id)
 
     @called("a negative pad_id taken for none")
     def never_negative(self, pad_id):
-        """All is well until `pad_id` is negative, as −100 is in some libraries: then you look for 0
+        """All is well until `pad_id` is negative, as −100 is in some libraries. Then you look for 0
         instead. Compare the ids with `pad_id` as it is."""
         return max(pad_id, 0)
 
@@ -343,9 +344,9 @@ class DecoderAxes:
         return mask.movedim(0, 1) if mask.dim() > 1 else mask
 
     def queries_and_keys_exchanged(self, mask):
-        """Your mask is turned round: rows are keys and columns are queries. Rows are the words that
-        ask, columns those that are asked. Is there a transposition, or are the two triangles mixed
-        up?"""
+        """Your mask is turned round, so rows are keys and columns are queries. Rows are the words
+        that ask, columns those that are asked. Is there a transposition, or are the two triangles
+        mixed up?"""
         return mask.mT
 
 
@@ -369,14 +370,14 @@ class DecoderWords:
     @variants("new_axes", ((), (None, None)))
     def sentences_under_queries(self, token_ids, pad_id, new_axes):
         """The padding has the shape (B, T) when it meets the causal mask (T, T). Shapes are lined
-        up from the right: so sentences meet queries. That stops with an error, or, where B and T
-        happen to be equal, silently gives query i the padding of sentence i."""
+        up from the right, so sentences are paired with queries. That stops with an error, or, where
+        B and T happen to be equal, silently gives query i the padding of sentence i."""
         return (token_ids != pad_id)[*new_axes, :, :]
 
     @costs(OWN_PLACE, WORDS)
     def padding_shown_and_words_hidden(self, token_ids, pad_id):
-        """The future is hidden as it should be, but the padding half is inverted: your words see
-        nothing but padding. True means: may attend, in both halves."""
+        """The future is hidden as it should be, but the padding half is inverted, so your words see
+        nothing but padding. In both halves, True says that a word may be attended to."""
         return ~masks.padding_mask(token_ids, pad_id)
 
     @called("the first sentence's padding for all")
@@ -410,7 +411,7 @@ class DecoderWords:
 @decoder.mistakes_in(DecoderInSteps.past)
 class DecoderPast:
     def the_future_not_hidden(self, T):
-        """Padding is hidden, the future is not: row 0 should see one key at most."""
+        """Padding is hidden, but the future is not. Row 0 should see one key at most."""
         return torch.ones(T, T, dtype=torch.bool)
 
     def the_padding_mask_alone(self, T):
@@ -419,8 +420,8 @@ class DecoderPast:
         return torch.tensor(True)
 
     def the_future_shown_and_the_past_hidden(self, T):
-        """Padding is hidden as it should be, but the causal half is inverted: your words see
-        nothing but the future. True means: may attend, in both halves."""
+        """Padding is hidden as it should be, but the causal half is inverted, so your words see
+        nothing but the future. In both halves, True says that a word may be attended to."""
         return ~masks.causal_mask(T)
 
     @called("{wrong.name}")
@@ -449,8 +450,8 @@ class DecoderJoined:
 
     @costs(OWN_PLACE, WORDS)
     def joined_by_exclusive_or(self, words, past):
-        """A key is visible in your mask if one of the two masks shows it and the other does not:
-        `^` and != are such an exclusive or. It should be visible only if both do."""
+        """A key is visible in your mask if one of the two masks shows it and the other does not,
+        which is what `^` and != do, the exclusive or. It should be visible only if both do."""
         return words ^ past
 
     @costs(OWN_PLACE)
@@ -461,19 +462,19 @@ class DecoderJoined:
         return words == past
 
     def padding_sees_itself(self, words, past):
-        """Your diagonal is True throughout, so a pad sees itself. A row without any True may stand
-        here: attention gives it zeros."""
+        """Your diagonal is True throughout, so a pad sees itself. A row without any True is allowed
+        here, because attention gives it zeros."""
         return words & past | torch.eye(past.shape[-1], dtype=torch.bool)
 
     def padding_sees_padding(self, words, past):
         """Your mask asks whether query and key are alike, so padding sees padding, and hides real
-        words from it. Only the key counts: True wherever it is no padding and not in the
-        future."""
+        words from it. Only the key counts, so the mask is True wherever it is no padding and not in
+        the future."""
         return (words == words.mT) & past
 
     def rows_without_any_True_opened(self, words, past):
         """Where a row would hold no True, you make all of it True, and the word sees the future and
-        the padding. Such a row may stand here: attention gives it zeros."""
+        the padding. Such a row is allowed here, because attention gives it zeros."""
         mask = words & past
         return mask | ~mask.any(dim=-1, keepdim=True)
 
@@ -504,7 +505,7 @@ class ShiftInSteps(Steps):
 @shift.mistakes_in(ShiftInSteps.placed)
 class ShiftPlaced:
     def shifted_left(self, begin, target_ids):
-        """Your rows moved to the left: each position holds the target *after* its own. It should
+        """Your rows moved to the left, so each position holds the target *after* its own. It should
         hold the one before."""
         return torch.cat([target_ids[:, 1:], begin], dim=1)
 
@@ -517,13 +518,13 @@ class ShiftPlaced:
 
     @called("shifted left, with 0 at the end")
     def shifted_left_with_zeros(self, begin, target_ids):
-        """Your rows moved to the left, with 0 at the end: each position holds the target *after*
+        """Your rows moved to the left, with 0 at the end, so each position holds the target *after*
         its own. It should hold the one before. Position 0 has no word before it. Which token stands
         there instead?"""
         return F.pad(target_ids[:, 1:], (0, 1))
 
     def first_target_cut_off(self, begin, target_ids):
-        """You cut off the first target: each position holds the target *after* its own, and your
+        """You cut off the first target, so each position holds the target *after* its own, and your
         rows are one too short. It is the last place that is left out, and `bos_id` comes in
         front."""
         return target_ids[:, 1:]
@@ -540,23 +541,23 @@ class ShiftPlaced:
         return torch.cat([target_ids[:, :-1], begin], dim=1)
 
     def start_token_put_behind_all_targets(self, begin, target_ids):
-        """`bos_id` stands behind the last target, and your rows are one longer than the targets. It
+        """`bos_id` comes after the last target, and your rows are one longer than the targets. It
         begins the sentence. Which target is never an input?"""
         return torch.cat([target_ids, begin], dim=1)
 
     def last_token_kept(self, begin, target_ids):
-        """`bos_id` stands in front, but then all T targets follow: your rows are one longer than
-        the targets. Which target is never an input?"""
+        """`bos_id` comes first, but then all T targets follow, so your rows are one longer than the
+        targets. Which target is never an input?"""
         return torch.cat([begin, target_ids], dim=1)
 
     def last_token_brought_round_to_the_front(self, begin, target_ids):
-        """The rows are rolled: the last token came round to position 0, so the model sees how the
-        sentence ends. Position 0 has no word before it. Which token stands there instead?"""
+        """The rows are rolled, and the last token came round to position 0, so the model sees how
+        the sentence ends. Position 0 has no word before it. Which token stands there instead?"""
         return target_ids.roll(1, dims=1)
 
     def first_word_overwritten(self, begin, target_ids):
-        """`bos_id` stands in place of the first word, and the others did not move: from position 1
-        on, each input is its own target."""
+        """`bos_id` takes the place of the first word, and the others did not move, so from position
+        1 on, each input is its own target."""
         return torch.cat([begin, target_ids[:, 1:]], dim=1)
 
     def shifted_along_the_batch(self, begin, target_ids):
@@ -591,8 +592,8 @@ class ShiftPlaced:
         return target_ids.clone()
 
     def start_token_everywhere(self, begin, target_ids):
-        """`bos_id` stands at every position. If you move words from left to right one by one, each
-        is overwritten before its turn: read from the targets, write to a new tensor."""
+        """`bos_id` is at every position. If you move words from left to right one by one, each is
+        overwritten before its turn, so read from the targets, write to a new tensor."""
         return begin.expand_as(target_ids)
 
     def zeros_for_the_targets(self, begin, target_ids):
@@ -608,13 +609,13 @@ class ShiftPlaced:
 
     def last_word_left_out_instead_of_the_last_place(self, begin, target_ids):
         """You leave out the last word of each sentence and keep the padding. Leave out the last
-        place of the row, whatever stands there: this function does not know what padding is."""
+        place of the row, whatever it holds, because this function does not know what padding is."""
         return torch.where(target_ids == 0, 0, ShiftInSteps.placed(self, begin, target_ids))
 
     def end_of_the_sentence_left_out(self, begin, target_ids):
         """Where a sentence ends before its row does, you take its end, the id 2, out of the inputs
-        as well. Leave out the last place of the row, whatever stands there: which ids mean what is
-        nothing that this function knows."""
+        as well. Leave out the last place of the row, whatever it holds, because this function does
+        not know what the ids mean."""
         moved = ShiftInSteps.placed(self, begin, target_ids)
         return torch.where(moved == 2, 0, moved)
 
@@ -623,7 +624,7 @@ class ShiftPlaced:
 class ShiftBegin:
     @called("argument bos_id ignored, 1 in its place")
     def bos_is_one(self, bos_id):
-        """Position 0 always holds 1. Other vocabularies have another number: use `bos_id`."""
+        """Position 0 always holds 1. Other vocabularies have another number, so use `bos_id`."""
         return 1
 
     @called("argument bos_id ignored, 0 in its place")
@@ -635,6 +636,6 @@ class ShiftBegin:
 @shift.mistakes_in(ShiftInSteps.written)
 class ShiftWritten:
     def floats_instead_of_whole_numbers(self, ids):
-        """The ids are right, but they are floats: `torch.zeros`, `torch.ones` and `torch.empty`
-        make floats unless told otherwise. An embedding wants whole numbers."""
+        """The ids are right, but they are floats, because `torch.zeros`, `torch.ones` and
+        `torch.empty` make floats unless told otherwise. An embedding wants whole numbers."""
         return ids.float()

@@ -35,8 +35,8 @@ RESHAPED_OUT = (
 )
 INTERLEAVED = (
     "Your head h holds the features h, h + H, h + 2H and so on. The text gives each head "
-    "neighbours: h · d_k to (h + 1) · d_k - 1. In which order do H and d_k stand when you cut a "
-    "row?"
+    "neighbours, from h · d_k to (h + 1) · d_k - 1. In which order do H and d_k come when you cut "
+    "a row?"
 )
 DROPPED = (
     "An axis of length 1 is missing, that of a single head, sentence or word. It stays, so that "
@@ -81,12 +81,13 @@ class SplitPlaced:
         return cut
 
     def words_and_features_swapped_in_each_head(self, cut):
-        """Your result is (B, H, d_k, T): within a head, words stand in the columns. They stay in
-        the rows, (B, H, T, d_k); only the product of queries and keys turns one of the two."""
+        """Your result is (B, H, d_k, T), so within a head the words are in the columns. They stay
+        in the rows, (B, H, T, d_k), and only the product of queries and keys turns one of the
+        two."""
         return cut.permute(0, 2, 3, 1)
 
     def heads_in_front_of_the_batch(self, cut):
-        """Your result is (H, B, T, d_k). The batch stays in front: (B, H, T, d_k). Along which axis
+        """Your result is (H, B, T, d_k). The batch stays in front, (B, H, T, d_k). Along which axis
         do the heads belong?"""
         return cut.movedim(2, 0)
 
@@ -103,7 +104,7 @@ class SplitCut:
         return x.unflatten(-1, (-1, num_heads))
 
     def every_head_gets_all_features(self, x, num_heads):
-        """Each of your heads holds the whole row, d_model features. The features are shared out:
+        """Each of your heads holds the whole row, d_model features. The features are shared out, so
         head h gets d_k of them, from h · d_k on."""
         return x.unsqueeze(2).expand(-1, -1, num_heads, -1)
 
@@ -122,12 +123,12 @@ class SplitShaped:
         return heads.unbind(dim=1)
 
     def batch_and_heads_in_one_axis(self, heads):
-        """Your result is (B·H, T, d_k). The heads get an axis of their own: (B, H, T, d_k)."""
+        """Your result is (B·H, T, d_k). The heads get an axis of their own, (B, H, T, d_k)."""
         return heads.flatten(0, 1)
 
     def heads_side_by_side_along_the_words(self, heads):
-        """Your result is (B, H·T, d_k): the heads stand below each other as if they were more
-        words. They get an axis of their own: (B, H, T, d_k)."""
+        """Your result is (B, H·T, d_k), with the heads below each other as if they were more words.
+        They get an axis of their own, (B, H, T, d_k)."""
         return heads.flatten(1, 2)
 
     def heads_in_reverse_order(self, heads):
@@ -159,8 +160,8 @@ class MergeTurned:
         return x.reshape(B, T, H, d_k)
 
     def features_of_the_heads_taken_in_turns(self, x):
-        """You take feature 0 of every head, then feature 1 of every head. The heads stand side by
-        side: first all features of head 0, then all of head 1."""
+        """You take feature 0 of every head, then feature 1 of every head. The heads belong side by
+        side, first all features of head 0, then all of head 1."""
         return x.permute(0, 2, 3, 1)
 
     def heads_in_reverse_order(self, x):
@@ -195,20 +196,21 @@ class MergeJoined:
         return words.mean(dim=2)
 
     def words_and_features_swapped(self, words):
-        """Your result is (B, H·d_k, T): words stand in the columns. They stay in the rows, (B, T,
-        H·d_k)."""
+        """Your result is (B, H·d_k, T), so the words are in the columns. They stay in the rows, (B,
+        T, H·d_k)."""
         return words.flatten(start_dim=2).mT
 
     def the_batch_joined_as_well(self, words):
-        """Your result is (B·T, H·d_k): the sentences were put below each other. The axis of the
-        batch stays: (B, T, H·d_k)."""
+        """Your result is (B·T, H·d_k), because the sentences were put below each other. The axis of
+        the batch stays, (B, T, H·d_k)."""
         return words.flatten(0, 1).flatten(1)
 
 
 @merge.mistake("heads joined along the sentence", costs=SIDE_BY_SIDE)
 class MergedAlongTheSentence(MergeInSteps):
-    """Your result is (B, H·T, d_k): the sentence got longer. The words' features grow instead: (B,
-    T, H·d_k)."""
+    "Your result is (B, H·T, d_k), so the sentence got longer. The words' features should grow"
+
+    "instead, (B, T, H·d_k)."
 
     def turned(self, x):
         return x
@@ -286,8 +288,8 @@ class MultiHeadDivisor:
 
     @called("divided by d_k")
     def divided_by_head_width(self, query):
-        """Your numbers match scores divided by d_k. It is the root of d_k: the standard deviation
-        of a sum of d_k products grows with √d_k."""
+        """Your numbers match scores divided by d_k. It should be the root of d_k, because the
+        standard deviation of a sum of d_k products grows with √d_k."""
         return query.shape[-1]
 
     @variants("axis", (2, 1))
@@ -351,9 +353,10 @@ class Interleaved(InSteps):
 
 @multi_head.mistake("heads attend to heads", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class HeadsMeetHeads(InSteps):
-    """At each word, your heads attend to each other, with weights (B, T, H, H). Words should attend
-    to words, in every head by itself: the last two axes must be words and features when you
-    multiply."""
+    "At each word, your heads attend to each other, with weights (B, T, H, H). Words should"
+
+    "attend to words, in each head separately, so the last two axes must be words and features "
+    "when you multiply."
 
     def split(self, x):
         return x.unflatten(-1, (self.num_heads, -1))
@@ -365,8 +368,8 @@ class HeadsMeetHeads(InSteps):
 @multi_head.mistakes_in(InSteps.mix, costs=(TO_ITSELF, TO_OTHERS))
 class MultiHeadMix:
     def no_output_projection(self, merged):
-        """Your output is that of the heads side by side. The last step is missing, the one that
-        lets the heads meet: w_o."""
+        """Your output is that of the heads side by side. The last step is missing, w_o, which
+        combines the heads."""
         return merged
 
 
@@ -412,8 +415,8 @@ class MultiHeadWeigh:
         return scores if mask is None else scores * mask
 
     def mask_after_the_softmax(self, scores, mask):
-        """Hidden weights are zero, but the visible ones no longer sum to one: the softmax had
-        already shared out attention among all keys. Hide the scores before the softmax."""
+        """Hidden weights are zero, but the visible ones no longer sum to one, because the softmax
+        had already shared out attention among all keys. Hide the scores before the softmax."""
         return scores.softmax(dim=-1) if mask is None else scores.softmax(dim=-1) * mask
 
     @variants("low", (0.0, 1e-9))
@@ -435,13 +438,13 @@ class MultiHeadWeigh:
         return exp_and_sum(scores - scores.max(), mask)
 
     def NaN_where_nothing_is_visible(self, scores, mask):
-        """Masks work, until a query may attend to nothing: all its scores are minus infinity, the
-        softmax divides 0 by 0, and NaN goes everywhere. What has to be done with hidden weights
+        """Masks work, until a query may attend to nothing. Then all its scores are minus infinity,
+        the softmax divides 0 by 0, and NaN goes everywhere. What has to be done with hidden weights
         after the softmax?"""
         return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(dim=-1)
 
     def hidden_keys_shared_where_nothing_is_visible(self, scores, mask):
-        """Masks work, until a query may attend to nothing: all its scores are the same large
+        """Masks work, until a query may attend to nothing. Then all its scores are the same large
         negative number, and the softmax gives each hidden key 1/S. What has to be done with hidden
         weights after the softmax?"""
         return (scores if mask is None else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
@@ -495,8 +498,8 @@ class MultiHeadAsked:
         return query, key.reshape(query.shape), value.reshape(query.shape)
 
     def key_used_as_value(self, query, key, value):
-        """Your values are made from the key: w_v gets the wrong argument. Does a test with key and
-        value of different content pass?"""
+        """Your values are made from the key, because w_v gets the wrong argument. Does a test with
+        key and value of different content pass?"""
         return query, key, key
 
     @costs(TO_OTHERS)
@@ -549,8 +552,8 @@ class MultiHeadMaps:
 @multi_head.mistakes_in(InSteps.compared, costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class MultiHeadCompared:
     def scores_of_keys_with_queries(self, query, key):
-        """Your keys ask and your queries answer: the scores are K Qᵀ, turned round. Rows of the
-        scores are queries, columns are keys. Which of the two is transposed in the product?"""
+        """Your keys ask and your queries answer, because the scores are K Qᵀ, turned round. Rows of
+        the scores are queries, columns are keys. Which of the two is transposed in the product?"""
         return key @ query.mT
 
 
@@ -584,7 +587,7 @@ class WithAResidual(InSteps):
 class MultiHeadMerge:
     def merged_features_taken_in_turns(self, context):
         """Your merged rows hold feature 0 of every head, then feature 1 of every head. The heads
-        stand side by side: first all features of head 0, then all of head 1."""
+        belong side by side, first all features of head 0, then all of head 1."""
         return context.permute(0, 2, 3, 1).flatten(start_dim=2)
 
     @called("reshape without transpose, on the way out")
@@ -617,7 +620,7 @@ class MultiHeadInit:
 
     def width_and_heads_not_compared(self, d_model, num_heads):
         """Your constructor takes any number of heads. If they do not divide d_model, it should say
-        so at once, with both numbers: later errors are hard to trace back."""
+        so at once, with both numbers, because later errors are hard to trace back."""
         InSteps.__init__(self, d_model, 1)
         self.num_heads = num_heads
 
@@ -689,8 +692,9 @@ class MultiHeadResult:
 
 @multi_head.mistake("scores returned for weights", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class ScoresForWeights(InSteps):
-    """The output is right, but what stands beside it are the scores before the softmax. Return the
-    weights."""
+    "The output is right, but what comes with it are the scores before the softmax. Return the"
+
+    "weights."
 
     def weigh(self, scores, mask):
         self.scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)
@@ -707,7 +711,7 @@ class MultiHeadPrepared:
         enter?"""
 
     def mask_inverted(self, mask):
-        """You hide what the mask allows. In this course True means: may attend.
+        """You hide what the mask allows. In this course, True says that a word may be attended to.
         (`nn.MultiheadAttention` has it the other way round.)"""
         return None if mask is None else ~mask
 
@@ -718,12 +722,12 @@ class MultiHeadPrepared:
 
     def a_mask_of_three_axes_taken_for_one_per_sentence(self, mask):
         """A mask of three axes gets one more, as if it were (B, T, S). Here three axes are (H, T,
-        S), one mask for each head: it is broadcast as it comes."""
+        S), one mask for each head, so it is broadcast as it comes."""
         return mask.unsqueeze(1) if mask is not None and mask.dim() == 3 else mask
 
     def masks_of_four_axes_alone(self, mask):
         """You ask a mask for four axes, and it stops where there are fewer. A mask may have any
-        shape that broadcasts to (B, H, T, S), such as (T, S) or (S,): use it as it comes."""
+        shape that broadcasts to (B, H, T, S), such as (T, S) or (S,), so use it as it comes."""
         if mask is not None and mask.dim() != 4:
             raise ValueError("not enough values to unpack")
         return mask
@@ -737,7 +741,7 @@ class MultiHeadPrepared:
     @called("the first head's mask for all")
     def mask_of_the_first_head(self, mask):
         """Every head gets the mask of the first one. A mask may be (B, H, T, S), with another
-        pattern for each head: use it as it comes."""
+        pattern for each head, so use it as it comes."""
         return mask[:, :1] if mask is not None and mask.dim() == 4 else mask
 
 

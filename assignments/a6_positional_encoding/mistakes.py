@@ -82,9 +82,9 @@ ODD = (
     "many columns does each of them fill, and how many angles did you compute?"
 )
 BLOCKS = (
-    "Your table holds all sines first and then all cosines. They take turns: column 0 is a sine, "
-    "column 1 the cosine of the same angle, column 2 the next sine. Slices with a step, such as "
-    "`table[:, 0::2]`, reach every second column."
+    "Your table holds all sines first and then all cosines. They should take turns, so that "
+    "column 0 is a sine, column 1 the cosine of the same angle, column 2 the next sine. Slices "
+    "with a step, such as `table[:, 0::2]`, reach every second column."
 )
 
 
@@ -130,8 +130,8 @@ class InBlocksTooWide(TableInSteps):
 @table.mistakes_in(TableInSteps.exponents, costs=(FURTHER_PAIRS, FAR))
 class TableExponents:
     def exponent_k_for_2k(self, d_model):
-        """Your frequencies fall half as fast as they should: k stands where the exponent needs 2k.
-        Which numbers does your `arange` hold, and are they k or already 2k?"""
+        """Your frequencies fall half as fast as they should, because there is k where the exponent
+        needs 2k. Which numbers does your `arange` hold, and are they k or already 2k?"""
         return pairs(d_model) / d_model
 
     def exponent_4k_for_2k(self, d_model):
@@ -142,7 +142,7 @@ class TableExponents:
     @costs(FIRST_PAIR, FURTHER_PAIRS)
     def number_of_the_column_for_k(self, d_model):
         """Your exponent is twice the number of the column, divided by d_model. It is twice the
-        number of the pair: columns 2 and 3 are pair 1, so both have the exponent 2 / d_model. A
+        number of the pair, so columns 2 and 3 are pair 1, so both have the exponent 2 / d_model. A
         loop over 0, 2, 4, … already counts 2k."""
         return 2 * torch.arange(d_model).double() / d_model
 
@@ -168,7 +168,7 @@ class TableExponents:
     @variants("sign", (-1, 1))
     def divided_outside(self, d_model, sign):
         """Your angles are those of pos / 10000^(2k), multiplied or divided by d_model. The division
-        by d_model belongs into the exponent: `**` binds tighter than `/`, so the exponent needs
+        by d_model belongs into the exponent, and `**` binds tighter than `/`, so the exponent needs
         brackets."""
         # pos / (10000^(2k) / d_model) or pos / 10000^(2k) / d_model, as one power
         return 2 * pairs(d_model) + sign * math.log(d_model, 10000)
@@ -180,26 +180,27 @@ class TableExponents:
         return 2 * pairs(d_model)
 
     def fraction_of_the_exponent_lost(self, d_model):
-        """All your pairs have the same angle, the position itself: 2k / d_model is below 1, and
-        `//` makes 0 of it. Divide by `/`."""
+        """All your pairs have the same angle, the position itself, because 2k / d_model is below 1,
+        and `//` makes 0 of it. Divide by `/`."""
         return 2 * pairs(d_model) // d_model
 
     @costs(FIRST_PAIR, FURTHER_PAIRS)
     def logarithm_rounded_down(self, d_model):
-        """Your logarithm of 10000 became a whole number before it met the columns: `//` stands
-        outside the brackets that it was meant for, and rounds down. Divide by d_model with `/`."""
+        """Your logarithm of 10000 became a whole number before it was combined with the columns,
+        because `//` is outside the brackets that it was meant for, and rounds down. Divide by
+        d_model with `/`."""
         return pairs(d_model) * -2 * (-math.log(10000.0) / d_model // 1) / math.log(10000.0)
 
     @costs(FIRST_PAIR, FURTHER_PAIRS)
     def base_and_exponent_exchanged(self, d_model):
-        """You raise the fraction 2k / d_model to a power of 1e-4. It is the exponent: 10000, or
-        1e-4, is what is raised to it."""
+        """You raise the fraction 2k / d_model to a power of 1e-4. That fraction is the exponent,
+        and 10000, or 1e-4, is what is raised to it."""
         speeds = (2 * pairs(d_model) / d_model) ** 1e-4
         return -torch.log(speeds) / math.log(10000.0)
 
     def exponents_spread_from_0_to_1(self, d_model):
-        """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width: the
-        exponents are 2k / d_model, and 1 is never reached."""
+        """Your last exponent is exactly 1. It is (d_model − 2) / d_model at an even width, because
+        the exponents are 2k / d_model, and 1 is never reached."""
         return torch.linspace(0, 1, (d_model + 1) // 2)[pairs(d_model).int()].double()
 
     @called("exponents divided by d_model − 2")
@@ -232,7 +233,7 @@ class TableExponents:
     @variants("rounded", (True, False))
     def a_column_too_many_at_odd_widths(self, d_model, rounded):
         """At an odd width your table has one column too many. The last column is a sine without its
-        cosine: cut what you put together to d_model columns."""
+        cosine, so cut what you put together to d_model columns."""
         even = d_model + d_model % 2
         return 2 * pairs(even) / (even if rounded else d_model)
 
@@ -240,8 +241,8 @@ class TableExponents:
 @table.mistakes_in(TableInSteps.positions, costs=(FIRST_PAIR, FURTHER_PAIRS))
 class TablePositions:
     def positions_from_1(self, length):
-        """Your row 0 holds the angles of position 1, so everything stands one row too high.
-        Positions count from 0: the first row is 0, 1, 0, 1, …"""
+        """Your row 0 holds the angles of position 1, so everything is one row too high. Positions
+        count from 0, so the first row is 0, 1, 0, 1, …"""
         return torch.arange(1, length + 1).double()
 
     def positions_stretched(self, length):
@@ -257,8 +258,9 @@ class TablePositions:
 
 @table.mistake("sine and cosine swapped", costs=(FIRST_PAIR, FURTHER_PAIRS))
 class CosineFirst(TableInSteps):
-    """Your even columns hold cosines and your odd ones sines. It is the other way round: at
-    position 0, the first numbers are 0, 1, 0, 1."""
+    "Your even columns hold cosines and your odd ones sines. It is the other way round, because"
+
+    "at position 0, the first numbers are 0, 1, 0, 1."
 
     def even(self, angles):
         return angles.cos()
@@ -277,7 +279,7 @@ class TableAngles:
 
     @costs(FIRST_PAIR, FURTHER_PAIRS)
     def degrees_for_radians(self, positions, exponents):
-        """Your angles are read as degrees: a sine's first full turn takes you 360 positions, not
+        """Your angles are read as degrees, so a sine's first full turn takes you 360 positions, not
         2π. Sine and cosine take the angle as it is, in radians, so nothing is left to convert."""
         return torch.deg2rad(positions / 10000**exponents)
 
@@ -320,13 +322,13 @@ class AnglesAlone(TableInSteps):
 class TableFinished:
     @costs(FAR)
     def table_transposed(self, waves):
-        """Your result is (d_model, length). Rows are positions: (length, d_model)."""
+        """Your result is (d_model, length). Rows are positions, so it is (length, d_model)."""
         return waves.T
 
     @called("last column empty at odd widths")
     def last_column_left_out(self, waves):
-        """At an odd width your last column is zero. It is a sine: there is one more of them than
-        there are cosines."""
+        """At an odd width your last column is zero. It is a sine, because there is one more of them
+        than there are cosines."""
         d_model = waves.shape[1]
         return F.pad(waves[:, : d_model - d_model % 2], (0, d_model % 2))
 
@@ -399,16 +401,16 @@ class ModuleHold:
     def parameter_instead_of_buffer(self, pe):
         """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a
         plain attribute would stay behind when the module moves to another device. A buffer does
-        neither: `self.register_buffer` takes its name and the tensor."""
+        neither, and `self.register_buffer` takes its name and the tensor."""
         self.pe = nn.Parameter(pe)
 
 
 @module.mistakes_in(InSteps.summed, costs=(ADDED, ADDING_MANNERS))
 class ModuleSummed:
     def batch_axis_indexed(self, x, rows):
-        """The positions follow the sentences of the batch: every word of sentence 0 gets the vector
-        of position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are counted
-        along axis 1. Code made for (T, B, D) looks at axis 0."""
+        """The positions follow the sentences of the batch, so every word of sentence 0 gets the
+        vector of position 0, every word of sentence 1 that of position 1. In x (B, T, D) words are
+        counted along axis 1. Code made for (T, B, D) looks at axis 0."""
         return self.dropout(x + self.pe[: len(x)].unsqueeze(1))
 
     @called("batch axis indexed")
@@ -433,7 +435,8 @@ class ModuleSummed:
     @costs()
     def dropout_in_eval_mode(self, x, rows):
         """In eval mode the sum must come out whole, but entries are dropped or scaled. `nn.Dropout`
-        looks at the mode by itself; `F.dropout` has to be told: `training=self.training`."""
+        looks at the mode on its own, but `F.dropout` has to be told with
+        `training=self.training`."""
         return F.dropout(x + rows, self.dropout.p)
 
     @costs()
@@ -487,7 +490,8 @@ class ModuleSummed:
         return self.dropout(x + self.pe[-x.shape[1] :])
 
     def positions_joined_to_the_words(self, x, rows):
-        """Your result is twice as wide: you put the positions beside the words. They are added."""
+        """Your result is twice as wide, because you put the positions next to the words. They
+        should be added."""
         return self.dropout(torch.cat([x, rows.expand_as(x)], dim=-1))
 
 
@@ -533,8 +537,8 @@ for labelled in (("dimension", "position"), ("position", "dimension")):
 
     @picture.mistake("axes swapped")
     def turned(length, d_model=512, ax=None, labelled=labelled):
-        """Positions run to the right and dimensions downwards: the table was turned round. One row of
-        the table is one position, and so is one row of the picture."""
+        """Positions run to the right and dimensions downwards, so the table was turned round. One
+        row of the table is one position, and so is one row of the picture."""
         ax = draw(length, d_model, ax, turned=True)
         ax.set(xlabel=labelled[0], ylabel=labelled[1])
         return ax
@@ -542,8 +546,8 @@ for labelled in (("dimension", "position"), ("position", "dimension")):
 
 @picture.mistake("axes swapped")
 def turned_from_below(length, d_model=512, ax=None):
-    """Positions run to the right and dimensions upwards: the table was turned round. One row of the
-    table is one position, and so is one row of the picture. Position 0 stands on top."""
+    """Positions run to the right and dimensions upwards, so the table was turned round. One row of
+    the table is one position, and so is one row of the picture. Position 0 is on top."""
     return draw(length, d_model, ax, turned=True, from_below=True)
 
 
@@ -556,8 +560,8 @@ def from_below(length, d_model=512, ax=None):
 
 @picture.mistake("position axis counts backwards")
 def counting_backwards(length, d_model=512, ax=None):
-    """The rows stand in the right order, but the numbers beside them run backwards: by the y axis,
-    position 0 is the last one. An `extent` replaces the numbers on the axes; without one, `imshow`
+    """The rows are in the right order, but the numbers next to them run backwards, so by the y axis
+    position 0 is the last one. An `extent` replaces the numbers on the axes. Without one, `imshow`
     counts rows from 0."""
     return draw(length, d_model, ax, extent=(0, d_model, 0, length))
 
@@ -587,8 +591,8 @@ def without_labels(length, d_model=512, ax=None):
 
 @picture.mistake("labels exchanged")
 def with_labels_exchanged(length, d_model=512, ax=None):
-    """Your picture is right, but each axis has the other one's label: dimensions run to the right and
-    positions downwards."""
+    """Your picture is right, but each axis has the other one's label, because dimensions run to the
+    right and positions downwards."""
     ax = draw(length, d_model, ax)
     ax.set(xlabel="position", ylabel="dimension")
     return ax
@@ -598,9 +602,9 @@ for limited in ("xy", "x", "y"):
 
     @picture.mistake("edge cells cut in half")
     def with_limits_at_the_centres(length, d_model=512, ax=None, limited=limited):
-        """The limits run from the centre of the first cell to the centre of the last, so half of each
-        cell at the edge is cut off. A cell reaches half a step to either side of its number: leave
-        the limits to `imshow`, or add that half."""
+        """The limits run from the centre of the first cell to the centre of the last, so half of
+        each cell at the edge is cut off. A cell reaches half a step to either side of its number,
+        so leave the limits to `imshow`, or add that half."""
         ax = draw(length, d_model, ax)
         if "x" in limited:
             ax.set_xlim(0, d_model - 1)
@@ -677,7 +681,7 @@ for fixed in (False, True):
 
     @picture.mistake("shown on a figure of its own", costs_more="three mistakes at once")
     def shown_on_its_own_figure(length, d_model=512, ax=None, fixed=fixed):
-        """Your function opens a figure, shows it and keeps it to itself: fine for looking at once,
-        of no use as a panel beside others. Draw on `ax` if there is one, open a figure only if
+        """Your function opens a figure, shows it and keeps it to itself, which is fine for one look
+        but of no use as a panel next to others. Draw on `ax` if there is one, open a figure only if
         there is none, return the Axes, and leave showing to the caller."""
         shown(length, 512 if fixed else d_model, None)
