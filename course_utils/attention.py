@@ -363,12 +363,12 @@ def annotations(forward_states, backward_states):
     h_j = [→h_j ; ←h_j]
 
     Args:
-        forward_states: (B, S, h) float tensor, first word first.
-        backward_states: (B, S, h) float tensor in the order in which the backward RNN produced
+        forward_states: (B, S, d_h) float tensor, first word first.
+        backward_states: (B, S, d_h) float tensor in the order in which the backward RNN produced
             it: last word first. All sentences have the full length S.
 
     Returns:
-        (B, S, 2h) tensor, first word first.
+        (B, S, 2d_h) tensor, first word first.
 
     Raises:
         ValueError: the two shapes differ.
@@ -377,11 +377,11 @@ def annotations(forward_states, backward_states):
     """
     if forward_states.shape != backward_states.shape:
         raise ValueError(
-            "forward and backward states need the same shape (B, S, h), but they are "
+            "forward and backward states need the same shape (B, S, d_h), but they are "
             f"{tuple(forward_states.shape)} and {tuple(backward_states.shape)}"
         )
-    backward_in_order = backward_states.flip(1)  # (B, S, h), first word first
-    return torch.cat([forward_states, backward_in_order], dim=-1)  # (B, S, 2h)
+    backward_in_order = backward_states.flip(1)  # (B, S, d_h), first word first
+    return torch.cat([forward_states, backward_in_order], dim=-1)  # (B, S, 2d_h)
 
 
 class BahdanauAttention(nn.Module):
