@@ -195,7 +195,7 @@ def two_results_differ(expected: Any, got: Any) -> Problem | None:
             return problem
     if values_agree(got[0], got[1]) is None:
         return Problem(
-            Kind.NUMBERS, "two calls in train mode give the same result: nothing is left to chance"
+            Kind.NUMBERS, "two calls in train mode should differ, but they give the same result"
         )
     return None
 

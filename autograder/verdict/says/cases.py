@@ -55,7 +55,7 @@ PLAIN: dict[str, Trait] = {
     "train mode": (
         "in train mode with dropout",
         "in eval mode, or without dropout",
-        "What happens there alone: which numbers are dropped, and what becomes of the others?",
+        "What happens there alone? Which numbers are dropped, and what becomes of the others?",
     ),
     "float64": (
         "in float64",
@@ -297,7 +297,7 @@ def _of_arguments(part: Part) -> dict[str, Trait]:
             found[f"{number} axes of `{name}`"] = (
                 f"with {words} of `{name}`",
                 f"with more or fewer than {words} of `{name}`",
-                "Count axes from the end: which index, product or shape counts them from the front?",
+                "Count axes from the end. Which index, product or shape counts them from the front?",
             )
     return found
 

@@ -54,7 +54,7 @@ def _forms(item: Attempt) -> Iterator[tuple[str, str]]:
     elif isinstance(value, dict) and not isinstance(expected, dict):
         yield (
             "results in a dict",
-            "The results come in a dict. The text asks for them one after the other: in which order?",
+            "The results come in a dict. The text asks for them one after the other. In which order?",
         )
     elif isinstance(expected, torch.Tensor | np.ndarray):
         yield from _forms_of_one(expected, value)
@@ -96,7 +96,7 @@ def _forms_of_one(expected: Any, value: Any) -> Iterator[tuple[str, str]]:
         yield (
             "a list of numbers",
             (
-                "Plain numbers come back in a list. What is asked is an array or a tensor: which "
+                "Plain numbers come back in a list. What is asked is an array or a tensor. Which "
                 "operations keep it one?"
             ),
         )
@@ -252,8 +252,8 @@ def picture(attempts: Sequence[Attempt]) -> Sentences:
             (
                 "the picture, not its numbers",
                 (
-                    "The cells show the right numbers; something else about the picture is not as asked. "
-                    "Look at it beside the text: what should its reader be able to see?"
+                    "The cells show the right numbers, but something else about "
+                    "the picture is not as asked. Compare it with the text. What should its reader be able to see?"
                 ),
             ),
         )

@@ -38,7 +38,7 @@ def _which(wrong: Array) -> Iterator[tuple[str, str]]:
     if places == list(range(1, length)):
         yield (
             "only the first {0.one} is right, all others are wrong",
-            "What changes from the first to the next: an index, a length, a factor?",
+            "What changes from the first to the next, an index, a length or a factor?",
         )
     if places == [0]:
         yield "only the first {0.one} is wrong", "What is special about it?"

@@ -60,8 +60,8 @@ HINTS = (
             r"|Sizes of tensors|stack expects|not aligned|shape '.*' is invalid|normalized_shape"
         ),
         (
-            "Two lengths do not fit there. Print the shapes of what stands in that line, and write each "
-            "length with its letter: which letter meets which?"
+            "Two lengths do not fit there. Print the shapes in that line, and write each length with "
+            "its letter. Which letters are paired?"
         ),
     ),
     (
@@ -74,8 +74,8 @@ HINTS = (
     (
         r"modified by an inplace|a leaf Variable that requires grad",
         (
-            "A tensor is changed that the way back still needs. Which line writes into one: an "
-            "assignment to x[…], +=, or a name that ends in _?"
+            "A tensor is changed that the way back still needs. Which line writes into one, with an "
+            "assignment to x[…], with +=, or with a name that ends in _?"
         ),
     ),
     (r"out of range|out of bounds", "Which index is too large, and what does it count?"),
@@ -121,7 +121,7 @@ def how_it_stops(attempts: Sequence[Attempt]) -> Sentences:
     if not hint:
         hint = "Which condition leads there, and does the text ask for it?"
         if not re.match(r"\s*(raise|assert)\b", line):
-            hint = "Run that line by itself with the inputs of the case: what does it get, and what should it?"
+            hint = "Run that line by itself with the inputs of the case. What does it get, and what should it get?"
     return ((f"stops with {kind}", f"{what[0].upper()}{what[1:]}: {kind}{where}. {hint}"),)
 
 
@@ -148,7 +148,7 @@ def unfit(attempts: Sequence[Attempt]) -> Sentences:
                 "weights that are not found",
                 (
                     "The module has no weights at all that torch can see. Layers are found if they are "
-                    "attributes, made in `__init__`: not in a plain list, and not in `forward`."
+                    "attributes, made in `__init__`, but not in a plain list, and not in `forward`."
                 ),
             ),
         )

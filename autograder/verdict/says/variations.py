@@ -121,7 +121,7 @@ def _in_the_other_mode(request: Request) -> Iterator[Variation]:
         return
     yield Variation(
         "in the other mode",
-        "Your result is what ours gives in the other mode: in train mode as in eval mode, or the "
+        "Your result is what ours gives in the other mode, in train mode as in eval mode, or the "
         "other way round. What should act in train mode alone?",
         lambda request: {**request, "training": not request["training"]},
     )

@@ -87,7 +87,7 @@ def test_errors_of_one_kind_are_told_with_a_question():
     ((name, sentence),) = how_it_stops(attempts_at(DOUBLE, stops))
     assert name == "stops with RuntimeError"
     assert sentence.startswith("It stops in every case: RuntimeError")
-    assert "which letter meets which?" in sentence
+    assert "Which letters are paired?" in sentence
 
 
 def test_how_many_of_the_wrong_cases_stop_is_told():
