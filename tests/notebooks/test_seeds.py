@@ -1,4 +1,4 @@
-"""What lectures 1, 8 and 9 claim of their trained models holds with other seeds too."""
+"""What lectures 1, 8, 9 and 10 claim of their trained models holds with other seeds too."""
 
 import re
 
@@ -21,6 +21,8 @@ SEED_LINE = re.compile(r"^SEED = \d+", re.MULTILINE)
         ("08_transformer", 3),
         ("09_one_half_alone", 1),
         ("09_one_half_alone", 2),
+        ("10_fast_attention", 1),
+        ("10_fast_attention", 2),
     ],
 )
 def test_every_assert_holds_with_another_seed(lecture, seed):
