@@ -417,7 +417,7 @@ questions.ask("09", "what-top-p-keeps")
 # 1. Press *draw a sentence* a few times at $\tau = 1$, then at $\tau = 2$. What goes wrong, and where in the sentence?
 # 2. Set $\tau$ back to 1 and begin again. Write "it is", and look at the three words that can follow. How many words
 #    does the model consider at all? Which cut removes the others, and what does it cost?
-# 3. Set $\tau = 2$ and top-p to 0.9, and draw sentences again.
+# 3. Set $\tau = 1.6$, draw some sentences, then set top-p to 0.9 and draw again.
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 live.writing_view(
@@ -432,7 +432,8 @@ live.writing_view(
 #   and after one wrong word the model is in a place that it has never seen in training.
 # - After "it is" nearly all the probability belongs to three words. The others have little each, but there are a
 #   hundred of them, and a long sentence gives them many chances. Both cuts remove them almost for free.
-# - With top-p, most sentences are right again even at $\tau = 2$.
+# - At $\tau = 1.6$ about half of the sentences are wrong, and with top-p about one in ten. (At $\tau = 2$ even that cut
+#   leaves many wrong words in.)
 #
 # ### Measured
 #
@@ -475,6 +476,7 @@ assert (shares[0], different[0]) == (1, 1)  # greedy decoding
 assert list(shares[:6]) == sorted(shares[:6], reverse=True)
 assert shares[1] > 0.97 and 0.8 < shares[2] < 0.95 and shares[5] < 0.35
 assert shares[6] > shares[2] + 0.05 and min(shares[7:]) > shares[4] + 0.2
+assert 0.4 < shares[4] < 0.65 and 0.8 < shares[8] < 0.95
 assert different[6] > 0.95 * different[2] and min(different[7:]) > different[4]
 
 figure, (left, right) = plotting.panels(2, height=4.6)
