@@ -421,7 +421,7 @@ print("one matrix equals a list of heads:", torch.allclose(output, listed(x), at
 
 # %% [markdown]
 # The next picture shows the tensors of the loop's matrices. The two axes in front, $B$ and $H$, only say which sheet is meant.
-# Every sheet of $Q$ meets the sheet of $K$ that has the same sentence and the same head. So attention runs eight
+# Every sheet of $Q$ is multiplied by the sheet of $K$ that has the same sentence and the same head. So attention runs eight
 # times side by side, and no sheet has any effect on another until the heads are merged.
 #
 # ![Five steps from left to right, for two sentences in two rows; every number is a coloured cell. x,

@@ -71,7 +71,7 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # | layer norm | brings each token to mean 0 and variance 1, then scales and shifts | 2 |
 # | residual connection, the plus | keeps the input and adds a change to it | 3 and 4 |
 # | dropout | sets random entries to zero in training | 5 and 6 |
-# | feed-forward network | transforms each token by itself | 7 |
+# | feed-forward network | transforms each token separately | 7 |
 #
 # Self-attention is the multi-head attention of lecture 5. It and the feed-forward network are the two
 # **sublayers**. The thick line that leads past them is the **stream**. Lecture 8 builds an encoder from such
@@ -519,7 +519,7 @@ plotting.picture(
 # ## 7. The position-wise feed-forward network
 #
 # Attention moves information between tokens. What arrives is a weighted sum of linearly mapped tokens, and
-# nothing more is done with it. The second half of the layer does more, on each token by itself:
+# nothing more is done with it. The second half of the layer does more, on each token separately:
 #
 # $$\mathrm{FFN}(x) = W_2\, \max(0,\, W_1 x + b_1) + b_2$$
 #
@@ -925,7 +925,7 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 #   that attention would make alike.
 # - Dropout keeps each entry's expectation. Rows of attention weights then sum to one on average only, with
 #   variance $\frac{p}{1-p}\sum_j \alpha_{ij}^2$. In evaluation it does nothing.
-# - The feed-forward network has two linear maps with one ReLU between them, works on each token by itself, and
+# - The feed-forward network has two linear maps with one ReLU between them, works on each token separately, and
 #   contains two thirds of the parameters where $d_\text{ff} = 4\, d_\text{model}$. It is capacity and not a
 #   regulariser.
 # - In our task pre-LN tolerates a wider range of learning rates than post-LN. How much wider depends on the

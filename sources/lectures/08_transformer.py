@@ -715,7 +715,7 @@ plotting.picture(
 # - **Beyond the trained lengths, the transformer is far behind.** Trained on at most 15 tokens, it gets little
 #   more than half of the sentences of 16 to 19 tokens right, and hardly any longer one. The recurrent model gets
 #   more than nine in ten, and nearly two thirds of the longest. A likely reason is that it goes on as before,
-#   word by word, while the transformer meets positions that it was never trained at. (Lecture 6 measures that for
+#   word by word, while the transformer comes to positions on which it was never trained. (Lecture 6 measures that for
 #   several encodings.)
 #
 # What about time? The script also lets the two models train by turns, on the same batches, and counts the

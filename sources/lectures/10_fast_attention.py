@@ -158,6 +158,21 @@ theirs, _ = fast_attention.cached_attention(*(part[1] for part in cut), cache)
 assert torch.allclose(ours, theirs)
 print("512 words one by one are 512 words at once, up to rounding")
 
+# %% [markdown]
+# Here is the same as a picture. Three words are the prompt, and the others are written one after the other.
+#
+# 1. Press *next word* until the sentence is whole, and watch which row is filled. How many rows were computed?
+# 2. Go back to the prompt, switch the cache off, and write the sentence again. How many rows are computed now, and how
+#    many of them give what they gave before?
+
+# %% tags=["hide-input"]
+eight_words = ["it", "is", "easy", "to", "translate", "this", "sentence", "."]
+assert 3 + 5 == 8 and sum(range(3, 9)) == 33
+live.cache_view(eight_words, prompt=3)
+
+# %% [markdown]
+# With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them have been computed before.
+
 # %% tags=["hide-input"]
 questions.ask("10", "which-rows-of-the-mask")
 
