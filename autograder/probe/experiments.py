@@ -43,6 +43,7 @@ class Request(TypedDict, total=False):
     rested: bool
     dtype: str
     times: int
+    anew: bool
     on_axes: bool
 
 
@@ -83,7 +84,8 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
 
     Returns:
         a report: ``status`` "returned" with ``value``, ``arguments`` as they are afterwards (of a
-        module, the modes of its parts), and ``gradients`` by name if asked for; or another status
+        module, the modes of its parts; of a generator, whether its numbers were drawn, and whether
+        torch's own were left alone), and ``gradients`` by name if asked for; or another status
         that the experiment describes.
     """
     # torch.manual_seed would also write down where it was called, for devices that wake up later
@@ -92,9 +94,13 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
 
 
 def call(subject: Callable[..., Any], request: Request) -> Report:
-    """Call a function with ``arguments``."""
-    arguments = [_materialise(value, request) for value in request["arguments"]]
-    return _observe(subject, arguments, request, {})
+    """Call a function with ``arguments``, so many ``times``; ``anew`` is with new ones each time.
+
+    Above one, the value is the list of all results.
+    """
+    times = request.get("times", 1)
+    made = [_arguments(request) for _ in range(times if request.get("anew") else 1)]
+    return _observe(subject, made if request.get("anew") else made * times, request, {})
 
 
 def module(subject: Callable[..., Any], request: Request) -> Report:
@@ -104,9 +110,10 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     load by name (``state``), whether it is ``training``, which ``method`` to call with
     ``arguments``, whether it has ``rested``, that is, was called so in eval mode before, and how
     often to call it (``times``; above one, the value is the list of all results).
-    Without a method the value is what the module holds: its parameters, the names of its buffers
-    and those of its submodules. Status "unfit" means that it is no module, or that weights of
-    ``state`` found no place: ``missing`` names them, ``shapes`` holds (name, asked, found).
+    Without a method the value is what the module holds: its parameters, how many of them are
+    distinct (a tensor may have two names), the names of its buffers and those of its submodules.
+    Status "unfit" means that it is no module, or that weights of ``state`` found no place:
+    ``missing`` names them, ``shapes`` holds (name, asked, found).
     """
     made = subject(*request["construct"], **request["keywords"])
     if not isinstance(made, nn.Module):
@@ -139,6 +146,7 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     if request["method"] is None:
         value = {
             "parameters": dict(made.named_parameters(remove_duplicate=False)),
+            "distinct": len(list(made.parameters())),
             "buffers": [name for name, _ in made.named_buffers()],
             "modules": [name for name, _ in made.named_modules() if name],
         }
@@ -146,9 +154,9 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
     use = getattr(made, request["method"])
     if request.get("rested"):
         made.eval()
-        use(*(_materialise(value, request) for value in request["arguments"]))
+        use(*_arguments(request))
         made.train(request["training"])
-    arguments = [_materialise(value, request) for value in request["arguments"]]
+    arguments = [_arguments(request)] * request["times"]
     parameters = {
         name: value
         for name, value in made.named_parameters(remove_duplicate=False)
@@ -164,7 +172,7 @@ def drawing(subject: Callable[..., Any], request: Request) -> Report:
     """
     from autograder.probe.drawing import observe  # here, because few checks need a drawing library
 
-    arguments = [_materialise(value, request) for value in request["arguments"]]
+    arguments = _arguments(request)
     value = observe(subject, arguments, request["keywords"], request["on_axes"])
     return {"status": "returned", "value": value, "arguments": arguments}
 
@@ -177,13 +185,26 @@ EXPERIMENTS: dict[str, Callable[[Callable[..., Any], Request], Report]] = {
 
 
 def _observe(
-    function: Callable[..., Any], arguments: list, request: Request, parameters: dict
+    function: Callable[..., Any], calls: list[list[Any]], request: Request, parameters: dict
 ) -> Report:
-    """Call, and report the value, the arguments afterwards and, if asked for, the gradients."""
-    times = request.get("times", 1)
-    values = [function(*arguments) for _ in range(times)]
-    value = values[0] if times == 1 else values
-    afterwards = [_modes(item) if isinstance(item, nn.Module) else item for item in arguments]
+    """Call with each of these arguments, and report what came of it.
+
+    That is the value, the arguments of the last call as they are afterwards and, if asked for, the
+    gradients.
+    """
+    arguments = calls[-1]
+    before = [_random_state(item) for item in (*arguments, torch.default_generator)]
+    values = [function(*given) for given in calls]
+    value = values[0] if len(values) == 1 else values
+    own_is_kept = _same_state(before.pop(), torch.default_generator)
+    afterwards = [
+        {"drawn_from": not _same_state(state, item), "own_left_alone": own_is_kept}
+        if isinstance(item, torch.Generator)
+        else _modes(item)
+        if isinstance(item, nn.Module)
+        else item
+        for item, state in zip(arguments, before, strict=True)
+    ]
     report: Report = {"status": "returned", "value": value, "arguments": afterwards}
     if request["gradient"]:
         leaves = {
@@ -193,6 +214,19 @@ def _observe(
         }
         report["gradients"] = _gradients(value, {**leaves, **parameters})
     return report
+
+
+def _random_state(item: Any) -> torch.Tensor | None:
+    """The state of a generator; None of anything else."""
+    return item.get_state() if isinstance(item, torch.Generator) else None
+
+
+def _same_state(before: torch.Tensor | None, generator: Any) -> bool:
+    return before is not None and torch.equal(before, generator.get_state())
+
+
+def _arguments(request: Request) -> list[Any]:
+    return [_materialise(value, request) for value in request["arguments"]]
 
 
 def _materialise(value: Any, request: Request) -> Any:

@@ -98,4 +98,11 @@ def _check_ids(ids: Any, name: str) -> None:
         raise TypeError(f"{name} is an int64 tensor with two axes, (batch, length); got {kind}")
 
 
-MAKERS: dict[str, Callable[..., Any]] = {maker.__name__: maker for maker in (ScriptedTranslator,)}
+def generator(seed: int) -> torch.Generator:
+    """A generator of random numbers in the state that belongs to a seed."""
+    return torch.Generator().manual_seed(seed)
+
+
+MAKERS: dict[str, Callable[..., Any]] = {
+    maker.__name__: maker for maker in (ScriptedTranslator, generator)
+}

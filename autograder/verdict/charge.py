@@ -135,6 +135,8 @@ def _comes_from(answer: Callable[..., Any], item: Attempt) -> bool:
     given = item.exam.done_by(answer, item.number)
     if not given["status"] == "returned" == item.report["status"]:
         return given["status"] == item.report["status"] in ("raised", "unfit")
+    if item.case.chance is not None:
+        return alike(item.case, given, item.report)
     if item.case.random and not isinstance(given["value"], dict):
         return drew_the_same(given, item.report)
     if problem_with(item, given) is None:
@@ -169,7 +171,10 @@ def _right_in_its_plainest_case(attempts: Sequence[Attempt]) -> bool:
     return (
         item.problem is None
         and tells_much(item)
-        and values_agree(item.expected["value"], item.report.get("value")) is None
+        and (
+            item.case.chance is not None
+            or values_agree(item.expected["value"], item.report.get("value")) is None
+        )
     )
 
 

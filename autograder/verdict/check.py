@@ -75,6 +75,22 @@ class Build:
 
 
 @dataclass(frozen=True)
+class Call:
+    """How a function is called in one case, where a list of arguments does not say enough.
+
+    Attributes:
+        arguments: arguments of the function.
+        times: how often it is called; above one, the value is the list of all results.
+        anew: each call gets arguments of its own, such as a generator in its first state. Otherwise
+            all calls share them, so that a generator goes on where it was left.
+    """
+
+    arguments: list[Any]
+    times: int = 1
+    anew: bool = False
+
+
+@dataclass(frozen=True)
 class Drawing:
     """How a function that draws is called in one case; the value is a `drawing.Picture`.
 
@@ -90,13 +106,30 @@ class Drawing:
 
 
 @dataclass(frozen=True)
+class Chance:
+    """What is right where chance decides, which is how often each outcome comes.
+
+    Attributes:
+        expects: from the arguments of the function, how often each outcome should come on average,
+            a float tensor (N,); what can never come has a 0.
+        tally: from a result, how often each outcome came, a tensor (N,). What is asked of it is a
+            result of the reference's type and shape.
+        outcomes: what each of the N is, in words, to follow "came 7 times".
+    """
+
+    expects: Callable[..., torch.Tensor]
+    tally: Callable[[Any], torch.Tensor]
+    outcomes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Case:
     """One use of the student's function or class.
 
     Attributes:
         label: what is special about the inputs, for the feedback ("two sentences, T=3, S=5").
-        draw: makes the arguments of a function, the `Build` of a module, or the `Drawing` of a
-            picture, so that every submission gets its own.
+        draw: makes the arguments of a function, its `Call`, the `Build` of a module, or the
+            `Drawing` of a picture, so that every submission gets its own.
         dtype: what `Randn` draws, and of a module's parameters.
         strided: hand tensors over with gaps in memory.
         gradient: also compare the derivatives with respect to floating arguments and weights.
@@ -104,15 +137,18 @@ class Case:
             hold.
         random: the result is left to chance, so the judge is given what the reference returns in
             eval mode, and the case is not used to recognise mistakes.
+        chance: how often each outcome of a `random` result should come. Mistakes are recognised,
+            too, by how often they come.
     """
 
     label: str
-    draw: Callable[[Randn], list[Any] | Build | Drawing]
+    draw: Callable[[Randn], list[Any] | Call | Build | Drawing]
     dtype: torch.dtype = torch.float32
     strided: bool = False
     gradient: bool = False
     raises: tuple[str, ...] = ()
     random: bool = False
+    chance: Chance | None = None
 
     def in_float64(self) -> Case:
         return replace(self, label=f"{self.label}, float64", dtype=torch.float64)

@@ -67,6 +67,8 @@ def values_agree(expected: Any, got: Any) -> Problem | None:
             if problem:
                 return problem.in_result(number)
         return None
+    if isinstance(expected, list):
+        return pairs_agree(expected, got)
     if isinstance(expected, bool):
         if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
             got = bool(got)
@@ -84,6 +86,43 @@ def values_agree(expected: Any, got: Any) -> Problem | None:
     if got.shape != expected.shape:
         return _another_shape(expected, got)
     return _numbers_agree(expected, got)
+
+
+def are_pairs(value: Any) -> bool:
+    """Whether a value is a list of pairs of texts, and not an empty one."""
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_pair, value))
+
+
+def _is_pair(item: Any) -> bool:
+    return (
+        isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(s, str) for s in item)
+    )
+
+
+def pairs_agree(expected: list[tuple[str, str]], got: Any) -> Problem | None:
+    """None if ``got`` holds these pairs of texts in this order; lists and tuples are both right."""
+    if not isinstance(got, list | tuple):
+        return _another_type(expected, got)
+    if list(got) == expected:
+        return None
+    for number, item in enumerate(got):
+        if not _is_pair(item):
+            return Problem(
+                Kind.TYPE,
+                f"expected pairs of two texts, (left, right), but entry {number} (counting from 0) is "
+                f"{item!r}"[:200],
+            )
+    for number, (wanted, item) in enumerate(zip(expected, got, strict=False)):
+        if tuple(item) != tuple(wanted):
+            return Problem(
+                Kind.NUMBERS,
+                f"pair {number} (counting from 0) should be {tuple(wanted)} and is {tuple(item)}"[
+                    :200
+                ],
+            )
+    if len(got) != len(expected):
+        return Problem(Kind.SHAPE, f"expected {len(expected)} pairs, got {len(got)}")
+    return None
 
 
 def _another_type(expected: Any, got: Any) -> Problem:
@@ -253,6 +292,8 @@ def strict_differences(expected: Any, got: Any) -> Problem | None:
             problem = strict_differences(wanted, item)
             if problem:
                 return problem
+        return None
+    if isinstance(expected, list):
         return None
     if isinstance(expected, bool):
         if not isinstance(got, bool):

@@ -13,7 +13,7 @@ from torch import nn
 
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
-from autograder.verdict.check import Build, Case, Drawing, Part, Randn, Step
+from autograder.verdict.check import Build, Call, Case, Drawing, Part, Randn, Step
 from autograder.verdict.problem import Problem
 
 Shapes = list[tuple[str, tuple[int, ...]]]
@@ -102,6 +102,11 @@ class Attempt:
         return self.exam.expected[self.number]
 
 
+def is_a_state(item: Any) -> bool:
+    """Whether an argument came back as what an experiment says of a model or of a generator."""
+    return isinstance(item, dict) and ("training" in item or "drawn_from" in item)
+
+
 @lru_cache(maxsize=4)
 def exam_on(part: Part, seed: int) -> Exam:
     """The exam on a part for a seed; it is the same for whoever has the same seed."""
@@ -128,9 +133,18 @@ def _request(part: Part, case: Case, seed: int) -> Request:
             "keywords": drawn.keywords,
             "on_axes": drawn.on_axes,
         }
-    if not isinstance(drawn, Build):
-        names = _argument_names(part.reference, len(drawn))
-        return {**request, "experiment": "call", "arguments": drawn, "names": names}
+    if isinstance(drawn, list):
+        drawn = Call(drawn)
+    if isinstance(drawn, Call):
+        names = _argument_names(part.reference, len(drawn.arguments))
+        return {
+            **request,
+            "experiment": "call",
+            "arguments": drawn.arguments,
+            "names": names,
+            "times": drawn.times,
+            "anew": drawn.anew,
+        }
     dtype = drawn.dtype or case.dtype
     method = getattr(part.reference, drawn.method) if drawn.method else part.reference
     request |= {

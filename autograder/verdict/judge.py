@@ -12,8 +12,9 @@ from autograder.probe.experiments import ErrorReport, Report
 from autograder.verdict.absent import says_unanswered
 from autograder.verdict.arrived import LONGEST_PROBLEM
 from autograder.verdict.axes import results_in
+from autograder.verdict.chance import frequencies_agree
 from autograder.verdict.compare import strict_differences, values_agree
-from autograder.verdict.exam import Attempt
+from autograder.verdict.exam import Attempt, is_a_state
 from autograder.verdict.problem import Kind, Problem, as_problem
 
 
@@ -59,7 +60,10 @@ def _problem(item: Attempt, right: Report) -> Problem | None:
     if status != "returned":
         return Problem(Kind.NO_ANSWER, "no answer came back")
     expected, value = right["value"], report.get("value")
-    problem = as_problem(item.step.judge(expected, value))
+    if item.case.chance is None:
+        problem = as_problem(item.step.judge(expected, value))
+    else:
+        problem = frequencies_agree(item.case.chance, item.request["arguments"], expected, value)
     if problem is None and item.step.strict:
         problem = strict_differences(expected, value) or _changed_inputs(
             item.request["names"], right["arguments"], report.get("arguments")
@@ -114,12 +118,19 @@ def _unfit_in_words(report: Report) -> str:
 def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem | None:
     for name, was, now in zip(names, before, after or [], strict=False):
         # compared as text, since what came back may be anything
-        if isinstance(was, dict) and "training" in was and str(was) != str(now):
+        if is_a_state(was) and "training" in was and str(was) != str(now):
             return Problem(
                 Kind.MODE_CHANGED,
                 f"parts of `{name}` were left in another mode than they were found in. Each part "
                 "has a mode of its own: note them all before you change any, and give each back "
                 "at the end",
+            )
+        if is_a_state(was) and "drawn_from" in was and str(was) != str(now):
+            return _drawn_elsewhere(name, now)
+        if isinstance(was, dict | list) and not is_a_state(was) and was != now:
+            return Problem(
+                Kind.INPUT_CHANGED,
+                f"`{name}` was changed: work on a copy, as `{type(was).__name__}({name})` makes one",
             )
         if isinstance(was, torch.Tensor | np.ndarray) and not _identical(was, now):
             return Problem(
@@ -128,6 +139,22 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
                 "or assignments to x[...]",
             )
     return None
+
+
+def _drawn_elsewhere(name: str, now: Any) -> Problem:
+    """What is wrong where random numbers did not come from the generator given, and from it alone."""
+    if not isinstance(now, dict) or not now.get("drawn_from"):
+        says = (
+            f"no number was drawn from `{name}` itself, whose state is what it was before. Every call "
+            f"that draws takes it, as `generator={name}`; a copy, or a new one with the same seed, "
+            "would give the same numbers again in the next call"
+        )
+    else:
+        says = (
+            f"torch's own random state has changed, although `{name}` was given. Every call that draws "
+            f"takes `generator={name}`, and nothing is seeded anew"
+        )
+    return Problem(Kind.RANDOMNESS, says)
 
 
 def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:

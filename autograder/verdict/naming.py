@@ -20,9 +20,16 @@ import torch
 
 from autograder.probe.experiments import Report
 from autograder.verdict.arguments import mistakes_about_arguments
+from autograder.verdict.chance import drawn_alike
 from autograder.verdict.check import Case, Part
-from autograder.verdict.compare import ABSOLUTE, RELATIVE, strict_differences, values_agree
-from autograder.verdict.exam import Attempt
+from autograder.verdict.compare import (
+    ABSOLUTE,
+    RELATIVE,
+    are_pairs,
+    strict_differences,
+    values_agree,
+)
+from autograder.verdict.exam import Attempt, is_a_state
 from autograder.verdict.judge import problem_with, wrong_error
 from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
@@ -141,7 +148,7 @@ def drew_the_same(one: Report, other: Report) -> bool:
 
 def tells_of_mistakes(case: Case) -> bool:
     """Whether a case is looked at to recognise a mistake."""
-    return not case.gradient and not case.random
+    return not case.gradient and (not case.random or case.chance is not None)
 
 
 def _tells(item: Attempt) -> bool:
@@ -309,6 +316,8 @@ def _in_single_steps(attempts: Sequence[Attempt]) -> tuple[Mistake, ...]:
 def tells_much(item: Attempt) -> bool:
     """Whether so many different numbers came back that no other mistake gives the same."""
     value = item.report.get("value")
+    if item.report["status"] == "returned" and (item.case.chance or are_pairs(value)):
+        return True
     values = value if isinstance(value, tuple | list) else (value,)
     return item.report["status"] == "returned" and any(
         isinstance(one, torch.Tensor | np.ndarray)
@@ -349,18 +358,20 @@ def alike(case: Case, one: Report, other: Report) -> bool:
     if one["status"] == "raised":
         return True
     value, found = one["value"], other.get("value")
+    if case.chance is not None:
+        return drawn_alike(case.chance, value, found) and _states(one) == _states(other)
     return (
         values_agree(value, found) is None
         and strict_differences(value, found) is None
-        and _modes(one) == _modes(other)
+        and _states(one) == _states(other)
     )
 
 
-def _modes(report: Report) -> list[str]:
-    """The modes in which models among the arguments were left."""
+def _states(report: Report) -> list[str]:
+    """In which modes models among the arguments were left, and what was done with generators."""
     arguments = report.get("arguments")
     return [
         str(item)
         for item in (arguments if isinstance(arguments, list | tuple) else ())
-        if isinstance(item, dict) and "training" in item
+        if is_a_state(item)
     ]

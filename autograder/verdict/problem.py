@@ -21,6 +21,7 @@ class Kind(Enum):
     DTYPE = auto()
     INPUT_CHANGED = auto()
     MODE_CHANGED = auto()  # of a model among the inputs
+    RANDOMNESS = auto()  # numbers were drawn from elsewhere than from the generator given
     GRADIENT = auto()
     RAISED = auto()
     NOT_RAISED = auto()  # the error that was asked for did not come

@@ -102,7 +102,9 @@ def _in_common(seen: list[Seen], without: Sequence[Relation] = ()) -> Sentences:
 def _seen(item: Attempt) -> Iterator[tuple[int, Seen]]:
     """The wrong arrays of an attempt beside the right ones, each with its place among the results."""
     request, report = item.request, item.report
-    by_chance = item.case.random and (request.get("training") or request.get("times", 1) > 1)
+    by_chance = item.case.random and (
+        item.case.chance or request.get("training") or request.get("times", 1) > 1
+    )
     if not item.problem or report["status"] != "returned" or item.case.raises or by_chance:
         return
     if item.problem.kind is Kind.INPUT_CHANGED or is_about_a_new_module(request):

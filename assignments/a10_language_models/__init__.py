@@ -1,0 +1,24 @@
+"""Assignment 10: a language model of one half of the transformer, and how it learns, writes and spells."""
+
+from assignments.a10_language_models import mistakes  # noqa: F401 (its names become the parts' own)
+from assignments.a10_language_models.rubric import (
+    language_model,
+    loss,
+    masking,
+    merging,
+    sampling,
+)
+from autograder.verdict.check import Assignment
+
+ASSIGNMENT = Assignment(
+    "a10_language_models",
+    parts=(language_model, loss, sampling, masking, merging),
+    barred=(
+        "Transformer", "TransformerEncoder", "TransformerEncoderLayer",
+        "TransformerDecoder", "TransformerDecoderLayer",
+    ),
+    allowed_modules=(
+        "course_utils.attention", "course_utils.layers", "course_utils.masks",
+        "course_utils.positional", "course_utils.signoff",
+    ),
+)  # fmt: skip

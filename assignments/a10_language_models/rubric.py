@@ -1,0 +1,739 @@
+"""Assignment 10: a causal language model, its loss, drawing words, hiding words, learning merges."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from assignments.common.layers import EVERYTHING, words_agree
+from autograder.probe.wire import Instance
+from autograder.verdict.check import Build, Call, Case, Chance, Part, Randn
+from autograder.verdict.compare import (
+    dropped,
+    kind_of,
+    strict_differences,
+    two_results_differ,
+    values_agree,
+)
+from autograder.verdict.problem import Said
+from course_utils import language_models
+
+LECTURE = "../../lectures/09_one_half_alone.ipynb"
+SIZES = VOCABULARY, D_MODEL, HEADS, D_FF = 11, 12, 3, 10
+
+
+# ------------------------------------------------------------------------- what is drawn: a model
+
+
+def model(
+    B: int,
+    T: int,
+    num_layers: int = 2,
+    *,
+    vocab_size: int = VOCABULARY,
+    training: bool = False,
+    **keywords: Any,
+) -> Case:
+    """A causal language model and token ids (B, T), whose first column is the word 0."""
+
+    def draw(randn: Randn) -> Build:
+        ids = torch.randint(vocab_size, (B, T), generator=randn.generator)
+        ids[:, 0] = 0
+        construct = vocab_size, D_MODEL, HEADS, num_layers, D_FF
+        return Build(construct, keywords, [ids], training=training)
+
+    given = {"vocab_size": vocab_size} if vocab_size != VOCABULARY else {}
+    notes = [f"{B=}, {T=}, {num_layers=}"]
+    notes += [f"{name}={value}" for name, value in {**given, **keywords}.items()]
+    return Case(", ".join(notes + ["train mode"] * training), draw)
+
+
+def one_word_changed(T: int, num_layers: int) -> Case:
+    """T + 1 sentences: the first, and T more in which word 0, 1, … is another one."""
+
+    def draw(randn: Randn) -> Build:
+        ids = torch.randint(VOCABULARY, (T,), generator=randn.generator).repeat(T + 1, 1)
+        for t in range(T):
+            step = int(torch.randint(1, VOCABULARY, (), generator=randn.generator))
+            ids[t + 1, t] = (ids[t + 1, t] + step) % VOCABULARY
+        construct = VOCABULARY, D_MODEL, HEADS, num_layers, D_FF
+        return Build(construct, {"dropout": 0.0}, [ids])
+
+    return Case(f"sentences that differ in one word, {T=}, {num_layers=}", draw)
+
+
+WIDE = 40
+
+
+def bare_dropout() -> Case:
+    """No layers, and E the identity: the logits are the sum after its dropout, given twice."""
+    state = {"embedding.weight": torch.eye(WIDE)}
+
+    def draw(randn: Randn) -> Build:
+        ids = torch.randint(WIDE, (3, 35), generator=randn.generator)
+        state["position_embedding.weight"] = randn(128, WIDE) + 3
+        return Build((WIDE, WIDE, 4, 0, 8), {}, [ids], state=state, training=True, times=2)
+
+    return Case("train mode, the default dropout, no layers, E the identity", draw, random=True)
+
+
+NEW = Case(
+    "what a new model holds",
+    lambda randn: Build((VOCABULARY, D_MODEL, HEADS, 1, D_FF), method=None),
+    random=True,
+)
+
+
+# --------------------------------------------------------------- what is drawn: logits and targets
+
+
+def scored(
+    B: int,
+    T: int,
+    V: int,
+    *,
+    pad_id: int | None = None,
+    padded: str = "",
+    size: float = 1.0,
+) -> Case:
+    """logits (B, T, V) of this size and ids (B, T).
+
+    Padding is nowhere, at the "end" of sentences, "anywhere", or a whole "sentence".
+    """
+
+    def draw(randn: Randn) -> list[Any]:
+        pad = 0 if pad_id is None else pad_id
+        ids = torch.randint(V - 1, (B, T), generator=randn.generator)
+        ids = ids + (ids >= pad)
+        if padded == "end":
+            for row in range(B):
+                ids[row, T - row :] = pad
+        if padded == "anywhere":
+            hit = torch.rand(B, T, generator=randn.generator) < 0.4
+            hit[:, 1], hit[:, 2], hit[0, 0] = True, False, True
+            ids[hit] = pad
+        if padded == "sentence":
+            ids[0] = pad
+            ids[1, 2:] = pad
+        logits = size * randn(B, T, V)
+        return [logits, ids] if pad_id is None else [logits, ids, pad_id]
+
+    notes = [f"{B=}, {T=}, {V=}"] + [f"{pad_id=}"] * (pad_id is not None)
+    where = {"end": "at the end", "anywhere": "anywhere", "sentence": "a whole sentence of it"}
+    notes += [f"padding {where[padded]}"] if padded else ["no padding"]
+    notes += [f"logits of size {size:g}"] * (size != 1)
+    return Case(", ".join(notes), draw)
+
+
+# ----------------------------------------------------------- what is drawn: next-word distributions
+
+KINDS, ROWS = 3, 1600  # different rows of logits, and how often each stands in the batch
+LADDER = torch.tensor([2.3, 1.5, 0.8, 0.1, -0.7, -1.6, -2.2])
+
+
+def next_words(
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    *,
+    seeded: bool = False,
+    size: float = 1.0,
+    shift: float = 0.0,
+    hidden: int = 0,
+) -> Case:
+    """Many rows of logits (B, V) of `KINDS` kinds that take turns, to draw a word for each.
+
+    The likeliest ``hidden`` words of each kind have a logit of −∞.
+    """
+    V = len(LADDER)
+
+    def draw(randn: Randn) -> Call:
+        kinds = torch.stack(
+            [_ladder(randn, kind, temperature, top_k, top_p, hidden) for kind in range(KINDS)]
+        )
+        logits = (size * kinds + shift).to(randn.dtype).repeat(ROWS, 1)
+        given: list[Any] = [logits, temperature * size, top_k, top_p]
+        while given[-1] is None:
+            given.pop()
+        if seeded:
+            given += [None] * (4 - len(given))
+            seed = int(torch.randint(2**31, (), generator=randn.generator))
+            given.append(Instance("generator", {"seed": seed}))
+        return Call(given)
+
+    options = {"temperature": temperature * size, "top_k": top_k, "top_p": top_p}
+    notes = [f"{KINDS * ROWS} rows, {V=}"]
+    notes += [f"{name}={value:g}" for name, value in options.items() if value not in (None, 1.0)]
+    notes += [f"logits of size {2 * size + shift:g}"] * (size != 1 or shift != 0)
+    notes += [f"{hidden} words with a logit of −∞"] * (hidden > 0) + ["with a generator"] * seeded
+    return Case(", ".join(notes), draw, random=True, chance=words_by_kind(V))
+
+
+def _ladder(
+    randn: Randn, kind: int, temperature: float, top_k: int | None, top_p: float | None, hidden: int
+) -> Tensor:
+    """One row of logits, in an order of its own; no set that is cut is near to another one."""
+    V = len(LADDER)
+    while True:
+        steps = (0.7 + 0.25 * kind) * LADDER + 0.12 * torch.randn(V, generator=randn.generator)
+        if hidden:
+            steps[:hidden] = -torch.inf
+        falling = steps.sort(descending=True).values
+        left = (falling[:top_k] / temperature).softmax(dim=0).cumsum(dim=0)
+        whole = (falling / temperature).softmax(dim=0).cumsum(dim=0)
+        cut = 2.0 if top_p in (None, 1.0) else top_p
+        apart = min(float((sums - cut).abs().min()) for sums in (left, whole))
+        if apart > 0.01 and (falling[: V - hidden].diff().abs() > 0.1).all():
+            order = torch.randperm(V, generator=randn.generator)
+            return 0.4 * kind + steps[order]
+
+
+def words_by_kind(V: int) -> Chance:
+    """How often each word came in the rows of each kind."""
+
+    def expects(
+        logits: Tensor, temperature: float = 1.0, top_k: Any = None, top_p: Any = None, *_: Any
+    ) -> Tensor:
+        kinds = logits[:KINDS].double()
+        chances = language_models.next_token_probabilities(kinds, temperature, top_k, top_p)
+        return torch.nn.functional.pad(len(logits) // KINDS * chances, (0, 1)).flatten()
+
+    def tally(ids: Tensor) -> Tensor:
+        known = torch.where((ids >= 0) & (ids < V), ids, V).reshape(-1, KINDS)
+        return torch.stack([torch.bincount(kind, minlength=V + 1) for kind in known.T]).flatten()
+
+    what = [f"word {word}" for word in range(V)] + ["an id that is no word"]
+    names = tuple(f"{one} (in rows of kind {kind})" for kind in range(KINDS) for one in what)
+    return Chance(expects, tally, names)
+
+
+def likeliest(B: int, temperature: float = 1.0, *cuts: Any, size: float = 1.0) -> Case:
+    """logits (B, V) from which nothing but the likeliest word can be drawn."""
+
+    def draw(randn: Randn) -> list[Any]:
+        logits = torch.stack(
+            [LADDER[torch.randperm(len(LADDER), generator=randn.generator)] for _ in range(B)]
+        )
+        logits = size * (logits + 0.1 * torch.rand(logits.shape, generator=randn.generator))
+        return [logits.to(randn.dtype), temperature, *cuts]
+
+    named = "".join(f", {name}={cut}" for name, cut in zip(("top_k", "top_p"), cuts, strict=False))
+    return Case(f"{B=}, {temperature=:g}{named}, logits of size {2 * size:g}", draw)
+
+
+def drawn_twice(anew: bool, seeded: bool = True) -> Case:
+    """Two calls: with a generator in the same state each, with one that goes on, or with none."""
+
+    def draw(randn: Randn) -> Call:
+        given: list[Any] = [randn(300, 9), 1.0, None, None]
+        if seeded:
+            seed = int(torch.randint(2**31, (), generator=randn.generator))
+            given.append(Instance("generator", {"seed": seed}))
+        return Call(given, times=2, anew=anew)
+
+    return Case(f"two calls, {_by(anew, seeded)}", draw, random=True)
+
+
+def _by(anew: bool, seeded: bool) -> str:
+    if not seeded:
+        return "without a generator"
+    return "a generator in the same state each time" if anew else "one generator that goes on"
+
+
+def refused(**given: Any) -> Case:
+    """A ValueError is right: logits (2, 5) with these arguments."""
+    options = {"temperature": 1.0, "top_k": None, "top_p": None, **given}
+    case = Case(
+        "not to be had: " + ", ".join(f"{name}={value}" for name, value in given.items()),
+        lambda randn: [randn(2, 5), *options.values()],
+    )
+    return replace(case, raises=("ValueError",))
+
+
+# --------------------------------------------------------------------- what is drawn: hidden words
+
+BATCH = 200, 240
+
+
+def hidden_words(
+    share: float | None,
+    *,
+    V: int = 53,
+    mask_id: int = 4,
+    special: tuple[int, ...] = (0, 4, 1),
+    seeded: bool = False,
+    fates: bool = False,
+) -> Case:
+    """ids (B, T) of twelve words of V, with special ones among them.
+
+    What is counted is which words were chosen or, with ``fates``, what chosen ones became.
+    """
+    words = [word for word in range(V) if word not in special and word != mask_id][3:15]
+
+    def draw(randn: Randn) -> Call:
+        ids = torch.randint(len(words) + len(special), BATCH, generator=randn.generator)
+        ids = torch.tensor([*words, *special])[ids]
+        given: list[Any] = [ids, mask_id, V, special]
+        if share is not None or seeded:
+            given.append(0.15 if share is None else share)
+        if seeded:
+            seed = int(torch.randint(2**31, (), generator=randn.generator))
+            given.append(Instance("generator", {"seed": seed}))
+        return Call(given)
+
+    by_default = 0.15 if share is None else share
+    chance = (becomes if fates else chosen)(by_default, V, mask_id, special)
+    notes = f"token_ids of shape {BATCH}, {mask_id=}, vocab_size={V}, special_ids={special}"
+    notes += f", {share=}" * (share is not None) + ", with a generator" * seeded
+    return Case(notes, draw, random=True, chance=chance)
+
+
+def _words_and_fates(result: Any, mask_id: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The ids before, as a result tells them; whether each was chosen; and what it became."""
+    inputs, targets = result
+    is_chosen = targets != language_models.IGNORED
+    words = torch.where(is_chosen, targets, inputs)
+    fate = torch.where(inputs == mask_id, 1, torch.where(inputs == words, 2, 3))
+    return words, is_chosen, torch.where(is_chosen, fate, 0)
+
+
+def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chance:
+    """Which ids were chosen and which left alone, and neighbours that were chosen together."""
+
+    def ordinary(words: Tensor) -> Tensor:
+        return ~torch.isin(words, torch.tensor(special))
+
+    def expects(token_ids: Tensor, *_: Any) -> Tensor:
+        usual = ordinary(token_ids)
+        number = torch.bincount(token_ids[usual], minlength=V).double()
+        rest = torch.bincount(token_ids[~usual], minlength=V).double()
+        beside, below = (usual[:, 1:] & usual[:, :-1]).sum(), (usual[1:] & usual[:-1]).sum()
+        together = share**2 * torch.stack([beside, below]).double()
+        nothing = torch.zeros(1, dtype=torch.float64)
+        return torch.cat([share * number, (1 - share) * number + rest, together, nothing])
+
+    def tally(result: Any) -> Tensor:
+        words, is_chosen, _ = _words_and_fates(result, mask_id)
+        known = (words >= 0) & (words < V)
+        by_word = [
+            torch.bincount(words[known & one], minlength=V) for one in (is_chosen, ~is_chosen)
+        ]
+        beside, below = (
+            (is_chosen[:, 1:] & is_chosen[:, :-1]).sum(),
+            (is_chosen[1:] & is_chosen[:-1]).sum(),
+        )
+        return torch.cat([*by_word, torch.stack([beside, below, (~known).sum()])])
+
+    names = [f"the word {word}, chosen" for word in range(V)]
+    names += [f"the word {word}, not chosen (by what inputs and targets say)" for word in range(V)]
+    names += [
+        "a chosen word beside a chosen one",
+        "a chosen word in the same place of the next row",
+    ]
+    return Chance(expects, tally, (*names, "an id outside the vocabulary"))
+
+
+def becomes(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chance:
+    """What the chosen words became: the mask, themselves, or which other word.
+
+    Special ids among the random ones are free, so these are not counted.
+    """
+    others = [word for word in range(V) if word not in special and word != mask_id]
+
+    def expects(token_ids: Tensor, *_: Any) -> Tensor:
+        usual = ~torch.isin(token_ids, torch.tensor(special))
+        number = share * float(usual.sum())
+        fates = number * torch.tensor([0.8 + 0.1 / V, 0.1 + 0.1 / V], dtype=torch.float64)
+        side_by_side = share**2 * float((usual[:, 1:] & usual[:, :-1]).sum())
+        beside = side_by_side * torch.tensor([0.64, 0.01], dtype=torch.float64)
+        own = torch.bincount(token_ids[usual], minlength=V).double()
+        each = 0.1 / V * (number - share * own)[others]
+        return torch.cat([fates, beside, each, torch.zeros(1, dtype=torch.float64)])
+
+    def tally(result: Any) -> Tensor:
+        fate = _words_and_fates(result, mask_id)[2]
+        inputs = result[0]
+        fates = torch.stack([(fate == one).sum() for one in (1, 2)])
+        beside = torch.stack(
+            [((fate[:, 1:] == one) & (fate[:, :-1] == one)).sum() for one in (1, 2)]
+        )
+        known = (inputs >= 0) & (inputs < V)
+        each = torch.bincount(inputs[known & (fate == 3)], minlength=V)[others]
+        return torch.cat([fates, beside, each, (~known).sum().reshape(1)])
+
+    names = ["mask_id in the place of a chosen word", "a chosen word that stayed"]
+    names += ["mask_id beside mask_id", "a chosen word that stayed beside another one"]
+    names += [f"the id {word} in the place of another, chosen word" for word in others]
+    return Chance(expects, tally, (*names, "an id outside the vocabulary"))
+
+
+def hidden_twice(anew: bool, seeded: bool = True) -> Case:
+    """Two calls: with a generator in the same state each, with one that goes on, or with none."""
+
+    def draw(randn: Randn) -> Call:
+        ids = torch.randint(5, 30, (9, 21), generator=randn.generator)
+        given: list[Any] = [ids, 3, 30, (0, 1, 2, 3), 0.4]
+        if seeded:
+            seed = int(torch.randint(2**31, (), generator=randn.generator))
+            given.append(Instance("generator", {"seed": seed}))
+        return Call(given, times=2, anew=anew)
+
+    return Case(f"two calls, {_by(anew, seeded)}", draw, random=True)
+
+
+# -------------------------------------------------------------------- what is drawn: counted words
+
+
+def counted(words: int, letters: str, num_merges: int) -> Case:
+    """Random words of these letters with counts, in which no two pairs are ever equally frequent.
+
+    No pair overlaps itself, and every merge that is asked for is to be had.
+    """
+
+    def draw(randn: Randn) -> list[Any]:
+        while True:
+            counts = {
+                _word(randn, letters): int(torch.randint(1, 40, (), generator=randn.generator))
+                for _ in range(words)
+            }
+            rounds = list(_rounds(counts, num_merges))
+            if len(rounds) == num_merges and all(_clear(*one) for one in rounds):
+                return [counts, num_merges]
+
+    return Case(f"{words} random words of the letters {letters}, {num_merges=}", draw)
+
+
+def _word(randn: Randn, letters: str) -> str:
+    length = int(torch.randint(2, 8, (), generator=randn.generator))
+    picked = torch.randint(len(letters), (length,), generator=randn.generator)
+    return "".join(letters[place] for place in picked.tolist())
+
+
+def _rounds(
+    counts: dict[str, int], num_merges: int
+) -> Iterator[tuple[Counter[tuple[str, str]], list[list[str]]]]:
+    """Of each round, how often every pair stands, and the words as symbols."""
+    merges = language_models.learn_merges(counts, num_merges)
+    for done in range(len(merges)):
+        symbols = [language_models.apply_merges(word, merges[:done]) for word in counts]
+        pairs: Counter[tuple[str, str]] = Counter()
+        for word, number in zip(symbols, counts.values(), strict=True):
+            for pair in pairwise(word):
+                pairs[pair] += number
+        yield pairs, symbols
+
+
+def _clear(pairs: Counter[tuple[str, str]], symbols: list[list[str]]) -> bool:
+    """Whether one pair is the most frequent, and does not overlap itself."""
+    (first, most), *rest = pairs.most_common(2)
+    return first[0] != first[1] and all(number < most for _, number in rest)
+
+
+def these(label: str, num_merges: int, *words: str, most: int = 1) -> Case:
+    """These words with random counts up to ``most``, in random order."""
+
+    def draw(randn: Randn) -> list[Any]:
+        order = torch.randperm(len(words), generator=randn.generator).tolist()
+        numbers = torch.randint(1, most + 1, (len(words),), generator=randn.generator).tolist()
+        return [{words[place]: numbers[place] for place in order}, num_merges]
+
+    return Case(f"{label}, {num_merges=}", draw)
+
+
+def weighed(label: str, num_merges: int, **counts: int) -> Case:
+    """These words of the letters a, b and c, in other letters of the same order, and as often."""
+
+    def draw(randn: Randn) -> list[Any]:
+        picked = torch.randperm(26, generator=randn.generator)[:3].sort().values.tolist()
+        letters = str.maketrans("abc", "".join(chr(ord("a") + place) for place in picked))
+        times = int(torch.randint(1, 9, (), generator=randn.generator))
+        words = {word.translate(letters): times * number for word, number in counts.items()}
+        return [words, num_merges]
+
+    return Case(f"{label}, {num_merges=}", draw)
+
+
+# ------------------------------------------------------------------------------ what decides
+
+
+def knows_its_beginning(expected: Tensor, got: Any) -> Said:
+    """Which rows of logits another word changes: its own and those after it, and none before it."""
+    if not isinstance(got, Tensor) or got.shape != expected.shape:
+        return values_agree(expected, got)
+    if not torch.isfinite(got).all():
+        return "the result should be finite, but it holds NaN or infinity"
+    same = words_agree(got[:1], got[1:])  # (T, T): changed word, row
+    for word, row in ((same != words_agree(expected[:1], expected[1:])).nonzero()).tolist():
+        if row < word:
+            return (
+                f"another word at place {word} (counting from 0) changes row {row} of the logits, which "
+                "stands before it: a row may know the words up to its own, and none after it"
+            )
+        return (
+            f"another word at place {word} (counting from 0) should change row {row} of the logits, "
+            "but it does not: a row knows all words up to its own, and itself"
+        )
+    return None
+
+
+def model_drops(expected: Any, got: Any) -> Said:
+    """Numbers, what a new model holds, or two results that were left to chance."""
+    if isinstance(expected, dict):
+        return _holdings(expected, got)
+    if isinstance(expected, list):
+        problem: Said = two_results_differ(expected, got)
+        return problem or dropped(0.1)(expected[0], got[0]) or dropped(0.1)(expected[1], got[1])
+    return values_agree(expected, got)
+
+
+def _holdings(expected: dict[str, Any], got: Any) -> str | None:
+    own = got.get("parameters") if isinstance(got, dict) else None
+    if not isinstance(own, dict):
+        return f"expected a module, got {kind_of(got)}"
+    missing = [f"`{name}`" for name in expected["parameters"] if name not in own]
+    if missing:
+        return f"a new model should hold {', '.join(missing)}, and does not"
+    if got.get("distinct") == expected["distinct"]:
+        return None
+    surplus = [f"`{name}`" for name in own if name not in expected["parameters"]]
+    return (
+        f"the model has parameters that the text does not name: {', '.join(surplus)}. The logits are "
+        "made with `embedding.weight` itself, so nothing else is learned for them"
+    )
+
+
+def ids_agree(expected: Tensor | list, got: Any) -> Said:
+    """Compare ids, also in their dtype."""
+    return values_agree(expected, got) or strict_differences(expected, got)
+
+
+def as_asked(expected: Any, got: Any) -> Said:
+    """Compare ids; of two calls, whether they should give the same, as ours do, or should not."""
+    if not isinstance(expected, list):
+        return ids_agree(expected, got)
+    if not isinstance(got, list) or len(got) != 2:
+        return f"expected two results, got {kind_of(got)}"
+    first, second = (tuple(one) if isinstance(one, list) else one for one in got)
+    same = values_agree(first, second) is None
+    if same == (values_agree(*expected) is None):
+        return None
+    if same:
+        return (
+            "the second of two calls gives the same result as the first, although it should go on with "
+            "the numbers that follow. Is something seeded anew in every call, or a copy used?"
+        )
+    return (
+        "two calls with a generator in the same state should give the same result, and they do not. "
+        "Do all numbers that are drawn come from `generator`?"
+    )
+
+
+# ----------------------------------------------------------------------- CausalLanguageModel
+
+language_model = Part(
+    "CausalLanguageModel(vocab_size, d_model, num_heads, num_layers, d_ff, dropout=0.1, "
+    "max_len=128), forward(token_ids (B, T)) -> logits (B, T, vocab_size)",
+    language_models.CausalLanguageModel,
+    reads=("lecture 9, on the decoder alone", f"{LECTURE}#1.-Two-halves"),
+)
+KNOWS = language_model.step(
+    "each row of the logits knows its own word and those before it, and nothing after it",
+    1,
+    one_word_changed(T=4, num_layers=1),
+    one_word_changed(T=5, num_layers=2),
+    one_word_changed(T=3, num_layers=3),
+    judge=knows_its_beginning,
+)
+LOGITS = language_model.step(
+    "logits with given weights, for any number of layers",
+    1,
+    model(B=2, T=3, num_layers=0),
+    model(B=1, T=4, num_layers=1),
+    model(B=3, T=5, num_layers=2),
+    model(B=2, T=1, num_layers=2),
+    model(B=2, T=6, num_layers=3, vocab_size=17),
+)
+LENGTHS = language_model.step(
+    "lengths up to max_len, dropout, no parameter beside those named, float64, gradients",
+    1,
+    model(B=2, T=7, num_layers=1, max_len=7),
+    model(B=1, T=128, num_layers=0),
+    model(B=1, T=133, num_layers=0, max_len=135),
+    replace(model(B=2, T=8, num_layers=1, max_len=7), raises=("ValueError",)),
+    model(B=2, T=5, dropout=0.0, training=True),
+    model(B=2, T=5, dropout=0.7),
+    model(B=2, T=4, dropout=EVERYTHING, training=True),
+    model(B=2, T=4, num_layers=0, dropout=EVERYTHING, training=True),
+    bare_dropout(),
+    NEW,
+    model(B=2, T=5).in_float64(),
+    model(B=3, T=4).with_gaps(),
+    model(B=2, T=4, num_layers=1).in_float64().with_gradients(),
+    judge=model_drops,
+)
+
+
+# -------------------------------------------------------------------------- next_token_loss
+
+loss = Part(
+    "next_token_loss(logits (B, T, V), token_ids (B, T), pad_id=0) -> ()",
+    language_models.next_token_loss,
+    reads=("lecture 9, on the loss of the next word", f"{LECTURE}#3.-The-loss-of-the-next-word"),
+)
+SHIFTED = loss.step(
+    "each row is compared with the next token; the mean over all of them, in nats",
+    1,
+    scored(B=1, T=2, V=5),
+    scored(B=3, T=5, V=7),
+    scored(B=2, T=6, V=4),
+    scored(B=4, T=4, V=4),
+)
+PADDING = loss.step(
+    "padding is never asked for, logits of any size, float64, inputs as they were, gradients",
+    1,
+    scored(B=4, T=6, V=7, padded="end"),
+    scored(B=3, T=5, V=9, pad_id=4),
+    scored(B=3, T=6, V=7, pad_id=5, padded="end"),
+    scored(B=4, T=7, V=6, pad_id=2, padded="anywhere"),
+    scored(B=2, T=5, V=8, padded="sentence"),
+    scored(B=2, T=4, V=6, size=30),
+    scored(B=3, T=4, V=5, size=400, pad_id=3, padded="end"),
+    scored(B=3, T=5, V=7, padded="end").in_float64(),
+    scored(B=3, T=5, V=7, padded="end").with_gaps(),
+    scored(B=3, T=5, V=7, pad_id=1, padded="anywhere").in_float64().with_gradients(),
+    scored(B=2, T=5, V=8, size=400, padded="sentence").with_gradients(),
+    strict=True,
+)
+
+
+# ------------------------------------------------------------------------------ sample_next
+
+sampling = Part(
+    "sample_next(logits (B, V), temperature=1.0, top_k=None, top_p=None, generator=None) -> (B,)",
+    language_models.sample_next,
+    reads=("lecture 9, on writing", f"{LECTURE}#5.-Writing"),
+)
+COOLED = sampling.step(
+    "temperature and top_k: which words come, and how often",
+    1,
+    next_words(),
+    next_words(0.5),
+    next_words(1.8),
+    next_words(top_k=3),
+    next_words(1.5, top_k=4),
+    next_words(0.7, top_k=50),
+    next_words(shift=40.0),
+    next_words(size=8.0),
+)
+NUCLEUS = sampling.step(
+    "top_p, alone and after temperature and top_k",
+    1,
+    next_words(top_p=0.7),
+    next_words(top_p=0.9),
+    next_words(top_p=1.0),
+    next_words(1.6, top_p=0.8),
+    next_words(0.6, top_p=0.85),
+    next_words(1.4, top_k=4, top_p=0.75),
+    next_words(0.8, top_k=5, top_p=0.9),
+    next_words(1.5, top_k=3, top_p=0.8),
+)
+DRAWN = sampling.step(
+    "the generator, temperature 0, logits of −∞, ids of shape (B,), errors",
+    1,
+    likeliest(B=6, temperature=0),
+    likeliest(5, 0, 3, 0.6),
+    likeliest(4, 1.3, 1),
+    likeliest(3, 0.9, None, 0.02),
+    likeliest(1, 0, size=200),
+    likeliest(1, 1.0, 1),
+    likeliest(B=1, temperature=0).in_float64(),
+    likeliest(4, 0.7, 1).with_gaps(),
+    next_words(seeded=True),
+    next_words(1.3, top_k=4, top_p=0.8, seeded=True),
+    next_words(hidden=2, top_p=0.9),
+    next_words(0.8, top_k=6, hidden=3),
+    drawn_twice(anew=True),
+    drawn_twice(anew=False),
+    drawn_twice(anew=False, seeded=False),
+    refused(temperature=-1.0),
+    refused(top_k=0),
+    refused(top_p=0.0),
+    refused(top_p=1.5),
+    refused(temperature=0, top_k=-2),
+    refused(temperature=0, top_p=-0.5),
+    judge=as_asked,
+    strict=True,
+)
+
+
+# ------------------------------------------------------------------------------- mask_words
+
+masking = Part(
+    "mask_words(token_ids (B, T), mask_id, vocab_size, special_ids, share=0.15, generator=None) -> "
+    "(inputs (B, T), targets (B, T))",
+    language_models.mask_words,
+    reads=("lecture 9, on the encoder alone", f"{LECTURE}#6.-The-encoder-alone"),
+)
+CHOSEN = masking.step(
+    "which words are chosen, each by itself, and what is asked for",
+    1,
+    hidden_words(None),
+    hidden_words(0.5, V=41, mask_id=7, special=(39, 2, 0)),
+    hidden_words(0.3, special=(5, 1)),
+    hidden_words(1.0, V=31, mask_id=0, special=(0, 30)),
+)
+REPLACED = masking.step(
+    "what chosen words become, ids as they were, the generator",
+    1,
+    hidden_words(1.0, fates=True),
+    hidden_words(0.6, V=45, mask_id=44, special=(2, 44, 0, 1), fates=True, seeded=True),
+    hidden_words(1.0, V=37, mask_id=3, special=(0, 1), fates=True),
+    hidden_words(None, seeded=True, fates=True).with_gaps(),
+    hidden_twice(anew=True),
+    hidden_twice(anew=False),
+    hidden_twice(anew=False, seeded=False),
+    judge=as_asked,
+    strict=True,
+)
+
+
+# ----------------------------------------------------------------------------- learn_merges
+
+merging = Part(
+    "learn_merges(word_counts, num_merges) -> [(left, right), …]",
+    language_models.learn_merges,
+    reads=("lecture 9, on subwords", f"{LECTURE}#7.-Subwords:-no-word-is-unknown"),
+)
+COUNTED = merging.step(
+    "the most frequent pair of all words, joined, and counted anew",
+    1,
+    counted(4, "abc", 2),
+    counted(6, "abcd", 4),
+    counted(9, "abcde", 6),
+    counted(12, "aeimnst", 8),
+)
+ENDS = merging.step(
+    "of equal pairs the smallest, no overlaps, any number of merges, the dict as it was",
+    1,
+    these("all pairs equally frequent", 5, "dcba", "hgfe", "badc"),
+    these("words in random order, counts of 1 to 3", 9, "bab", "abba", "cab", "bca", "acb", most=3),
+    these("letters that stand twice and three times", 4, "aaa", "baab", "caaa", "aa", most=5),
+    these("one letter, many times", 3, "aaaaa", "aaaa"),
+    these("a pair that overlaps itself", 5, "ababab", "babab", "abab", most=4),
+    weighed("one letter in a run of three, beside another", 2, abbb=4),
+    weighed("equal pairs whose texts stand in another order", 2, bbbc=4),
+    weighed("a symbol that ends with another one", 4, acaca=4),
+    these("upper and lower case", 4, "The", "the", "then", "Them", most=6),
+    these("more merges than pairs", 50, "abc", "ab", "xyz"),
+    these("words of one letter", 4, "a", "b", "I"),
+    these("letters with accents", 6, "été", "thé", "café", "naïf", most=3),
+    these("no merges", 0, "abab", "ab"),
+    these("no words", 3),
+    strict=True,
+)
