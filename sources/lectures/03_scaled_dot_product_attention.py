@@ -54,8 +54,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 1. A soft dictionary
 #
-# The words query, key and value come from databases. A Python dictionary compares your query with its keys, and
-# if one key fits, you get all of its value.
+# The words query, key and value come from databases. A Python dictionary compares your query with its keys, and if
+# your query equals one of the keys, you get the value of that key.
 #
 # Attention does the same softly. Query and keys are vectors, so *every* key fits to some degree. The degrees
 # become weights, and you get a share of every value.
@@ -245,10 +245,10 @@ assert favourites == {"to", "translate", "sentence"}
 print("they look at", " or ".join(sorted(favourites)))
 
 # %% [markdown]
-# These weights mean nothing, because the maps are random. They are extreme because `rand` draws between 0 and 1,
-# with mean ½. So the scores spread ten times as far as with **mean zero and variance $1/d_\text{model}$**, which
-# is the rule for a good start; `nn.Linear` starts with a third of that variance. (Section 7 compares them and
-# shows what the ½ does.)
+# These weights mean nothing, because the maps are random. They are extreme because `rand` draws between 0 and 1, with
+# mean ½. This mean adds a common part to all entries, so the scores spread ten times as far as with **mean zero and
+# variance $1/d_\text{model}$**, which is the rule for a good start. (`nn.Linear` starts with a third of that
+# variance.) (Section 7 compares them and shows what the ½ does.)
 
 # %% [markdown]
 # ## 3. The function
@@ -468,9 +468,13 @@ live.attention_view(
 )
 
 # %% [markdown]
-# "diesen" leads in row "to", 0.1 before the comma, so no word stands out and the weight is spread. Without
-# "helfen", row "help" falls back on "kannst" with 0.36 and the comma with 0.32, because the weights sum to one
-# even where nothing fits well. Every row has a softmax of its own, so the others stay as they were.
+# <details><summary>What you should see</summary>
+#
+# In row "to", the score of "diesen" is only 0.1 above that of the comma, so no word stands out and the weight is
+# spread. Without "helfen", row "help" falls back on "kannst" with 0.36 and the comma with 0.32, because the weights
+# sum to one even where nothing fits well. Every row has a softmax of its own, so the others stay as they were.
+#
+# </details>
 #
 # ### A mask, in brief
 #
@@ -656,12 +660,13 @@ print("autograd:", *[f"{number:6.3f}" for number in by_autograd.tolist()])
 # ### Entropy and gradient, measured
 #
 # For each width we draw 100 sentences with 10 queries and 16 keys each, values, and a random gradient $g$ at the
-# output, with five seeds. We look at two quantities, with the scale and without, and take the median of the second,
-# so that the gradient is that of a typical query:
+# output, with five seeds. We look at two quantities, with the scale and without, and take the median of the second
+# over all queries, so that it is the gradient of a typical one. The table then shows the median over the five seeds:
 #
 # - the **entropy** of the weights, $-\sum_j \alpha_j \ln \alpha_j$, which is 0 if one key gets everything and
 #   $\ln 16 \approx 2.77$ if all sixteen get the same;
-# - the gradient **at the scores** of a query, that is, the length of the vector $\partial L / \partial \omega$.
+# - the gradient **at the scores** of a query, that is, the length of the vector $\partial L / \partial \omega$, where
+#   $\omega$ is still what enters the softmax.
 
 # %%
 num_keys = 16
@@ -737,20 +742,21 @@ plotting.picture(
 
 # %% [markdown]
 # With the scale both curves are flat, so attention of width 1024 starts like attention of width 4. Without it the
-# weights become all or nothing, and the typical gradient at the scores vanishes. At $d_k = 64$ it is a fifth of
-# what it is with the scale, and at 256 it is a hundredth.
+# weights become all or nothing, and the typical gradient at the scores vanishes. At $d_k = 64$ it is a fifth of what
+# it is with the scale, and at 256 it is a hundredth. (This is the gradient where the softmax begins. On its way back
+# to the products $q \cdot k$ the scaled one is divided by $\sqrt{d_k}$ once more, and section 11 follows both to the
+# queries.)
 #
 # But a typical row is not every row. Because of the factor $\alpha_j$ in the formula, whatever gradient is left
 # reaches only keys that already have weight, and the wider the queries are, the fewer such keys there are.
-# (Section 11 follows the gradient further, to the queries.)
 #
 # ### Temperature
 #
 # Dividing scores by a number $\tau$ before the softmax is an old idea with a name from physics, **temperature**.
 # Hot means even weights, and cold means all or nothing. $\sqrt{d_k}$ is the temperature that fits the width.
 #
-# Try it on six random queries, q1 to q6, and eight random keys. With *attention* you choose their width, and at
-# each width the view starts with nothing divided, $\tau = 1$.
+# Try it on six random queries, q1 to q6, and eight random keys. The menu *attention* sets their width, and at every
+# width the view starts undivided, at $\tau = 1$.
 #
 # 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more than
 #    0.9?
@@ -804,12 +810,16 @@ live.attention_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # - One key gets more than 0.9 in none of the rows at width 4, in two at 16 and in four at 64.
 # - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones would have
 #   0.125.
 # - The scores spread four times as far at width 64 as at width 4, so $\tau = 4$ makes up for it.
 # - At $\tau = 1$ no weight of q3 moves in the second decimal, so it would learn next to nothing. Divided by 8,
 #   the same step moves its largest weight by 0.07.
+#
+# </details>
 #
 # The next picture goes wider still, with the first of these queries at three widths and three temperatures. The
 # bars are the entropies, and that of eight equal weights is $\ln 8 \approx 2.1$.
@@ -968,18 +978,17 @@ questions.ask("03", "one-maximum-for-all-rows")
 #
 # - A list names 32 goods in English. Next to each is a price, one of eight, **drawn anew for every list**, so
 #   prices cannot be learned by heart.
-# - A customer asks for every good in German and wants its price.
+# - A customer names each item in German and wants its price.
 # - The German names become the queries, the English names the keys, and the prices the values. The vectors of the
 #   English and of the German names are random and unrelated. Which query belongs to which key has to be learned,
 #   because it is the only thing that stays the same.
 #
 # Guessing is right in one of eight cases, 0.125.
 #
-# Everything is learned by plain gradient descent, namely $W_q$, $W_k$, $W_v$, and a map $W_o$ from the context
-# vector to eight logits, one for each price. Word vectors have width $d_\text{model} = 32$, and all maps start
-# with variance $1/d_\text{model}$. Five runs, each with its own start and its own prices, are stacked on a
-# leading axis, so one call trains all five. To take the scale out again, we multiply the queries by $\sqrt{d_k}$
-# before the function divides by it.
+# Plain gradient descent learns $W_q$, $W_k$, $W_v$, and a map $W_o$ from the context vector to eight logits, one for
+# each price. Word vectors have width $d_\text{model} = 32$, and all maps start with variance $1/d_\text{model}$. Five
+# runs, each with its own start and its own prices, are stacked on a leading axis, so one call trains all five. To
+# take the scale out again, we multiply the queries by $\sqrt{d_k}$ before the function divides by it.
 
 # %%
 num_goods, num_prices, width, num_runs, num_lists = 32, 8, 32, 5, 16
@@ -1122,10 +1131,10 @@ plotting.picture(
 # %% [markdown]
 # - In **narrow** networks ($d_k = 4$ and 16) there is little difference. Both learn, although at 16 the unscaled
 #   one does so at fewer step sizes.
-# - In **wide** ones ($d_k \ge 256$), with the scale and a step size of 0.3, every run has learned all prices
-#   after about 150 steps. Without the scale, none of the four step sizes helps.
-# - In **between** ($d_k = 64$), little is learned without the scale, although the gradient at a typical query was
-#   not too small there (section 4). It reaches only keys that happen to have weight.
+# - In **wide** ones ($d_k \ge 256$), with the scale and a step size of 0.3, every run finds the right price for every
+#   item after about 150 steps. Without the scale, none of the four step sizes helps.
+# - In **between** ($d_k = 64$), little is learned without the scale, although a typical query gets enough gradient
+#   there (section 11). This gradient reaches only keys that happen to have weight.
 # - With the scale, the *same* step sizes, 0.3 and 1, work at every width from 16 to 1024.
 #
 # Where do the two models look after training? The right answer is the diagonal.
@@ -1488,10 +1497,10 @@ assert on_right_good < 1e-8
 print("still below 0.35; more goods stare than at the start; the right good had less than 1e-8")
 
 # %% [markdown]
-# Before training, four queries in ten put nearly all their weight on one random item. The right item has, in the
-# median, less than a hundred-millionth of it, and so almost no gradient. Training makes more queries do the same.
-# Many still look at the item that they looked at in the beginning, and of those that moved, most look at a wrong
-# item again.
+# Before training, four queries in ten put nearly all their weight on one random item. In the median, the right item
+# has less than a hundred-millionth of the weight, so it gets almost no gradient. Training makes more queries do the
+# same. Many still look at the item that they looked at in the beginning, and of those that moved, most look at a
+# wrong item again.
 #
 # **Is the optimiser to blame?** Adam divides each gradient by its usual size, so if the gradient of $W_q$ were
 # merely tiny, Adam would cure that. We first measure that gradient and then train with Adam:
@@ -1527,7 +1536,7 @@ print("scaled: all runs above 0.95; not scaled: both step sizes below 0.35 on av
 
 # %% [markdown]
 # The gradient of $W_q$, a sum over all goods, is not too short. But it comes from the few keys that already have
-# weight, and it contains nothing about the others. Adam can make a step longer, but it cannot know a direction
+# weight, and it contains almost nothing about the others. Adam can make a step longer, but it cannot know a direction
 # that the gradient does not contain.
 #
 # **Is it always so bad?** No. Let every list name only **half** of the goods, a random half for each. Then the
@@ -1616,12 +1625,12 @@ print(f"scaled, after training: variance of a row's scaled scores about {spread_
 # plain gradient descent. Adam's steps do not grow with the gradient, so there $d_k^{1/4}$ takes the place of
 # $\sqrt{d_k}$.)
 #
-# **The scale does not cure self-copying.** Lecture 2 measured how much weight a word gives itself among eight
-# random words. Without maps, query and key are the same vector. Its score with itself is about $d_\text{model}$,
-# and after the division still $\sqrt{d_\text{model}}$, against ±1 for the others, so the self-weight is 0.77 at
-# width 16 and 1.00 at 256. The scale only delays the copying. What ends it are *separate maps* for query and key,
-# which bring the self-weight to about 1/8, one share of eight. The derivation in section 4 says why, because it
-# needs $q$ and $k$ to be **independent**.
+# **The scale does not cure self-copying.** Lecture 2 measured how much weight a word gives itself among eight random
+# words. Without maps, query and key are the same vector. Its score with itself is about $d_\text{model}$, and after
+# the division still $\sqrt{d_\text{model}}$, against ±1 for the others, so the self-weight is 0.77 at width 16 and
+# 1.00 at 256. The scale only delays the copying. What ends it are *separate maps* for query and key, which bring the
+# self-weight to about 1/8, one share of eight. Such a query and key start **independent** of each other, which is
+# what the derivation in section 4 asks for.
 #
 # **The scale promises nothing for later.** Training makes queries and keys *dependent*, which is its purpose. The
 # scaled model of section 6 ends with about four fifths of each row's weight on the diagonal, and within a row its
@@ -1704,9 +1713,10 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# Not as it is put. At a typical query the gradient is even larger without the scale. It is at the scores that it is
-# small, a fifth. And it is uneven, with much for rows in which two scores happen to be close and nothing for keys
-# without weight. At $d_k = 256$ the sentence fits the typical query, but not the mean.
+# Not as it is put. At a typical query the gradient is even larger without the scale. What is small is the gradient at
+# the entries of the softmax, a fifth of what it is with the scale. And it is uneven, with much for rows in which two
+# scores happen to be close and nothing for keys without weight. At $d_k = 256$ the sentence fits the typical query,
+# but not the mean.
 #
 # </details>
 

@@ -58,9 +58,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # A decoder writes one word after the other. When it chooses word 3, words 1 and 2 are written and word 4 does not
 # exist yet.
 #
-# In training the whole sentence is there. That is convenient, because one pass through the network can predict
-# *all* words side by side, each from the true words before it. Giving the model the true words instead of its own
-# is called **teacher forcing** (Williams and Zipser, 1989).
+# In training the whole sentence is there. That is convenient, because one pass through the network can predict *all*
+# words side by side, each from the true words before it. Giving the model the true words instead of its own is
+# **teacher forcing** (Williams and Zipser, 1989), as in lecture 1.
 #
 # It is also dangerous, because the answers are in the same tensor as the questions.
 #
@@ -87,9 +87,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # $x^{(i+1)} = y^{(i)}$ is the answer. A path from the answer to the output that must give it is called a
 # **leak**.
 #
-# So what is hidden is a direction and not a number of words, since $T-1$ words are hidden from the first position
-# and none from the last. It is only the decoder that looks in one direction. An encoder reads a sentence that is
-# finished, and may look both ways.
+# So the mask hides whatever lies ahead, which is $T-1$ words for the first position and none for the last. It is only
+# the decoder that looks in one direction. An encoder reads a sentence that is finished, and may look both ways.
 
 # %% [markdown]
 # ## 2. Shifted targets
@@ -212,8 +211,8 @@ print("agrees with course_utils.attention")
 
 # %% [markdown]
 # One pass gives what five passes gave, and this is why decoders are trained with a mask and not with a loop.
-# Comparing the two with `allclose` also tests both sides of a causal mask, because nothing of the future may get
-# in and nothing of the past may be lost.
+# Comparing the two with `allclose` tests the mask both ways, since no word of the future may get in and no word of
+# the past may be lost.
 
 # %% tags=["hide-input"]
 questions.ask("04", "where-the-mask-goes")
@@ -277,11 +276,11 @@ plotting.picture(
 
 # %% [markdown]
 # Both maps have the same triangle, because the mask is given and nobody had to learn it. What happens inside the
-# triangle is learned. "this" begins the object of "translate", and nearly all of its weight is on that verb. One
-# map proves little, so we counted on 168 sentences that were not trained on. The strongest weight of an object's
-# first word is on its verb in 87 % of 219 cases. It was in 3 % before training, and a blind pick among the
-# visible words would hit the verb in 12 %. (The head was chosen because its map is easy to read. Other heads look
-# elsewhere.)
+# triangle is learned. "this" begins the object of "translate", and nearly all of its weight is on that verb. One map
+# proves little, so we counted on 168 sentences that were not trained on. The strongest weight of an object's first
+# word is on its verb in 87 % of 219 cases. A blind pick among the visible words would hit the verb in 12 %. Before
+# training the head hits it in 3 %, which is less, because random maps prefer some words to others, too, and these are
+# not the verbs. (The head was chosen because its map is easy to read. Other heads look elsewhere.)
 #
 # ### Four ways to do it, two of them wrong
 #
@@ -333,8 +332,8 @@ assert torch.allclose(results["mask after, renormalised"], right)
 
 # %% [markdown]
 # - **A score of 0 hides nothing**, because $\exp(0) = 1$, and the future keeps 35 % of the weight.
-# - **The mask after the softmax** leaves rows that no longer sum to one. The softmax had already given most of
-#   the weight away, and only 27 % are left.
+# - **The mask after the softmax** leaves rows that no longer sum to one. The softmax had already given most of the
+#   weight away, and only 27 % of it is left.
 # - **That mask also leaks**, which is worse, because the future is still in the denominator of the softmax. If
 #   the score of word 3 grows, the weights of words 1 and 2 shrink, so the size of the visible weights tells
 #   something about the hidden word.
@@ -371,15 +370,15 @@ assert all_hidden.isnan().all()
 print(all_hidden)
 
 # %% [markdown]
-# Such rows do occur, with an empty sentence, with a sentence padded on the left under a causal mask, or with a
-# hidden diagonal. And one NaN does not stay where it is. All rows share the matrices $W_q$, $W_k$ and $W_v$, so
-# one NaN row can make the gradient of a *whole matrix* NaN, and after the next step the model is gone. Leaving
-# the row out of the loss does not help. The row then gets the gradient 0, but the backward pass multiplies it by
-# the NaN, and $0 \cdot \mathrm{NaN} = \mathrm{NaN}$.
+# Such rows do occur, in an empty sentence, in a sentence padded on the left under a causal mask, or when the diagonal
+# is hidden. And one NaN does not stay where it is. All rows share the matrices $W_q$, $W_k$ and $W_v$, so one NaN row
+# can make the gradient of a *whole matrix* NaN, and after the next step the model is gone. Leaving the row out of the
+# loss does not help. The row then gets the gradient 0, but the backward pass multiplies it by the NaN, and $0 \cdot
+# \mathrm{NaN} = \mathrm{NaN}$.
 #
 # The rule of this course is that **a query that may attend to nothing gets weights and output zero, with finite
-# gradients.** One way to achieve it, at which the hints of assignments 1 and 3 arrive as well, is to fill before
-# the softmax and to fill again after it.
+# gradients.** One way to achieve it, to which the hints of assignments 1 and 3 lead as well, is to fill before the
+# softmax and again after it.
 
 
 # %%
@@ -423,8 +422,9 @@ print("sums of the rows:", *[f"{total:.3f}" for total in ours.sum(dim=-1).tolist
 
 # %% [markdown]
 # In the first line the NaN weights spoil the output and, by $0 \cdot \mathrm{NaN}$, the gradient of `W_v`. In the
-# second line neither is spoiled, because `masked_fill` passes no gradient to the cells that it has filled.
-# Section 11 compares other ways, one of which has a clean output and a NaN gradient.
+# second line neither is spoiled, because the NaN weights have become zeros before they meet a value. ($W_q$ is safe
+# in both lines, for a reason that section 11 gives.) Section 11 compares other ways, one of which has a clean output
+# and a NaN gradient.
 #
 # ### Click on a mask
 #
@@ -483,15 +483,20 @@ live.attention_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # Every row is a softmax of its own. Hiding a cell makes the weights that stay visible in *that row* larger, all
 # by the same factor, here 1.47, and changes no other row. The weights of "help" and "me" grow visibly, and those
 # of `<bos>` and "can" grow too, but from 0.02. A row that sees nothing has weights and output zero. With the
 # diagonal hidden, which is mask B, that happens to the first row, and "can" can only look at `<bos>`.
 #
-# The leak is in mask A, because the row of "you" must say "help" and it sees "help". It gives it a weight of only
-# 0.07, but that is no comfort. Looking at the answer lowers the loss, so training would raise that weight. Mask C
-# shows each word itself and the one before, so it does not leak but has a short memory. Here are the masks as a
-# picture:
+# The leak is in mask A, because the row of "you" must say "help" and it sees "help". The weight is only 0.07, but
+# that is no comfort. Looking at the answer lowers the loss, so training would raise that weight. Mask C shows each
+# word itself and the one before, so it does not leak but has a short memory.
+#
+# </details>
+#
+# Here are the masks as a picture:
 
 # %% tags=["hide-input"]
 answers = {
@@ -527,8 +532,8 @@ plotting.picture(
 # %% [markdown]
 # ## 6. Padding
 #
-# Sentences in a batch have different lengths, so short ones are filled up with `<pad>`, and nobody should attend
-# to it. This is the second mask. It does not depend on time but on the words.
+# Sentences in a batch have different lengths, so short ones are filled up with `<pad>`, and nobody should attend to
+# it. This is the second mask. Which keys it hides depends on the words and not on the position of the query.
 #
 # - **Only keys are masked.** The row of a pad may compute whatever it likes, since the loss leaves out every
 #   position whose *target* is a pad. If you hide the row as well, you have made an empty row for nothing.
@@ -545,8 +550,8 @@ plotting.picture(
 # triangle with the columns of both pads hidden, so that its last three rows all see bos, thanks
 # and eos. Hidden cells are hatched.](../figures/mask_broadcast.svg)
 #
-# *Each axis of length 1 is stretched, and hatched cells are hidden. Look at the last three rows at the bottom
-# right, which are equal because only pads are new there.*
+# *Each axis of length 1 is stretched, and hatched cells are hidden. The last three rows at the bottom right are
+# equal, because the last two of them add nothing but pads.*
 
 # %%
 not_padding = masks.padding_mask(shifted, PAD)  # (B, 1, 1, T)
@@ -588,10 +593,10 @@ assert moved["no mask"] > 0.05 and moved["padding mask"] < 1e-6
 # %% [markdown]
 # ### The trap: a mask of shape (B, S)
 #
-# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so a mask $(B,
-# S)$ against scores $(B, H, T, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence.
-# Usually that is an error. If a batch happens to have as many sentences as there are queries, it is not, and in
-# *every* sentence query 1 gets the padding of sentence 1, query 2 that of sentence 2, and so on.
+# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so a mask $(B, S)$
+# against scores $(B, H, T, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually
+# that stops with an error. But if a batch happens to have as many sentences as there are queries, nothing complains,
+# and in *every* sentence query 1 gets the padding of sentence 1, query 2 that of sentence 2, and so on.
 
 # %%
 ids = torch.tensor([[3, 4, 5, 6, 3], [7, 4, PAD, PAD, PAD], [3, 5, 6, PAD, PAD]])  # (B, S) = (3, 5)
@@ -826,8 +831,8 @@ def no_mask(ids):
 # (But use eval mode, because otherwise dropout, lecture 7, moves everything.) An *untrained* model is enough,
 # since the mask does not depend on the weights.
 #
-# A leak that the test finds is proof. If it finds none, that holds for these words and weights only, so make sure
-# that every output at least responds to its own input.
+# A leak that the test finds is proof. Finding none proves something for these words and weights only, and even that
+# only if every output responds to its own input.
 
 
 # %%
@@ -1146,8 +1151,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# There is no warning anywhere. The loss falls, and the teacher-forced accuracy on held-out sentences is as good
-# as it can be. So read what the models write. Three words were given, and the others are the model's own.
+# Nothing stops with an error. The loss falls, and the teacher-forced accuracy on held-out sentences is as good as it
+# can be, which is itself the only warning. So read what the models write. Three words were given, and the others are
+# the model's own.
 
 # %% tags=["nbval-ignore-output"]
 for name in competitors:
@@ -1162,7 +1168,8 @@ for name in competitors:
 # | loss near zero, accuracy near one, on a task with real uncertainty | the answer is in the input |
 # | validation as perfect as training | the leak is in the model or in the data, not overfitting |
 # | teacher-forced good, generation repeats itself or is nonsense | the model relies on what is not there when it writes |
-# | teacher-forced and word-by-word accuracy differ (eval mode, **whole prefixes run again**, more than rounding) | proof of a leak |
+# | teacher-forced and word-by-word accuracy differ (by more than rounding, in eval mode, with **every prefix run from
+# the start**) | proof of a leak |
 #
 # The condition in the last line matters. `word_by_word` puts every prefix through the same model from the start,
 # so the only thing that can differ is what comes after the prefix. Code that writes faster keeps the keys and

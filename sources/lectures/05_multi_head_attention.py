@@ -933,11 +933,16 @@ live.attention_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # In most rows the only head gives its two neighbours nearly the same weight, but not exactly. When it is made
 # colder, the larger one takes all. That is the same side in every row, the one that this model names well. Two
 # heads share the work, so the differences have one colour above the diagonal and the other one below it, and an
-# output is almost exactly the value of one neighbour. Of the four heads, two are pure here. The picture says how
-# the others divide themselves, on average over the rows 2 to 9:
+# output is almost exactly the value of one neighbour. Of the four heads, two are pure here.
+#
+# </details>
+#
+# The next picture says how four heads divide themselves, on average over the rows 2 to 9:
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 titles = [

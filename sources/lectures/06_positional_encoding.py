@@ -360,10 +360,14 @@ assert round(long_table[255, 30].item(), 3) == 0.045
 live.positions_view(pair=1, caption="Sinusoids: an entry, its pair's waves and its hand")
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # In 48 positions pair 1 goes round 4.3 times, while pair 6 gets through 24 % of a turn and needs 199 positions
 # for a whole one. At position 44 the sine of pair 0 is 0.018 and its cosine is 1.000, almost as at the start, but
 # pair 2 tells the two apart, because its sine is 0.975 at 44. The slowest hand hardly moves at all, since after
 # 255 words its sine has only come to 0.045.
+#
+# </details>
 #
 # ## 5. A shift is a rotation
 #
@@ -532,11 +536,15 @@ live.positions_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # The dot product stays at 6.445, as long as both rows have room. At offset 3 it is 5.543, which is less than at
 # 6, because after 6 words the hand of pair 0 has almost gone round and adds 0.96, while after 3 it points the
 # other way and adds −0.99. The offset −3 gives the same as 3. At width 64, words 3 apart are more alike than
 # words 6 apart, 25.587 against 23.559, because most of the 32 pairs are slow and what the fast ones add counts
 # for less.
+#
+# </details>
 #
 # Are all positions different? One hand alone is not enough. With all of them, we compare position 0 with the next
 # 4999. By the formula above, how far apart two encodings are depends on their offset alone, so this covers *all*

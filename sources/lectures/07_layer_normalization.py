@@ -231,10 +231,11 @@ questions.ask("07", "a-token-of-two-features")
 # \frac{\partial y}{\partial x} = I + \frac{\partial f}{\partial x}$$
 #
 # On its way from the top of a stack to the bottom, the gradient is multiplied by one such matrix per sublayer.
-# Without the $I$, each of them shrinks it, at least with PyTorch's initial weights. With the $I$, we can multiply
-# out $(I + J_1)(I + J_2) \cdots$, where $J_n$ is the second summand for sublayer $n$, and one of the terms is $I$
-# alone. So there is always one path down along which nothing multiplies the gradient. (A norm on this path, as in
-# post-LN, multiplies again. Section 8 comes back to it.)
+# Without the $I$, each of them shrinks it, at least with PyTorch's initial weights. With the $I$, we can multiply out
+# $(I + J_1)(I + J_2) \cdots$, where $J_n = \partial f_n / \partial x$ belongs to sublayer $n$, and one of the terms
+# is $I$ alone. So there is always one path on which nothing multiplies the gradient. The other terms may add to it,
+# and a stack of sums can make the gradient larger than it began. (A norm on this path, as in post-LN, multiplies
+# again. Section 8 comes back to it.)
 #
 # We send a random gradient down a stack of feed-forward networks (two linear maps with a ReLU between them,
 # section 7), and see how much of it reaches the input. There are four variants, with and without residual, and
@@ -585,10 +586,10 @@ assert (ffn(x) < 0).any() and (ffn(x) > 0).any()
 assert not torch.allclose(ffn(x), one_map, atol=1e-2)
 
 # %% [markdown]
-# One sometimes reads that the feed-forward network guards against overfitting, as a regulariser does. The
-# opposite is nearer the truth, because it contains most of a layer's parameters, and a model can memorise with
-# it. We count the parameters for the sizes of the paper. Then we let a model learn single tokens with **random**
-# labels by heart, 128 tokens of width 16 with 8 classes, with and without a feed-forward network.
+# One sometimes reads that the feed-forward network guards against overfitting, as a regulariser does. The opposite is
+# nearer the truth, because it contains most of a layer's parameters, and a model can memorise with it. We count the
+# parameters for the sizes of the paper. Then a model, with or without a feed-forward network, has to learn **random**
+# labels by heart, one of 8 classes for each of 128 tokens of width 16.
 
 
 # %%
@@ -670,8 +671,8 @@ for norm_first in (False, True):
 # not on the sum, because otherwise the stream itself would be full of holes. The second `assert` says what mask
 # and layer norm achieve together, namely that a sentence does not notice the pad that follows it.
 #
-# What does the order do to the stream? In post-LN, each sum is scaled back to spread 1, and with it the input's
-# part in it. In pre-LN nothing is scaled back, so from the bottom of an untrained stack to its top the stream
+# What does the order do to the stream? In post-LN, each sum is scaled back to spread 1, so the input's share of the
+# sum shrinks, too. In pre-LN nothing is scaled back, so from the bottom of an untrained stack to its top the stream
 # grows. This is why a pre-LN stack needs **one more norm at its end**.
 
 # %% tags=["hide-input"]
@@ -681,9 +682,10 @@ questions.ask("07", "half-a-pre-ln-layer")
 # ### Two kinds of initial weights
 #
 # The next experiments use two kinds of initial weights. With PyTorch's default, each map leaves a third of its
-# input's variance, and with the rule named after Xavier Glorot, it keeps all of it (section 12 measures both).
-# The model is small, six layers deep, and so is its task, which is to **reverse** a sequence of eight digits.
-# Each output position must find its partner with attention.
+# input's variance, and with the rule named after Xavier Glorot, a map between equal widths keeps all of it. (Section
+# 12 measures both, but nothing of it is needed here. What matters is that the second kind is larger.) The model is
+# small, six layers deep, and so is its task, which is to **reverse** a sequence of eight digits. Each output position
+# must find its partner with attention.
 
 
 # %%
@@ -766,10 +768,10 @@ assert abs(alike["without residual"][:, 1].median() - 0.94) < 0.02
 # - With Xavier's larger weights, the words of a sentence are **almost the same vector** at the top of a post-LN
 #   stack, with a similarity of about 0.97.
 #
-# The reason for the second lies in what section 4 showed. An untrained attention layer adds much the same vector
-# to every word (0.94 alike in section 4, with PyTorch's smaller weights). Post-LN scales the sum back, so a
-# word's own part shrinks at each of twelve norms. In pre-LN nothing shrinks it, and only the common part grows,
-# to a similarity of about 0.71.
+# The reason for the second lies in what section 4 showed. An untrained attention layer adds much the same vector to
+# every word (the outputs of the attention without the plus were 0.94 alike in section 4, with PyTorch's smaller
+# weights). Post-LN scales the sum back, so a word's own part shrinks at each of twelve norms. In pre-LN nothing
+# shrinks it, and only the common part grows, to a similarity of about 0.71.
 
 # %% [markdown]
 # ## 9. Which learning rates work?
@@ -841,8 +843,8 @@ accuracy["default, warm-up"] = sweep(warmup=50)
 accuracy["Xavier, no warm-up"] = sweep(xavier=True)
 
 # %% [markdown]
-# Some of these numbers are low. As a comparison, how good is a model that knows *which* digits occur, but not
-# where? Its best guess is the most frequent digit, everywhere.
+# Some of these numbers are low. As a comparison, how good is a model that knows *which* digits occur, but not where?
+# Its best guess is the most frequent digit of its own sequence, at every place.
 
 # %%
 torch.manual_seed(0)
@@ -908,11 +910,12 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 #   worst model is far better than post-LN's best. That agrees with Xiong et al. (2020).
 # - **At the right learning rate and with small initial weights, post-LN is just as good.** At 0.003 without
 #   warm-up the two do equally well. If this is the only rate you try, you will see no difference.
-# - **Warm-up widens the range for both**, by one step of our grid, so it is not a remedy for post-LN alone. It
-#   has a price, because 50 of 120 steps are slower, and at 0.003 some post-LN models are not done in time.
-# - **The initialisation can decide everything.** With Xavier's weights and no warm-up, post-LN does not get
-#   beyond "which, not where" at any of the three rates within these 120 steps. That fits section 8, since its
-#   words are alike at the top from the start, and attention there has little to tell it where the partner is.
+# - **Warm-up makes larger rates usable for both**, by one step of our grid, so it is not a remedy for post-LN alone.
+#   For pre-LN that widens the range, while for post-LN it moves the range up. With warm-up 50 of the 120 steps are
+#   smaller, and at 0.003 some post-LN models are no longer done in time.
+# - **The initialisation can decide everything.** With Xavier's weights and no warm-up, post-LN does not get beyond
+#   "which, not where" at any of the three rates within these 120 steps. That fits section 8. The words of this stack
+#   are alike at the top from the start, so attention can hardly find the partner there.
 #
 # This is one toy task, one width and one short budget. In large models, the final quality of the two orders is
 # disputed, but that pre-LN is easier to train is not (Xiong et al., 2020; Liu et al., 2020).
@@ -921,8 +924,8 @@ assert accuracy["Xavier, no warm-up"]["pre-LN"][:, 1].min() > 0.8
 #
 # - Layer norm computes $y = \gamma\,(x - \mu)/\sqrt{\sigma^2 + \varepsilon} + \beta$ for each **token** over its
 #   features, with the variance divided by $d_\text{model}$ and ε inside the root.
-# - A residual connection gives gradients a path down along which nothing multiplies them, and keeps words apart
-#   that attention would make alike.
+# - A residual connection gives the gradient a path on which nothing multiplies it, and keeps words apart that
+#   attention would make alike.
 # - Dropout keeps each entry's expectation. Rows of attention weights then sum to one on average only, with
 #   variance $\frac{p}{1-p}\sum_j \alpha_{ij}^2$. In evaluation it does nothing.
 # - The feed-forward network has two linear maps with one ReLU between them, works on each token separately, and
@@ -1131,10 +1134,14 @@ live.normalisation_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # With B and T, 8 numbers share the mean 1.64, and two of them are zeros of pads, without which it would be 2.18.
 # Under layer norm a pad is averaged only with itself and stays zero. After the change to −4.8, only "you" gets a
 # Δ with D alone, all 8 tokens get one with B and T, even the pads, and the four of the first sentence get one
 # with T and D. The factor 10 is lost under D, because nothing moves after the norm.
+#
+# </details>
 #
 # The next picture shows four of the eight choices side by side. (Instance norm is another one from image
 # networks, which we will not need.)
@@ -1333,10 +1340,10 @@ plotting.picture(
 # own, in training as in evaluation. It normalises pads too, which does no harm there, but attention still needs
 # its mask. Padding makes the tensor rectangular, not the sentences equally long.
 #
-# Is parallel training a reason against batch norm? Not by itself. Networks with batch norm have been trained on
-# 256 GPUs at once (Goyal et al., 2017), where each GPU uses its own part of the batch for the statistics.
-# `nn.SyncBatchNorm` shares them between GPUs, at the price of some communication. The dependence between examples
-# is real, but it hurts for the reasons measured above.
+# Is parallel training a reason against batch norm? Not by itself. Networks with batch norm have been trained on 256
+# GPUs at once (Goyal et al., 2017), where each GPU uses its own part of the batch for the statistics.
+# `nn.SyncBatchNorm` shares them between GPUs, at the price of some communication. The examples of a batch do depend
+# on one another, and that hurts for the reasons measured above.
 #
 # **Check yourself.** All sentences of your batches are equally long, and the batches are large. Which of the four
 # points are left for a decoder?
@@ -1491,11 +1498,11 @@ plotting.picture(
 # because from 2 to 16 layers $1/\sqrt{L}$ would fall by a factor of 2.8, whereas pre-LN's gradient falls by less
 # than 2.
 #
-# With PyTorch's default, post-LN has the larger gradient in each of the ten pairs and in each layer, but only by
-# a little, 1.4-fold at the top. With Xavier's weights it is 2.4-fold at the top, while in the lower layers some
-# pairs say the opposite. Without pairs one sees less, since single models scatter widely. The gradients of ten
-# post-LN and ten pre-LN models are apart in layers 5 and 6 of the Xavier stack only (not drawn). One model of
-# each kind proves nothing.
+# With PyTorch's default, post-LN has the larger gradient in each of the ten pairs and in each layer, but only by a
+# little, 1.4-fold at the top. With Xavier's weights it is 2.4-fold at the top, while in the lower layers some pairs
+# say the opposite. Without pairs one sees less, since single models scatter widely. Without pairing, the ranges of
+# the ten post-LN and the ten pre-LN gradients separate only in layers 5 and 6 of the Xavier stack (not drawn). One
+# model of each kind proves nothing.
 #
 # Does a large gradient matter? Plain gradient descent makes a large step of it. Adam divides each gradient by its
 # typical size, so for Adam the size alone explains little. A stack in which all words look alike is another
@@ -1505,8 +1512,8 @@ plotting.picture(
 #
 # <details><summary>Answer</summary>
 #
-# Both models of a pair have the same weights and the same digits. What these do to both gradients alike cancels
-# in the ratio, and what is left is mostly the order.
+# Both models of a pair have the same weights and the same digits. Their effect on both gradients cancels in the
+# ratio, so what is left is mostly the effect of where the norm stands.
 #
 # </details>
 
@@ -1550,9 +1557,9 @@ class Voter(nn.Module):
 
 
 # %% [markdown]
-# The dropout rate is the same on the input, on each sublayer's output and after the ReLU. After every 40 of 200
-# steps we measure the *accuracy* and the *loss* (cross-entropy), which also asks how sure the model is of its
-# wrong answers. We do so on three sets, the 200 sequences for training, 1000 for **validation**, and 1000 for a
+# The dropout rate is the same on the input, on each sublayer's output and after the ReLU. After every 40 of 200 steps
+# we measure the *accuracy* and the *loss* (cross-entropy), which also asks how sure the model is of its answers,
+# right and wrong. We do so on three sets, the 200 sequences for training, 1000 for **validation**, and 1000 for a
 # **test**.
 #
 # Why do we need two further sets? Dropout has a cheap rival, **early stopping**, which keeps the model of the
@@ -1673,13 +1680,14 @@ plotting.picture(
 # - **Dropout cures overconfidence.** After 200 steps at $p = 0.3$ the test loss is little more than half of what
 #   it was. The accuracy gains only a little, from 0.69 to 0.70 in the median. Where the model does not know the
 #   answer, it still does not know it, but it is no longer so sure.
-# - **So does stopping in time, and with these labels it does it better.** Without any dropout, the model of the
-#   best step has a smaller loss, 0.56, and is right more often, 0.74. Dropout on top of that changes next to
-#   nothing. If you compare only the last steps, you give dropout the credit for what a stopwatch can do.
+# - **So does stopping in time, and with these labels it does it better.** Without any dropout, the model of the best
+#   step has a smaller loss, 0.56, and is right more often, 0.74. Dropout on top of that changes next to nothing. If
+#   you compare only the models after step 200, you give dropout the credit for what early stopping can do.
 # - **Where all labels are right, a little dropout does help.** At $p = 0.3$ the stopped models are right more
 #   often than without dropout, with each of the three seeds, 0.96 against 0.94 in the median.
-# - **More is not always better.** There $p = 0.7$ costs accuracy, stopped early or not, because within these 200
-#   steps the model no longer quite fits what it sees.
+# - **More is not always better.** Where all labels are right, $p = 0.7$ costs accuracy, stopped early or not, because
+#   within these 200 steps the model no longer quite fits what it sees. With wrong labels it does the reverse, and the
+#   model after step 200 is the best of the three.
 # - **The training loss says nothing about this.** It rises with $p$ throughout.
 #
 # The best rate belongs to the task, the model and the amount of data. The paper used 0.1 for its base model, with

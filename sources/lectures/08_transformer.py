@@ -92,18 +92,17 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # vectors are the *memory*, and the encoder makes them once per sentence. The **decoder** writes the translation
 # word by word. For each next word it looks at the words written so far, and at the memory.
 #
-# It contains three kinds of attention ($H$ is the number of heads):
+# The transformer contains three kinds of attention ($H$ is the number of heads):
 #
-# | attention | query from | key, value from | hidden | weights |
+# | attention | query from | key, value from | masked out | weights |
 # |---|---|---|---|---|
 # | encoder self-attention | source | source | padding | $(B, H, S, S)$ |
 # | masked decoder self-attention | target | target | padding and the **future** | $(B, H, T, T)$ |
 # | **cross-attention** | target | **memory** | padding of the source | $(B, H, T, S)$ |
 #
-# Cross-attention is what lecture 1 called attention, in which a decoder asks and annotations of the source
-# answer. It is the only place where the two languages are connected. Self-attention in the decoder does *not*
-# look at all positions but only at its own and *earlier* ones, because anything else would give the answer away
-# in training (lecture 4).
+# Cross-attention is what lecture 1 called attention, in which a decoder asks and annotations of the source answer. It
+# is the only place where the two languages are connected. In the decoder, a position does *not* look at all positions
+# but only at itself and at *earlier* ones, because anything else would give the answer away in training (lecture 4).
 #
 # The $N$ layers of a side have the same structure and different weights. The paper took $N = 6$ and also measured
 # 2, 4 and 8 (its table 3, rows C). We take $N = 2$.
@@ -146,8 +145,8 @@ for name, row, words in [
     print(f"{name:>6}: {' '.join(words.words[k] for k in row)}")
 
 # %% [markdown]
-# In a short sentence like this one, the last token is padding, so its `<eos>` is read too. Whatever the model
-# says after `<eos>` is ignored by the loss.
+# The decoder reads all tokens of a row but the last. In a short sentence like this one, the last one is padding, so
+# the decoder reads `<eos>` as well. Whatever it says after `<eos>` is ignored by the loss.
 #
 # The model is `course_utils.transformer.Transformer`. It contains the parts, and we will go through them by hand
 # and see whether we get its numbers. All sizes are choices. The paper makes the feed-forward network four times
@@ -166,7 +165,7 @@ def new_model(seed, dropout=0.0):
 
 
 def count(module):
-    """Number of trained numbers."""
+    """Number of trainable parameters."""
     return sum(parameter.numel() for parameter in module.parameters())
 
 
@@ -417,16 +416,17 @@ questions.ask("08", "passes-for-five-words")
 # %% [markdown]
 # ## 6. Training
 #
-# After three decisions we can translate.
+# Three decisions are left before we can train.
 #
 # **The loss.** For each real position it is minus the log probability of the right word. Padding is left out with
 # `ignore_index`. (The paper smooths the target a little, and section 11 says why we do not.)
 #
-# **The learning rate.** It starts near zero and climbs for 100 steps, which is called **warm-up**. The steps of
-# Adam have a size that hardly depends on the size of the gradient (Kingma & Ba, 2015), so the first steps are as
-# long as later ones, although Adam has seen only a batch or two by then. With post-LN, Xiong et al. (2020) add,
-# the first gradients near the output are large. After the warm-up we let the rate fall to zero along a cosine
-# (Loshchilov & Hutter, 2017).
+# **The learning rate.** It starts near zero and climbs for 100 steps, which is called **warm-up**. The steps of Adam
+# have a size that hardly depends on the size of the gradient (Kingma & Ba, 2015), so the first steps are as long as
+# later ones, although Adam has seen only a batch or two by then. With post-LN, Xiong et al. (2020) find large
+# gradients near the output at first and see in them a further reason, although for Adam the size alone explains
+# little (lecture 7, section 12). After the warm-up we let the rate fall to zero along a cosine (Loshchilov & Hutter,
+# 2017).
 #
 # **The optimiser.** It is AdamW (Loshchilov & Hutter, 2019), which is Adam that also shrinks every weight a
 # little at each step. Its two decay rates for the averages of gradients, $\beta_1$ and $\beta_2$, and its
@@ -609,9 +609,10 @@ for name, parameters in sizes.items():
 # %% [markdown]
 # The two recurrent translators are those of lecture 1, with attention and with one vector. Only the model differs.
 # All get the training of section 6, with the same batches in the same order, and three seeds. Cost can be equal in
-# two ways, as many **sentences** as the transformer gets, or as much **time**, which is 1044 steps. Models "of 3–15"
-# saw only sentences of at most 15 German tokens. All are tested on the 2500 sentences, and the table gives the share
-# that is right in every word, for all of them and for five groups of lengths.
+# two ways, as many **sentences** as the transformer gets, or as much **time**. One step of the recurrent model takes
+# 1.15 times as long, as we measure below, so that is 1200 / 1.15 = 1044 steps. Models "of 3–15" saw only sentences of
+# at most 15 German tokens. All are tested on the 2500 sentences, and the table gives the share that is right in every
+# word, for all of them and for five groups of lengths.
 #
 # This trains for 25 minutes, so it is **recorded**. `sources/recorded/compare_translators.py` prints one line for each
 # of the 18 runs, which you find in the folded code. The transformer with seed 1 is the training above.
@@ -712,15 +713,16 @@ plotting.picture(
 #   99 % right, and the recurrent one gets a little more with each seed, five to ten sentences of the 2500. What
 #   matters is attention, because without it, in one vector, long sentences are lost.
 # - **At equal time, they are as good as each other**, with a tenth of a percentage point between the medians.
-# - **Beyond the trained lengths, the transformer is far behind.** Trained on at most 15 tokens, it gets little
-#   more than half of the sentences of 16 to 19 tokens right, and hardly any longer one. The recurrent model gets
-#   more than nine in ten, and nearly two thirds of the longest. A likely reason is that it goes on as before,
-#   word by word, while the transformer comes to positions on which it was never trained. (Lecture 6 measures that for
-#   several encodings.)
+# - **Beyond the trained lengths, the transformer is far behind.** Trained on at most 15 tokens, it gets little more
+#   than half of the sentences of 16 to 19 tokens right, and hardly any longer one. The recurrent model gets more than
+#   nine in ten, and nearly two thirds of the longest. Probably the recurrent model goes on as before, word by word,
+#   while the transformer comes to positions on which it was never trained. (Lecture 6 measures that for several
+#   encodings.)
 #
 # What about time? The script also lets the two models train by turns, on the same batches, and counts the
-# milliseconds of one processor core for a sentence, on average over the corpus and with 8 to 128 tokens, 16
-# sentences a step. Other work on the machine slows both alike.
+# milliseconds of one processor core for a sentence. The first column is for batches of the corpus as in training, of
+# 96 sentences each. The others are for 16 sentences of 8 to 128 tokens at a time, and smaller batches cost more a
+# sentence. Other work on the machine slows both alike.
 
 # %% tags=["hide-input"]
 print(GROWTH)
@@ -914,9 +916,9 @@ plotting.picture(
 #
 # ### Step through it yourself
 #
-# There are two ways. The first needs no running kernel. It shows three sentences that the model was not trained
-# on, with the queries, keys and values of all 24 heads of the model that this notebook trained. Your browser
-# computes the rest, and *attention* chooses among the three kinds.
+# There are two ways to look into the model. The first needs no running kernel. It shows three sentences that the
+# model was not trained on, with the queries, keys and values of all 24 heads of the model that this notebook trained.
+# Your browser computes the rest, and *attention* chooses among the three kinds.
 #
 # 1. **Encoder.** The head above reads the verb of "sie". Take the second or third sentence, row "sie". Do other
 #    heads look at the verb as well?
@@ -1019,12 +1021,16 @@ live.attention_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # 1. At least three of the eight heads of the encoder look from "sie" mostly at its verb, and one gives it more
 #    than three quarters in both sentences. So its vector in the memory may already tell "she" from "they".
 # 2. On average more than half of the weight would fall on future words. Training never taught the model to ignore
-#    them, because it never could see them. The mask is part of the model.
+#    them, because it never could see them. Whoever feeds a whole target in, as in training, needs the mask.
 # 3. With our seed it is the heads of layer 2 that find "helfen", while those of layer 1 look elsewhere. Other
 #    seeds divide the work in other ways.
+#
+# </details>
 #
 # The second way takes a sentence of **your own**, and the whole model. The picture below is the translator that
 # this notebook trained, with all its weights in the page. Press *play* or *step* to see what is written so far,
@@ -1042,9 +1048,13 @@ live.translation_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # While the model writes, there is no future to hide, because no later word exists yet. Only words that are
 # written already could now look at those after them, which rarely changes a translation. Without places,
 # attention sees a bag of words, and often gives an adjective or an owner to the wrong noun.
+#
+# </details>
 #
 # On the website, [the same view](../docs/watch.md) has a page of its own, with a list of things to try.
 
@@ -1428,14 +1438,14 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Ours peaks seven times higher, and a smaller model tolerates larger rates (section 10).
+# Ours peaks seven times higher. Smaller models are usually trained with larger rates (section 10).
 #
 # ### Is warm-up needed? Measured
 #
-# We make twelve short trainings, with two rates, each in full from the first step on or after 100 steps of
-# warm-up, and three seeds. (They take 120 steps with small batches, and all together less than half a minute.)
-# Afterwards we ask each model two questions about held-out sentences. How large is your loss, and how large is it
-# when you are given *somebody else's* German sentence?
+# We train twelve small models, with two rates, with and without 100 steps of warm-up, and three seeds each. (They
+# take 120 steps with small batches, and all together less than half a minute.) Afterwards we ask each model two
+# questions about held-out sentences. How large is your loss, and how large is it when you are given *somebody else's*
+# German sentence?
 
 # %%
 ignore_padding = nn.CrossEntropyLoss(ignore_index=data.PAD_ID)
@@ -1517,9 +1527,10 @@ plotting.picture(
 #   of English**, in which the decoder has learned something of what English looks like, but after these large
 #   steps nothing of the German sentence reaches its predictions.
 #
-# The second question costs two lines and finds what a falling loss hides. Warm-up is an insurance that makes
-# larger rates usable. How much you need it depends on the rate, as seen here, and on where the norms are (lecture
-# 7; Xiong et al., 2020).
+# The second question costs two lines and finds what a falling loss hides. Warm-up makes larger rates usable, though
+# here they buy nothing, because the best models of all are those of the small rate without it. (100 of only 120 steps
+# are warm-up here, so it also halves the average rate.) How much you need it depends on the rate, as seen here, and
+# on where the norms are (lecture 7; Xiong et al., 2020).
 
 # %% [markdown]
 # ## 12. Going deeper: a cache, and eval mode
@@ -1628,10 +1639,10 @@ for pair, text in failures[-6:]:
     print(f"German   {pair.source}\nright    {pair.target}\nwritten  {text}\n")
 
 # %% [markdown]
-# In our run, the mistakes are of a few kinds, all in sentences with several nouns. An adjective moves from one
-# noun to another, is lost, or is written twice. A noun, or a small word such as "his" or "your", is replaced by
-# another one. A person or a verb is left out. Nearly all of these sentences are good English. It is *who goes
-# with whom* that is lost.
+# In our run, the mistakes are of a few kinds, all in sentences with several nouns. An adjective moves from one noun
+# to another, is lost, or is written twice. A noun, or a small word such as "his" or "your", is replaced by another
+# one. A person or a verb is left out. Nearly all of these sentences are good English. Most often it is *who goes with
+# whom* that is lost.
 #
 # ### Did the search fail, or the model?
 #
@@ -1813,8 +1824,9 @@ assert beam_right[STEPS][1] > 0.98
 
 # %% [markdown]
 # The beam finds sentences that the model scores as high or higher, nearly always. (There is no guarantee, since a
-# beam may drop the greedy beginning on its way, and the length penalty ranks differently.) While the model is
-# unsure, this can help. Once it is sure, there is almost nothing left to find, at four times the work and more.
+# beam may drop on its way the words that greedy decoding would keep, and the length penalty changes the ranking.)
+# While the model is unsure, this can help. Once it is sure, there is almost nothing left to find, at four times the
+# work and more.
 #
 # Higher probability is not better translation, either. Large beams are known to make real translations worse
 # (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the *empty* sentence is
@@ -1907,7 +1919,9 @@ plotting.picture(
 #
 # | task | how |
 # |---|---|
-# | **sentiment** of a text, and other classes | BERT puts an extra token in front of the text, and a linear layer reads the class from that token's last vector. Film reviews, praise or not, are one of its tests (Devlin et al., 2019, sections 3 and 4.1). |
+# | **sentiment** of a text, and other classes | BERT puts an extra token in front of the text, and a linear layer
+# reads the class from that token's last vector. Telling praise from blame in film reviews is one of its tests (Devlin
+# et al., 2019, sections 3 and 4.1). |
 # | **answering questions** about a text | Question and text are read as one sequence, and BERT gives each token a score for being the answer's first and its last (Devlin et al., 2019, section 4.2). |
 # | **summarisation** | The source is a long text, the target a short one. T5 learns it along with translation, with the task written in front of the source (Raffel et al., 2020, section 2.4). With a decoder alone, the summary is what comes next after the text. The decoder without cross-attention was introduced for this (Liu et al., 2018), and GPT took it over. |
 # | **proteins** | The tokens are amino acids. An encoder that fills in hidden ones, trained on 250 million sequences, gives vectors from which parts of a protein's spatial structure can be read by linear maps (Rives et al., 2021). |

@@ -428,12 +428,16 @@ live.writing_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # - At $\tau = 2$ the sentences fall to pieces. A word that the model gives one in a thousand gets a much larger share,
 #   and after one wrong word the model is in a place that it has never seen in training.
 # - After "it is" nearly all the probability belongs to three words. The others have little each, but there are a
 #   hundred of them, and a long sentence gives them many chances. Both cuts remove them almost for free.
 # - At $\tau = 1.6$ about half of the sentences are wrong, and with top-p about one in ten. (At $\tau = 2$ even that cut
 #   leaves many wrong words in.)
+#
+# </details>
 #
 # ### Measured
 #

@@ -171,7 +171,11 @@ assert 3 + 5 == 8 and sum(range(3, 9)) == 33
 live.cache_view(eight_words, prompt=3)
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them have been computed before.
+#
+# </details>
 
 # %% tags=["hide-input"]
 questions.ask("10", "which-rows-of-the-mask")
@@ -445,10 +449,14 @@ live.tiles_view(
 )
 
 # %% [markdown]
+# <details><summary>What you should see</summary>
+#
 # - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx 0.37$.
 # - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result changes with the
 #   score, of course, but it is again that of a softmax over all keys at once.
 # - The number of rescalings changes, and with one block there is none. The result stays the same.
+#
+# </details>
 #
 # For whole matrices the same lines work on all queries at once, and a block is a slice of the keys.
 
