@@ -8,15 +8,13 @@ from assignments.a10_language_models.rubric import (
     merging,
     sampling,
 )
+from assignments.common.barred import TRANSFORMERS
 from autograder.verdict.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a10_language_models",
     parts=(language_model, loss, sampling, masking, merging),
-    barred=(
-        "Transformer", "TransformerEncoder", "TransformerEncoderLayer",
-        "TransformerDecoder", "TransformerDecoderLayer",
-    ),
+    barred=TRANSFORMERS,
     allowed_modules=(
         "course_utils.attention", "course_utils.layers", "course_utils.masks",
         "course_utils.positional", "course_utils.signoff",

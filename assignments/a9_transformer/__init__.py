@@ -1,13 +1,14 @@
 """Assignment 9: the decoder layer, the whole transformer, and greedy decoding."""
 
 from assignments.a9_transformer import mistakes  # noqa: F401 (its names become the parts' own)
-from assignments.a9_transformer.rubric import WHOLE, decoder_layer, encoder_decoder, greedy
+from assignments.a9_transformer.rubric import decoder_layer, encoder_decoder, greedy
+from assignments.common.barred import TRANSFORMERS
 from autograder.verdict.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a9_transformer",
     parts=(decoder_layer, encoder_decoder, greedy),
-    barred=WHOLE,
+    barred=TRANSFORMERS,
     allowed_modules=(
         "course_utils.attention", "course_utils.data", "course_utils.evaluation",
         "course_utils.layers", "course_utils.masks", "course_utils.plotting",

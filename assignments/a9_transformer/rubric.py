@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from assignments.common.barred import TRANSFORMERS
 from assignments.common.layers import (
     EVERYTHING,
     SIZES,
@@ -247,16 +248,12 @@ def ids_agree(expected: Tensor, got: Any) -> Said:
 
 # ------------------------------------------------------------------------------ DecoderLayer
 
-WHOLE = (
-    "Transformer", "TransformerEncoder", "TransformerEncoderLayer",
-    "TransformerDecoder", "TransformerDecoderLayer",
-)  # fmt: skip
 decoder_layer = Part(
     "DecoderLayer(d_model, num_heads, d_ff, dropout=0.1), "
     "forward(x (B, T, D), memory (B, S, D), self_mask=None, memory_mask=None) -> (B, T, D)",
     layers.DecoderLayer,
     reads=("lecture 8, on the decoder and cross-attention", LECTURE),
-    barred=("DecoderLayer", *WHOLE),
+    barred=("DecoderLayer", *TRANSFORMERS),
 )
 ASSEMBLED = decoder_layer.step(
     "self-attention, cross-attention, feed-forward, each with its residual and norm",

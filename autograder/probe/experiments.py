@@ -6,6 +6,7 @@ mistakes (by the verdict), so that like is compared with like. It knows no right
 
 from __future__ import annotations
 
+import contextlib
 import linecache
 import traceback
 from collections.abc import Callable
@@ -17,8 +18,9 @@ from torch import nn
 
 from autograder.probe.bar import Bar
 from autograder.probe.functions import disguised
+from autograder.probe.memory import Watch, tensors_in
 from autograder.probe.scripted import MAKERS
-from autograder.probe.wire import Function, Instance
+from autograder.probe.wire import RETURNED, Function, Instance
 
 LONGEST_MESSAGE = 400
 
@@ -44,6 +46,8 @@ class Request(TypedDict, total=False):
     dtype: str
     times: int
     anew: bool
+    memory: bool
+    argument_names: list[list[str]]
     on_axes: bool
 
 
@@ -65,6 +69,7 @@ class Report(TypedDict, total=False):
     gradients: dict[str, Any]
     error: ErrorReport
     seconds: float
+    largest: int
     kind: str
     missing: list[str]
     has: list[str]
@@ -101,6 +106,29 @@ def call(subject: Callable[..., Any], request: Request) -> Report:
     times = request.get("times", 1)
     made = [_arguments(request) for _ in range(times if request.get("anew") else 1)]
     return _observe(subject, made if request.get("anew") else made * times, request, {})
+
+
+def chain(subject: Callable[..., Any], request: Request) -> Report:
+    """Call a function with each of ``arguments``, which are lists; the value is the tuple of results.
+
+    An argument may be an instance named `RETURNED`, which stands for the entry ``place`` of what the
+    call of this number has returned.
+    """
+    results: list[Any] = []
+    leaves: dict[str, torch.Tensor] = {}
+    for number, names in enumerate(request["argument_names"]):
+        given = []
+        for name, value in zip(names, request["arguments"][number], strict=True):
+            if isinstance(value, Instance) and value.name == RETURNED:
+                given.append(results[value.arguments["call"]][value.arguments["place"]])
+            else:
+                given.append(_materialise(value, request))
+                leaves |= _leaves(f"{name} of call {number + 1}", given[-1])
+        results.append(subject(*given))
+    report: Report = {"status": "returned", "value": tuple(results), "arguments": []}
+    if request["gradient"]:
+        report["gradients"] = _gradients(report["value"], leaves)
+    return report
 
 
 def module(subject: Callable[..., Any], request: Request) -> Report:
@@ -156,7 +184,7 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
         made.eval()
         use(*_arguments(request))
         made.train(request["training"])
-    arguments = [_arguments(request)] * request["times"]
+    arguments = [_arguments(request)] * request.get("times", 1)
     parameters = {
         name: value
         for name, value in made.named_parameters(remove_duplicate=False)
@@ -179,6 +207,7 @@ def drawing(subject: Callable[..., Any], request: Request) -> Report:
 
 EXPERIMENTS: dict[str, Callable[[Callable[..., Any], Request], Report]] = {
     "call": call,
+    "chain": chain,
     "module": module,
     "drawing": drawing,
 }
@@ -194,7 +223,9 @@ def _observe(
     """
     arguments = calls[-1]
     before = [_random_state(item) for item in (*arguments, torch.default_generator)]
-    values = [function(*given) for given in calls]
+    watch = Watch(arguments) if request.get("memory") else None
+    with watch or contextlib.nullcontext():
+        values = [function(*given) for given in calls]
     value = values[0] if len(values) == 1 else values
     own_is_kept = _same_state(before.pop(), torch.default_generator)
     afterwards = [
@@ -206,12 +237,12 @@ def _observe(
         for item, state in zip(arguments, before, strict=True)
     ]
     report: Report = {"status": "returned", "value": value, "arguments": afterwards}
+    if watch:
+        report["largest"] = watch.largest
     if request["gradient"]:
-        leaves = {
-            name: item
-            for name, item in zip(request["names"], arguments, strict=True)
-            if isinstance(item, torch.Tensor) and item.requires_grad
-        }
+        leaves: dict[str, torch.Tensor] = {}
+        for name, item in zip(request["names"], arguments, strict=True):
+            leaves |= _leaves(name, item)
         report["gradients"] = _gradients(value, {**leaves, **parameters})
     return report
 
@@ -235,6 +266,8 @@ def _materialise(value: Any, request: Request) -> Any:
         return disguised(value.name)
     if isinstance(value, Instance):
         return MAKERS[value.name](**value.arguments)
+    if isinstance(value, tuple):
+        return tuple(_materialise(item, request) for item in value)
     if not isinstance(value, torch.Tensor):
         return value.copy() if hasattr(value, "copy") else value
     value = value.clone()
@@ -249,6 +282,16 @@ def _materialise(value: Any, request: Request) -> Any:
     return value
 
 
+def _leaves(name: str, value: Any) -> dict[str, torch.Tensor]:
+    """The tensors of an argument that gradients should reach, by name; of a pair, each of its own."""
+    if isinstance(value, tuple):
+        found: dict[str, torch.Tensor] = {}
+        for place, item in enumerate(value):
+            found |= _leaves(f"{name}[{place}]", item)
+        return found
+    return {name: value} if isinstance(value, torch.Tensor) and value.requires_grad else {}
+
+
 def _modes(model: nn.Module) -> dict[str, dict[str, bool]]:
     """Which parts of a module are in train mode, by name; the module itself has the name ""."""
     return {"training": {name: part.training for name, part in model.named_modules()}}
@@ -256,11 +299,10 @@ def _modes(model: nn.Module) -> dict[str, dict[str, bool]]:
 
 def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:
     """Derivatives of a fixed weighted sum of all floating outputs, by the names of the leaves."""
-    outputs = value if isinstance(value, tuple | list) else [value]
     total: torch.Tensor | float = 0.0
     with torch.enable_grad():  # a notebook may have switched gradients off for its own thread
-        for output in outputs:
-            if isinstance(output, torch.Tensor) and output.is_floating_point():
+        for output in tensors_in(value):
+            if output.is_floating_point():
                 numbers = torch.arange(output.numel(), dtype=output.dtype)
                 total = total + (output * numbers.cos().reshape(output.shape)).sum()
     if not (isinstance(total, torch.Tensor) and total.requires_grad) or not leaves:

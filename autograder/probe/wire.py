@@ -46,6 +46,9 @@ class Instance:
     arguments: dict[str, Any]
 
 
+RETURNED = "returned"  # an instance of this name is what an earlier call returned
+
+
 @dataclass(frozen=True)
 class Opaque:
     """A value that has no plain form, by the name of its type."""

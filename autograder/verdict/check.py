@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from autograder.probe.wire import RETURNED, Instance
 from autograder.verdict.compare import values_agree
 from autograder.verdict.mistakes import Mistake, class_of, mistakes_of, plain
 from autograder.verdict.problem import Said
@@ -91,6 +92,22 @@ class Call:
 
 
 @dataclass(frozen=True)
+class Chain:
+    """Several calls of a function, one after the other; the value is a tuple of all results.
+
+    Attributes:
+        calls: arguments of each call; `returned_by` stands for what an earlier one returned.
+    """
+
+    calls: list[list[Any]]
+
+
+def returned_by(call: int, place: int) -> Instance:
+    """What an earlier call of a `Chain`, counted from 0, returned at this place of its result."""
+    return Instance(RETURNED, {"call": call, "place": place})
+
+
+@dataclass(frozen=True)
 class Drawing:
     """How a function that draws is called in one case; the value is a `drawing.Picture`.
 
@@ -128,8 +145,8 @@ class Case:
 
     Attributes:
         label: what is special about the inputs, for the feedback ("two sentences, T=3, S=5").
-        draw: makes the arguments of a function, its `Call`, the `Build` of a module, or the
-            `Drawing` of a picture, so that every submission gets its own.
+        draw: makes the arguments of a function, its `Call`, a `Chain` of calls, the `Build` of a
+            module, or the `Drawing` of a picture, so that every submission gets its own.
         dtype: what `Randn` draws, and of a module's parameters.
         strided: hand tensors over with gaps in memory.
         gradient: also compare the derivatives with respect to floating arguments and weights.
@@ -139,16 +156,18 @@ class Case:
             eval mode, and the case is not used to recognise mistakes.
         chance: how often each outcome of a `random` result should come. Mistakes are recognised,
             too, by how often they come.
+        memory: so many numbers no new piece of memory may hold while the function runs, unless 0.
     """
 
     label: str
-    draw: Callable[[Randn], list[Any] | Call | Build | Drawing]
+    draw: Callable[[Randn], list[Any] | Call | Chain | Build | Drawing]
     dtype: torch.dtype = torch.float32
     strided: bool = False
     gradient: bool = False
     raises: tuple[str, ...] = ()
     random: bool = False
     chance: Chance | None = None
+    memory: int = 0
 
     def in_float64(self) -> Case:
         return replace(self, label=f"{self.label}, float64", dtype=torch.float64)

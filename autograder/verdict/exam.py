@@ -13,7 +13,7 @@ from torch import nn
 
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
-from autograder.verdict.check import Build, Call, Case, Drawing, Part, Randn, Step
+from autograder.verdict.check import Build, Call, Case, Chain, Drawing, Part, Randn, Step
 from autograder.verdict.problem import Problem
 
 Shapes = list[tuple[str, tuple[int, ...]]]
@@ -122,7 +122,17 @@ def _request(part: Part, case: Case, seed: int) -> Request:
         "strided": case.strided,
         "gradient": case.gradient,
         "seed": seed % 2**31,
+        "memory": case.memory > 0,
     }
+    if isinstance(drawn, Chain):
+        names = [_argument_names(part.reference, len(given)) for given in drawn.calls]
+        return {
+            **request,
+            "experiment": "chain",
+            "arguments": drawn.calls,
+            "names": [f"call {number}" for number in range(len(names))],
+            "argument_names": names,
+        }
     if isinstance(drawn, Drawing):
         names = _argument_names(part.reference, len(drawn.arguments))
         return {

@@ -13,6 +13,7 @@ from autograder.verdict.absent import says_unanswered
 from autograder.verdict.arrived import LONGEST_PROBLEM
 from autograder.verdict.axes import results_in
 from autograder.verdict.chance import frequencies_agree
+from autograder.verdict.check import Case
 from autograder.verdict.compare import strict_differences, values_agree
 from autograder.verdict.exam import Attempt, is_a_state
 from autograder.verdict.problem import Kind, Problem, as_problem
@@ -68,9 +69,20 @@ def _problem(item: Attempt, right: Report) -> Problem | None:
         problem = strict_differences(expected, value) or _changed_inputs(
             item.request["names"], right["arguments"], report.get("arguments")
         )
+    if problem is None and takes_too_much(item.case, report):
+        problem = Problem(
+            Kind.MEMORY,
+            f"the result is right, but on the way one piece of memory holds {report['largest']:,} "
+            f"numbers; fewer than {item.case.memory:,} are allowed here",
+        )
     if problem is None and item.case.gradient:
         problem = _wrong_gradients(right["gradients"], report.get("gradients"))
     return problem
+
+
+def takes_too_much(case: Case, report: Report) -> bool:
+    """Whether a new piece of memory was as large as the case says, or larger."""
+    return 0 < case.memory <= report.get("largest", 0)
 
 
 def _error_in_words(error: ErrorReport) -> str:
@@ -132,13 +144,21 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
                 Kind.INPUT_CHANGED,
                 f"`{name}` was changed: work on a copy, as `{type(was).__name__}({name})` makes one",
             )
-        if isinstance(was, torch.Tensor | np.ndarray) and not _identical(was, now):
+        arrays = list(zip(was, now, strict=False)) if _are_both_pairs(was, now) else [(was, now)]
+        if any(isinstance(one, ARRAYS) and not _identical(one, other) for one, other in arrays):
             return Problem(
                 Kind.INPUT_CHANGED,
                 f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
                 "or assignments to x[...]",
             )
     return None
+
+
+ARRAYS = (torch.Tensor, np.ndarray)
+
+
+def _are_both_pairs(one: Any, other: Any) -> bool:
+    return isinstance(one, tuple) and isinstance(other, tuple | list) and len(one) == len(other)
 
 
 def _drawn_elsewhere(name: str, now: Any) -> Problem:

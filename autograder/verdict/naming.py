@@ -9,7 +9,7 @@ one that does so in a whole step, beside something that has no name.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -30,12 +30,13 @@ from autograder.verdict.compare import (
     values_agree,
 )
 from autograder.verdict.exam import Attempt, is_a_state
-from autograder.verdict.judge import problem_with, wrong_error
+from autograder.verdict.judge import problem_with, takes_too_much, wrong_error
 from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
 
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
 MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
+MANY_CELLS = 24  # of a mask, that no two mistakes have in common in every case
 MOST_STEPS = 3  # in which one mistake beside something unknown is looked for
 
 
@@ -318,13 +319,22 @@ def tells_much(item: Attempt) -> bool:
     value = item.report.get("value")
     if item.report["status"] == "returned" and (item.case.chance or are_pairs(value)):
         return True
-    values = value if isinstance(value, tuple | list) else (value,)
-    return item.report["status"] == "returned" and any(
-        isinstance(one, torch.Tensor | np.ndarray)
-        and torch.as_tensor(one).is_floating_point()
-        and len(torch.as_tensor(one).unique()) >= 6
-        for one in values
-    )
+    return item.report["status"] == "returned" and any(map(_is_telling, _arrays_in(value)))
+
+
+def _is_telling(array: torch.Tensor) -> bool:
+    if array.dtype == torch.bool:
+        return array.numel() >= MANY_CELLS
+    return array.is_floating_point() and len(array.unique()) >= 6
+
+
+def _arrays_in(value: Any) -> Iterator[torch.Tensor]:
+    """The arrays of a result, or of a result in a result."""
+    for item in value if isinstance(value, tuple | list) else (value,):
+        if isinstance(item, tuple | list):
+            yield from _arrays_in(item)
+        elif isinstance(item, torch.Tensor | np.ndarray):
+            yield torch.as_tensor(item)
 
 
 def does_the_same(answer: Callable[..., Any], attempts: Sequence[Attempt]) -> bool:
@@ -361,7 +371,8 @@ def alike(case: Case, one: Report, other: Report) -> bool:
     if case.chance is not None:
         return drawn_alike(case.chance, value, found) and _states(one) == _states(other)
     return (
-        values_agree(value, found) is None
+        takes_too_much(case, one) == takes_too_much(case, other)
+        and values_agree(value, found) is None
         and strict_differences(value, found) is None
         and _states(one) == _states(other)
     )

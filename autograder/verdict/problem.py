@@ -22,6 +22,7 @@ class Kind(Enum):
     INPUT_CHANGED = auto()
     MODE_CHANGED = auto()  # of a model among the inputs
     RANDOMNESS = auto()  # numbers were drawn from elsewhere than from the generator given
+    MEMORY = auto()  # a piece of memory was too large
     GRADIENT = auto()
     RAISED = auto()
     NOT_RAISED = auto()  # the error that was asked for did not come
