@@ -133,7 +133,7 @@ def scored(
 
 # ----------------------------------------------------------- what is drawn: next-word distributions
 
-KINDS, ROWS = 3, 1600  # different rows of logits, and how often each stands in the batch
+KINDS, ROWS = 3, 4000  # different rows of logits, and how often each stands in the batch
 LADDER = torch.tensor([2.3, 1.5, 0.8, 0.1, -0.7, -1.6, -2.2])
 
 
@@ -520,6 +520,9 @@ def as_asked(expected: Any, got: Any) -> Said:
     if not isinstance(got, list) or len(got) != 2:
         return f"expected two results, got {kind_of(got)}"
     first, second = (tuple(one) if isinstance(one, list) else one for one in got)
+    for one in first if isinstance(first, tuple) else (first,):
+        if not isinstance(one, Tensor):
+            return f"expected torch tensors, got {kind_of(one)}"
     same = values_agree(first, second) is None
     if same == (values_agree(*expected) is None):
         return None
@@ -637,9 +640,9 @@ NUCLEUS = sampling.step(
     next_words(top_p=0.7),
     next_words(top_p=0.9),
     next_words(top_p=1.0),
-    next_words(1.6, top_p=0.8),
-    next_words(0.6, top_p=0.85),
-    next_words(1.4, top_k=4, top_p=0.75),
+    next_words(2.4, top_p=0.8),
+    next_words(0.5, top_p=0.9),
+    next_words(2.0, top_k=4, top_p=0.75),
     next_words(0.8, top_k=5, top_p=0.9),
     next_words(1.5, top_k=3, top_p=0.8),
 )

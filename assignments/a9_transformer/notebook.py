@@ -685,6 +685,10 @@ print("✓ greedy_decode")
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.
 #
+# **And then?** You have built the transformer of 2017 from its parts. [Lecture 9](../../lectures/09_one_half_alone.ipynb)
+# takes it apart again, because its halves have become models of their own, and in assignment 10 you build the one that
+# writes.
+#
 # The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
 # because the addresses of a machine are personal data and prove nothing about who did the work.
 

@@ -15,6 +15,7 @@ from autograder.verdict.compare import kind_of
 from autograder.verdict.problem import Kind, Problem
 
 DEVIATIONS, FEWEST = 5.0, 20
+STRAYS = 8.0  # deviations of χ², whose upper tail is longer
 
 
 def frequencies_agree(
@@ -36,7 +37,7 @@ def frequencies_agree(
         count, mean = float(counts[number]), float(usual[number])
         strays = DEVIATIONS * mean**0.5
         if mean == 0 and count:
-            return Problem(Kind.NUMBERS, f"{what} came {count:,.0f} times, and should never come")
+            return Problem(Kind.NUMBERS, f"{what} came {_times(count)}, and should never come")
         if mean >= FEWEST and abs(count - mean) > strays:
             return Problem(
                 Kind.NUMBERS,
@@ -47,11 +48,15 @@ def frequencies_agree(
 
 
 def drawn_alike(chance: Chance, expected: Any, got: Any) -> bool:
-    """Whether two results may come from the same chances: no count differs by more than luck."""
+    """Whether two results may come from the same chances, by a χ² test of their counts."""
     if _other_form(expected, got):
         return False
     one, other = chance.tally(expected).double(), chance.tally(got).double()
-    return bool(((one - other).abs() <= DEVIATIONS * (one + other).sqrt()).all())
+    many = one + other >= FEWEST
+    # with as many degrees of freedom as outcomes, χ² has this mean, and its root of twice that strays
+    freedom = float(many.sum())
+    apart = float(((one - other).square() / (one + other))[many].sum())
+    return apart <= freedom + STRAYS * (2 * freedom) ** 0.5
 
 
 def _times(count: float) -> str:

@@ -225,8 +225,8 @@ assert torch.allclose(sum_over_heads, output_2, atol=1e-5)
 print("one product equals a sum over heads:", torch.allclose(sum_over_heads, output_2, atol=1e-5))
 
 # %% [markdown]
-# The next picture shows the whole of it. So far query, key and value all start from the same $x$, and $S = T$; in
-# section 5 they will differ.
+# The next picture shows the whole of it. So far queries, keys and values all start from one $x$, so there are as many
+# keys as queries, $S = T$. Section 5 changes that.
 #
 # ![Two flow charts. Left, inside one head, scaled dot-product attention: Q of head h, T by d k, and
 # K of head h, S by d k, are multiplied, divided by the root of d k, masked if there is a mask, and
@@ -278,9 +278,9 @@ output_by_loop = multi_head_by_loop(x, w_q, w_k, w_v, w_o, num_heads=4)
 print(output_by_loop.shape)
 
 # %% [markdown]
-# The query maps of the four heads, side by side, are *one* square matrix, and so are the key maps and the value
-# maps. So one product each serves all heads at once, and head $h$ owns features $(h-1)\, d_k + 1$ to $h\, d_k$ of
-# the result. What is left to do is to give each head its own axis.
+# The query maps of the four heads, side by side, are *one* square matrix, and so are the key maps and the value maps.
+# So one product each serves all heads at once, and head $h$ owns features $(h-1)\, d_k + 1$ to $h\, d_k$ of the
+# result. What is left to do is to give the heads an axis of their own.
 #
 # In the picture, 24 is feature 4 of word 2. A prime marks what attention has made of it.
 #
@@ -420,9 +420,9 @@ print("output ", tuple(output.shape), " weights", tuple(weights.shape))
 print("one matrix equals a list of heads:", torch.allclose(output, listed(x), atol=1e-5))
 
 # %% [markdown]
-# The next picture shows the tensors of the loop's matrices. The two axes in front, $B$ and $H$, only say which sheet is meant.
-# Every sheet of $Q$ is multiplied by the sheet of $K$ that has the same sentence and the same head. So attention runs eight
-# times side by side, and no sheet has any effect on another until the heads are merged.
+# The next picture shows the tensors of section 3's example. The two axes in front, $B$ and $H$, only say which sheet
+# is meant. Every sheet of $Q$ is multiplied by the sheet of $K$ that has the same sentence and the same head. So
+# attention runs 2 · 4 times side by side, and no sheet has any effect on another until the heads are merged.
 #
 # ![Five steps from left to right, for two sentences in two rows; every number is a coloured cell. x,
 # (2, 7, 20): for each sentence one sheet of seven rows, the words, with 20 cells. Then W q and split: Q,
@@ -435,8 +435,8 @@ print("one matrix equals a list of heads:", torch.allclose(output, listed(x), at
 # *The shapes are $(B, T, D)$, three times four axes, and $(B, T, D)$ again. The sheets of one sentence, from 1 in
 # front to 4 behind, are its heads. $K$ and $V$ are split in the same way as $Q$.*
 #
-# Bad arguments deserve a `ValueError` that names them. A bare `assert d_model % num_heads == 0` in the
-# constructor would say no numbers, and Python leaves out asserts when it runs with `-O`.
+# Bad arguments deserve a `ValueError` that names them. A bare `assert d_model % num_heads == 0` in the constructor
+# would name no numbers, and Python skips asserts when it runs with `-O`.
 
 # %%
 try:
@@ -601,7 +601,7 @@ plotting.picture(
 #
 # Narrow heads have their price too, because a head of width $d_k$ compares words in $d_k$ dimensions only.
 # Bhojanapalli et al. (2020) prove that a head at least as wide as the sentence is long can produce any pattern of
-# positive weights, if the word vectors are linearly independent. A narrower head cannot produce all of them.
+# positive weights, if the word vectors are linearly independent. A much narrower head cannot produce all of them.
 #
 # How much does this matter in practice? Vaswani et al. (2017, table 3, rows A) found one head 0.9 BLEU worse than
 # the best setting, and 32 heads worse as well. (BLEU scores translations from 0 to 100, and more is better.)
@@ -960,9 +960,9 @@ plotting.picture(
 # %% [markdown]
 # ### What one head can do after all
 #
-# Theory rested on three conditions, which are one head, shares that do not depend on the words, and a linear
-# readout. If you drop one of them, it no longer applies. A second head dropped the first. The other two give us
-# two cases in which one head might succeed:
+# Theory rested on three conditions, which are one head, shares that do not depend on the words, and a linear readout.
+# If you drop one of them, it no longer applies. Two heads drop the first condition. The other two give us two cases
+# in which one head might succeed:
 #
 # - **a nonlinear readout**, with a hidden layer of 128 ReLU units in place of the linear one;
 # - **weights that depend on the words**, as in ordinary self-attention, where word *and* position enter query,
@@ -1023,8 +1023,8 @@ assert min(hidden) > 0.97 and min(words_late) > 0.8 and min(words_two_heads) > 0
 # - **With a hidden layer** it settles on unequal shares, about 0.7 and 0.3. The order of two words is in their
 #   sizes, and ReLU units can tell a large share from a small one.
 # - **With weights that depend on the words**, the shares themselves carry information. Even a linear readout can
-#   learn to use them, but slowly, because after 250 steps it is still wrong most of the time, while two heads
-#   make next to no mistakes.
+#   learn to use them, but only slowly. After 250 steps it is still wrong most of the time, while two heads make next
+#   to no mistakes.
 #
 # Here are the shares of one head in both cases. The first ones stay fixed, and the second ones move with the
 # words.
@@ -1059,10 +1059,10 @@ for seed in range(3):
 #
 # ### Four heads of the course's translator
 #
-# Do real sentences need two looks at once? German "sie" means "she" or "they", and only the verb tells which,
-# because "sie kann" is "she can" and "sie können" is "they can". So to translate "sie", the word is not enough.
-# Here is the course's translator ([lecture 8](08_transformer.ipynb)) with the four heads of the cross-attention
-# in its first layer, after training and about to write the first word.
+# Do the heads of a trained model divide such work among them? German "sie" means "she" or "they", and only the verb
+# tells which, because "sie kann" is "she can" and "sie können" is "they can". So whoever translates "sie" needs both
+# words. Here is the course's translator ([lecture 8](08_transformer.ipynb)) with the four heads of the
+# cross-attention in its first layer, after training and about to write the first word.
 
 # %%
 examples = {"she": learned.sentence("she"), "they": learned.sentence("they")}
@@ -1104,9 +1104,10 @@ plotting.picture(
 
 # %% [markdown]
 # Heads 1 and 2 look at the pronoun and head 3 looks at the verb, so two questions get two averages, side by side.
-# Nobody assigned these parts, and before training no head gave any word more than 0.25. (In lecture 2, a head of
-# the encoder asked for the verb too.) Two sentences prove little, and this map, like those of lectures 3 and 4,
-# was chosen because it is easy to read.
+# Nobody assigned these parts, and before training no head gave any word of these two rows more than 0.25. (The second
+# look is not strictly necessary. In lecture 2 a head of the encoder asked for the verb, too, so "sie" may carry it
+# already.) Two sentences prove little, and this map, like those of lectures 3 and 4, was chosen because it is easy to
+# read.
 #
 # ### What has been measured
 #
@@ -1258,9 +1259,9 @@ print("the same key of 'you' in head 3")
 # %% [markdown]
 # ## 10. Going deeper: the wrong reshape leaks
 #
-# Section 3 split heads by a reshape alone, and the shape was right. One thing that breaks is a causal mask. Row 2
-# of the false head 1 is not word 2, so the mask hides the wrong things. We change word 4 of six and ask which
-# outputs move. Only words 4, 5 and 6 may.
+# The trap of section 3 split heads by a reshape alone, and the shape was right. One thing that breaks is a causal
+# mask. Row 2 of the false head 1 is not word 2, so the mask hides the wrong things. We change word 4 of six and ask
+# which outputs move. Only words 4, 5 and 6 may.
 
 
 # %%
@@ -1310,7 +1311,7 @@ assert words_that_move(split_without_transpose) == [1, 2, 3, 4, 5, 6]
 # %% [markdown]
 # ## 11. Going deeper: against PyTorch's own
 #
-# We compare three modules with the same weights, random biases among them, and a causal mask. They are ours, the
+# We compare three modules with the same weights, the same random biases and a causal mask. They are ours, the
 # course's `attention.MultiHeadAttention`, which keeps three separate maps, and PyTorch's `nn.MultiheadAttention`,
 # whose mask means the opposite of ours (lecture 4).
 
@@ -1365,8 +1366,8 @@ print("outputs and weights are equal, and so are those of cross-attention")
 # %% [markdown]
 # ## 12. Going deeper: why one head fails
 #
-# The claim of section 7 is that with one head that has fixed shares, with a linear readout, and with three or
-# more words, not every answer can be right.
+# The claim of section 7 is that one head of fixed shares with a linear readout cannot get every answer right, as soon
+# as there are three or more words in the vocabulary.
 #
 # *Proof.* Keep all words but $a$ and $b$ fixed. Say $\lambda \ge \mu$ (otherwise exchange the sides) and look at
 # the answer "right". Let $G_{uw}$ be what one full share of word $w$ adds to the score of answer $u$. Apart from

@@ -88,10 +88,10 @@ for word in first:
     print(f"{word:>7}: largest difference between its two context vectors {gap:.4f}")
 
 # %% [markdown]
-# "Mary" has the same context vector whether she gives the flower or gets it. The two sentences give the same
-# *set* of context vectors, only in another order. That is the equivariance of [lecture
+# "Mary" has the same context vector whether she gives the flower or gets it. The two sentences give the same *set* of
+# context vectors, only in another order. That is the equivariance of [lecture
 # 2](02_basic_self_attention.ipynb#7.-No-order:-equivariance), which says that permuting the words permutes the
-# outputs in the same way. Attention, and every layer that treats each word on its own, is
+# outputs in the same way. Attention without a mask, and every layer that treats each word on its own, is
 # permutation-*equivariant*. It becomes permutation-*invariant* only when the outputs are pooled, for instance by
 # their mean.
 #
@@ -108,9 +108,9 @@ for word in first:
     print(f"{word:>7}: largest difference between its two context vectors {gap:.2f}")
 
 # %% [markdown]
-# Every context vector is now different, even those of "gives", "a" and "flower", which are at the same place in
-# both sentences, because what they look at has moved. (Could training make up for missing positions? It cannot,
-# as section 7 measures, and section 9 does so for Mary and John.)
+# Every context vector is now different, even those of "gives", "a" and "flower", which are at the same place in both
+# sentences, because what they look at has moved. (Can training make up for missing positions? Without a mask it
+# cannot, as section 7 measures, and section 9 does the same for Mary and John.)
 
 # %% tags=["hide-input"]
 questions.ask("06", "what-can-still-be-answered")
@@ -338,8 +338,8 @@ questions.ask("06", "the-hand-of-pair-one")
 # %% [markdown]
 # ### Try it
 #
-# Point at an entry of the table, or walk there with the arrow keys. You see its formula with numbers, its pair as
-# two waves, and its hand, whose tip is as far to the right as the sine and as far up as the cosine.
+# This is a table of width 32. Point at an entry, or walk there with the arrow keys. You see its formula with numbers,
+# its pair as two waves, and its hand, whose tip is as far to the right as the sine and as far up as the cosine.
 #
 # - **Fast and slow.** Choose pair 1, then pair 6. How often does each go round in 48 positions? Make the table
 #   longer until pair 6 has been round once. How many positions does that take?
@@ -452,9 +452,9 @@ plotting.picture(
 # %% [markdown]
 # ### The dot product of two positions depends on their distance alone
 #
-# Turning changes neither the length of two hands nor the angle between them, so how alike two encodings are
-# depends only on how far apart they are. Two hands of length one, turned by $\theta_k i$ and by $\theta_k j$,
-# have the dot product $\cos \theta_k (i - j)$. If we add up all pairs, we get
+# Turning two hands by the same angle changes neither their lengths nor the angle between them, so how alike two
+# encodings are depends only on how far apart they are. Two hands of length one, turned by $\theta_k i$ and by
+# $\theta_k j$, have the dot product $\cos \theta_k (i - j)$. If we add up all pairs, we get
 #
 # $$PE_i \cdot PE_j = \sum_{k} \cos \theta_k (i - j)$$
 
@@ -589,8 +589,8 @@ assert torch.allclose(position_lengths, torch.full((8,), math.sqrt(16 / 2)))
 assert abs(x.norm(dim=1).mean() - 4.08) < 0.005
 
 # %% [markdown]
-# So positions are not small compared with words here, 2.83 against 4.08. They are *bounded*, which is what sines
-# are for, because position 5000 is no longer than position 1.
+# So positions are not small compared with words here, 2.83 against 4.08. They are *bounded*, which is what sines are
+# for. The vector of position 5000 is as long as that of position 1.
 #
 # ### Why the embeddings are multiplied by $\sqrt{d_\text{model}}$
 #
@@ -620,15 +620,15 @@ for d_model in [16, 64, 512]:
 #   width 512.
 # - **With the factor, the ratio is $1/\sqrt2 \approx 0.71$ at every width.** This is what lecture 8 uses.
 # - With PyTorch's own initialisation *and* the factor, words are 512 long and positions 16 at width 512. Now
-#   positions really are small, 3 %, and learning has to dig them out.
+#   positions really are small, 3 %.
 #
 # So "small or large" is a choice that you make with the initialisation, and not a property of sinusoids.
 #
 # ### Does the sum not mix them up?
 #
-# It does mix them up. Yet the score still contains what words and positions say to each other, side by side.
-# Write $p^{(i)}$ for the position vector of word $i$, so that $q^{(i)} = (x^{(i)} + p^{(i)}) W_q$ and $k^{(j)} =
-# (x^{(j)} + p^{(j)}) W_k$. The score, before it is scaled, has four terms:
+# It does mix them up. Yet in the score, what words and what positions contribute are still separate terms. Write
+# $p^{(i)}$ for the position vector of word $i$, so that $q^{(i)} = (x^{(i)} + p^{(i)}) W_q$ and $k^{(j)} = (x^{(j)} +
+# p^{(j)}) W_k$. The score, before it is scaled, has four terms:
 #
 # $$q^{(i)} \cdot k^{(j)} = \underbrace{x^{(i)} W_q \cdot x^{(j)} W_k}_{\text{word, word}} +
 # \underbrace{x^{(i)} W_q \cdot p^{(j)} W_k}_{\text{word, position}} +
@@ -694,7 +694,7 @@ except ValueError as error:
 # The task is to read twelve random digits and to write them in reverse order. The label at position $i$, counted
 # from 0, is the digit at position $11 - i$, so the task is all about positions.
 #
-# The model has nothing but what you know, namely an embedding, initialised and multiplied as in section 6,
+# The model consists of parts that you know. There are an embedding (initialised and multiplied as in section 6),
 # positions or none, the multi-head attention of lecture 5, and a linear map to the labels.
 
 
@@ -756,9 +756,9 @@ def reverse(batch, length, generator):
 # %% [markdown]
 # ### How good can it get without positions?
 #
-# We need not guess. Without positions all tokens "3" of a sequence get the same output. What is mirrored to a
-# certain "3" is one of the other eleven digits, each with the same chance. The best answer is the digit that is
-# most frequent among these eleven, and it is right in (its count) of 11 cases.
+# We need not guess. Without positions all tokens "3" of a sequence get the same output. What is mirrored to a certain
+# "3" is one of the other eleven digits, each with the same chance. The best answer is the most frequent of these
+# eleven digits. If it occurs $c$ times, it is right in $c$ of 11 cases.
 #
 # So the ceiling is the expected largest count when eleven throws fall into ten bins, divided by 11.
 
@@ -816,8 +816,7 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The result is 1.00 against 0.27. The model without positions does not train badly, because it reaches
-# practically all that is possible for it.
+# The result is 1.00 against 0.26. The model without positions does not train badly, because 0.27 is the limit for it.
 #
 # What has the other one learned? If it reverses, then position $i$ has to look at position $11 - i$, and in a map of
 # the weights these cells are the diagonal from the lower left to the upper right. We take twelve new digits, and of
@@ -1044,8 +1043,8 @@ print("right on new pairs of people, every seed: at most half without, 90 % or m
 #
 # $$\omega_{ij} = \frac{q^{(i)} \cdot k^{(j)}}{\sqrt{d_k}} + b_{\,\mathrm{clip}(j - i)}$$
 #
-# The offsets are a matrix with one number per diagonal. On each side, all offsets beyond a largest distance share
-# the number at the edge ("clip"), so that any length has a bias. Clipping is from Shaw et al. (2018), who learn a
+# The offsets are a matrix with one number per diagonal. On each side, all offsets beyond a largest distance share the
+# number at the edge ("clip"), so that every offset has a bias. Clipping is from Shaw et al. (2018), who learn a
 # vector per offset, while T5 learns numbers and lets ranges of offsets share one.
 
 # %%
@@ -1292,9 +1291,9 @@ for kind in kinds:
 # - In **most recent**, there are letters and digits in random order, and at every letter the model writes the
 #   last digit so far.
 #
-# The first asks for an exact offset, and the second for "the nearest of a kind". (Why only at letters? At a
-# digit, the last digit so far is the token itself. Counting these would give a model three answers in ten for
-# which it need not know where anything stands.)
+# The first asks for an exact offset, and the second for "the nearest of a kind". (Why only at letters? At a digit,
+# the last digit so far is the token itself. Counting these would give away three answers in ten to a model that does
+# not know where anything stands.)
 
 
 # %%
@@ -1468,19 +1467,20 @@ plotting.picture(
 
 # %% [markdown]
 # Do sinusoids let a model read longer texts than it was trained on? The paper offered it as a hope ("may allow",
-# section 3.5). Here they do not, because in both tasks and all three runs, most answers in positions 17 to 64 are
-# wrong. Press et al. (2022, figure 1) found that language models with sinusoids fail beyond their training length
-# too.
+# section 3.5). Here they do not. In both tasks and all three runs, most answers in positions 17 to 64 are wrong. (One
+# stretch is better than its neighbours, positions 33 to 40 in the task "three back", for which we have no
+# explanation.) Press et al. (2022, figure 1) found that language models with sinusoids fail beyond their training
+# length too.
 #
 # Nor is there one winner. What you see is six different stories.
 #
 # | kind | what happens | why |
 # |---|---|---|
-# | none | right only while there is little to choose from | the output knows *which* tokens came but not where, so it is no better than guessing the most frequent one |
+# | none | right only while there is little to choose from | the output knows *which* tokens came but not where, so it can only guess, and the more tokens there are, the less often the guess is right |
 # | learned | falls at once | the vectors of positions 17 to 64 were never trained and are still random |
 # | sinusoidal | falls at once | those positions were never seen, and nothing made the model use offsets |
 # | relative bias | falls slowly | the bias is right, but more and more far words share the rest of the weight |
-# | ALiBi | holds in "most recent", where fading is what the task needs, but hardly learns "three back" | its bias always favours the nearest word, so no head alone can point at the third |
+# | ALiBi | holds in "most recent", where fading is what the task needs, but in "three back" it is no better than no positions | its bias always favours the nearest word, so no head alone can point at the third |
 # | rotary | holds to about twice the length, then falls | distances beyond 15 were never trained |
 #
 # Section 12 tests four of these reasons. These are small models, with one layer each and 300 steps, and the
@@ -1640,9 +1640,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The bias says in plain numbers what the task is, namely three back. But at distance 16 the wide one is still
-# exactly the zero that it began with. That is higher than the number of every trained offset but the right one,
-# so far words take the weight. **Choose the clip well inside the training length.**
+# The bias says in plain numbers what the task is, namely three back. But at distance 16 the bias that is clipped at
+# 16 is still exactly the zero that it began with. That is higher than the number of every trained offset but the
+# right one, so far words take the weight. **Choose the clip well inside the training length.**
 #
 # ### Test 4: what does rotary see at distances that it never met?
 #

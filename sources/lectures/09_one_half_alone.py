@@ -1,6 +1,7 @@
 # ---
 # jupyter:
 #   course:
+#     assignment: a10_language_models
 #     deeper: 2
 #     minutes: 40
 #     summary: GPT and BERT, a decoder and an encoder alone, judged by exact probabilities.
@@ -698,8 +699,9 @@ questions.ask("09", "first-merge")
 # - A masked model can use words on both sides, so it knows what only the future decides. A causal model can write.
 # - Byte-pair encoding joins frequent pairs of symbols, so that every word can be written and frequent ones are short.
 #
-# The next lecture makes such a model [fast](10_fast_attention.ipynb). This is the end of the core. Section 8 goes
-# deeper, and you can skip it.
+# **Now you:** [assignment a10, one half of the
+# transformer](../exercises/a10_language_models/a10_language_models.ipynb). The next lecture makes such a model
+# [fast](10_fast_attention.ipynb). This is the end of the core. Section 8 goes deeper, and you can skip it.
 
 # %% [markdown]
 # ## Check yourself

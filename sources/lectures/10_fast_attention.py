@@ -1,6 +1,7 @@
 # ---
 # jupyter:
 #   course:
+#     assignment: a11_fast_attention
 #     deeper: 2
 #     minutes: 35
 #     summary: A cache, shared key heads, tiles and windows, which save work or memory and change no result.
@@ -657,7 +658,8 @@ print("the flag hides the cache from the new words; the mask does not")
 # - A window bounds work and cache, and $L$ layers of it reach $L (W - 1) + 1$ words.
 # - `is_causal=True` is wrong where there are fewer queries than keys.
 #
-# This is the end of the core. Section 7 goes deeper, and you can skip it.
+# **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). This is the
+# end of the core. Section 7 goes deeper, and you can skip it.
 
 # %% [markdown]
 # ## Check yourself

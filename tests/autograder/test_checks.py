@@ -41,6 +41,8 @@ POINTS = {
     "a7_dropout_and_layer_norm": 11,  # and 2 for a written answer, graded by hand
     "a8_transformer_layer": 8,
     "a9_transformer": 12,
+    "a10_language_models": 12,
+    "a11_fast_attention": 12,
 }
 
 

@@ -21,11 +21,16 @@ class Model(language_models.CausalLanguageModel):
     """The right model in steps, each of which a mistake can change."""
 
     def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff, dropout=0.1, max_len=128):
-        super().__init__(vocab_size, d_model, num_heads, num_layers, d_ff, dropout, max_len)
-        self.settle(d_model, num_heads, d_ff, dropout)
+        nn.Module.__init__(self)
+        self.embedding = nn.Embedding(vocab_size, d_model)
+        self.position_embedding = nn.Embedding(max_len, d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            self.new_layer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
 
-    def settle(self, d_model, num_heads, d_ff, dropout):
-        """What else the constructor does, which is nothing."""
+    def new_layer(self, d_model, num_heads, d_ff, dropout):
+        return layers.TransformerLayer(d_model, num_heads, d_ff, dropout)
 
     def check(self, token_ids):
         length, max_len = token_ids.shape[1], self.position_embedding.num_embeddings
@@ -90,11 +95,12 @@ class ModelMask:
         before it, so each of them needs the mask."""
         return causal_mask(token_ids.shape[1]) if number == len(self.layers) - 1 else None
 
-    def mask_turned_round(self, token_ids, number):
+    @variants("diagonal", (0, 1))
+    def mask_turned_round(self, token_ids, number, diagonal):
         """Your mask shows the future and hides the past. In this course True means that a word may
         attend, and row t shows the places 0 to t."""
         T = token_ids.shape[1]
-        return torch.ones(T, T, dtype=torch.bool).triu()
+        return torch.ones(T, T, dtype=torch.bool).triu(diagonal)
 
     @called("id 0 taken for padding")
     @costs(LOGITS)
@@ -260,17 +266,13 @@ class ModelEnter:
         return nn.functional.dropout(words + places, self.dropout.p, training=True)
 
 
-@language_model.mistakes_in(Model.settle, costs=LENGTHS)
-class ModelSettle:
+@language_model.mistakes_in(Model.new_layer, costs=LENGTHS)
+class ModelNewLayer:
     def dropout_not_handed_on(self, d_model, num_heads, d_ff, dropout):
         """Your layers do not know the model's dropout, and work with their own default. Hand it on
         where you make them."""
-        self.layers = nn.ModuleList(
-            layers.TransformerLayer(d_model, num_heads, d_ff) for _ in self.layers
-        )
+        return layers.TransformerLayer(d_model, num_heads, d_ff)
 
     def layers_without_dropout(self, d_model, num_heads, d_ff, dropout):
         """Your layers have no dropout. Hand the model's own on where you make them."""
-        self.layers = nn.ModuleList(
-            layers.TransformerLayer(d_model, num_heads, d_ff, 0.0) for _ in self.layers
-        )
+        return layers.TransformerLayer(d_model, num_heads, d_ff, 0.0)

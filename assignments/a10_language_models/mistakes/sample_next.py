@@ -49,7 +49,9 @@ class Sampling(Steps):
 
     def beyond(self, falling, top_p):
         """Of words by falling probability, which ones are left out."""
-        return falling.cumsum(dim=-1) - falling >= top_p
+        cut = falling.cumsum(dim=-1) - falling >= top_p
+        cut[:, 0] = False
+        return cut
 
     def draw(self, chances, generator):
         return torch.multinomial(chances, 1, generator=generator)
@@ -371,3 +373,16 @@ def dividing_in_place(logits, temperature=1.0, top_k=None, top_p=None, generator
     if top_k is not None:
         logits[left == 0] = -torch.inf
     return ids
+
+
+@sampling.mistake("filters before the temperature", costs=(NUCLEUS,))
+class FiltersFirst(Sampling):
+    """You cut by top_k and top_p first and divide by the temperature afterwards, so the sums for top_p are
+    those at temperature 1. The temperature comes first, because the cuts are made in what is drawn from."""
+
+    def answer(self, logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+        self.check(temperature, top_k, top_p)
+        if temperature == 0:
+            return self.certain(logits)
+        left = self.filtered(logits, top_k, top_p)
+        return self.result(self.draw((left.log() / temperature).softmax(dim=-1), generator))
