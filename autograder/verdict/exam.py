@@ -125,13 +125,14 @@ def _request(part: Part, case: Case, seed: int) -> Request:
         "memory": case.memory > 0,
     }
     if isinstance(drawn, Chain):
-        names = [_argument_names(part.reference, len(given)) for given in drawn.calls]
         return {
             **request,
             "experiment": "chain",
             "arguments": drawn.calls,
-            "names": [f"call {number}" for number in range(len(names))],
-            "argument_names": names,
+            "names": [f"call {number}" for number in range(len(drawn.calls))],
+            "argument_names": [
+                _argument_names(part.reference, len(given)) for given in drawn.calls
+            ],
         }
     if isinstance(drawn, Drawing):
         names = _argument_names(part.reference, len(drawn.arguments))

@@ -1033,8 +1033,8 @@ print("right on new pairs of people, every seed: at most half without, 90 % or m
 # %% [markdown]
 # ## 10. Going deeper: biases and rotations
 #
-# Sinusoids act on the score by way of the four terms of section 6, whereas the three relative kinds act on it
-# directly.
+# Sinusoids act on the score by way of the four terms of section 6, whereas the three relative kinds change the score
+# by the offset alone.
 #
 # ### A learned bias for each offset
 #
