@@ -161,6 +161,8 @@ def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> Problem | None:
             f"the entry {place} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
             f"far apart for {str(expected.dtype).removeprefix('torch.')}",
         )
+    if wanted.dim() == 0:
+        return Problem(Kind.NUMBERS, f"expected {short(right)}, got {short(wrong)}")
     if wanted.dim() < 2:
         return Problem(
             Kind.NUMBERS,
