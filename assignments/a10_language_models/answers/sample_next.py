@@ -484,6 +484,6 @@ def infinities_made_finite(logits, temperature=1.0, top_k=None, top_p=None, gene
     return draw(distribution(logits, temperature, top_k, top_p), generator)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="another dtype")
 def ids_of_32_bits(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     return drawn_by_gumbel(logits, temperature, top_k, top_p, generator).int()

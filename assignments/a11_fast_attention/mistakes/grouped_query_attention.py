@@ -11,7 +11,7 @@ from assignments.a11_fast_attention.rubric import (
     SHARED,
     group_attention,
 )
-from autograder.verdict.mistakes import called, costs, costs_more, says, variants
+from autograder.verdict.mistakes import called, costs, says, variants
 from course_utils import fast_attention
 
 
@@ -275,7 +275,6 @@ class GroupedResult:
         return output
 
     @called("(weights, output) for (output, weights)")
-    @costs_more("both results are in the other's place")
     def turned(self, output, weights):
         """Your results come in the other order. First the output, then the weights."""
         return weights, output
@@ -306,9 +305,7 @@ class GroupSize(Grouped):
         self.w_v = torch.nn.Linear(d_model, self.num_kv_heads * d_k)
 
 
-@group_attention.mistake(
-    "w_k and w_v of full width", costs=(SHARED,), costs_more="no weights can be set"
-)
+@group_attention.mistake("w_k and w_v of full width", costs=(SHARED,))
 class FullWidth(Grouped):
     """`w_k` and `w_v` have the width of all query heads, so nothing is saved. They make num_kv_heads ·
     d_k features."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a11_fast_attention.rubric import NEWEST, SQUARE, sliding
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.verdict.mistakes import Steps, called, costs, says, variants
 
 
 class Sliding(Steps):
@@ -117,7 +117,6 @@ class SlidingShown:
 
     @called("hidden where it should show")
     @says("Your mask is the wrong way round. In this course True means *may attend*.")
-    @costs_more("each entry is wrong")
     def inverted(self, p, j, window):
         return ~Sliding.shown(self, p, j, window)
 
