@@ -105,8 +105,8 @@ def framed(
     """The view whose script and style sheet are `name`.js and `name`.css.
 
     Args:
-        name: which view: "attention", "caching", "positions", "normalisation", "question", "tiles",
-            "translation" or "writing".
+        name: which view: "attention", "caching", "merges", "positions", "normalisation",
+            "question", "tiles", "translation" or "writing".
         caption: what it shows; also the frame's name for screen readers.
         content: what the script reads, as JSON.
         table: HTML that stands in where no script runs.

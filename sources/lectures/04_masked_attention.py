@@ -1215,13 +1215,14 @@ for name in competitors:
 #
 # </details>
 #
-# **2.** To be safe, somebody hides the diagonal too. Name two consequences.
+# **2.** To be safe, somebody hides the diagonal too. All scores are equal, there are two layers, nothing is added to
+# what attention returns, and a row that may attend to nothing is zero. What has word 3 read in the end?
 #
 # <details><summary>Answer</summary>
 #
-# Position 1 has nothing to attend to, so its row is empty (NaN in many implementations). And attention no longer
-# reaches the latest word, the one before the target, which often says most about it. In the layers of section 8
-# only the sum `x + …` still brings it (a residual connection, lecture 7).
+# Word 1 alone, and half as strongly as it should. In the first layer row 1 is empty, row 2 is word 1, and row 3 is the
+# mean of words 1 and 2. In the second layer row 3 is the mean of the new rows 1 and 2, which are zero and word 1. So
+# neither its own word nor word 2 gets there. (In the layers of section 8 the sum `x + …` would bring them.)
 #
 # </details>
 #
@@ -1255,11 +1256,12 @@ for name in competitors:
 #
 # </details>
 #
-# **6.** A model with six layers uses the off-by-one mask. How many future words can reach output $i$?
+# **6.** A model with six layers has the off-by-one mask in one of them and the right mask in the other five. How many
+# future words can reach output $i$? Does it matter which layer it is?
 #
 # <details><summary>Answer</summary>
 #
-# Six, or as many as the sentence still has, because each layer passes on one word more.
+# One, whichever layer it is. That layer passes on one word more, and the others pass on nothing from the right.
 #
 # </details>
 #

@@ -1183,21 +1183,23 @@ plotting.picture(
 #
 # </details>
 #
-# **4.** You leave out $W_o$. What is lost?
+# **4.** In the model of question 1, the output of head 3 is set to zero. Which entries of $W_o$ no longer matter, and
+# how many are there?
 #
 # <details><summary>Answer</summary>
 #
-# Feature 1 of the output then comes from head 1 alone, and the last feature from head $H$ alone. No feature
-# combines what two heads found, so whatever follows would have to do that.
+# Head 3 fills the features 129 to 192 of the merged context, so the columns 129 to 192 of $W_o$ no longer matter, with
+# $512 \cdot 64 = 32\,768$ entries. That is an eighth of the matrix.
 #
 # </details>
 #
-# **5.** You take twice as many heads at the same $d_\text{model}$. What doubles?
+# **5.** A text has 1000 tokens. How much memory do the attention weights of one layer take in `float32` with 8 heads,
+# and how much with 16 at the same $d_\text{model}$? What happens to the number of parameters?
 #
 # <details><summary>Answer</summary>
 #
-# The number of attention weights $H \cdot T \cdot S$ doubles, and with it the work of the softmax and the memory
-# for the weights. Parameters and operations in the matrix products stay as they were.
+# There are $8 \cdot 1000 \cdot 1000$ weights of four bytes, which is 32 MB, and twice as much with 16 heads. The
+# parameters stay as many as they were, because the heads only divide the same maps in another way.
 #
 # </details>
 #

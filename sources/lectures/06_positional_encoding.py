@@ -922,13 +922,13 @@ plotting.picture(
 #
 # </details>
 #
-# **4.** You train with `nn.Embedding` as PyTorch initialises it, at width 512, and multiply by $\sqrt{512}$. How
-# long are words, and how long are positions?
+# **4.** At width 512, with which standard deviation must the embeddings be initialised so that words, after the factor
+# $\sqrt{512}$, are as long as positions?
 #
 # <details><summary>Answer</summary>
 #
-# Words have the length $\sqrt{512} \cdot \sqrt{512} = 512$, and positions have $\sqrt{256} = 16$, which is 3 % of
-# the words. Initialise with the standard deviation $1/\sqrt{512}$, or leave the factor out.
+# With 1/32, about 0.031. Positions have the length $\sqrt{256} = 16$. A word with the standard deviation $s$ in each of
+# its 512 features has the length $s \sqrt{512}$, and after the factor it is $512\,s$.
 #
 # </details>
 

@@ -527,12 +527,12 @@ questions.ask("09", "why-a-cut-helps")
 # words that are visible may help. But then the task of the next word makes no sense, since the next word is in plain
 # sight. So what is asked has to be hidden, and the loss counts only the places that were chosen.
 #
-# Devlin et al. (2019) choose 15 % of the words. Not all of these become `[MASK]`, because that token never comes in later
-# use. A chosen word becomes `[MASK]` in 80 % of the cases, a random word in 10 %, and stays as it is in 10 %. The model
-# cannot tell which words were chosen, so it has to form an opinion about every one of them. How much does that matter?
-# In their appendix C.2 it hardly matters if the whole model is trained further on a later task, with 84.2 % right
-# against 84.3 % on one of them. If only its outputs are used, it does, with a score of 94.9 against 94.0 when every
-# chosen word is masked.
+# Devlin et al. (2019) choose 15 % of the words. Not all of these become `[MASK]`, because that token never comes in
+# later use. A chosen word becomes `[MASK]` in 80 % of the cases, a random word in 10 %, and stays as it is in 10 %.
+# The model cannot tell which words were chosen, so it has to form an opinion about every one of them. How much does
+# that matter? In their appendix C.2 it hardly matters if the whole model is trained further on a later task, with
+# 84.2 % right against 84.3 % on one of them. If only its outputs are used, it does, with a score of 94.9 against 94.0
+# when every chosen word is masked.
 
 # %%
 MASK_ID = len(vocabulary)  # one more token
@@ -626,9 +626,9 @@ questions.ask("09", "ten-percent-stay")
 print(language_models.learn_merges({"aab": 3, "ab": 2}, num_merges=5))
 
 # %% [markdown]
-# In this example the pair `a b` occurs in all five words, so it is joined first. After that `a ab` occurs three times,
-# and then no pair is left. As a text we take the prose of lectures 1 to 7 and learn 1000 merges from it. Then we cut the
-# words of lecture 8, which took no part.
+# In this example the pair `a b` occurs in all five words, so it is joined first. After that `a ab` occurs three
+# times, and then no pair is left. As a text we take the prose of lectures 1 to 7 and learn 1000 merges from it. Then
+# we cut the words of lecture 8, which took no part.
 
 
 # %%
@@ -663,24 +663,67 @@ print(
 for word in list(dict.fromkeys(sorted(unknown, key=len)))[-4:]:
     print("   ", word, "→", " ".join(language_models.apply_merges(word, merges)))
 
-# %% tags=["nbval-ignore-output"] seconds=4
+# %% [markdown]
+# How short do the words become? We cut lecture 8 with the first few merges only, and then with more and more of them.
+
+# %% tags=["nbval-ignore-output"] seconds=3
 counted = Counter(new)
 per_word = {}
-for number in (0, 100, 300, 1000):
+for number in (0, 50, 100, 200, 400, 700, 1000):
     cut = {word: len(language_models.apply_merges(word, merges[:number])) for word in counted}
     per_word[number] = sum(cut[word] * times for word, times in counted.items()) / len(new)
     print(f"{number:5d} merges: {per_word[number]:.2f} symbols a word")
 
-# %% tags=["hide-input"]
+# %% tags=["hide-input", "nbval-ignore-output"]
 assert all("".join(language_models.apply_merges(word, merges)) == word for word in counted)
 assert 4 < per_word[0] < 6 and 2.4 < per_word[100] < 3.6 and 1.3 < per_word[1000] < 2
+assert per_word[0] - per_word[100] > 2 * (per_word[400] - per_word[1000])
 assert 0.02 < len(unknown) / len(new) < 0.2
-print("all words of lecture 8 can be written, with fewer and fewer symbols")
+
+figure, ax = plotting.panels(1, height=4)
+plotting.curves(
+    ax,
+    list(per_word),
+    {"lecture 8": list(per_word.values())},
+    xlabel="merges",
+    ylabel="symbols a word",
+)
+ax.set_ylim(0, 5)
+plotting.picture(
+    figure,
+    caption="The first hundred merges shorten the words most. Each later one joins a rarer pair.",
+    alt="Symbols a word of lecture 8 against the number of merges from 0 to 1000. The curve falls from about 4.5 with "
+    "letters alone to about 2.7 after 100 merges, and then more and more slowly to about 1.4 after 1000.",
+)
 
 # %% [markdown]
 # After 1000 merges a word of lecture 8 needs fewer than two symbols on average, and none is unknown, because in the
 # worst case it is spelled. The merges of large models are learned in the same way, from bytes instead of letters and
 # with tens of thousands of merges.
+#
+# In the next picture you apply the merges yourself, to a word of the list or to one that you type.
+#
+# 1. Press *letters*, and guess before each *next merge* which two neighbours will be joined. Are the parts that you get
+#    along the way always parts that mean something?
+# 2. Take "the". How many merges does it need, and how early were they learned?
+# 3. Type your own name, and then a word of another language. Which letters stay alone, and why?
+
+# %% tags=["hide-input", "nbval-ignore-output"]
+assert language_models.apply_merges("the", merges[:10]) == ["the"]
+live.merges_view(merges, ["understanding", "attention", "the", "transformer", "tokenizer"])
+
+# %% [markdown]
+# <details><summary>What you should see</summary>
+#
+# - Only counts decide, so many parts on the way mean nothing. Some of the last ones do, since the beginnings and
+#   endings of words occur again and again. The numbers on the left always rise, because the merges are applied in the
+#   order in which they were learned.
+# - Two merges are enough for "the", `t` with `h` and `th` with `e`. Both are among the first ten, because few pairs are
+#   as frequent.
+# - A letter stays alone if its pairs with its neighbours are rare in seven lectures of English prose. A letter that
+#   never occurs there, such as é or a capital, is in no pair at all.
+#
+# </details>
 
 # %% tags=["hide-input"]
 questions.ask("09", "first-merge")
@@ -785,8 +828,8 @@ assert mean < 0.08 and max(distances.values()) < 0.6
 print("less than 0.08 of the probability is on wrong words, on average")
 
 # %% [markdown]
-# On average only a few hundredths are out of place. The worst beginnings are rare ones, which the model has seldom seen.
-# That is where an unlucky draw leads, and it is why one wrong word is so often followed by another.
+# On average only a few hundredths are out of place. The worst beginnings are rare ones, which the model has seldom
+# seen. That is where an unlucky draw leads, and it is why one wrong word is so often followed by another.
 
 # %% [markdown]
 # ## Further reading

@@ -174,7 +174,8 @@ live.cache_view(eight_words, prompt=3)
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them have been computed before.
+# With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them have been computed
+# before.
 #
 # </details>
 
@@ -274,10 +275,32 @@ counted = sum(part.numel() * part.element_size() for pair in caches for part in 
 assert counted == cache_bytes(LAYERS, 4, 32, size=8)  # the last caches above are in float64
 print("the formula gives the bytes of our own cache, too")
 
+as_many, published = [], []
+for layers, heads, key_heads, d_k in PUBLISHED.values():
+    as_many.append(4096 * cache_bytes(layers, heads, d_k) / 2**30)
+    published.append(4096 * cache_bytes(layers, key_heads, d_k) / 2**30)
+figure, ax = plotting.panels(1, height=4.6)
+plotting.bars(
+    ax,
+    [
+        f"{name}\n{heads} query, {shared} key heads"
+        for name, (_, heads, shared, _) in PUBLISHED.items()
+    ],
+    {"a key head for each query head": as_many, "as published": published},
+    ylabel="GiB for 4096 words",
+)
+plotting.picture(
+    figure,
+    caption="The cache shrinks with the number of key heads, here to an eighth and to a quarter.",
+    alt="Bars of the cache for 4096 words, with a key head for each query head and as published. Llama 2 7B: 2 GiB "
+    "both times. Llama 2 70B: 10 GiB, and 1.25 GiB with 8 key heads for 64 query heads. Mistral 7B: 2 GiB, and "
+    "0.5 GiB with 8 key heads for 32 query heads.",
+)
+
 # %% [markdown]
-# Half a mebibyte for each word of each sentence is a lot. A server that writes for 100 people at once, with 4096 words
-# each, would need 200 GiB for the caches of the first model, while its weights take 13 GiB. Two of the three models have
-# far fewer key heads than query heads, and that is the next idea.
+# Half a mebibyte for each word of each sentence is a lot. A server that writes for 100 people at once, with 4096
+# words each, would need 200 GiB for the caches of the first model, while its weights take 13 GiB. Two of the three
+# models have far fewer key heads than query heads, and that is the next idea.
 
 # %% tags=["hide-input"]
 questions.ask("10", "how-much-cache")
@@ -285,10 +308,10 @@ questions.ask("10", "how-much-cache")
 # %% [markdown]
 # ## 3. Fewer key heads
 #
-# Nothing forces every query head to have a key head of its own. In **multi-query attention** (Shazeer, 2019) all query
-# heads share a single key head and a single value head, and the heads still differ, because their queries do. In
-# **grouped-query attention** (Ainslie et al., 2023) a group of neighbouring query heads shares one. With $H$ query heads
-# and $G$ key heads, query head $h$, counted from 0, uses key head $\lfloor h / (H / G) \rfloor$.
+# Nothing forces every query head to have a key head of its own. In **multi-query attention** (Shazeer, 2019) all
+# query heads share a single key head and a single value head, and the heads still differ, because their queries do.
+# In **grouped-query attention** (Ainslie et al., 2023) a group of neighbouring query heads shares one. With $H$ query
+# heads and $G$ key heads, query head $h$, counted from 0, uses key head $\lfloor h / (H / G) \rfloor$.
 
 
 # %%
@@ -305,9 +328,9 @@ def grouped_by_loop(queries, keys, values):
 
 
 # %% [markdown]
-# Without the loop, every key head is repeated for all query heads of its group. `repeat_interleave` puts the copies next
-# to each other, as it must be. `repeat` would put whole rounds one after the other, so that neighbours get different
-# heads. All shapes would be right and the result wrong.
+# Without the loop, every key head is repeated for all query heads of its group. `repeat_interleave` puts the copies
+# next to each other, as it must be. `repeat` would put whole rounds one after the other, so that neighbours get
+# different heads. All shapes would be right and the result wrong.
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -353,7 +376,7 @@ def grouped_model(key_heads, seed):
     )
 
 
-# %% tags=["nbval-ignore-output"] seconds=45
+# %% tags=["nbval-ignore-output"] seconds=60
 SEED = 0
 floor = known_language.known_language().floor
 gaps = {G: known_language.exact_loss(grouped_model(G, SEED)) - floor for G in (8, 1)}
@@ -386,6 +409,27 @@ worse = gap_of[1] - gap_of[8]
 assert (worse > 0).all() and 0.0015 < worse.mean() < 0.0025
 assert abs(gap_of[2].mean() - gap_of[8].mean()) < 0.0005
 assert 0.78 < int(rows[2][5]) / int(rows[0][5]) < 0.82
+
+figure, ax = plotting.panels(1, height=4)
+sizes = [cache_of[heads] for heads in (1, 2, 8)]
+by_seed = torch.stack([gap_of[heads] for heads in (1, 2, 8)], dim=1)  # (seeds, key heads)
+plotting.curves(
+    ax,
+    sizes,
+    {"median of three seeds": by_seed},
+    xscale="log",
+    xlabel="bytes of cache for a word",
+    ylabel="nats above the entropy",
+)
+ax.set_xticks(sizes, [f"{size}\n{size // 128} key head{'s' * (size > 128)}" for size in sizes])
+ax.set_xticks([], minor=True)
+ax.set_ylim(0, 0.022)
+plotting.picture(
+    figure,
+    caption="One key head costs a little. Between two and eight the seeds differ more than the models.",
+    alt="Nats above the entropy against the bytes of cache for a word, three seeds each. With one key head and 128 "
+    "bytes 0.0154 to 0.0187, with two and 256 bytes 0.0145 to 0.0154, with eight and 1024 bytes 0.0132 to 0.0161.",
+)
 
 # %% [markdown]
 # With one key head instead of eight, every seed is a little worse, by 0.002 nats on average. That is 0.2 % of the
@@ -435,7 +479,8 @@ print("3.5, and the same from a softmax over all three at once")
 # %% [markdown]
 # Step through eight keys in blocks of two.
 #
-# 1. In which blocks is a rescaling needed, and by which factor? Predict it from the scores before you press *next block*.
+# 1. In which blocks is a rescaling needed, and by which factor? Predict it from the scores before you press *next
+#    block*.
 # 2. Change one score so that no rescaling is needed after the first block. Which one, and what does the result do?
 # 3. Take one key in a block, and then all eight. What changes on the way, and what does not?
 
@@ -452,14 +497,26 @@ live.tiles_view(
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx 0.37$.
+# - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx
+#   0.37$.
 # - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result changes with the
 #   score, of course, but it is again that of a softmax over all keys at once.
 # - The number of rescalings changes, and with one block there is none. The result stays the same.
 #
 # </details>
 #
-# For whole matrices the same lines work on all queries at once, and a block is a slice of the keys.
+# For whole matrices the same lines work on all queries at once, and a block is a slice of the keys. Of the matrix of
+# scores only a narrow **tile** exists at any time, with one row for each query and one column for each key of the
+# block.
+#
+# ![Four queries beside a matrix of scores with eight columns, one for each key, which has its key and its value above
+# it. The first four columns are empty, done and not kept. Columns five and six, in a frame, hold scores, such as 3.0
+# and 0.7 for query two. The last two are hatched, still to come. On the right, for each query, the maximum before the
+# block, the factor, and what is carried on, which is the new maximum, the sum and the output as a strip of four
+# cells. Queries two and four find a larger score, so their factors are 0.22 and 0.41 instead of
+# 1.](../figures/softmax_tiles.svg)
+#
+# *One tile at a time. Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
 
 
 # %%
@@ -492,8 +549,8 @@ for block_size in (1, 7, 64, 5000):
 # %% [markdown]
 # ### What it saves
 #
-# No piece of memory here is as large as the matrix of weights. To see what is really allocated, we watch every operation
-# and note the largest new tensor that one of them returns. We go through the keys in blocks of 64.
+# No piece of memory here is as large as the matrix of weights. To see what is really allocated, we watch every
+# operation and note the largest new tensor that one of them returns. We go through the keys in blocks of 64.
 
 
 # %%
@@ -612,9 +669,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Each layer adds $W - 1$ words, so $L$ layers reach $L (W - 1) + 1$ words. Mistral 7B, with its 32 layers and a window of
-# 4096, could in principle depend on more than 130 000 words (Jiang et al., 2023). Whether anything useful arrives from
-# that far is another question, which such a count does not answer.
+# Each layer adds $W - 1$ words, so $L$ layers reach $L (W - 1) + 1$ words. Mistral 7B, with its 32 layers and a
+# window of 4096, could in principle depend on more than 130 000 words (Jiang et al., 2023). Whether anything useful
+# arrives from that far is another question, which such a count does not answer.
 #
 # ## 6. PyTorch's own, and its trap
 #
@@ -649,12 +706,12 @@ print("the flag hides the cache from the new words; the mask does not")
 #
 # ## Summary
 #
-# - Because of the causal mask, keys and values of earlier words never change, so a cache of them makes the next word cost
-#   a single row. The mask of $T$ new words is the last $T$ rows of the whole mask.
-# - A cache takes $2 \cdot \text{layers} \cdot \text{key heads} \cdot d_k$ numbers per word. Sharing key heads divides that
-#   by the size of a group.
-# - A softmax needs one pass if the maximum, the sum and the output are carried along and rescaled. The weights are never
-#   stored, and the number of operations stays the same.
+# - Because of the causal mask, keys and values of earlier words never change, so a cache of them makes the next word
+#   cost a single row. The mask of $T$ new words is the last $T$ rows of the whole mask.
+# - A cache takes $2 \cdot \text{layers} \cdot \text{key heads} \cdot d_k$ numbers per word. Sharing key heads divides
+#   that by the size of a group.
+# - A softmax needs one pass if the maximum, the sum and the output are carried along and rescaled. The weights are
+#   never stored, and the number of operations stays the same.
 # - A window bounds work and cache, and $L$ layers of it reach $L (W - 1) + 1$ words.
 # - `is_causal=True` is wrong where there are fewer queries than keys.
 #
@@ -690,8 +747,8 @@ print("the flag hides the cache from the new words; the mask does not")
 # <details><summary>Answer</summary>
 #
 # The factor is $e^{-\infty} = 0$, so whatever $\ell$ and $o$ held before is dropped, which is right because they held
-# nothing. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number, so
-# code with masks has to look out for it.
+# nothing. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number,
+# so code with masks has to look out for it.
 #
 # </details>
 #
@@ -734,9 +791,9 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 print("four keys are kept, and the result is that of the window over the whole text")
 
 # %% [markdown]
-# The new word needs no mask, because everything that is left in the cache may be seen. In a model, its position still has
-# to count from the beginning of the text and not from the beginning of the cache. Code that takes the length of the cache
-# for the position is right until the first key is dropped, and wrong from there on.
+# The new word needs no mask, because everything that is left in the cache may be seen. In a model, its position still
+# has to count from the beginning of the text and not from the beginning of the cache. Code that takes the length of
+# the cache for the position is right until the first key is dropped, and wrong from there on.
 
 # %% [markdown]
 # ## Further reading
