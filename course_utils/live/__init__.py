@@ -15,6 +15,7 @@ from course_utils.live.merges import merges_view
 from course_utils.live.normalisation import normalisation_view
 from course_utils.live.page import View
 from course_utils.live.positions import positions_view
+from course_utils.live.rotary import rotary_view
 from course_utils.live.tiles import tiles_view
 from course_utils.live.translation import translation_view
 from course_utils.live.writing import writing_view
@@ -27,6 +28,7 @@ __all__ = [
     "merges_view",
     "normalisation_view",
     "positions_view",
+    "rotary_view",
     "tiles_view",
     "translation_view",
     "translator",

@@ -42,9 +42,13 @@ TAIL = """<script type="application/json" id="inner">{inner}</script>
 
 # The scripts of a view, in their order; most have their own alone.
 SCRIPTS = {
+    "positions": ("charts", "positions"),
+    "rotary": ("charts", "rotary"),
     "translation": ("models", "picture", "blocks", "apart", "translation"),
     "writing": ("models", "writing"),
 }
+
+STYLES = {"positions": ("charts", "positions"), "rotary": ("charts", "rotary")}  # likewise
 
 # The views that open within a view, each in a frame of its own.
 INNER = {"translation": ("attention", "normalisation", "positions")}
@@ -106,7 +110,7 @@ def framed(
 
     Args:
         name: which view: "attention", "caching", "merges", "positions", "normalisation",
-            "question", "tiles", "translation" or "writing".
+            "question", "rotary", "tiles", "translation" or "writing".
         caption: what it shows; also the frame's name for screen readers.
         content: what the script reads, as JSON.
         table: HTML that stands in where no script runs.
@@ -229,7 +233,8 @@ def _in_quotes(page: str) -> str:
 @cache
 def _style(name: str) -> str:
     """The view's style sheet, with those of the course's colours that it uses, for both themes."""
-    style = _own_file("common.css") + _own_file(f"{name}.css")
+    parts = "common", *STYLES.get(name, (name,))
+    style = "".join(_own_file(f"{part}.css") for part in parts)
     colours = "".join(
         f"--{colour}:light-dark({light},{dark});"
         for colour, (light, dark) in PAIRS.items()

@@ -6,9 +6,12 @@ import js from '@eslint/js';
 import globals from 'globals';
 
 // A view's page has common.js and its own script, which share their names. The view of a whole
-// translator is long, so its script comes in several files, which share theirs as well.
+// translator is long, so its script comes in several files, which share theirs as well. Two views
+// draw charts, with a file that both have.
 const VIEWS = 'course_utils/live/';
 const COMMON = `${VIEWS}common.js`;
+const CHARTS = `${VIEWS}charts.js`;
+const WITH_CHARTS = ['positions', 'rotary'].map((name) => `${VIEWS}${name}.js`);
 const TRANSLATION = ['models', 'translation', 'picture', 'blocks', 'apart'].map(
   (name) => `${VIEWS}${name}.js`,
 );
@@ -39,6 +42,8 @@ export default [
     ignores: [COMMON],
     languageOptions: { globals: readOnly(sharedNames) },
   },
+  { files: [CHARTS], rules: { 'no-unused-vars': ['error', { vars: 'local' }] } },
+  { files: WITH_CHARTS, languageOptions: { globals: readOnly(namesIn(CHARTS)) } },
   ...TRANSLATION.map((file) => ({
     files: [file],
     languageOptions: {

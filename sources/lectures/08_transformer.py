@@ -1903,7 +1903,8 @@ plotting.picture(
 # - **Several query heads share one key head and one value head**, so that less has to be kept in the cache of section
 #   12 (Ainslie et al., 2023).
 #
-# What attention computes has not changed.
+# What attention computes has not changed. [Lecture 10](10_fast_attention.ipynb) builds the last of these, and
+# [lecture 11](11_block_of_today.ipynb) the others, and measures what they bring.
 #
 # ## 16. Going deeper: the whole class on one screen
 #

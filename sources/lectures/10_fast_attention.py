@@ -715,8 +715,9 @@ print("the flag hides the cache from the new words; the mask does not")
 # - A window bounds work and cache, and $L$ layers of it reach $L (W - 1) + 1$ words.
 # - `is_causal=True` is wrong where there are fewer queries than keys.
 #
-# **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). This is the
-# end of the core. Section 7 goes deeper, and you can skip it.
+# **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The
+# [next lecture](11_block_of_today.ipynb) exchanges the other parts of the block. This is the end of the core. Section 7
+# goes deeper, and you can skip it.
 
 # %% [markdown]
 # ## Check yourself
