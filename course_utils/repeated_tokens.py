@@ -37,6 +37,12 @@ def repeated(number, length, periods, generator):
     return blocks.gather(1, place), period
 
 
+def distinct(number, length, period, generator):
+    """Rows whose block of `period` tokens holds no token twice: (number, length) int64 tensor."""
+    shuffled = torch.rand(number, VOCABULARY, generator=generator).argsort(dim=1)  # (B, V)
+    return shuffled[:, torch.arange(length) % period]
+
+
 def next_logits(model, ids, factor=1.0):
     """Logits of the next token, with all positions divided by a factor: (B, T) → (B, T, V)."""
     x = model.embed(ids)
@@ -52,7 +58,9 @@ def known(ids, period):
     return torch.arange(ids.shape[1] - 1) >= period.unsqueeze(1) - 1
 
 
-def train(model, steps, seed, length=LENGTH, periods=(SHORTEST, LONGEST), factor=1.0):
+def train(
+    model, steps, seed, length=LENGTH, periods=(SHORTEST, LONGEST), factor=1.0, after_step=None
+):
     """Train on fresh rows in every step, with the loss on what can be known.
 
     Args:
@@ -61,19 +69,22 @@ def train(model, steps, seed, length=LENGTH, periods=(SHORTEST, LONGEST), factor
         seed: of the rows.
         length, periods: of the rows, see `repeated`.
         factor: what positions are divided by.
+        after_step: None, or a function that is called with the number of steps made, 1, 2, ….
 
     Returns:
         the model.
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
     generator = torch.Generator().manual_seed(seed)
-    for _ in range(steps):
+    for step in range(1, steps + 1):
         ids, period = repeated(BATCH, length, periods, generator)
         asked = known(ids, period)
         loss = F.cross_entropy(next_logits(model, ids, factor)[:, :-1][asked], ids[:, 1:][asked])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
+        if after_step:
+            after_step(step)
     return model
 
 

@@ -193,9 +193,9 @@ questions.ask("11", "two-thirds")
 # %% [markdown]
 # ## 4. Rotary positions, in place
 #
-# Lecture 6 added a vector to each word to say where it stands. **Rotary positions** (Su et al., 2021) add nothing.
-# Instead, each layer turns its queries and keys, pair of features by pair of features, by an angle that grows with the
-# position:
+# Lecture 6 added a vector to each word to say where it stands. **Rotary encoding** (Su et al., 2021; *RoPE* for
+# short) adds nothing. Instead, each layer turns its queries and keys, pair of features by pair of features, by an
+# angle that grows with the position:
 #
 # $$\begin{pmatrix} x_{2k} \\ x_{2k+1} \end{pmatrix} \mapsto
 # \begin{pmatrix} \cos a & -\sin a \\ \sin a & \cos a \end{pmatrix}

@@ -25,6 +25,8 @@ NUMBERS = {  # what the answer is computed from, by somebody who did not write t
     "rows-without-a-cache": sum(range(1, 11)),
     "what-top-p-keeps": next(n for n in range(6) if sum([50, 20, 15, 10, 5][:n]) >= 80),
     "how-much-cache": 2 * 10 * 4 * 50 * 2,
+    "rms-of-two-features": 7 / ((1**2 + 7**2) / 2) ** 0.5,
+    "two-thirds": 2 * 768 * 3072 / (3 * 768),
     "which-key-head": [query // 4 for query in range(12)][7],
 }
 

@@ -3,7 +3,15 @@
 import pytest
 import torch
 
-from course_utils.repeated_tokens import known, new_model, next_logits, repeated, share_right, train
+from course_utils.repeated_tokens import (
+    distinct,
+    known,
+    new_model,
+    next_logits,
+    repeated,
+    share_right,
+    train,
+)
 
 
 def drawn(number=50, length=32, periods=(6, 16)):
@@ -51,3 +59,17 @@ def test_a_model_that_copies_is_right_everywhere_and_an_untrained_one_by_chance(
 @pytest.mark.slow
 def test_two_layers_learn_to_look_back():
     assert share_right(train(new_model(1), 800, seed=1), 12) > 0.8
+
+
+def test_a_block_of_distinct_tokens_comes_again():
+    ids = distinct(5, 20, 8, torch.Generator().manual_seed(0))
+    assert ids.shape == (5, 20) and ids.dtype == torch.int64
+    assert all(len(set(row[:8].tolist())) == 8 for row in ids)
+    assert torch.equal(ids[:, 8:], ids[:, :-8])
+    assert not torch.equal(ids[0], ids[1])
+
+
+def test_training_tells_how_many_steps_were_made():
+    seen = []
+    train(new_model(0), 3, 0, after_step=seen.append)
+    assert seen == [1, 2, 3]
