@@ -43,6 +43,7 @@ class Request(TypedDict, total=False):
     state: dict[str, torch.Tensor]
     training: bool
     rested: bool
+    before: list[Any]
     dtype: str
     times: int
     anew: bool
@@ -136,8 +137,9 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
 
     The request says how to build it (``construct``, ``keywords``, ``dtype``), which weights to
     load by name (``state``), whether it is ``training``, which ``method`` to call with
-    ``arguments``, whether it has ``rested``, that is, was called so in eval mode before, and how
-    often to call it (``times``; above one, the value is the list of all results).
+    ``arguments``, whether it has ``rested``, that is, was called so in eval mode before, the arguments
+    of another call made ``before``, and how often to call it (``times``; above one, the value is the
+    list of all results).
     Without a method the value is what the module holds: its parameters, how many of them are
     distinct (a tensor may have two names), the names of its buffers and those of its submodules.
     Status "unfit" means that it is no module, or that weights of ``state`` found no place:
@@ -184,6 +186,8 @@ def module(subject: Callable[..., Any], request: Request) -> Report:
         made.eval()
         use(*_arguments(request))
         made.train(request["training"])
+    if request.get("before"):
+        use(*(_materialise(value, request) for value in request["before"]))
     arguments = [_arguments(request)] * request.get("times", 1)
     parameters = {
         name: value

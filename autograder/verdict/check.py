@@ -60,6 +60,7 @@ class Build:
         state: weights by name. Weights that stand in the reference and not here are drawn.
         training: in train mode; otherwise in eval mode.
         rested: the method was called once in eval mode before, which should leave no trace.
+        before: arguments of another call made before, which should leave no trace; empty for none.
         dtype: of the module's parameters; None is the case's own.
         times: how often the method is called; above one, the value is the list of all results.
     """
@@ -71,6 +72,7 @@ class Build:
     state: dict[str, torch.Tensor] = field(default_factory=dict)
     training: bool = False
     rested: bool = False
+    before: list[Any] = field(default_factory=list)
     dtype: torch.dtype | None = None
     times: int = 1
 

@@ -168,6 +168,7 @@ def _request(part: Part, case: Case, seed: int) -> Request:
         "state": {},
         "training": drawn.training,
         "rested": drawn.rested,
+        "before": drawn.before,
         "dtype": str(dtype).removeprefix("torch."),
         "times": drawn.times,
     }

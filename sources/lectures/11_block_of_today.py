@@ -1,6 +1,7 @@
 # ---
 # jupyter:
 #   course:
+#     assignment: a12_modern_block
 #     deeper: 4
 #     minutes: 31
 #     summary: RMSNorm, gates, rotary positions, no biases. Which of them helps, over five seeds?
@@ -667,8 +668,8 @@ print("who finds what, and when, as the text says")
 # - Leaving out $\sqrt{d_\text{model}}$ is a change of its own.
 # - Position interpolation brings far positions back into the range of training, and needs a few more steps to work.
 #
-# This is the end of the core. Section 9 goes deeper, into networks of which only a part works for each token, and you
-# can skip it.
+# **Now you:** [assignment a12, the block of today](../exercises/a12_modern_block/a12_modern_block.ipynb). This is the
+# end of the core. Section 9 goes deeper, into networks of which only a part works for each token, and you can skip it.
 
 # %% [markdown]
 # ## Check yourself

@@ -43,6 +43,7 @@ POINTS = {
     "a9_transformer": 12,
     "a10_language_models": 12,
     "a11_fast_attention": 12,
+    "a12_modern_block": 10,
 }
 
 

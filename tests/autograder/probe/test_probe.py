@@ -239,6 +239,23 @@ def test_a_module_may_be_used_in_eval_mode_before(rested, modes):
     assert report["value"].tolist() == modes
 
 
+class Remembers(torch.nn.Module):
+    """Gives what it was given first, for ever."""
+
+    def forward(self, x):
+        self.first = getattr(self, "first", x)
+        return self.first
+
+
+@pytest.mark.parametrize(("before", "value"), [([torch.ones(2)], [1.0, 1.0]), ([], [0.0, 0.0])])
+def test_a_module_may_be_used_on_something_else_before(before, value):
+    how = {"construct": [], "keywords": {}, "method": "forward", "state": {}, "training": False}
+    report = ask(
+        {"f": Remembers}, torch.zeros(2), experiment="module", dtype="float32", before=before, **how
+    )
+    assert report["value"].tolist() == value
+
+
 def test_a_module_is_reported_by_the_modes_of_its_parts():
     report = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
     assert report["arguments"] == [{"training": {"": False, "encoder": True, "decoder": True}}]

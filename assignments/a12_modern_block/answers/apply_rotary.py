@@ -1,0 +1,304 @@
+"""Answers to `apply_rotary`."""
+
+import torch
+
+from assignments.a12_modern_block.answers.bank import BANK
+
+PART = "apply_rotary"
+
+
+def even(x):
+    if x.shape[-1] % 2 != 0:
+        raise ValueError(f"pairs need an even width, found {x.shape[-1]}")
+
+
+def angles_of(x, positions, base, factor):
+    """(…, T, d_k / 2), with an axis for the heads where each sentence has its own positions."""
+    even(x)
+    d_k = x.shape[-1]
+    speeds = torch.tensor([base ** (-2 * k / d_k) for k in range(d_k // 2)], dtype=torch.float64)
+    angles = positions.double().unsqueeze(-1) / factor * speeds
+    return angles if positions.dim() == 1 else angles.unsqueeze(1)
+
+
+def tables(x, positions, base, factor):
+    angles = angles_of(x, positions, base, factor)
+    return torch.cos(angles).to(x.dtype), torch.sin(angles).to(x.dtype)
+
+
+def side_by_side(first, second):
+    return torch.stack((first, second), -1).reshape(*first.shape[:-1], -1)
+
+
+# ------------------------------------------------------------------------------------- right
+
+
+@BANK.right(PART)
+def rotary_by_complex_numbers(x, positions, base=10000.0, factor=1.0):
+    angles = angles_of(x, positions, base, factor)
+    turning = torch.polar(torch.ones_like(angles), angles)
+    if x.dtype == torch.float32:
+        turning = turning.to(torch.complex64)
+    pairs = torch.view_as_complex(x.contiguous().unflatten(-1, (-1, 2)))
+    return torch.view_as_real(pairs * turning).flatten(-2)
+
+
+@BANK.right(PART)
+def rotary_by_repeated_tables(x, positions, base=10000.0, factor=1.0):
+    """Tables as wide as x, and a partner for each feature."""
+    cos, sin = tables(x, positions, base, factor)
+    cos, sin = cos.repeat_interleave(2, dim=-1), sin.repeat_interleave(2, dim=-1)
+    partner = side_by_side(-x[..., 1::2], x[..., ::2])
+    return x * cos + partner * sin
+
+
+@BANK.right(PART)
+def rotary_by_matrices(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    rows = torch.stack([torch.stack([cos, -sin], -1), torch.stack([sin, cos], -1)], -2)
+    return (rows @ x.unflatten(-1, (-1, 2)).unsqueeze(-1)).squeeze(-1).flatten(-2)
+
+
+@BANK.right(PART)
+def rotary_written_into_a_new_tensor(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    out = torch.empty_like(x)
+    out[..., ::2] = x[..., ::2] * cos - x[..., 1::2] * sin
+    out[..., 1::2] = x[..., ::2] * sin + x[..., 1::2] * cos
+    return out
+
+
+@BANK.right(PART)
+def rotary_by_halves_in_another_order(x, positions, base=10000.0, factor=1.0):
+    """As other libraries do, with the features in another order before and after."""
+    cos, sin = tables(x, positions, base, factor)
+    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
+    d_k = x.shape[-1]
+    order = torch.cat([torch.arange(0, d_k, 2), torch.arange(1, d_k, 2)])
+    y = x[..., order]
+    turned = y * cos + torch.cat([-y[..., d_k // 2 :], y[..., : d_k // 2]], -1) * sin
+    return turned[..., order.argsort()]
+
+
+@BANK.right(PART)
+def rotary_in_float32(x, positions, base=10000.0, factor=1.0):
+    """Tables in float32 are right."""
+    even(x)
+    speeds = 1.0 / base ** (torch.arange(0, x.shape[-1], 2).float() / x.shape[-1])
+    angles = (positions.float() / factor).unsqueeze(-1) * speeds
+    if positions.ndim == 2:
+        angles = angles[:, None, :, :]
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x[..., 0::2], x[..., 1::2]
+    return side_by_side(a * cos - b * sin, a * sin + b * cos)
+
+
+@BANK.right(PART)
+def rotary_by_the_exponential(x, positions, base=10000.0, factor=1.0):
+    """Speeds as the exponential of a logarithm."""
+    even(x)
+    steps = torch.arange(0, x.shape[-1], 2, dtype=torch.float64)
+    speeds = torch.exp(-steps / x.shape[-1] * torch.log(torch.tensor(base, dtype=torch.float64)))
+    angles = torch.einsum("...t,k->...tk", positions.double() / factor, speeds)
+    angles = angles.unsqueeze(-3)  # one axis for the heads, (1, T, …) or (B, 1, T, …)
+    cos, sin = angles.cos().to(x.dtype), angles.sin().to(x.dtype)
+    a, b = x.unflatten(-1, (-1, 2)).unbind(-1)
+    return side_by_side(a * cos - b * sin, a * sin + b * cos)
+
+
+@BANK.right(PART)
+def rotary_sentence_by_sentence(x, positions, base=10000.0, factor=1.0):
+    even(x)
+    rows = []
+    for b in range(len(x)):
+        cos, sin = tables(x[b], positions if positions.dim() == 1 else positions[b], base, factor)
+        first, second = x[b, :, :, 0::2], x[b, :, :, 1::2]
+        rows.append(side_by_side(first * cos - second * sin, second * cos + first * sin))
+    return torch.stack(rows)
+
+
+# ------------------------------------------------------------------------------------- wrong
+
+
+def turned(x, cos, sin):
+    a, b = x[..., ::2], x[..., 1::2]
+    return side_by_side(a * cos - b * sin, a * sin + b * cos)
+
+
+@BANK.wrong(PART, named="halves for neighbours")
+def as_in_other_libraries(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
+    half = x.shape[-1] // 2
+    return x * cos + torch.cat([-x[..., half:], x[..., :half]], -1) * sin
+
+
+@BANK.wrong(PART, named="the halves' angles on neighbours")
+def angles_for_halves(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    cos, sin = torch.cat([cos, cos], -1), torch.cat([sin, sin], -1)
+    return x * cos + side_by_side(-x[..., 1::2], x[..., ::2]) * sin
+
+
+@BANK.wrong(PART, named="pairs taken from the two halves")
+def halves_side_by_side(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    a, b = x.chunk(2, dim=-1)
+    return side_by_side(a * cos - b * sin, a * sin + b * cos)
+
+
+@BANK.wrong(PART, named="not turned back into pairs")
+def firsts_then_seconds(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    a, b = x[..., ::2], x[..., 1::2]
+    return torch.cat([a * cos - b * sin, a * sin + b * cos], -1)
+
+
+@BANK.wrong(PART, named="turned the other way")
+def clockwise(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    return turned(x, cos, -sin)
+
+
+@BANK.wrong(PART, named="sine and cosine exchanged")
+def sine_first(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    return turned(x, sin, cos)
+
+
+@BANK.wrong(PART, named="reflected instead of turned")
+def a_plus_for_the_minus(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    a, b = x[..., ::2], x[..., 1::2]
+    return side_by_side(a * cos + b * sin, a * sin + b * cos)
+
+
+@BANK.wrong(PART, named="exponent k / d_k")
+def half_the_exponent(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, base**0.5, factor))
+
+
+@BANK.wrong(PART, named="exponent 4k / d_k")
+def twice_the_exponent(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, base**2, factor))
+
+
+@BANK.wrong(PART, named="all pairs at one speed")
+def one_speed(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, 1.0, factor))
+
+
+@BANK.wrong(PART, named="base ignored")
+def always_ten_thousand(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, 10_000, factor))
+
+
+@BANK.wrong(PART, named="factor on the base")
+def base_times_factor(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, base * factor, 1.0))
+
+
+@BANK.wrong(PART, named="factor ignored")
+def without_the_factor(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, base, 1.0))
+
+
+@BANK.wrong(PART, named="factor multiplied")
+def stretched(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, base, 1 / factor))
+
+
+@BANK.wrong(PART, named="whole-number division by factor")
+def whole_positions(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions // factor, base, 1.0))
+
+
+@BANK.wrong(PART, named="positions ignored", published="pytorch/executorch#2010")
+def counted_from_zero(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, torch.arange(x.shape[2]), base, factor))
+
+
+@BANK.wrong(PART, named="positions from 1")
+def counted_from_one(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions + 1, base, factor))
+
+
+@BANK.wrong(PART, named="positions of the first sentence for all")
+def first_row_for_all(x, positions, base=10000.0, factor=1.0):
+    row = positions[0] if positions.dim() == 2 else positions
+    return turned(x, *tables(x, row, base, factor))
+
+
+@BANK.wrong(
+    PART, named="batch axis taken for heads", told=("stops with RuntimeError", "right in part")
+)
+def no_axis_for_heads(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    if positions.dim() == 2:
+        cos, sin = cos.squeeze(1), sin.squeeze(1)
+    return turned(x, cos, sin)
+
+
+@BANK.wrong(PART, named="positions along the heads")
+def by_the_number_of_the_head(x, positions, base=10000.0, factor=1.0):
+    if positions.dim() == 2:
+        return turned(x, *tables(x, positions, base, factor))
+    heads = positions[torch.arange(x.shape[1]) % len(positions)]
+    cos, sin = tables(x, heads, base, factor)
+    return turned(x, cos[:, None], sin[:, None])
+
+
+@BANK.wrong(PART, named="second feature from the new first")
+def one_after_the_other(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    first, second = x[..., ::2], x[..., 1::2]
+    first = first * cos - second * sin
+    second = first * sin + second * cos
+    return side_by_side(first, second)
+
+
+@BANK.wrong(PART, named="added instead of turned")
+def added(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    return side_by_side(x[..., ::2] + cos, x[..., 1::2] + sin)
+
+
+@BANK.wrong(PART, named="scaled instead of turned")
+def not_mixed(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    return side_by_side(x[..., ::2] * cos, x[..., 1::2] * sin)
+
+
+@BANK.wrong(PART, told="wrong where an error is asked for")
+def the_last_feature_as_it_is(x, positions, base=10000.0, factor=1.0):
+    whole = x.shape[-1] // 2 * 2
+    done = turned(x[..., :whole], *tables(x[..., :whole], positions, base, factor))
+    return torch.cat([done, x[..., whole:]], -1)
+
+
+@BANK.wrong(PART, told=("changes its inputs", "wrong gradient", "wrong about gradients"))
+def written_into_x(x, positions, base=10000.0, factor=1.0):
+    result = turned(x, *tables(x, positions, base, factor))
+    x.data.copy_(result)
+    return result
+
+
+@BANK.wrong(PART, told=("no gradient", "wrong about gradients"))
+@torch.no_grad()
+def without_a_gradient(x, positions, base=10000.0, factor=1.0):
+    return turned(x, *tables(x, positions, base, factor))
+
+
+@BANK.wrong(PART, named="float32 always")
+def in_single_precision(x, positions, base=10000.0, factor=1.0):
+    return turned(x.float(), *tables(x.float(), positions, base, factor))
+
+
+REMEMBERED = {}
+
+
+@BANK.wrong(PART, told=("right in part", "wrong with `positions`", "wrong in part"))
+def tables_kept_by_length(x, positions, base=10000.0, factor=1.0):
+    """Keeps the first tables for a shape, whatever the positions of the next call are."""
+    kept = REMEMBERED.setdefault((tuple(x.shape), x.dtype), tables(x, positions, base, factor))
+    return turned(x, *kept)

@@ -1,0 +1,372 @@
+"""Answers to `ModernBlock`."""
+
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+from assignments.a12_modern_block.answers.apply_rotary import rotary_by_complex_numbers as rotate
+from assignments.a12_modern_block.answers.bank import BANK
+from assignments.a12_modern_block.answers.rms_norm import ByRsqrt as Norm
+from assignments.a12_modern_block.answers.swiglu import ByFunctional as Network
+from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
+
+PART = "ModernBlock"
+
+
+class Base(nn.Module):
+    """What all answers here have in common: the check, the maps, the norms and the network."""
+
+    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6):
+        super().__init__()
+        if d_model % num_heads:
+            raise ValueError(f"{num_heads} heads cannot share {d_model} features")
+        self.H, self.base = num_heads, base
+        self.norm1, self.norm2 = Norm(d_model, eps), Norm(d_model, eps)
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(d_model, d_model, bias=False))
+        self.feed_forward = Network(d_model, d_ff)
+
+    def heads(self, z):
+        return [split_heads(made(z), self.H) for made in (self.w_q, self.w_k, self.w_v)]
+
+    def where(self, x, positions):
+        return torch.arange(x.shape[1]) if positions is None else positions
+
+    def turn(self, q, k, v, places):
+        return rotate(q, places, self.base), rotate(k, places, self.base), v
+
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        context, _ = scaled_dot_product_attention(q, k, v, mask)
+        return self.w_o(merge_heads(context))
+
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x), mask, positions)
+        return h + self.feed_forward(self.norm2(h))
+
+
+# ------------------------------------------------------------------------------------- right
+
+
+@BANK.right(PART)
+class WithTheCoursesAttention(Base):
+    """As it stands."""
+
+
+@BANK.right(PART)
+class WithPyTorchsAttention(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        context = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+        if mask is not None:
+            context = context.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+        return self.w_o(context.transpose(1, 2).flatten(2))
+
+
+@BANK.right(PART)
+class ByEinsum(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        scores = torch.einsum("bhtd,bhsd->bhts", q, k) / math.sqrt(q.size(-1))
+        if mask is not None:
+            scores = scores.masked_fill(mask.logical_not(), -math.inf)
+        weights = scores.softmax(-1).nan_to_num(0.0) if mask is not None else scores.softmax(-1)
+        context = torch.einsum("bhts,bhsd->bthd", weights, v)
+        return self.w_o(context.reshape(z.shape))
+
+
+@BANK.right(PART)
+class HeadByHead(Base):
+    def attend(self, z, mask, positions):
+        B, T, D = z.shape
+        seen = torch.ones(B, self.H, T, T, dtype=torch.bool)
+        seen = seen if mask is None else mask.expand(B, self.H, T, T)
+        contexts = []
+        for h, own in enumerate(torch.arange(D).chunk(self.H)):
+            q, k, v = (made(z)[..., own][:, None] for made in (self.w_q, self.w_k, self.w_v))
+            q, k, v = self.turn(q, k, v, self.where(z, positions))
+            contexts.append(scaled_dot_product_attention(q, k, v, seen[:, [h]])[0][:, 0])
+        return self.w_o(torch.cat(contexts, -1))
+
+
+@BANK.right(PART)
+class QueriesDividedFirst(Base):
+    def turn(self, q, k, v, places):
+        q, k, v = super().turn(q, k, v, places)
+        return q / q.shape[-1] ** 0.5, k, v
+
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        scores = q @ k.transpose(2, 3)
+        if mask is not None:
+            scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+        weights = torch.softmax(scores, -1)
+        if mask is not None:
+            weights = weights * mask
+        return self.w_o(merge_heads(weights @ v))
+
+
+@BANK.right(PART)
+class CountedFromOne(Base):
+    """A common shift of all positions changes nothing."""
+
+    def where(self, x, positions):
+        return super().where(x, positions) + 1
+
+
+@BANK.right(PART)
+class WithAMethodForEachHalf(Base):
+    def first(self, x, mask, positions):
+        return x + self.attend(self.norm1(x), mask, positions)
+
+    def second(self, h):
+        return self.feed_forward(self.norm2(h)) + h
+
+    def forward(self, x, mask=None, positions=None):
+        return self.second(self.first(x, mask, positions))
+
+
+@BANK.right(PART)
+class ThreeMapsAtOnce(Base):
+    """One product with the three maps one below the other."""
+
+    def heads(self, z):
+        maps = torch.cat([self.w_q.weight, self.w_k.weight, self.w_v.weight])
+        return [split_heads(one, self.H) for one in F.linear(z, maps).chunk(3, dim=-1)]
+
+
+# ------------------------------------------------------------------------------------- wrong
+
+
+@BANK.wrong(PART, named=("norm after attention and the sum",
+                         "norm after the feed-forward network and the sum"))  # fmt: skip
+class NormsAfterwards(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = self.norm1(x + self.attend(x, mask, positions))
+        return self.norm2(h + self.feed_forward(h))
+
+
+@BANK.wrong(PART, named="norm on what attention returns")
+class AttentionNormed(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.norm1(self.attend(x, mask, positions))
+        return h + self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="one norm for both")
+class OneNorm(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x), mask, positions)
+        return h + self.feed_forward(self.norm1(h))
+
+
+@BANK.wrong(PART, named="parallel halves")
+class Parallel(Base):
+    def forward(self, x, mask=None, positions=None):
+        attended = self.attend(self.norm1(x), mask, positions)
+        return x + attended + self.feed_forward(self.norm2(x))
+
+
+@BANK.wrong(PART, named="no residual around attention")
+class AttentionAlone(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = self.attend(self.norm1(x), mask, positions)
+        return h + self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="no residual around the feed-forward network")
+class NetworkAlone(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x), mask, positions)
+        return self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="the normed x is added after attention")
+class NormedResidual(Base):
+    def forward(self, x, mask=None, positions=None):
+        x = self.norm1(x)
+        h = x + self.attend(x, mask, positions)
+        return h + self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="the normed h is added")
+class NormedSecondResidual(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = self.norm2(x + self.attend(self.norm1(x), mask, positions))
+        return h + self.feed_forward(h)
+
+
+@BANK.wrong(PART, named="x added instead of h")
+class SkipsBoth(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x), mask, positions)
+        return x + self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="no first norm")
+class WithoutTheFirst(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(x, mask, positions)
+        return h + self.feed_forward(self.norm2(h))
+
+
+@BANK.wrong(PART, named="no second norm")
+class WithoutTheSecond(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x), mask, positions)
+        return h + self.feed_forward(h)
+
+
+@BANK.wrong(PART, named="feed-forward network missing")
+class EndsAfterAttention(Base):
+    def forward(self, x, mask=None, positions=None):
+        return x + self.attend(self.norm1(x), mask, positions)
+
+
+@BANK.wrong(PART, named="values turned")
+class ValuesToo(Base):
+    def turn(self, q, k, v, places):
+        return [rotate(one, places, self.base) for one in (q, k, v)]
+
+
+@BANK.wrong(PART, named="only queries turned")
+class QueriesOnly(Base):
+    def turn(self, q, k, v, places):
+        return rotate(q, places, self.base), k, v
+
+
+@BANK.wrong(PART, named="nothing turned")
+class NoPositions(Base):
+    def turn(self, q, k, v, places):
+        return q, k, v
+
+
+@BANK.wrong(PART, named="turned before the heads are cut")
+class BeforeTheCut(Base):
+    def attend(self, z, mask, positions):
+        places = self.where(z, positions)
+        q, k = (rotate(made(z)[:, None], places, self.base)[:, 0] for made in (self.w_q, self.w_k))
+        q, k, v = (split_heads(one, self.H) for one in (q, k, self.w_v(z)))
+        return self.w_o(merge_heads(scaled_dot_product_attention(q, k, v, mask)[0]))
+
+
+@BANK.wrong(PART, named="not scaled")
+class Unscaled(Base):
+    def turn(self, q, k, v, places):
+        q, k, v = super().turn(q, k, v, places)
+        return q * q.shape[-1] ** 0.5, k, v
+
+
+@BANK.wrong(PART, named="divided by √d_model")
+class RootOfTheModel(Base):
+    def turn(self, q, k, v, places):
+        q, k, v = super().turn(q, k, v, places)
+        return q / self.H**0.5, k, v
+
+
+@BANK.wrong(PART, named="reshape without transpose")
+class ViewedIntoHeads(Base):
+    def heads(self, z):
+        B, T, D = z.shape
+        return [
+            made(z).reshape(B, self.H, T, D // self.H) for made in (self.w_q, self.w_k, self.w_v)
+        ]
+
+
+@BANK.wrong(PART, named="output projection missing")
+class WithoutWo(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        return merge_heads(scaled_dot_product_attention(q, k, v, mask)[0])
+
+
+@BANK.wrong(PART, named="mask ignored")
+class Unmasked(Base):
+    def attend(self, z, mask, positions):
+        return super().attend(z, None, positions)
+
+
+@BANK.wrong(PART, named="mask upside down")
+class Inverted(Base):
+    def attend(self, z, mask, positions):
+        return super().attend(z, None if mask is None else ~mask, positions)
+
+
+@BANK.wrong(PART, named="the average where nothing may be attended to")
+class AverageInEmptyRows(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+        return self.w_o(merge_heads(scores.softmax(-1) @ v))
+
+
+@BANK.wrong(PART, named="always causal")
+class Causal(Base):
+    def attend(self, z, mask, positions):
+        past = torch.ones(z.shape[1], z.shape[1], dtype=torch.bool).tril()
+        return super().attend(z, past if mask is None else past & mask, positions)
+
+
+@BANK.wrong(PART, named="positions ignored")
+class AlwaysFromZero(Base):
+    def where(self, x, positions):
+        return torch.arange(x.shape[1])
+
+
+@BANK.wrong(PART, named="base not passed on")
+class FixedBase(Base):
+    def turn(self, q, k, v, places):
+        return rotate(q, places), rotate(k, places), v
+
+
+@BANK.wrong(PART, named="eps not passed on")
+class FixedEps(Base):
+    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6):
+        super().__init__(d_model, num_heads, d_ff, base)
+
+
+@BANK.wrong(PART, told="wrong about what a new module holds")
+class WithBiases(Base):
+    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6):
+        super().__init__(d_model, num_heads, d_ff, base, eps)
+        for name in ("w_q", "w_k", "w_v", "w_o"):
+            setattr(self, name, nn.Linear(d_model, d_model))
+
+
+@BANK.wrong(PART, named="heads that do not fit pass")
+class Unchecked(Base):
+    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6):
+        if d_model % num_heads:
+            super().__init__(d_model, 1, d_ff, base, eps)
+        else:
+            super().__init__(d_model, num_heads, d_ff, base, eps)
+
+
+@BANK.wrong(PART, named="layer norm instead of RMSNorm")
+class LayerNorms(Base):
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x - x.mean(-1, keepdim=True)), mask, positions)
+        return h + self.feed_forward(self.norm2(h - h.mean(-1, keepdim=True)))
+
+
+@BANK.wrong(PART, named="float32 always")
+class InSingle(Base):
+    def forward(self, x, mask=None, positions=None):
+        return super().forward(x, mask, positions).float()
+
+
+@BANK.wrong(PART, told=("right in part", "wrong in part"))
+class RemembersItsPositions(Base):
+    """Keeps the positions of its first call."""
+
+    def where(self, x, positions):
+        if not hasattr(self, "places"):
+            self.places = super().where(x, positions)
+        return self.places if self.places.shape[-1] >= x.shape[1] else super().where(x, positions)
+
+    def turn(self, q, k, v, places):
+        return super().turn(q, k, v, places[..., : q.shape[2]])

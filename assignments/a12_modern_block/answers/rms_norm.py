@@ -1,0 +1,250 @@
+"""Answers to `RMSNorm`."""
+
+import math
+
+import torch
+from torch import nn
+
+from assignments.a12_modern_block.answers.bank import BANK
+
+PART = "RMSNorm"
+
+
+class Base(nn.Module):
+    """What all answers here have in common: the weight and ε."""
+
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(features))
+        self.eps = eps
+
+
+# ------------------------------------------------------------------------------------- right
+
+
+@BANK.right(PART)
+class ByRsqrt(Base):
+    def forward(self, x):
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps))
+
+
+@BANK.right(PART)
+class ByTheLength(Base):
+    """The length of a token, divided by the root of its width."""
+
+    def forward(self, x):
+        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
+        return x / (length**2 / x.shape[-1] + self.eps).sqrt() * self.weight
+
+
+@BANK.right(PART)
+class ByEinsum(Base):
+    def forward(self, x):
+        square = torch.einsum("...f,...f->...", x, x)[..., None] / x.size(-1)
+        return x / torch.sqrt(square + self.eps) * self.weight
+
+
+@BANK.right(PART)
+class TokenByToken(Base):
+    def forward(self, x):
+        rows = [
+            row / math.sqrt(1) / ((row @ row) / len(row) + self.eps) ** 0.5
+            for row in x.reshape(-1, x.shape[-1])
+        ]
+        return torch.stack(rows).reshape(x.shape) * self.weight
+
+
+@BANK.right(PART)
+class FromMeanAndVariance(Base):
+    """The mean square is the variance plus the square of the mean."""
+
+    def forward(self, x):
+        mean = x.mean(-1, keepdim=True)
+        square = x.var(-1, keepdim=True, correction=0) + mean**2
+        return x * (square + self.eps) ** -0.5 * self.weight
+
+
+@BANK.right(PART)
+class BuiltOfParameters(nn.Module):
+    """ε as a buffer, the weight made by `torch.empty` and filled."""
+
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.weight = nn.Parameter(torch.empty(features))
+        nn.init.ones_(self.weight)
+        self.register_buffer("epsilon", torch.tensor(eps), persistent=False)
+
+    def forward(self, x):
+        square = (x * x).sum(-1, keepdim=True) / x.shape[-1]
+        return x.div((square + self.epsilon).sqrt()).mul(self.weight)
+
+
+@BANK.right(PART)
+class WithAReset(Base):
+    def __init__(self, features, eps=1e-6):
+        super().__init__(features, eps)
+        self.reset_parameters()
+
+    def reset_parameters(self):
+        nn.init.constant_(self.weight, 1.0)
+
+    def norm(self, x):
+        return x / (x.square().mean(-1, keepdim=True) + self.eps).sqrt()
+
+    def forward(self, x):
+        return self.norm(x) * self.weight
+
+
+@BANK.right(PART)
+class InDoublePrecision(Base):
+    """Computed in float64 and handed back in the dtype of x."""
+
+    def forward(self, x):
+        wide = x.double()
+        wide = wide / (wide.square().mean(-1, keepdim=True) + self.eps).sqrt()
+        return wide.to(x.dtype) * self.weight
+
+
+# ------------------------------------------------------------------------------------- wrong
+
+
+@BANK.wrong(PART, named="mean subtracted")
+class LayerNormOfOld(Base):
+    def forward(self, x):
+        centred = x - x.mean(-1, keepdim=True)
+        return centred / (centred.square().mean(-1, keepdim=True) + self.eps).sqrt() * self.weight
+
+
+@BANK.wrong(PART, named="sum of squares instead of their mean")
+class DividedByTheLength(Base):
+    def forward(self, x):
+        return x / torch.sqrt(torch.sum(x**2, dim=-1, keepdim=True) + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="variance instead of the mean square")
+class DividedByTheVariance(Base):
+    def forward(self, x):
+        return x / torch.sqrt(x.var(-1, keepdim=True) + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="divided by one less than the number of features")
+class Bessel(Base):
+    def forward(self, x):
+        square = (x * x).sum(-1, keepdim=True) / max(x.shape[-1] - 1, 1)
+        return x / torch.sqrt(square + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="mean over other axes than the features")
+class OneNumberForAll(Base):
+    def forward(self, x):
+        return x / (x.pow(2).mean() + self.eps).sqrt() * self.weight
+
+
+@BANK.wrong(PART, named="mean of absolute values")
+class MeanSize(Base):
+    def forward(self, x):
+        return x / torch.sqrt(x.abs().mean(-1, keepdim=True) ** 2 + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="ε outside the root", published="allenai/OLMo#281")
+class EpsAfterTheRoot(Base):
+    def forward(self, x):
+        return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="the larger of mean square and ε")
+class Clamped(Base):
+    def forward(self, x):
+        square = x.pow(2).mean(-1, keepdim=True)
+        return x * square.clamp(min=self.eps).rsqrt() * self.weight
+
+
+@BANK.wrong(PART, named="ε fixed")
+class EpsOfAMillionth(Base):
+    def forward(self, x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6) * self.weight
+
+
+@BANK.wrong(PART, named="ε squared")
+class EpsTwice(Base):
+    def forward(self, x):
+        return x / torch.sqrt(x.pow(2).mean(-1, keepdim=True) + self.eps**2) * self.weight
+
+
+@BANK.wrong(PART, named="no root")
+class DividedByTheSquare(Base):
+    def forward(self, x):
+        return x / ((x * x).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="multiplied instead of divided")
+class TimesTheRoot(Base):
+    def forward(self, x):
+        return x * (x.square().mean(-1, keepdim=True) + self.eps).sqrt() * self.weight
+
+
+@BANK.wrong(PART, named="multiplied instead of divided", published="mosaicml/llm-foundry#371")
+class DividedByRsqrt(Base):
+    def forward(self, x):
+        return x / torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+@BANK.wrong(PART, named="weight not used")
+class WeightLeftAlone(Base):
+    def forward(self, x):
+        return x / (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+
+
+@BANK.wrong(PART, named="one plus the weight")
+class AsInGemma(Base):
+    def forward(self, x):
+        normed = x / (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+        return normed * (1.0 + self.weight)
+
+
+@BANK.wrong(PART, named="weight before the norm")
+class ScaledFirst(Base):
+    def forward(self, x):
+        scaled = self.weight * x
+        return scaled / (scaled.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+
+
+@BANK.wrong(PART, told="wrong about what a new module holds")
+class ZerosFirst(ByRsqrt):
+    def __init__(self, features, eps=1e-6):
+        super().__init__(features, eps)
+        nn.init.zeros_(self.weight)
+
+
+@BANK.wrong(PART, told="wrong about what a new module holds")
+class WithABias(Base):
+    def __init__(self, features, eps=1e-6):
+        super().__init__(features, eps)
+        self.bias = nn.Parameter(torch.zeros(features))
+
+    def forward(self, x):
+        normed = x / (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+        return self.weight * normed + self.bias
+
+
+@BANK.wrong(PART, named="float32 always")
+class InSingle(Base):
+    def forward(self, x):
+        x = x.float()
+        return x / (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt() * self.weight.float()
+
+
+@BANK.wrong(PART, named="x changed in place")
+class WritesIntoX(Base):
+    def forward(self, x):
+        root = (x.detach().pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+        x.data /= root
+        return x * self.weight
+
+
+@BANK.wrong(PART, named="root without gradient")
+class RootByItself(Base):
+    def forward(self, x):
+        with torch.no_grad():
+            root = (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
+        return x / root * self.weight

@@ -1,0 +1,140 @@
+"""`SwiGLU` in steps, and wrong ones by the step that they take otherwise."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from assignments.a12_modern_block.rubric import GATE, GATE_MANNERS, gated
+from autograder.verdict.mistakes import called, variants
+from course_utils import modern
+
+
+class Gated(modern.SwiGLU):
+    """The right network in steps, each of which a mistake can change."""
+
+    def opened(self, gate):
+        return F.silu(gate)
+
+    def product(self, gate, up):
+        return self.opened(gate) * up
+
+    def out(self, hidden):
+        return self.w_down(hidden)
+
+    def branches(self, x):
+        return self.w_gate(x), self.w_up(x)
+
+    def forward(self, x):
+        return self.out(self.product(*self.branches(x)))
+
+
+@gated.mistakes_in(Gated.opened, costs=GATE)
+class GatedOpened:
+    @called("sigmoid instead of SiLU")
+    def sigmoid(self, gate):
+        """Your gate is a sigmoid. SiLU(a) is a times the sigmoid of a."""
+        return gate.sigmoid()
+
+    @called("GELU instead of SiLU")
+    @variants("approximate", ("none", "tanh"))
+    def gelu(self, gate, approximate):
+        """Your gate is a GELU. The formula asks for SiLU, a / (1 + exp(−a))."""
+        return F.gelu(gate, approximate=approximate)
+
+    @called("ReLU instead of SiLU")
+    def relu(self, gate):
+        """Your gate is a ReLU. The formula asks for SiLU, a / (1 + exp(−a))."""
+        return F.relu(gate)
+
+    @called("no SiLU")
+    def bilinear(self, gate):
+        """You multiply the two maps as they are. `w_gate` goes through SiLU first."""
+        return gate
+
+    @called("tanh instead of SiLU")
+    def tanh(self, gate):
+        """Your gate is a tanh. The formula asks for SiLU, a / (1 + exp(−a))."""
+        return gate.tanh()
+
+    @called("SiLU with the wrong sign")
+    def wrong_sign(self, gate):
+        """Your SiLU is a / (1 + exp(a)). The sign of a in the power is missing."""
+        return gate * (-gate).sigmoid()
+
+
+@gated.mistakes_in(Gated.product, costs=GATE)
+class GatedProduct:
+    @called("SiLU on w_up")
+    def on_up(self, gate, up):
+        """Your SiLU is on the output of `w_up`. It belongs on that of `w_gate`."""
+        return gate * self.opened(up)
+
+    @called("SiLU on the product")
+    def on_the_product(self, gate, up):
+        """You multiply first and put SiLU on the product. It belongs on the output of `w_gate` alone."""
+        return self.opened(gate * up)
+
+    @called("SiLU on both")
+    def on_both(self, gate, up):
+        """Your SiLU is on both maps. It belongs on the output of `w_gate` alone."""
+        return self.opened(gate) * self.opened(up)
+
+    @called("added instead of multiplied")
+    def added(self, gate, up):
+        """You add the two maps. The gate multiplies, feature by feature."""
+        return self.opened(gate) + up
+
+    @called("no gate")
+    @variants("kept", ("gate", "up"))
+    def no_gate(self, gate, up, kept):
+        """Your hidden units are SiLU of a single map, and the other one is not used. The two are
+        multiplied."""
+        return self.opened(gate if kept == "gate" else up)
+
+
+@gated.mistakes_in(Gated.out, costs=GATE)
+class GatedOut:
+    @called("SiLU after w_down")
+    def silu_last(self, hidden):
+        """Another SiLU follows after `w_down`. The output of `w_down` is the result."""
+        return self.opened(self.w_down(hidden))
+
+    @called("a norm inside")
+    def normed(self, hidden):
+        """A norm stands before `w_down`. There is none inside the network."""
+        return self.w_down(hidden / (hidden.square().mean(dim=-1, keepdim=True) + 1e-6).sqrt())
+
+
+@gated.mistakes_in(Gated.branches, costs=GATE)
+class GatedBranches:
+    @called("one map for both")
+    @variants("name", ("w_gate", "w_up"))
+    def one_map(self, x, name):
+        """Gate and product use the same map. `w_gate` and `w_up` are two."""
+        made = getattr(self, name)(x)
+        return made, made
+
+
+@gated.mistake("x added to the result", costs=GATE)
+class Residual(Gated):
+    """Your network adds its input to the result. That is the business of the block."""
+
+    def forward(self, x):
+        return x + super().forward(x)
+
+
+@gated.mistake("dropout inside", costs=GATE_MANNERS)
+class Dropping(Gated):
+    """Your network drops some numbers in train mode. There is no dropout in it."""
+
+    def out(self, hidden):
+        return self.w_down(F.dropout(hidden, 0.1, self.training))
+
+
+@gated.mistake("float32 always", costs=GATE_MANNERS)
+class AlwaysSingle(Gated):
+    """Your result is float32 whatever the input is. A float64 input gives a float64 result."""
+
+    def forward(self, x):
+        return super().forward(x).to(torch.float32)
