@@ -3,6 +3,7 @@
 from assignments.a12_modern_block.answers import (  # noqa: F401 (each fills the bank)
     apply_rotary,
     modern_block,
+    published,
     rms_norm,
     swiglu,
 )

@@ -213,11 +213,6 @@ def whole_positions(x, positions, base=10000.0, factor=1.0):
     return turned(x, *tables(x, positions // factor, base, 1.0))
 
 
-@BANK.wrong(PART, named="positions ignored", published="pytorch/executorch#2010")
-def counted_from_zero(x, positions, base=10000.0, factor=1.0):
-    return turned(x, *tables(x, torch.arange(x.shape[2]), base, factor))
-
-
 @BANK.wrong(PART, named="positions from 1")
 def counted_from_one(x, positions, base=10000.0, factor=1.0):
     return turned(x, *tables(x, positions + 1, base, factor))
@@ -276,7 +271,7 @@ def the_last_feature_as_it_is(x, positions, base=10000.0, factor=1.0):
     return torch.cat([done, x[..., whole:]], -1)
 
 
-@BANK.wrong(PART, told=("changes its inputs", "wrong gradient", "wrong about gradients"))
+@BANK.wrong(PART, told="inputs changed")
 def written_into_x(x, positions, base=10000.0, factor=1.0):
     result = turned(x, *tables(x, positions, base, factor))
     x.data.copy_(result)
@@ -297,7 +292,7 @@ def in_single_precision(x, positions, base=10000.0, factor=1.0):
 REMEMBERED = {}
 
 
-@BANK.wrong(PART, told=("right in part", "wrong with `positions`", "wrong in part"))
+@BANK.wrong(PART)
 def tables_kept_by_length(x, positions, base=10000.0, factor=1.0):
     """Keeps the first tables for a shape, whatever the positions of the next call are."""
     kept = REMEMBERED.setdefault((tuple(x.shape), x.dtype), tables(x, positions, base, factor))

@@ -359,7 +359,7 @@ class InSingle(Base):
         return super().forward(x, mask, positions).float()
 
 
-@BANK.wrong(PART, told=("right in part", "wrong in part"))
+@BANK.wrong(PART, told="wrong after another call")
 class RemembersItsPositions(Base):
     """Keeps the positions of its first call."""
 

@@ -146,7 +146,7 @@ class MeanSize(Base):
         return x / torch.sqrt(x.abs().mean(-1, keepdim=True) ** 2 + self.eps) * self.weight
 
 
-@BANK.wrong(PART, named="ε outside the root", published="allenai/OLMo#281")
+@BANK.wrong(PART, named="ε outside the root")
 class EpsAfterTheRoot(Base):
     def forward(self, x):
         return x / (x.pow(2).mean(-1, keepdim=True).sqrt() + self.eps) * self.weight
@@ -181,12 +181,6 @@ class DividedByTheSquare(Base):
 class TimesTheRoot(Base):
     def forward(self, x):
         return x * (x.square().mean(-1, keepdim=True) + self.eps).sqrt() * self.weight
-
-
-@BANK.wrong(PART, named="multiplied instead of divided", published="mosaicml/llm-foundry#371")
-class DividedByRsqrt(Base):
-    def forward(self, x):
-        return x / torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps) * self.weight
 
 
 @BANK.wrong(PART, named="weight not used")

@@ -125,12 +125,6 @@ class SignOfThePower(Base):
         return self.w_down(a / (1 + a.exp()) * self.w_up(x))
 
 
-@BANK.wrong(PART, named="SiLU on w_up", published="ml-explore/mlx-lm#767")
-class BranchesExchanged(Base):
-    def forward(self, x):
-        return self.w_down(self.w_gate(x) * F.silu(self.w_up(x)))
-
-
 @BANK.wrong(PART, named="SiLU on the product")
 class AroundTheProduct(Base):
     def forward(self, x):

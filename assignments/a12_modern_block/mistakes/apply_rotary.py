@@ -251,6 +251,22 @@ class HalvesAngles(Rotary):
         return x * cos + other * sin
 
 
+@rotary.mistake("neighbours' angles on the halves", costs=TURNED)
+class NeighboursAngles(Rotary):
+    """Your angles are laid out for neighbours, each speed twice in a row, and the partner of a feature comes
+    from the other half. Features 2k and 2k + 1 are partners, so the partner stands next to its feature."""
+
+    def answer(self, x, positions, base=10000.0, factor=1.0):
+        self.check(x.shape[-1])
+        angles = self.pressed(self.placed(positions, x), factor) / base ** self.exponents(
+            x.shape[-1]
+        )
+        angles = self.heads(angles.repeat_interleave(2, dim=-1), positions, x)
+        cos, sin = (table.to(x.dtype) for table in self.tables(angles))
+        first, second = x.chunk(2, dim=-1)
+        return x * cos + torch.cat([-second, first], dim=-1) * sin
+
+
 @rotary.mistake("float32 always", costs=ROTARY_MANNERS)
 class AlwaysSingle(Rotary):
     """Your result is float32 whatever x is. A float64 input gives a float64 result."""

@@ -47,6 +47,11 @@ PLAIN: dict[str, Trait] = {
         "with one call",
         "What is kept from one call to the next?",
     ),
+    "used before": (
+        "after another call",
+        "without a call before",
+        "What is kept from one call to the next?",
+    ),
     "empty": (
         "with a row in which nothing may be seen",
         "without such a row",
@@ -120,12 +125,18 @@ def when_it_is_right(attempts: Sequence[Attempt]) -> Sentences:
 
 def _looked_at_alike(attempts: Sequence[Attempt]) -> list[dict[str, bool]]:
     """Traits of the right cases that were looked at as a wrong one was: the look decides nothing there."""
-    looks = {(item.step.judge, item.case.random) for item in attempts if item.problem}
-    return [
-        _traits(item)
-        for item in attempts
-        if not item.problem and (item.step.judge, item.case.random) in looks
-    ]
+    looks = {_look(item) for item in attempts if item.problem}
+    return [_traits(item) for item in attempts if not item.problem and _look(item) in looks]
+
+
+def _look(item: Attempt) -> tuple[Any, ...]:
+    """What decides a case, and whether it is about an error, a new module or a result."""
+    return (
+        item.step.judge,
+        item.case.random,
+        bool(item.case.raises),
+        is_about_a_new_module(item.request),
+    )
 
 
 def _only_among(
@@ -190,6 +201,7 @@ def _traits(item: Attempt) -> dict[str, bool]:
         "gradients": case.gradient,
         "new module": is_about_a_new_module(request),
         "calls": request.get("times", 1) > 1 and not request.get("training"),
+        "used before": bool(request.get("before")),
         "train mode": bool(request.get("training")) and _dropout(item) > 0,
         "empty": _has_an_empty_row(item),
         f"{request.get('method')}()": True,

@@ -58,6 +58,58 @@ def test_a_length_decides_nothing_where_it_is_another_look_that_finds_the_mistak
     assert when_it_is_right(attempts_at(part, lambda x: x)) == ()
 
 
+class Twice(nn.Module):
+    """A part of our own: a module that doubles."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.factor = nn.Parameter(torch.full((width,), 2.0))
+
+    def forward(self, x):
+        return self.factor * x
+
+
+class FirstForEver(Twice):
+    """It goes on with what it was given first."""
+
+    def forward(self, x):
+        self.first = getattr(self, "first", x)
+        return self.factor * self.first
+
+
+def built(width, method="forward", before=()):
+    return Case(
+        f"{width=}, {before=}",
+        lambda randn: Build(
+            (width,),
+            arguments=[randn(2, width)] if method else [],
+            before=[torch.ones(size, width) for size in before],
+            method=method,
+        ),
+        random=True,
+    )
+
+
+def test_what_a_call_before_leaves_behind():
+    part = part_of(Twice, built(3), built(5), built(4, before=(2,)), signature="Twice(width)")
+    assert names(when_it_is_right(attempts_at(part, Twice))) == []
+    ((name, sentence),) = when_it_is_right(attempts_at(part, FirstForEver))
+    assert name == "wrong after another call"
+    assert "What is kept from one call to the next?" in sentence
+
+
+def test_a_width_decides_nothing_where_only_a_new_module_is_right():
+    """Its width happens to be even, and no result of that width was looked at."""
+
+    class Thrice(Twice):
+        def forward(self, x):
+            return 3 * x
+
+    part = part_of(Twice, built(3), built(5), built(6, method=None), signature="Twice(width)")
+    assert "even" not in str(when_it_is_right(attempts_at(part, Thrice)))
+    assert "odd" not in str(when_it_is_right(attempts_at(part, Thrice)))
+
+
 def test_what_all_wrong_cases_have_and_no_right_one():
     cases = [drawn(2, 3), drawn(2, 4).in_float64()]
     attempts = attempts_at(part_of(double, *cases), lambda x: double(x) + (x.dtype == torch.double))
