@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from autograder.verdict.check import Build, Case, Part, Step
+from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Attempt, Exam
 from autograder.verdict.says.cases import when_it_is_right
 from autograder.verdict.says.forms import ever_the_same, form
@@ -105,8 +106,15 @@ def test_a_width_decides_nothing_where_only_a_new_module_is_right():
         def forward(self, x):
             return 3 * x
 
-    part = part_of(Twice, built(3), built(5), built(6, method=None), signature="Twice(width)")
-    assert "even" not in str(when_it_is_right(attempts_at(part, Thrice)))
+    new = [built(width, method=None) for width in (6, 8)]
+    part = part_of(
+        Twice,
+        *(built(3), built(5), *new),
+        signature="Twice(width)",
+        judge=lambda expected, got: (
+            None if isinstance(expected, dict) else values_agree(expected, got)
+        ),
+    )
     assert "odd" not in str(when_it_is_right(attempts_at(part, Thrice)))
 
 
