@@ -40,8 +40,8 @@
 # - What would be the answer itself is barred. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every form,
 #   `nn.MultiheadAttention`, `nn.Transformer` and its layers, and the course's other modules.
 # - `F.silu`, `F.scaled_dot_product_attention`, complex numbers and the like are welcome.
-# - Inputs are never changed. Results have the dtype of the inputs (`float32` or `float64`), and gradients flow to
-#   every floating input and weight.
+# - Inputs are never changed. They may lie in memory in any way, as they do after a transpose. Results have the dtype
+#   of the inputs (`float32` or `float64`), and gradients flow to every floating input and weight.
 # - Nothing is remembered from one call to the next.
 # - Masks are `bool`, and True means *may attend*.
 #

@@ -30,7 +30,7 @@ from autograder.verdict.compare import (
     values_agree,
 )
 from autograder.verdict.exam import Attempt, is_a_state
-from autograder.verdict.judge import problem_with, takes_too_much, wrong_error
+from autograder.verdict.judge import problem_with, takes_too_much, wrong_error, wrong_gradients
 from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
 
@@ -107,12 +107,12 @@ def found_in(attempts: Sequence[Attempt]) -> Found | None:
 
 
 def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
-    """The mistake behind what is wrong only where results are left to chance.
+    """The mistake behind what is wrong only in gradients, or where results are left to chance.
 
     Who draws as often and as many numbers from the same seed gets the same; so two dropouts in the
     same place agree, unless one is written by hand.
     """
-    wrong = [item for item in attempts if item.case.random and item.problem]
+    wrong = [item for item in attempts if item.problem and (item.case.random or item.case.gradient)]
     if not wrong or any(item.report["status"] != "returned" for item in wrong):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
@@ -127,9 +127,18 @@ def _found_by_chance(attempts: Sequence[Attempt]) -> Found | None:
 def _is_as_wrong(item: Attempt, done: Report) -> bool:
     """Whether a mistake of ours drew the same as a student's code, and is wrong in the same way."""
     problem = problem_with(replace(item, report=done))
-    return bool(problem and item.problem and problem.kind is item.problem.kind) and drew_the_same(
-        done, item.report
+    if not problem or not item.problem or problem.kind is not item.problem.kind:
+        return False
+    return drew_the_same(done, item.report) and (
+        not item.case.gradient or _same_gradients(done["gradients"], item.report["gradients"])
     )
+
+
+def _same_gradients(one: Any, other: Any) -> bool:
+    """Whether two implementations passed the same gradients to the same inputs and weights."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return False
+    return wrong_gradients(one, other) is None and wrong_gradients(other, one) is None
 
 
 def _known(part: Part) -> tuple[Mistake, ...]:

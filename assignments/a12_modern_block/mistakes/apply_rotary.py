@@ -65,6 +65,18 @@ class RotaryExponents:
         exponent is 2k / d_k, where k counts pairs."""
         return 2 * torch.arange(0, d_k, 2).double() / d_k
 
+    @called("powers of base multiplied")
+    def upside_down(self, d_k):
+        """Your pairs turn faster from one to the next, because you multiply by base^(2k / d_k). The formula
+        divides by it."""
+        return -torch.arange(0, d_k, 2).double() / d_k
+
+    @called("last pair at the base itself")
+    def to_the_end(self, d_k):
+        """Your exponents run from 0 to 1, so the last pair turns by position / base. They are 2k / d_k, which
+        stays below 1."""
+        return torch.linspace(0, 1, d_k // 2).double()
+
     @called("all pairs at one speed")
     def none(self, d_k):
         """All your pairs turn at the same speed. Pair k is slower by base^(2k / d_k)."""
@@ -101,6 +113,11 @@ class RotaryPressed:
     def multiplied(self, positions, factor):
         """You multiply positions by `factor`. It presses them together, so it divides."""
         return positions * factor
+
+    @called("factor divides twice")
+    def twice(self, positions, factor):
+        """Positions are divided by `factor` twice. Once is what the formula says."""
+        return positions / factor**2
 
     @called("whole-number division by factor")
     def whole(self, positions, factor):

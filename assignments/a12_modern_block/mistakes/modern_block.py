@@ -182,6 +182,24 @@ class BlockTurn:
         distances."""
         return query, modern.apply_rotary(key, positions, self.angle_base()), value
 
+    @called("keys turned the other way")
+    def against_each_other(self, query, key, value, positions):
+        """Keys are turned backwards, so scores depend on the sum of two positions. Queries and keys are turned
+        by the same rule, so that scores depend on their difference."""
+        base = self.angle_base()
+        query, key = (
+            modern.apply_rotary(query, positions, base),
+            modern.apply_rotary(key, -positions, base),
+        )
+        return query, key, value
+
+    @called("queries and keys exchanged")
+    def exchanged(self, query, key, value, positions):
+        """Your scores ask with the keys and look for the queries. Rows of the scores belong to queries,
+        columns to keys."""
+        query, key, value = Block.turn(self, query, key, value, positions)
+        return key, query, value
+
     @called("nothing turned")
     def nothing(self, query, key, value, positions):
         """Neither queries nor keys are turned, so your block knows no positions."""
@@ -232,6 +250,17 @@ class BlockOut:
         return merged
 
 
+@block.mistakes_in(Block.weigh, costs=ATTENDS)
+class BlockWeigh:
+    @called("softmax over the queries")
+    def over_queries(self, scores, mask):
+        """Your softmax runs over the queries, so that columns sum to one. For every query the weights of the
+        keys sum to one, so it runs over the last axis."""
+        if mask is None:
+            return scores.softmax(dim=-2)
+        return self.empty(scores.masked_fill(~mask, -1e30).softmax(dim=-2), mask)
+
+
 @block.mistakes_in(Block.mask_for, costs=FEEDS)
 class BlockMask:
     @called("mask ignored")
@@ -280,6 +309,15 @@ class BlockEps:
     def fixed(self, eps):
         """The block's `eps` does not reach the norms."""
         return 1e-6
+
+
+@block.mistake("feed-forward network first", costs=ATTENDS)
+class NetworkFirst(Block):
+    """Your block begins with the feed-forward network. Attention comes first."""
+
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.feed_forward(self.norm2(x))
+        return self.first_half(h, mask, positions)
 
 
 @block.mistake("heads that do not fit pass", costs=BLOCK_MANNERS)

@@ -70,6 +70,17 @@ class NormMeanSquare:
             return x.square().mean().expand_as(x[..., :1])
         return x.square().mean(dim=-2 if axes == "words" else 0, keepdim=True)
 
+    @called("square of the mean")
+    def square_of_the_mean(self, x):
+        """You take the mean first and square it. The mean is taken of the squares."""
+        return x.mean(dim=-1, keepdim=True).square()
+
+    @called("largest feature instead of the mean square")
+    def largest(self, x):
+        """You divide by the largest feature in size. The formula divides by the root of the mean of all
+        squares."""
+        return x.abs().amax(dim=-1, keepdim=True).square()
+
     @called("mean of absolute values")
     def absolute(self, x):
         """You divide by the mean of the absolute values. A root mean square squares first, takes the mean,
@@ -123,6 +134,11 @@ class NormScaled:
     def unscaled(self, y):
         """Your `weight` is there and not used. Each feature is multiplied by its own entry of it."""
         return y
+
+    @called("weight added")
+    def added(self, y):
+        """You add `weight`. Each feature is multiplied by its own entry of it."""
+        return y + self.weight
 
     @called("one plus the weight")
     def one_more(self, y):

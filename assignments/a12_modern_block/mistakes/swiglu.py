@@ -47,6 +47,23 @@ class GatedOpened:
         """Your gate is a ReLU. The formula asks for SiLU, a / (1 + exp(−a))."""
         return F.relu(gate)
 
+    @called("another activation than SiLU")
+    @variants("name", ("softplus", "mish", "hardswish", "elu", "softsign", "softmax"))
+    def another(self, gate, name):
+        """Your gate goes through another function than SiLU. The formula asks for a / (1 + exp(−a)), which is
+        `F.silu`."""
+        return F.softmax(gate, dim=-1) if name == "softmax" else getattr(F, name)(gate)
+
+    @called("a sigmoid that is too steep")
+    def steep(self, gate):
+        """Your gate is a · σ(1.702 a), which stands in for a GELU. In SiLU the sigmoid is that of a itself."""
+        return gate * (1.702 * gate).sigmoid()
+
+    @called("SiLU twice")
+    def twice(self, gate):
+        """SiLU is applied twice to the output of `w_gate`. Once is what the formula says."""
+        return F.silu(F.silu(gate))
+
     @called("no SiLU")
     def bilinear(self, gate):
         """You multiply the two maps as they are. `w_gate` goes through SiLU first."""
@@ -114,6 +131,17 @@ class GatedBranches:
         """Gate and product use the same map. `w_gate` and `w_up` are two."""
         made = getattr(self, name)(x)
         return made, made
+
+
+@gated.mistake("SiLU before the maps", costs=GATE)
+class SiluOnTheInput(Gated):
+    """Your SiLU acts on x, before `w_gate`. It belongs on the output of `w_gate`."""
+
+    def branches(self, x):
+        return self.w_gate(F.silu(x)), self.w_up(x)
+
+    def opened(self, gate):
+        return gate
 
 
 @gated.mistake("x added to the result", costs=GATE)

@@ -97,6 +97,28 @@ def test_no_mistake_is_named_that_was_not_made():
     assert relations_in(attempts) == ()
 
 
+def test_a_mistake_about_gradients_is_named_by_the_very_gradients():
+    norm = part_of("a12_modern_block", "RMSNorm")
+
+    class Detached(norm.reference):
+        def forward(self, x):
+            root = (x.square().mean(dim=-1, keepdim=True) + self.eps).sqrt().detach()
+            return x / root * self.weight
+
+    class AllDetached(norm.reference):
+        def forward(self, x):
+            return super().forward(x.detach())
+
+    class WeightDetached(norm.reference):
+        def forward(self, x):
+            root = (x.square().mean(dim=-1, keepdim=True) + self.eps).sqrt()
+            return x / root * self.weight.detach()
+
+    assert [name for name, _ in names_in(attempts_at(norm, Detached))] == ["root without gradient"]
+    for other in (AllDetached, WeightDetached):
+        assert names_in(attempts_at(norm, other)) == ()
+
+
 # ---------------------------------------------------------------------------- without any name
 
 
