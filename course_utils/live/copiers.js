@@ -40,9 +40,14 @@ function attended(model, layer, xs) {
   return Array.from({ length: heads }, (_, h) => {
     const slice = (row) => row.subarray(h * size, (h + 1) * size);
     const rows = queries.map((query, i) =>
-      softmax(keys.slice(0, i + 1).map((key) => product(slice(query), slice(key)) / Math.sqrt(size))),
+      softmax(
+        keys.slice(0, i + 1).map((key) => product(slice(query), slice(key)) / Math.sqrt(size)),
+      ),
     );
-    return { weights: rows, outputs: rows.map((row) => mixture(row, v.slice(0, row.length).map(slice), size)) };
+    return {
+      weights: rows,
+      outputs: rows.map((row) => mixture(row, v.slice(0, row.length).map(slice), size)),
+    };
   });
 }
 

@@ -23,7 +23,7 @@ let clean = null; // what the model of now computes for the row of now, with not
 
 // ------------------------------------------------------------------------------- the computation
 
-const model = () => models[state.model];
+const modelNow = () => models[state.model];
 const row = () => [...state.block, ...state.block];
 const wordAt = (position) => data.words[row()[position]];
 const answerTo = (place) => state.block[(place + 1) % PERIOD]; // after the last word it begins again
@@ -43,7 +43,10 @@ function judged({ logits }) {
 }
 
 const withHeadsOff = () =>
-  passed(model(), row(), { silenced: state.off, means: state.givesMean ? model().means : null });
+  passed(modelNow(), row(), {
+    silenced: state.off,
+    means: state.givesMean ? modelNow().means : null,
+  });
 
 // how much a head looks at the word after the earlier copy, from the second copy on
 const inductionScore = (rows) =>
@@ -62,7 +65,7 @@ const logOfAnswer = ({ logits }) =>
 
 const patched = (layer, position) => {
   const vector = clean.streams[layer][position];
-  return passed(model(), corruptedRow(), { put: { layer, position, vector } });
+  return passed(modelNow(), corruptedRow(), { put: { layer, position, vector } });
 };
 
 const SMALLEST_LOSS = 0.1; // of the answer's log-probability, of which a share can be told
@@ -77,14 +80,14 @@ const shareOf = (layer, position) =>
 function renew() {
   state.tried.clear();
   state.put = null;
-  clean = passed(model(), row());
-  page.corrupted = logOfAnswer(passed(model(), corruptedRow()));
+  clean = passed(modelNow(), row());
+  page.corrupted = logOfAnswer(passed(modelNow(), corruptedRow()));
 }
 
 function choose(changes) {
   Object.assign(state, changes);
   const [layer, head] = state.head;
-  state.head = [within(layer, model().layers.length), within(head, model().heads)];
+  state.head = [within(layer, modelNow().layers.length), within(head, modelNow().heads)];
   renew();
   update();
 }
@@ -96,7 +99,7 @@ function otherWords() {
 }
 
 const allHeads = () =>
-  model().layers.flatMap((_, l) => Array.from({ length: model().heads }, (_, h) => [l, h]));
+  modelNow().layers.flatMap((_, l) => Array.from({ length: modelNow().heads }, (_, h) => [l, h]));
 const isOff = (l, h) => state.off.has(`${l}.${h}`);
 
 function switchHeads(heads, on) {
@@ -110,7 +113,7 @@ function tryOut(layer, position) {
 }
 
 function tryAll() {
-  model().layers.forEach((_, layer) => row().forEach((_, position) => tryOut(layer, position)));
+  modelNow().layers.forEach((_, layer) => row().forEach((_, position) => tryOut(layer, position)));
   state.put = null;
   update();
 }
@@ -119,13 +122,13 @@ function tryAll() {
 
 const pressed = (element, isPressed) => (element.ariaPressed = String(isPressed));
 
-// buttons of which one is pressed
-function choiceOf(label, options, onchoose) {
+// buttons of which one is pressed; the label is for those who cannot see them, unless it `isSaid`
+function choiceOf(label, isSaid, options, onchoose) {
   const buttons = options.map(({ text, value }) => button(text, () => onchoose(value)));
-  const name = make('span', { ariaHidden: 'true' }, label);
-  const group = make('div', { className: 'choice', role: 'group', ariaLabel: label }, name, ...buttons);
-  const paint = (chosen) =>
-    buttons.forEach((one, k) => pressed(one, options[k].value === chosen));
+  const name = isSaid ? [make('span', { ariaHidden: 'true' }, label)] : [];
+  const group = make('div', { className: 'choice', role: 'group', ariaLabel: label });
+  group.append(...name, ...buttons);
+  const paint = (chosen) => buttons.forEach((one, k) => pressed(one, options[k].value === chosen));
   return { group, paint };
 }
 
@@ -161,6 +164,7 @@ function lineOf(name, cells, more = {}) {
 function build() {
   page.shows = choiceOf(
     'what is changed',
+    false,
     [
       { text: 'switch heads off', value: 'heads' },
       { text: 'put one vector back', value: 'vectors' },
@@ -172,9 +176,11 @@ function build() {
   );
   page.models = choiceOf(
     'model',
+    true,
     models.map(({ name }, value) => ({ text: name, value })),
     (chosen) => choose({ model: chosen }),
   );
+  page.shows.group.classList.add('wide');
   page.models.group.hidden = models.length === 1;
   page.heads = make('section', { ariaLabel: 'switch heads off' });
   page.vectors = make('section', { ariaLabel: 'put one vector back' });
@@ -208,26 +214,44 @@ function buildHeads() {
   });
   const second = lineOf('second copy', page.second, { role: 'radiogroup' });
   second.ariaLabel = 'second copy: from which word the head looks';
+  second.classList.add('below');
+  const said = lineOf('said next', page.said);
+  said.classList.add('below');
   const picture = make(
     'div',
     { className: 'rows' },
     lineOf('first copy', page.first),
     page.lines,
     second,
-    lineOf('is said next', page.said),
+    said,
   );
   page.result = make('p', { className: 'result', role: 'status' });
   page.allOn = button('all heads on', () => switchHeads(allHeads(), true));
   page.layers = make('div', { className: 'layers' });
   page.told = make('p', { className: 'told', role: 'status' });
-  page.more = make('div', { className: 'choices' });
+  page.wholeLayers = make('div', { className: 'choice' });
+  const gives = [
+    { text: 'zeros', value: false },
+    { text: 'its mean over other rows', value: true },
+  ];
+  const mean = selection('a head that is off gives', gives, state.givesMean, (givesMean) => {
+    state.givesMean = givesMean;
+    update();
+  });
+  const hint = make(
+    'p',
+    { className: 'hint' },
+    'Take the tick from a head and watch what is said next. The bar below a word is the probability ' +
+      'of the right one.',
+  );
   page.numbers = make('div');
   page.heads.replaceChildren(
     picture,
     make('div', { className: 'answer' }, page.result, page.allOn),
     page.layers,
     page.told,
-    folded('more to switch', false, page.more),
+    hint,
+    folded('more to switch', false, make('div', { className: 'choices' }, page.wholeLayers, mean)),
     folded('the weights of this head, in numbers', false, page.numbers),
   );
 }
@@ -287,14 +311,16 @@ function paintResult(found) {
     '.',
   ];
   if (state.off.size) {
-    text.push(` With all heads on it was ${before.right} and ${number(before.loss)}.`);
+    text.push(
+      ` With all heads on they are ${before.right}, and the loss is ${number(before.loss)}.`,
+    );
   }
   page.result.replaceChildren(...text);
   page.allOn.disabled = state.off.size === 0;
 }
 
 // the pattern of a head: rows ask, columns are looked at
-function patternOf(rows, isChosen, label) {
+function patternOf(rows, isChosen) {
   const size = 2 * PERIOD;
   const cells = rows.flatMap((one, i) =>
     [...one].map((weight, j) =>
@@ -310,38 +336,54 @@ function patternOf(rows, isChosen, label) {
           }),
     ),
   );
-  const query = draw('rect', { class: 'asks', x: 0, y: PERIOD + state.place, width: size, height: 1 });
+  // the cells that the induction score counts
+  const scored = draw('path', {
+    class: 'scored',
+    d: `M1 ${PERIOD}H2L${PERIOD + 1} ${size - 1}V${size}H${PERIOD}L1 ${PERIOD + 1}Z`,
+  });
+  const query = draw('rect', {
+    class: 'asks',
+    x: 0,
+    y: PERIOD + state.place,
+    width: size,
+    height: 1,
+  });
   return draw(
     'svg',
-    { class: 'pattern', viewBox: `0 0 ${size} ${size}`, role: 'img', 'aria-label': label },
+    { class: 'pattern', viewBox: `0 0 ${size} ${size}`, 'aria-hidden': 'true' },
     draw('path', { class: 'future', d: `M1 0H${size}V${size - 1}Z` }),
     draw('path', { class: 'copies', d: `M0 ${PERIOD}H${size}M${PERIOD} 0V${size}` }),
     ...cells.filter(Boolean),
-    ...(isChosen ? [query] : []),
+    ...(isChosen ? [scored, query] : []),
   );
 }
 
 function tile(l, h, rows) {
   const isChosen = state.head.join('.') === `${l}.${h}`;
-  const name = `head ${h}`;
   const show = button(
     '',
     () => {
       state.head = [l, h];
       update();
     },
-    { className: 'look', ariaPressed: String(isChosen), ariaLabel: `look at head ${h} of layer ${l}` },
+    {
+      className: 'look',
+      ariaPressed: String(isChosen),
+      ariaLabel: `look at head ${h} of layer ${l}`,
+    },
   );
-  show.append(patternOf(rows, isChosen, `its pattern`));
+  show.append(patternOf(rows, isChosen));
   const tick = make('input', { type: 'checkbox', checked: !isOff(l, h) });
   tick.ariaLabel = `head ${h} of layer ${l} is on`;
   tick.addEventListener('change', () => switchHeads([[l, h]], tick.checked));
-  const label = make('label', {}, tick, make('span', {}, name));
+  const label = make('label', {}, tick, make('span', {}, `head ${h}`));
   return make('div', { className: isOff(l, h) ? 'tile off' : 'tile' }, show, label);
 }
 
 function paintTiles(maps) {
-  const focused = [...page.layers.querySelectorAll('button, input')].indexOf(document.activeElement);
+  const focused = [...page.layers.querySelectorAll('button, input')].indexOf(
+    document.activeElement,
+  );
   const layers = maps.map((heads, l) => {
     const tiles = make('div', { className: 'tiles' }, ...heads.map((rows, h) => tile(l, h, rows)));
     tiles.style.gridTemplateColumns = `repeat(${Math.min(4, heads.length)}, minmax(0, 1fr))`;
@@ -369,27 +411,24 @@ function tell(rows) {
   const { place } = state;
   const from = rows[PERIOD + place];
   const key = best(from);
-  const off = isOff(l, h) ? ' It is off, so nobody hears of it.' : '';
+  const off = isOff(l, h) ? ' It is off, so nothing of this reaches the stream.' : '';
   page.told.textContent =
     `Head ${h} of layer ${l} looks from the second ${quoted(wordAt(place))} most at ` +
     `${quoted(wordAt(key))}, ${whereabouts(place, key)}, with a weight of ${number(from[key])}. ` +
-    `Its induction score on this row is ${number(inductionScore(rows))}.${off}`;
+    `Its induction score, the mean weight on the framed cells, is ${number(inductionScore(rows))}.${off}`;
 }
 
+// for each layer a button; they are made once, as long as there are as many layers
 function paintMore() {
-  const gives = [
-    { text: 'nothing', value: false },
-    { text: 'its mean over other rows', value: true },
-  ];
-  const select = selection('a head that is off gives', gives, state.givesMean, (value) => {
-    state.givesMean = value;
-    update();
-  });
-  const layers = model().layers.map((_, l) => {
-    const heads = allHeads().filter(([layer]) => layer === l);
-    return button(`layer ${l} off`, () => switchHeads(heads, false));
-  });
-  page.more.replaceChildren(select, ...layers);
+  const { layers } = modelNow();
+  if (page.wholeLayers.children.length === layers.length) return;
+  const buttons = layers.map((_, l) =>
+    button(`layer ${l} off`, () => {
+      const heads = allHeads().filter(([layer]) => layer === l);
+      switchHeads(heads, false);
+    }),
+  );
+  page.wholeLayers.replaceChildren(...buttons);
 }
 
 function paintHeads() {
@@ -414,18 +453,22 @@ function paintHeads() {
 // -------------------------------------------------------------------------- vectors: what is seen
 
 function buildVectors() {
-  page.choice = make('div', { className: 'choices' });
+  const options = places.map((place) => ({ text: '', value: place }));
+  const choice = selection('replaced', options, state.replaced, (replaced) => choose({ replaced }));
+  page.words = [...choice.querySelectorAll('option')];
+  page.all = button('try every place', tryAll);
   page.asked = make('p');
   page.bars = make('div', { className: 'bars' });
   page.back = make('p', { className: 'told', role: 'status' });
-  page.sheets = make('div', { className: 'layers' });
+  page.sheets = make('div', { className: 'sheets' });
   page.cells = [];
-  page.vectors.replaceChildren(page.choice, page.asked, page.bars, page.back, page.sheets);
+  const choices = make('div', { className: 'choices' }, choice, page.all);
+  page.vectors.replaceChildren(choices, page.asked, page.bars, page.back, page.sheets);
 }
 
 // the words once more for each layer: a press puts the vector of this place back before this layer
 function buildSheets() {
-  const count = model().layers.length;
+  const count = modelNow().layers.length;
   const cells = Array.from({ length: 2 * count }, (_, line) =>
     places.map((place) => {
       const [layer, position] = [Math.floor(line / 2), (line % 2) * PERIOD + place];
@@ -442,9 +485,12 @@ function buildSheets() {
   );
   page.cells = cells.flat();
   withArrows(cells.map((line) => line.map(({ cell }) => cell)));
-  const sheets = model().layers.map((_, l) => {
+  const sheets = modelNow().layers.map((_, l) => {
     const lines = ['first copy', 'second copy'].map((name, copy) =>
-      lineOf(name, cells[2 * l + copy].map(({ cell }) => cell)),
+      lineOf(
+        name,
+        cells[2 * l + copy].map(({ cell }) => cell),
+      ),
     );
     const name = `before layer ${l}`;
     const sheet = make('div', { className: 'rows' }, ...lines);
@@ -459,10 +505,12 @@ function paintCells() {
     const found = state.tried.get(`${layer}.${position}`);
     const isTried = found !== undefined;
     word.textContent = words[position];
-    share.textContent = isTried ? number(found) : '·';
-    fill(cell, isTried ? within01(found) : 0);
+    share.textContent = isTried ? percent(found) : '·';
+    if (isTried) cell.dataset.share = found;
+    else delete cell.dataset.share;
+    fill(cell, isTried ? Math.max(0, found) : 0);
     const copy = position < PERIOD ? 'first' : 'second';
-    const says = isTried ? `brings back ${number(found)}` : 'not tried';
+    const says = isTried ? `brings back ${percent(found)} %` : 'not tried';
     cell.ariaLabel = `${words[position]}, ${copy} copy, before layer ${layer}: ${says}`;
     const kinds = ['word'];
     if (position === state.replaced) kinds.push('replaced');
@@ -472,15 +520,14 @@ function paintCells() {
   }
 }
 
-const within01 = (x) => Math.max(0, Math.min(1, x));
+const percent = (share) => minus(String(Math.round(100 * share) + 0));
 
 function barOf(name, run) {
-  const answer = answerTo(state.replaced);
   const inside = make('i');
   const chance = run ? Math.exp(logOfAnswer(run)) : 0;
   inside.style.width = `${100 * chance}%`;
   const said = run ? best(run.logits[PERIOD + state.replaced]) : null;
-  const words = said === null ? '' : said === answer ? 'is said' : `${quoted(data.words[said])} is said`;
+  const words = run ? `${quoted(data.words[said])} is said` : '';
   return make(
     'p',
     { className: run ? 'bar' : 'bar waiting' },
@@ -499,7 +546,7 @@ function tellBack() {
   }
   if (!state.put) {
     page.back.textContent = state.tried.size
-      ? 'Each number is the share of the answer that comes back when the vector of this place alone is put back.'
+      ? 'Each number says how many percent of the answer come back when the vector of this place alone is put back.'
       : `Press a word below. Its vector at this place comes from the run of the clean row, and everything after it is computed anew. How much of ${answer} comes back?`;
     return;
   }
@@ -509,7 +556,7 @@ function tellBack() {
   const word = quoted(data.words[corruptedRow()[position]]);
   page.back.textContent =
     `Before layer ${layer}, the vector of ${word} in the ${copy} copy, ${standsAt(position)}, brings ` +
-    `back ${number(share)} of the answer.`;
+    `back ${percent(share)} % of the answer.`;
 }
 
 function standsAt(position) {
@@ -521,34 +568,26 @@ function standsAt(position) {
     : `${times(-away, 'place')} before the replaced word`;
 }
 
-function paintChoice() {
-  const options = places.map((place) => ({
-    text: `${data.words[state.block[place]]}, word ${place + 1}`,
-    value: place,
-  }));
-  const select = selection('replace in the first copy', options, state.replaced, (replaced) =>
-    choose({ replaced }),
-  );
-  const all = button('try every place', tryAll);
-  all.disabled = taken() < SMALLEST_LOSS;
-  page.choice.replaceChildren(select, all);
-}
-
 function paintVectors() {
   const before = data.words[state.block[state.replaced]];
-  const [old, fresh, answer] = [before, data.words[standIn()], data.words[answerTo(state.replaced)]];
+  const [old, fresh, answer] = [
+    before,
+    data.words[standIn()],
+    data.words[answerTo(state.replaced)],
+  ];
   page.asked.textContent =
     `In the first copy ${quoted(fresh)} stands in for ${quoted(old)}. How probable is ${quoted(answer)} ` +
     `after the ${quoted(old)} of the second copy?`;
-  paintChoice();
+  page.words.forEach((word, place) => (word.textContent = data.words[state.block[place]]));
+  page.all.disabled = taken() < SMALLEST_LOSS;
   const isTried = state.put !== null;
   page.bars.replaceChildren(
     barOf('clean row', clean),
-    barOf('one word replaced', passed(model(), corruptedRow())),
-    barOf('with one vector put back', isTried ? patched(...state.put) : null),
+    barOf('one word replaced', passed(modelNow(), corruptedRow())),
+    barOf('one vector put back', isTried ? patched(...state.put) : null),
   );
   tellBack();
-  if (page.cells.length !== 2 * PERIOD * model().layers.length) buildSheets();
+  if (page.cells.length !== 2 * PERIOD * modelNow().layers.length) buildSheets();
   paintCells();
 }
 
@@ -564,7 +603,7 @@ function update() {
 }
 
 // the page calls it when the weights, which come last, are there
-// eslint-disable-next-line no-unused-vars
+
 function arrive() {
   const stored = JSON.parse(document.getElementById('late').textContent).models;
   models = data.models.map(({ name, means, ...shape }, k) => ({
