@@ -476,11 +476,11 @@ function buildSheets() {
         tryOut(layer, position);
         update();
       };
+      const [word, where] = [make('span'), make('span', { className: 'unseen' })];
       const share = make('span', { className: 'share' });
-      const word = make('span');
       const cell = button('', press, { className: 'word' });
-      cell.append(word, share);
-      return { cell, word, share, layer, position };
+      cell.append(word, where, share);
+      return { cell, word, where, share, layer, position };
     }),
   );
   page.cells = cells.flat();
@@ -501,7 +501,7 @@ function buildSheets() {
 
 function paintCells() {
   const words = corruptedRow().map((id) => data.words[id]);
-  for (const { cell, word, share, layer, position } of page.cells) {
+  for (const { cell, word, where, share, layer, position } of page.cells) {
     const found = state.tried.get(`${layer}.${position}`);
     const isTried = found !== undefined;
     word.textContent = words[position];
@@ -510,8 +510,8 @@ function paintCells() {
     else delete cell.dataset.share;
     fill(cell, isTried ? Math.max(0, found) : 0);
     const copy = position < PERIOD ? 'first' : 'second';
-    const says = isTried ? `brings back ${percent(found)} %` : 'not tried';
-    cell.ariaLabel = `${words[position]}, ${copy} copy, before layer ${layer}: ${says}`;
+    const says = isTried ? 'brings back percent:' : 'not tried';
+    where.textContent = `, ${copy} copy, before layer ${layer}, ${says} `;
     const kinds = ['word'];
     if (position === state.replaced) kinds.push('replaced');
     if (position === PERIOD + state.replaced) kinds.push('asked');

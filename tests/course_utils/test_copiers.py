@@ -28,12 +28,11 @@ const [stored, asked] = process.argv.slice(2);
 const { name, jobs } = JSON.parse(fs.readFileSync(asked));
 const weights = unpacked(JSON.parse(fs.readFileSync(stored))[name]);
 const model = copierFrom(weights, { heads: 4, base: 10000, eps: 1e-6 });
-const plain = (rows) => rows.map((row) => Array.isArray(row) ? plain(row) : [...row]);
-console.log(JSON.stringify(jobs.map(({ ids, silenced = [], means = null, put = null }) => {
+const found = jobs.map(({ ids, silenced = [], means = null, put = null }) => {
   if (put) put.vector = passed(model, put.clean).streams[put.layer][put.position];
-  const { streams, maps, logits } = passed(model, ids, { silenced: new Set(silenced), means, put });
-  return { streams: plain(streams), maps: plain(maps), logits: plain(logits) };
-})));
+  return passed(model, ids, { silenced: new Set(silenced), means, put });
+});
+console.log(JSON.stringify(found, (_, x) => (ArrayBuffer.isView(x) ? [...x] : x)));
 """
 
 

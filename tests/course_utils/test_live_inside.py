@@ -119,7 +119,7 @@ def test_names_and_captions_are_only_ever_text():
     [
         ([1, 2, 3, 4, 5], "expected 6 to 12 different tokens"),
         (list(range(13)), "expected 6 to 12 different tokens"),
-        ([1, 2, 3, 4, 5, 1], "a token that comes twice|A token that comes twice"),
+        ([1, 2, 3, 4, 5, 1], "A token that comes twice"),
         ([1, 2, 3, 4, 5, 64], "from 0 to 63"),
         ([1, 2, 3, 4, 5, -1], "from 0 to 63"),
     ],
