@@ -443,7 +443,8 @@ function paintHeads() {
   tell(rows);
   paintMore();
   const words = row().map((_, position) => wordAt(position));
-  const lines = rows.map((one, i) => ({ name: words[i], numbers: [...one] }));
+  const rounded = (weight) => Math.round(1e4 * weight) / 1e4;
+  const lines = rows.map((one, i) => ({ name: words[i], numbers: one.map(rounded) }));
   const caption = `Head ${h} of layer ${l}: rows ask, columns are looked at`;
   page.numbers.replaceChildren(
     ...(isOpen['the weights of this head, in numbers'] ? [numberTable(caption, words, lines)] : []),

@@ -13,7 +13,6 @@ do what its name says. What storing costs is counted on 2400 tokens of 200 rows,
 """
 
 import argparse
-import json
 from typing import Any
 
 import torch
@@ -24,7 +23,7 @@ from trained_translators import text_of
 from course_utils.copiers import LAYERS, NAMES
 from course_utils.inside import induction_score
 from course_utils.modern import ModernLanguageModel, attention_maps
-from course_utils.repeated_tokens import D_FF, D_MODEL, HEADS, VOCABULARY, distinct, new_model, train
+from course_utils.repeated_tokens import distinct, new_model, train
 from course_utils.translators import packed, unpacked
 
 TARGET = TRANSLATORS.with_name("copiers.json")
@@ -83,7 +82,7 @@ def print_cost(found: dict[str, ModernLanguageModel]) -> None:
     print("model    seed  looks  weight  score   kB  right before  right after  other tokens")
     for name, model in found.items():
         stored = packed(model.state_dict())
-        loaded = ModernLanguageModel(VOCABULARY, D_MODEL, HEADS, LAYERS, D_FF)
+        loaded = new_model(0, LAYERS)
         loaded.load_state_dict(unpacked(stored))
         before, after = said(model, ids), said(loaded.eval(), ids)
         further, weight, score = looks(model, ids)

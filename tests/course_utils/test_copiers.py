@@ -140,7 +140,9 @@ def test_heads_are_silenced_alike(tmp_path, name, with_means):
         {"ids": ids[at].tolist(), "silenced": [f"{layer}.{head}" for layer, head in heads], **given}
         for at, heads in enumerate(chosen)
     ]
-    for at, (heads, one) in enumerate(zip(chosen, in_javascript(tmp_path, name, jobs), strict=True)):
+    for at, (heads, one) in enumerate(
+        zip(chosen, in_javascript(tmp_path, name, jobs), strict=True)
+    ):
         with torch.no_grad():
             logits = ablate_heads(model, ids[at : at + 1], heads, means if with_means else None)[0]
         torch.testing.assert_close(torch.tensor(one["logits"]), logits, **CLOSE)
