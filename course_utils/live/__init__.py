@@ -11,6 +11,7 @@ stores, or a page that is made from it, works by itself.
 from course_utils.live.attention import attention_view
 from course_utils.live.attentions import Attention, translator
 from course_utils.live.caching import cache_view
+from course_utils.live.inside import inside_view
 from course_utils.live.merges import merges_view
 from course_utils.live.normalisation import normalisation_view
 from course_utils.live.page import View
@@ -25,6 +26,7 @@ __all__ = [
     "View",
     "attention_view",
     "cache_view",
+    "inside_view",
     "merges_view",
     "normalisation_view",
     "positions_view",

@@ -42,10 +42,11 @@ TAIL = """<script type="application/json" id="inner">{inner}</script>
 
 # The scripts of a view, in their order; most have their own alone.
 SCRIPTS = {
+    "inside": ("weights", "copiers", "inside"),
     "positions": ("charts", "positions"),
     "rotary": ("charts", "rotary"),
-    "translation": ("models", "picture", "blocks", "apart", "translation"),
-    "writing": ("models", "writing"),
+    "translation": ("weights", "models", "picture", "blocks", "apart", "translation"),
+    "writing": ("weights", "models", "writing"),
 }
 
 STYLES = {"positions": ("charts", "positions"), "rotary": ("charts", "rotary")}  # likewise
@@ -109,8 +110,8 @@ def framed(
     """The view whose script and style sheet are `name`.js and `name`.css.
 
     Args:
-        name: which view: "attention", "caching", "merges", "positions", "normalisation",
-            "question", "rotary", "tiles", "translation" or "writing".
+        name: which view: "attention", "caching", "inside", "merges", "positions",
+            "normalisation", "question", "rotary", "tiles", "translation" or "writing".
         caption: what it shows; also the frame's name for screen readers.
         content: what the script reads, as JSON.
         table: HTML that stands in where no script runs.

