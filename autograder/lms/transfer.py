@@ -84,6 +84,7 @@ def transfer(course: Path, assignment: str, path: Path, wishes: Wishes) -> Trans
     """
     of, known = scores_in(course, assignment)
     sheet = sheet_in(path)
+    _refuse_ragged(sheet)
     column = sheet.target_named(wishes.column, (assignment, title_of(course, assignment)))
     possible = _possible(sheet, column, wishes, of)
     alias, key = key_of(sheet, wishes.by, known.values())
@@ -91,7 +92,6 @@ def transfer(course: Path, assignment: str, path: Path, wishes: Wishes) -> Trans
         raise TableError(
             f"expected two columns, found that --by and --column both name “{sheet.heading[key]}”"
         )
-    _refuse_ragged(sheet)
     matching = match(
         {student: one.key(alias) for student, one in known.items()},
         {row: sheet.table.value(row, key) for row in sheet.people},
