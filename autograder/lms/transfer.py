@@ -96,7 +96,8 @@ def transfer(course: Path, assignment: str, path: Path, wishes: Wishes) -> Trans
         {student: one.key(alias) for student, one in known.items()},
         {row: sheet.table.value(row, key) for row in sheet.people},
     )
-    comma = sheet.table.decimal_comma(sheet.targets.keys())
+    everywhere = range(len(sheet.heading))
+    comma = sheet.table.decimal_comma([column]) or sheet.table.decimal_comma(everywhere)
     values: dict[str, str] = {}
     same, waiting, ungraded, stay = [], [], [], {}
     for student, row in matching.rows.items():
