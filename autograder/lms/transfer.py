@@ -175,7 +175,7 @@ def in_words(transfer: Transfer) -> str:
     lines = [f"{sheet.platform}: {of}; {by}"]
     if transfer.values:
         lines += ["", *_changes(transfer)]
-    lines += ["", f"{len(transfer.values)} change, {len(transfer.same)} stand there already"]
+    lines += ["", f"{len(transfer.values)} to change, {len(transfer.same)} there already"]
     stay = [
         f"{printable(student)} ({printable(why)}: {_cell(sheet, rows[student], column)})"
         for student, why in transfer.stay.items()
@@ -189,7 +189,7 @@ def in_words(transfer: Transfer) -> str:
     ]
     for what, who in (
         ("left as they are", stay),
-        ("wait for a person, left as they are (--also-waiting takes them along)",
+        ("waiting for a person, left as they are (--also-waiting takes them along)",
          list(map(printable, transfer.waiting))),
         ("in the platform's table, and handed in nothing", list(map(printable, transfer.ungraded))),
         ("known here, and not in the platform's table", missing),

@@ -67,7 +67,7 @@ def test_canvas_takes_the_scores_and_nothing_else(course, export, capsys):
 
     said = capsys.readouterr().out
     assert f"Canvas gradebook: column “{TITLE} (11001)”, 10 points; students by “SIS User ID”" in said
-    assert "3 change, 1 stand there already" in said
+    assert "3 to change, 1 there already" in said
     assert re.search(r"^s003 +2\.00 +10\.00  Li, Wei$", said, re.MULTILINE)
     assert "2 left as they are: s004 (excused in Canvas: EX), s005 (not assigned to them in Canvas: N/A)" in said
     assert "1 in the platform's table, and handed in nothing: s006" in said
@@ -94,7 +94,7 @@ def test_every_other_byte_stays_and_a_second_run_changes_nothing(course, export,
     capsys.readouterr()
     lms(course, "scores", again, "--column", TITLE, "-o", course / "twice.csv")
     assert (course / "twice.csv").read_bytes() == once
-    assert "0 change, 4 stand there already" in capsys.readouterr().out
+    assert "0 to change, 4 there already" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "marked"])
@@ -187,7 +187,7 @@ def test_who_waits_for_a_person_keeps_what_is_there(course, export, capsys):
     file = export(written(canvas_export(PEOPLE)))
     lms(course, "scores", file, "--column", TITLE)
     assert CanvasImport(upload(course, file)).scores[103][11001] == "2.00"
-    assert "1 wait for a person, left as they are (--also-waiting takes them along): s003" in capsys.readouterr().out
+    assert "1 waiting for a person, left as they are (--also-waiting takes them along): s003" in capsys.readouterr().out
     lms(course, "scores", file, "--column", TITLE, "--also-waiting")
     assert CanvasImport(upload(course, file)).scores[103][11001] == "10.00"
 
@@ -207,7 +207,7 @@ def test_a_dry_run_writes_nothing(course, export, capsys):
     assert lms(course, "scores", file, "--column", TITLE, "--dry-run") == 1
     assert sorted(course.rglob("*")) == before
     said = capsys.readouterr().out
-    assert "3 change" in said and "nothing was written" in said
+    assert "3 to change" in said and "nothing was written" in said
 
 
 def test_a_row_that_a_spreadsheet_has_spoilt_stops_it(course, export, capsys):

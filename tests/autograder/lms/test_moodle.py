@@ -77,7 +77,7 @@ def test_moodle_takes_the_scores_of_a_worksheet(course, export, capsys, separato
     assert after.feedback == before.feedback
     said = capsys.readouterr().out
     assert "Moodle worksheet: column “Grade”, 10 points; students by “Email address”" in said
-    assert "2 change, 1 stand there already" in said
+    assert "2 to change, 1 there already" in said
     assert "1 in the platform's table, and not known here: Wei Li (wei2@example.org)" in said
     assert "2 known here, and not in the platform's table: none, dropped" in said
 
@@ -132,7 +132,7 @@ def test_moodle_takes_the_scores_of_a_grade_book(course, export, capsys, separat
     capsys.readouterr()
     lms(course, "scores", again, "--column", TITLE, "--points", "10", "-o", course / "twice.csv")
     assert (course / "twice.csv").read_bytes() == again.read_bytes()
-    assert "0 change, 3 stand there already" in capsys.readouterr().out
+    assert "0 to change, 3 there already" in capsys.readouterr().out
 
 
 def test_what_could_delete_or_override_a_grade_is_not_in_the_file(course, export):
