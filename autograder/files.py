@@ -13,7 +13,7 @@ from pathlib import Path
 
 LONGEST_TEXT = 400
 FORMULA = re.compile(r"(^|;)\s*(?=[=+\-@])")  # how a cell begins that a spreadsheet works out
-NUMBER = re.compile(r"\s*[+-]?\d+(?:[.,]\d+)?(?:e[+-]?\d+)?\s*", re.IGNORECASE)
+NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 def plain_files(folder: Path, but: str = "") -> Iterator[Path]:

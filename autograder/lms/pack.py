@@ -145,7 +145,7 @@ def in_words(packed: Packed) -> str:
 HOW = {
     "Moodle": "in Moodle: Submissions → Upload multiple feedback files in a zip",
     "Canvas": (
-        "in Canvas: the gradebook's menu of the assignment → Upload Submissions; each upload adds a "
-        "comment, so upload it once"
+        "in Canvas: the gradebook's menu of the assignment → Re-Upload Submissions; each upload adds "
+        "a comment, so upload it once"
     ),
 }

@@ -78,7 +78,7 @@ def test_where_nothing_needs_a_quote_the_table_is_nbgraders(course, tmp_path):
     [
         ("=1+1", "'=1+1"), ("+1+1", "'+1+1"), ("-1+1", "'-1+1"), ("@SUM(A1)", "'@SUM(A1)"),
         ("\t=1", "�=1"), ("\r=1", "�=1"), (" =1", " '=1"), ("＝1", "'＝1"), ("x;=1", "x;'=1"),
-        ("-3", "-3"), ("-3.5", "-3.5"), ("+2", "+2"), (-2.5, -2.5), (None, None), ("a-b", "a-b"),
+        ("-3", "-3"), ("-3.5", "-3.5"), ("-1e-3", "-1e-3"), ("+2", "'+2"), ("-3\n", "'-3�"), ("-٣", "'-٣"), (-2.5, -2.5), (None, None), ("a-b", "a-b"),
     ],
 )  # fmt: skip
 def test_no_cell_acts_and_a_negative_number_stays_one(cell, written):
