@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def _job(jobs: argparse._SubParsersAction, name: str, told: str) -> argparse.Arg
 
 def positive(text: str) -> float:
     number = float(text)
-    if not number > 0:
+    if not 0 < number < math.inf:
         raise argparse.ArgumentTypeError(f"expected points above 0, got {text}")
     return number
 

@@ -21,6 +21,7 @@ EXCELS_LINE = re.compile(r'"?sep=([,;\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 LINE_END = re.compile(r"\r\n|\r|\n")
 QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 NUMBER = re.compile(r"-?\d[\d.,]*")
+WINDOWS = "latin-1"
 MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -87,6 +88,22 @@ class Table:
     def heading(self) -> list[str]:
         """The names of the columns, without spaces around them."""
         return [cell.value.strip() for cell in self.head.cells]
+
+    @property
+    def doubts(self) -> list[str]:
+        """What a spreadsheet program has left in the file, and a platform may not understand."""
+        found = []
+        if EXCELS_LINE.match(self.text):
+            found.append(
+                f"{self.name} begins with a line of Excel's, “sep={self.separator}”, which platforms "
+                "take for the header: export the table again"
+            )
+        if self.encoding == WINDOWS:
+            found.append(
+                f"{self.name} is not in UTF-8, which platforms expect: export the table again, or its "
+                "letters with accents may be spoilt"
+            )
+        return found
 
     def value(self, row: int, column: int) -> str:
         """What a cell says, without spaces around it; nothing where the row is too short."""
@@ -160,7 +177,7 @@ def read_table(path: Path) -> Table:
                 "(.xlsx), save it as CSV first"
             ) from None
         # as Windows programs write where they do not write UTF-8; every byte has a sign here
-        encoding = "latin-1"
+        encoding = WINDOWS
         text = data.decode(encoding)
     if text.startswith("PK\x03\x04"):
         raise TableError(

@@ -199,7 +199,7 @@ def in_words(transfer: Transfer) -> str:
     ):  # fmt: skip
         if who:
             lines.append(f"{len(who)} {what}: {', '.join(who)}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *sheet.table.doubts])
 
 
 def _person(transfer: Transfer, row: int) -> str:

@@ -63,7 +63,9 @@ def lms(course: Path, job: str, *words: object) -> int:
     return main(["lms", job, ASSIGNMENT, *map(str, words), "--course", str(course)])
 
 
-def written(rows: list[list[object]], separator: str = ",", line_end: str = "\n", quote=csv.QUOTE_MINIMAL) -> str:
+def written(
+    rows: list[list[object]], separator: str = ",", line_end: str = "\n", quote=csv.QUOTE_MINIMAL
+) -> str:
     """Rows as a platform writes them."""
     text = io.StringIO()
     csv.writer(text, delimiter=separator, lineterminator=line_end, quoting=quote).writerows(rows)
@@ -113,7 +115,8 @@ class CanvasImport:
         text = data.decode("utf-8")  # with the mark still there: Ruby does not take it away
         lines = text.splitlines()[:3]
         fields = {
-            sign: {len(next(csv.reader([line], delimiter=sign), [])) for line in lines} for sign in ";,"
+            sign: {len(next(csv.reader([line], delimiter=sign), [])) for line in lines}
+            for sign in ";,"
         }
         count = {sign: found.pop() if len(found) == 1 else 0 for sign, found in fields.items()}
         separator = ";" if count[";"] > count[","] else ","
@@ -123,7 +126,9 @@ class CanvasImport:
             if not re.fullmatch(r"[;, ]*", separator.join(row))
         ]
         head = rows[0]
-        assert "Student" in head[0] and "ID" in head[1] and "Section" in head[self.INFO - 1], "header"
+        assert "Student" in head[0] and "ID" in head[1] and "Section" in head[self.INFO - 1], (
+            "header"
+        )
         self.scores: dict[int, dict[int, str]] = {}
         self.points: dict[int, str] = {}
         self.new_assignments = []
@@ -139,7 +144,7 @@ class CanvasImport:
         for row in rows[1:]:
             if "Points Possible" in row[0]:
                 self.points = {number: self.number(row[place]) for number, place in columns.items()}
-            elif all(re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", cell, re.I) for cell in row):
+            elif all(re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", cell, re.IGNORECASE) for cell in row):
                 continue
             else:
                 self.scores[int(row[1])] = {
@@ -218,12 +223,16 @@ class GradesImport:
     Every row that is read overrides a grade, also with none, and an unknown person stops it all.
     """
 
-    def __init__(self, data: bytes, by: str, column: str, users: set[str], separator: str = ",") -> None:
+    def __init__(
+        self, data: bytes, by: str, column: str, users: set[str], separator: str = ","
+    ) -> None:
         text = data.decode("utf-8-sig")
         head, *rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
         self.head = [name.strip() for name in head]
         who, grade = self.head.index(by), self.head.index(column)
-        assert self.head[-1] == "Last downloaded from this course", "grades changed since would be lost"
+        assert self.head[-1] == "Last downloaded from this course", (
+            "grades changed since would be lost"
+        )
         self.grades = {}
         for row in rows:
             assert row[who].strip() in users, "usermappingerror"

@@ -32,7 +32,16 @@ PEOPLE = [
     ["New, Nina", 107, "s999", "nina@example.org", "S1", None],
     ['="=1+1"', 108, "s007", "one@example.org", "S1", ""],
 ]
-WANTED = {101: "9.00", 102: "6.50", 103: "10.00", 104: "EX", 105: "N/A", 106: "1.00", 107: "", 108: "8.00"}
+WANTED = {
+    101: "9.00",
+    102: "6.50",
+    103: "10.00",
+    104: "EX",
+    105: "N/A",
+    106: "1.00",
+    107: "",
+    108: "8.00",
+}
 
 
 @pytest.fixture
@@ -59,17 +68,26 @@ def test_canvas_takes_the_scores_and_nothing_else(course, export, capsys):
     before = CanvasImport(file.read_bytes())
     assert lms(course, "scores", file, "--column", "11001") == 1, "somebody is listed"
     after = CanvasImport(upload(course, file))
-    assert {number: scores[11001] for number, scores in after.scores.items() if number != 999} == WANTED
+    assert {
+        number: scores[11001] for number, scores in after.scores.items() if number != 999
+    } == WANTED
     assert after.scores[999] == before.scores[999]
-    assert {n: s[11000] for n, s in after.scores.items()} == {n: s[11000] for n, s in before.scores.items()}
+    assert {n: s[11000] for n, s in after.scores.items()} == {
+        n: s[11000] for n, s in before.scores.items()
+    }
     assert after.points == before.points == {11000: "5.00", 11001: "10.00"}
     assert after.new_assignments == before.new_assignments == []
 
     said = capsys.readouterr().out
-    assert f"Canvas gradebook: column “{TITLE} (11001)”, 10 points; students by “SIS User ID”" in said
+    assert (
+        f"Canvas gradebook: column “{TITLE} (11001)”, 10 points; students by “SIS User ID”" in said
+    )
     assert "3 to change, 1 there already" in said
     assert re.search(r"^s003 +2\.00 +10\.00  Li, Wei$", said, re.MULTILINE)
-    assert "2 left as they are: s004 (excused in Canvas: EX), s005 (not assigned to them in Canvas: N/A)" in said
+    assert (
+        "2 left as they are: s004 (excused in Canvas: EX), s005 (not assigned to them in Canvas: N/A)"
+        in said
+    )
     assert "1 in the platform's table, and handed in nothing: s006" in said
     assert "1 known here, and not in the platform's table: dropped" in said
     assert "1 in the platform's table, and not known here: New, Nina (s999)" in said
@@ -84,7 +102,7 @@ def test_every_other_byte_stays_and_a_second_run_changes_nothing(course, export,
     changed = [(old, new) for old, new in lines if old != new]
     assert len(changed) == 3
     for old, new in changed:
-        old, new = ([*csv.reader([line.decode()])][0] for line in (old, new))
+        old, new = (next(csv.reader([line.decode()])) for line in (old, new))
         assert [place for place in range(len(old)) if old[place] != new[place]] == [6]
     capsys.readouterr()
     lms(course, "scores", file, "--column", TITLE)
@@ -100,13 +118,18 @@ def test_every_other_byte_stays_and_a_second_run_changes_nothing(course, export,
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["plain", "marked"])
 def test_semicolons_and_decimal_commas_stay_what_they_are(course, export, mark):
     rows = canvas_export([[*row[:5], row[5] and row[5].replace(".", ",")] for row in PEOPLE])
-    rows = [[cell.replace(".00", ",00") if isinstance(cell, str) else cell for cell in row] for row in rows]
+    rows = [
+        [cell.replace(".00", ",00") if isinstance(cell, str) else cell for cell in row]
+        for row in rows
+    ]
     file = export(written(rows, ";"), mark)
     assert lms(course, "scores", file, "--column", TITLE) == 1
     data = upload(course, file)
     assert data.startswith(mark) and ";9,00;" in data.decode("utf-8-sig")
     after = CanvasImport(data)
-    assert {number: scores[11001] for number, scores in after.scores.items() if number != 999} == WANTED
+    assert {
+        number: scores[11001] for number, scores in after.scores.items() if number != 999
+    } == WANTED
 
 
 def test_a_table_of_a_class_that_agrees_ends_well(course, export, tmp_path):
@@ -123,7 +146,9 @@ def test_a_table_of_a_class_that_agrees_ends_well(course, export, tmp_path):
         ("", "which column .* takes the scores"),
     ],
 )
-def test_a_column_that_would_become_a_new_assignment_is_refused(course, export, capsys, column, said):
+def test_a_column_that_would_become_a_new_assignment_is_refused(
+    course, export, capsys, column, said
+):
     file = export(written(canvas_export(PEOPLE)))
     assert lms(course, "scores", file, *(["--column", column] if column else [])) == 2
     assert not list(course.glob(f"grading/{ASSIGNMENT}/*.csv"))
@@ -140,7 +165,9 @@ def test_other_points_stop_it_unless_it_is_told_to_scale(course, export, capsys)
     file = export(written(canvas_export(PEOPLE, possible="100.00")))
     assert lms(course, "scores", file, "--column", TITLE) == 2
     said = capsys.readouterr().err
-    assert "gives 100 points at most, and here it is 10" in said and "--scale multiply by 10" in said
+    assert (
+        "gives 100 points at most, and here it is 10" in said and "--scale multiply by 10" in said
+    )
     assert lms(course, "scores", file, "--column", TITLE, "--scale") == 1
     assert CanvasImport(upload(course, file)).scores[101][11001] == "90.00"
 
@@ -166,7 +193,9 @@ def test_two_columns_that_name_students_have_to_be_told_apart(tmp_path, export, 
     assert CanvasImport(upload(course, file)).scores[102][11001] == "6.50", "as it was"
 
 
-def test_logins_do_not_care_for_capitals_and_emails_of_the_gradebook_are_used(tmp_path, export, capsys):
+def test_logins_do_not_care_for_capitals_and_emails_of_the_gradebook_are_used(
+    tmp_path, export, capsys
+):
     course = course_with(tmp_path / "course", {"ANNA@example.org": 9, "al@example.org": 4})
     file = export(written(canvas_export(PEOPLE[:2])))
     assert lms(course, "scores", file, "--column", TITLE) == 0
@@ -187,7 +216,10 @@ def test_who_waits_for_a_person_keeps_what_is_there(course, export, capsys):
     file = export(written(canvas_export(PEOPLE)))
     lms(course, "scores", file, "--column", TITLE)
     assert CanvasImport(upload(course, file)).scores[103][11001] == "2.00"
-    assert "1 waiting for a person, left as they are (--also-waiting takes them along): s003" in capsys.readouterr().out
+    assert (
+        "1 waiting for a person, left as they are (--also-waiting takes them along): s003"
+        in capsys.readouterr().out
+    )
     lms(course, "scores", file, "--column", TITLE, "--also-waiting")
     assert CanvasImport(upload(course, file)).scores[103][11001] == "10.00"
 
@@ -225,6 +257,23 @@ def test_first_and_last_names_may_have_columns_of_their_own(course, export, caps
     assert "Canvas's test student" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("begin", "encoding", "said"),
+    [
+        ("", "utf-8", ""),
+        ("sep=;\n", "utf-8", "“sep=;”, which platforms take"),
+        ("", "cp1252", "is not in UTF-8"),
+    ],
+)
+def test_what_excel_has_left_behind_is_kept_and_told(course, export, capsys, begin, encoding, said):
+    people = [person for person in PEOPLE if person[1] != 105]  # cp1252 has no Chinese
+    file = export(begin + written(canvas_export(people), ";"), encoding=encoding)
+    assert lms(course, "scores", file, "--column", TITLE) == 1
+    assert upload(course, file).decode(encoding).count(";9.00;") == 1
+    assert "Excel" not in (text := capsys.readouterr().out) or begin
+    assert said in text
+
+
 def test_nothing_graded_yet(tmp_path, export, capsys):
     course = course_with(tmp_path / "course", {"s001": None})
     assert lms(course, "scores", export(written(canvas_export(PEOPLE))), "--column", TITLE) == 2
@@ -235,7 +284,13 @@ def test_nothing_graded_yet(tmp_path, export, capsys):
     ("name", "number", "late", "own", "order"),
     [
         ("ngstrmanna_101_5001_a2.ipynb", "101", False, "a2.ipynb", 5001),
-        ("lou_LATE_106_5002_a2_self_attention-2.ipynb", "106", True, "a2_self_attention-2.ipynb", 5002),
+        (
+            "lou_LATE_106_5002_a2_self_attention-2.ipynb",
+            "106",
+            True,
+            "a2_self_attention-2.ipynb",
+            5002,
+        ),
         ("van_der_berg_LATE_7_8_9_10.csv", "7", True, "9_10.csv", 8),
         ("王小明_105_5003_a2.ipynb", "105", False, "a2.ipynb", 5003),
     ],
@@ -250,7 +305,8 @@ def test_names_in_an_archive_are_read_as_canvas_reads_them(name, number, late, o
 
 
 @pytest.mark.parametrize(
-    "name", ["a2.ipynb", "anna_101_text.html", "anon_x1y2_5001_a2.ipynb", "a/b_1_2_c.ipynb", "anna_1_2_"]
+    "name",
+    ["a2.ipynb", "anna_101_text.html", "anon_x1y2_5001_a2.ipynb", "a/b_1_2_c.ipynb", "anna_1_2_"],
 )
 def test_other_names_are_not_canvass(name):
     entry = in_archive(name)

@@ -34,8 +34,14 @@ def course(tmp_path_factory):
         page.parent.mkdir(parents=True)
         page.write_text("<p>Well done</p>", encoding="utf-8")
     names = list(PEOPLE.values())
-    canvas = [[names[0], 101, "s1", ids[0], "S1", None], [names[1], 102, "s2", ids[1], "S1", "6.50"]]
-    moodle = [[501, "Anna Ångström", "s1", ids[0], "", ""], [502, "Bo O'Neil", "s2", ids[1], "", "6.50"]]
+    canvas = [
+        [names[0], 101, "s1", ids[0], "S1", None],
+        [names[1], 102, "s2", ids[1], "S1", "6.50"],
+    ]
+    moodle = [
+        [501, "Anna Ångström", "s1", ids[0], "", ""],
+        [502, "Bo O'Neil", "s2", ids[1], "", "6.50"],
+    ]
     book = [["Anna", "Ångström", "s1", ids[0], "-"], ["Bo", "O'Neil", "s2", ids[1], "6.50"]]
     tables = {
         "gradebook.csv": canvas_export(canvas),
@@ -46,10 +52,15 @@ def course(tmp_path_factory):
     }  # fmt: skip
     for name, rows in tables.items():
         (folder / name).write_text(written(rows), encoding="utf-8")
-    archive(folder / "submissions.zip", {f"a_101_1_{NOTEBOOK}": "{}", f"b_LATE_102_2_{NOTEBOOK}": "{}"})
+    archive(
+        folder / "submissions.zip", {f"a_101_1_{NOTEBOOK}": "{}", f"b_LATE_102_2_{NOTEBOOK}": "{}"}
+    )
     archive(
         folder / "moodle.zip",
-        {f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}": "{}", f"Bo O'Neil_502_assignsubmission_file_/{NOTEBOOK}": "{}"},
+        {
+            f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}": "{}",
+            f"Bo O'Neil_502_assignsubmission_file_/{NOTEBOOK}": "{}",
+        },
     )
     return course
 

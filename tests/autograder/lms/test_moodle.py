@@ -24,7 +24,14 @@ SCORES = {"anna": 9, "bo": 6.5, "wei": 10, "none": None, "dropped": 4}
 EMAILS = {"anna": "anna@example.org", "bo": "bo@example.org", "wei": "Wei@example.org"}
 SHEET = [
     [501, "Anna Ångström", "s001", "anna@example.org", "Submitted for grading", ""],
-    [502, 'Al "Bo" O\'Neil', "s002", "bo@example.org", "Submitted for grading - 1 day 2 hours late", "6.50"],
+    [
+        502,
+        'Al "Bo" O\'Neil',
+        "s002",
+        "bo@example.org",
+        "Submitted for grading - 1 day 2 hours late",
+        "6.50",
+    ],
     [503, "Wei Li", "s003", "wei@example.org", "Submitted for grading - Graded", "2.00"],
     [504, "Wei Li", "s004", "wei2@example.org", "No submission", ""],
 ]
@@ -64,7 +71,9 @@ def upload(course):
     ("separator", "line_end", "mark", "comma"),
     [(",", "\n", b"\xef\xbb\xbf", False), (",", "\n", b"", True), (";", "\r\n", b"", True), ("\t", "\n", b"", False)],
 )  # fmt: skip
-def test_moodle_takes_the_scores_of_a_worksheet(course, export, capsys, separator, line_end, mark, comma):
+def test_moodle_takes_the_scores_of_a_worksheet(
+    course, export, capsys, separator, line_end, mark, comma
+):
     def local(rows):
         change = {"10.00": "10,00", "6.50": "6,50", "2.00": "2,00"} if comma else {}
         return [[change.get(cell, cell) for cell in row] for row in rows]
@@ -90,9 +99,19 @@ def test_moodle_takes_the_scores_of_a_worksheet(course, export, capsys, separato
 def test_only_the_column_of_grades_changes_in_a_worksheet(course, export):
     file = export(written(worksheet(SHEET), line_end="\r\n", quote=csv.QUOTE_NONNUMERIC))
     lms(course, "scores", file)
-    old, new = ([*csv.reader(io.StringIO(data.decode(), newline=""))] for data in (file.read_bytes(), upload(course)))
-    assert {column for a, b in zip(old, new, strict=True) for column in range(11) if a[column] != b[column]} == {5}
-    assert upload(course).replace(b'"9.00"', b'""').replace(b'"10.00",', b'"2.00",') == file.read_bytes().replace(b'"10.00",', b'"2.00",')
+    old, new = (
+        [*csv.reader(io.StringIO(data.decode(), newline=""))]
+        for data in (file.read_bytes(), upload(course))
+    )
+    assert {
+        column
+        for a, b in zip(old, new, strict=True)
+        for column in range(11)
+        if a[column] != b[column]
+    } == {5}
+    assert upload(course).replace(b'"9.00"', b'""').replace(
+        b'"10.00",', b'"2.00",'
+    ) == file.read_bytes().replace(b'"10.00",', b'"2.00",')
 
 
 def test_a_grade_that_moodle_would_pass_over_is_left_and_listed(course, export, capsys):
@@ -149,10 +168,14 @@ def test_a_grade_book_does_not_say_how_many_points_there_are(course, export, cap
     assert "does not say how many points" in capsys.readouterr().err
     assert lms(course, "scores", file, "--column", TITLE, "--points", "100") == 2
     assert lms(course, "scores", file, "--column", TITLE, "--points", "100", "--scale") == 1
-    assert GradesImport(upload(course), "Email address", COLUMN, USERS).grades["bo@example.org"] == 65
+    assert (
+        GradesImport(upload(course), "Email address", COLUMN, USERS).grades["bo@example.org"] == 65
+    )
 
 
-@pytest.mark.parametrize("column", [f"Assignment: {TITLE} (Feedback)", "Institution", "Assignment 3"])
+@pytest.mark.parametrize(
+    "column", [f"Assignment: {TITLE} (Feedback)", "Institution", "Assignment 3"]
+)
 def test_feedback_and_columns_of_words_take_no_scores(course, export, column, capsys):
     file = export(written(grade_book(BOOK)))
     if column == "Institution":
@@ -165,13 +188,24 @@ def test_a_german_grade_book_is_known_by_its_last_column(course, export):
     rows = grade_book(BOOK)
     rows[0] = ["Vorname", "Nachname", "ID-Nummer", "Institution", "Abteilung", "E-Mail-Adresse", "Aufgabe: Eins (Punkte)",
                "Aufgabe: Eins (Feedback)", "Aufgabe: Zwei (Punkte)", "Aufgabe: Zwei (Feedback)", "Kurs (Punkte)", "Zuletzt"]  # fmt: skip
-    rows[1:] = [[str(cell).replace(".", ",") if place in (6, 8, 10) else cell for place, cell in enumerate(row)] for row in rows[1:]]
+    rows[1:] = [
+        [
+            str(cell).replace(".", ",") if place in (6, 8, 10) else cell
+            for place, cell in enumerate(row)
+        ]
+        for row in rows[1:]
+    ]
     by_id = course_with(course.parent / "ids", {"s001": 9, "s002": 6.5, "s003": 10, "s004": 1.25})
     words = ("--column", "Aufgabe: Zwei (Punkte)", "--points", "10")
     assert lms(by_id, "scores", export(written(rows, ";")), *words, "--by", "ID-Nummer") == 0
     text = upload(by_id).decode()
     assert text.splitlines()[0] == "Vorname;Nachname;ID-Nummer;Aufgabe: Zwei (Punkte);Zuletzt"
-    assert [line.split(";")[3] for line in text.splitlines()[1:]] == ["9,00", "6,50", "10,00", "1,25"]
+    assert [line.split(";")[3] for line in text.splitlines()[1:]] == [
+        "9,00",
+        "6,50",
+        "10,00",
+        "1,25",
+    ]
     # where nobody says it, no column of another language is taken for the right one
     assert lms(by_id, "scores", export(written(rows, ";")), *words) == 2
 
@@ -180,12 +214,19 @@ def test_a_german_grade_book_is_known_by_its_last_column(course, export):
 
 
 def test_any_other_table_needs_to_be_told_what_is_what(course, export, capsys):
-    file = export("Matrikel;Wer;A2\r\nanna;Anna;\r\nbo;Bo;6,5\r\nwei;Wei;-\r\ndropped;D;1,0\r\nnone;N;\r\n")
+    file = export(
+        "Matrikel;Wer;A2\r\nanna;Anna;\r\nbo;Bo;6,5\r\nwei;Wei;-\r\ndropped;D;1,0\r\nnone;N;\r\n"
+    )
     words = ("--by", "Matrikel", "--column", "A2", "--points", "10")
     for missing in (0, 2, 4):
         assert lms(course, "scores", file, *words[:missing], *words[missing + 2 :]) == 2
     assert lms(course, "scores", file, *words) == 0
-    assert upload(course).decode().split("\r\n")[1:5] == ["anna;Anna;9,00", "bo;Bo;6,5", "wei;Wei;10,00", "dropped;D;4,00"]
+    assert upload(course).decode().split("\r\n")[1:5] == [
+        "anna;Anna;9,00",
+        "bo;Bo;6,5",
+        "wei;Wei;10,00",
+        "dropped;D;4,00",
+    ]
 
 
 def test_names_are_never_matched(course, export, capsys):
@@ -211,7 +252,10 @@ def test_names_are_never_matched(course, export, capsys):
 def test_names_in_an_archive_are_read_as_moodle_reads_them(name, number, called, own):
     entry = in_archive(name)
     assert (entry.number, entry.called, entry.own, entry.text) == (number, called, own, False)
-    assert entry.prefix + own == name and import_zip(entry.prefix + "page.html") == (number, "page.html")
+    assert entry.prefix + own == name and import_zip(entry.prefix + "page.html") == (
+        number,
+        "page.html",
+    )
 
 
 def import_zip(path):
@@ -219,7 +263,11 @@ def import_zip(path):
     parts = path.split("/")
     while parts:
         info = parts.pop(0).split("_", 4)
-        if len(info) < 4 or not info[1].isdecimal() or (info[2], info[3]) != ("assignsubmission", "file"):
+        if (
+            len(info) < 4
+            or not info[1].isdecimal()
+            or (info[2], info[3]) != ("assignsubmission", "file")
+        ):
             continue
         rest = [info[4] if len(info) > 4 else "", *parts]
         return info[1], "/".join(rest).lstrip("/")
@@ -230,6 +278,8 @@ def test_what_was_typed_into_a_form_is_no_file():
     assert in_archive("Wei Li_503_assignsubmission_onlinetext_/onlinetext.html").text
 
 
-@pytest.mark.parametrize("name", ["a2.ipynb", "x/Wei Li_503_assignsubmission_file_/a", "Wei_Li_503_file_a2.ipynb"])
+@pytest.mark.parametrize(
+    "name", ["a2.ipynb", "x/Wei Li_503_assignsubmission_file_/a", "Wei_Li_503_file_a2.ipynb"]
+)
 def test_other_names_are_not_moodles(name):
     assert in_archive(name) is None

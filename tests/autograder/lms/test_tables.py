@@ -61,7 +61,10 @@ def test_only_the_cells_that_change_change(file, seed):
     new = table.with_values({(row, column): "9.00"}).decode()
     there[row][column] = '"9.00"' if there[row][column].startswith('"') else "9.00"
     kept = iter(there)
-    expected = ["a;b;c;d", *(";".join(next(kept) if any(c.strip() for c in r) else r) for r in rows)]
+    expected = [
+        "a;b;c;d",
+        *(";".join(next(kept) if any(c.strip() for c in r) else r) for r in rows),
+    ]
     assert new == "\r\n".join(expected)
 
 
@@ -75,7 +78,10 @@ def test_excels_line_says_what_the_separator_is_and_stays(file):
 def test_a_decimal_comma_is_quoted_where_commas_separate(file):
     table = table_in(file, b'Student,Grade,Of\nann,1,"10,00"\n')
     assert table.decimal_comma([1, 2])
-    assert table.with_values({(0, 1): as_number(8.5, comma=True)}).splitlines()[1] == b'ann,"8,50","10,00"'
+    assert (
+        table.with_values({(0, 1): as_number(8.5, comma=True)}).splitlines()[1]
+        == b'ann,"8,50","10,00"'
+    )
 
 
 def test_a_part_keeps_the_cells_that_it_has(file):

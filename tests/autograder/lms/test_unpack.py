@@ -55,7 +55,9 @@ def moodle(tmp_path):
 def submitted(course):
     """All that is graded, by student and name."""
     files = [path for path in (course / "submitted").rglob("*") if path.is_file()]
-    return {path.relative_to(course / "submitted").as_posix(): path.read_text("utf-8") for path in files}
+    return {
+        path.relative_to(course / "submitted").as_posix(): path.read_text("utf-8") for path in files
+    }
 
 
 def earlier(course, student):
@@ -97,16 +99,23 @@ def test_canvass_archive_is_unpacked_by_the_ids_of_its_own_table(course, canvas,
     before = sorted(course.rglob("*"))
     assert lms(course, "unpack", packed, "--students", canvas, "--by", "sis") == 0
     assert "0 new, 0 replaced by a later attempt, 3 here already" in capsys.readouterr().out
-    assert (submitted(course), sorted(course.rglob("*"))) == (now, before), "a second run changes nothing"
+    assert (submitted(course), sorted(course.rglob("*"))) == (now, before), (
+        "a second run changes nothing"
+    )
 
 
 def test_canvass_own_numbers_are_ids_where_no_table_is_given(course, tmp_path):
-    packed = archive(tmp_path / "s.zip", {f"liwei_103_5001_{NOTEBOOK}": "wei", f"liwei_104_5002_{NOTEBOOK}": "wei2"})
+    packed = archive(
+        tmp_path / "s.zip",
+        {f"liwei_103_5001_{NOTEBOOK}": "wei", f"liwei_104_5002_{NOTEBOOK}": "wei2"},
+    )
     assert lms(course, "unpack", packed) == 0
     assert submitted(course) == {place("103"): "wei", place("104"): "wei2"}
 
 
-def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(course, canvas, tmp_path, capsys):
+def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(
+    course, canvas, tmp_path, capsys
+):
     first = archive(tmp_path / "1.zip", {f"a_101_5001_{NOTEBOOK}": "one", "a_101_5002_x.csv": "x"})
     second = archive(tmp_path / "2.zip", {f"a_101_5009_{ASSIGNMENT}-1.ipynb": "two"})
     words = ("--students", canvas, "--by", "sis")
@@ -116,28 +125,40 @@ def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(course, 
     assert lms(course, "unpack", second, *words) == 0
     assert submitted(course) == {place("s001"): "two"}
     said = capsys.readouterr().out
-    assert "0 new, 1 replaced by a later attempt, 0 here already" in said and "1 replaced: s001 (before: " in said
+    assert (
+        "0 new, 1 replaced by a later attempt, 0 here already" in said
+        and "1 replaced: s001 (before: " in said
+    )
     [kept] = (course / "grading" / ASSIGNMENT / "earlier" / "s001").iterdir()
     assert {path.name for path in kept.iterdir()} == {NOTEBOOK, "x.csv", "timestamp.txt"}
     assert str(kept) in said
 
     assert lms(course, "unpack", first, *words) == 0
     assert submitted(course) == {place("s001"): "two"}
-    assert "1 of an earlier attempt than the one here, left as it is: s001" in capsys.readouterr().out
+    assert (
+        "1 of an earlier attempt than the one here, left as it is: s001" in capsys.readouterr().out
+    )
 
 
 def test_a_dry_run_unpacks_nothing(course, canvas, tmp_path, capsys):
-    packed = archive(tmp_path / "s.zip", {f"a_101_5001_{NOTEBOOK}": "one", f"a_101_5002_{ASSIGNMENT}-1.ipynb": "two"})
+    packed = archive(
+        tmp_path / "s.zip",
+        {f"a_101_5001_{NOTEBOOK}": "one", f"a_101_5002_{ASSIGNMENT}-1.ipynb": "two"},
+    )
     assert lms(course, "unpack", packed, "--students", canvas, "--dry-run") == 0
     assert submitted(course) == {} and earlier(course, "s001") == []
     assert "1 new" in capsys.readouterr().out
 
 
-def test_a_folder_that_was_being_replaced_when_the_machine_stopped_is_filled(course, canvas, tmp_path):
+def test_a_folder_that_was_being_replaced_when_the_machine_stopped_is_filled(
+    course, canvas, tmp_path
+):
     packed = archive(tmp_path / "s.zip", {f"a_101_5001_{NOTEBOOK}": "one"})
     lms(course, "unpack", packed, "--students", canvas)
     folder = course / "submitted/s001" / ASSIGNMENT
-    aside = course / "grading" / ASSIGNMENT / "earlier/s001" / unpacking.digest_of({NOTEBOOK: b"one"})
+    aside = (
+        course / "grading" / ASSIGNMENT / "earlier/s001" / unpacking.digest_of({NOTEBOOK: b"one"})
+    )
     aside.parent.mkdir(parents=True)
     folder.rename(aside)
     lms(course, "unpack", packed, "--students", canvas)
@@ -174,7 +195,10 @@ def test_moodles_numbers_are_no_ids(course, tmp_path, capsys):
 
 
 def test_a_number_of_another_person_or_of_a_group_is_nobodys(course, moodle, tmp_path, capsys):
-    files = {f"Group A_503_assignsubmission_file_/{NOTEBOOK}": "a", f"Wei Li_777_assignsubmission_file_/{NOTEBOOK}": "b"}
+    files = {
+        f"Group A_503_assignsubmission_file_/{NOTEBOOK}": "a",
+        f"Wei Li_777_assignsubmission_file_/{NOTEBOOK}": "b",
+    }
     packed = archive(tmp_path / "a2.zip", files)
     assert lms(course, "unpack", packed, "--students", moodle) == 1
     assert submitted(course) == {}
@@ -186,7 +210,9 @@ def test_a_number_of_another_person_or_of_a_group_is_nobodys(course, moodle, tmp
 def test_blind_marking_names_nobody(course, tmp_path):
     rows = [[row[0], *row[2:4], *row[4:]] for row in worksheet(MOODLE)]
     (tmp_path / "blind.csv").write_text(written(rows), encoding="utf-8")
-    packed = archive(tmp_path / "a2.zip", {f"Participant_501_assignsubmission_file_/{NOTEBOOK}": "anna"})
+    packed = archive(
+        tmp_path / "a2.zip", {f"Participant_501_assignsubmission_file_/{NOTEBOOK}": "anna"}
+    )
     assert lms(course, "unpack", packed, "--students", tmp_path / "blind.csv") == 0
     assert submitted(course) == {place("s001"): "anna"}
 
@@ -208,14 +234,24 @@ def test_before_anybody_is_known_the_column_has_to_be_named(tmp_path, canvas, ca
 
 
 def test_an_id_that_names_no_folder_or_two_people_is_listed(course, tmp_path, capsys):
-    people = [["A", 101, "../up"], ["B", 102, "s001"], ["C", 103, "s002"], ["D", 104, "S002"], ["E", 105, ""]]
+    people = [
+        ["A", 101, "../up"],
+        ["B", 102, "s001"],
+        ["C", 103, "s002"],
+        ["D", 104, "S002"],
+        ["E", 105, ""],
+    ]
     rows = canvas_export([[*person, "x", "S1", None] for person in people])
     (tmp_path / "g.csv").write_text(written(rows), encoding="utf-8")
     packed = archive(tmp_path / "s.zip", {f"x_{n}_{n}_{NOTEBOOK}": str(n) for n in range(101, 106)})
     assert lms(course, "unpack", packed, "--students", tmp_path / "g.csv", "--by", "sis") == 1
     assert submitted(course) == {place("s001"): "102"}
     said = capsys.readouterr().out
-    for odd in ("A: “../up” cannot be the name of a folder", "C: “s002” is several people's", "E: nothing in “SIS User ID”"):
+    for odd in (
+        "A: “../up” cannot be the name of a folder",
+        "C: “s002” is several people's",
+        "E: nothing in “SIS User ID”",
+    ):
         assert odd in said
 
 
@@ -257,13 +293,18 @@ def test_what_could_do_harm_is_refused_by_itself(course, canvas, tmp_path, capsy
 
 def test_a_moodle_name_cannot_lead_out_of_its_folder(course, moodle, tmp_path, capsys):
     front = "Wei Li_503_assignsubmission_file_"
-    packed = archive(tmp_path / "a.zip", {f"{front}/{NOTEBOOK}": "wei", f"{front}/../../../up.csv": "up", f"{front}//x": "x"})
+    packed = archive(
+        tmp_path / "a.zip",
+        {f"{front}/{NOTEBOOK}": "wei", f"{front}/../../../up.csv": "up", f"{front}//x": "x"},
+    )
     assert lms(course, "unpack", packed, "--students", moodle) == 1
     assert submitted(course) == {place("s003"): "wei"}
     assert capsys.readouterr().out.count("leads out of its folder") == 2
 
 
-def test_a_damaged_entry_is_refused_and_no_earlier_attempt_takes_its_place(course, canvas, tmp_path, capsys):
+def test_a_damaged_entry_is_refused_and_no_earlier_attempt_takes_its_place(
+    course, canvas, tmp_path, capsys
+):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_STORED) as packed:
         packed.writestr(f"a_101_1_{NOTEBOOK}", "the first attempt")
@@ -272,36 +313,58 @@ def test_a_damaged_entry_is_refused_and_no_earlier_attempt_takes_its_place(cours
     (tmp_path / "s.zip").write_bytes(data.getvalue().replace(b"the latest", b"the lasted"))
     assert lms(course, "unpack", tmp_path / "s.zip", "--students", canvas) == 1
     assert submitted(course) == {place("s002"): "fine"}
-    assert "s001: its latest notebook is refused, since it cannot be unpacked (Bad CRC-32" in capsys.readouterr().out
+    assert (
+        "s001: its latest notebook is refused, since it cannot be unpacked (Bad CRC-32"
+        in capsys.readouterr().out
+    )
 
 
 def test_an_entry_with_a_password_is_refused(course, canvas, tmp_path, capsys):
-    packed = archive(tmp_path / "s.zip", {f"a_101_1_{NOTEBOOK}": "anna", f"b_102_2_{NOTEBOOK}": "al"})
+    packed = archive(
+        tmp_path / "s.zip", {f"a_101_1_{NOTEBOOK}": "anna", f"b_102_2_{NOTEBOOK}": "al"}
+    )
     data = bytearray(packed.read_bytes())
     data[data.rindex(b"PK\x01\x02") + 8] |= 1
     packed.write_bytes(data)
     assert lms(course, "unpack", packed, "--students", canvas) == 1
-    assert submitted(course) == {place("s001"): "anna"} and "it needs a password" in capsys.readouterr().out
+    assert (
+        submitted(course) == {place("s001"): "anna"}
+        and "it needs a password" in capsys.readouterr().out
+    )
 
 
 def test_two_entries_of_one_name_count_once(course, canvas, tmp_path, capsys):
     path = tmp_path / "s.zip"
-    with pytest.warns(UserWarning, match="Duplicate"), zipfile.ZipFile(path, "w") as packed:
+    with zipfile.ZipFile(path, "w") as packed:
         packed.writestr(f"a_101_1_{NOTEBOOK}", "first")
-        packed.writestr(f"a_101_1_{NOTEBOOK}", "second")
+        with pytest.warns(UserWarning, match="Duplicate"):
+            packed.writestr(f"a_101_1_{NOTEBOOK}", "second")
     assert lms(course, "unpack", path, "--students", canvas) == 1
     assert submitted(course) == {place("s001"): "first"}
     assert "there are two entries of this name" in capsys.readouterr().out
 
 
 def test_where_it_cannot_be_said_which_notebook_counts_none_does(course, canvas, tmp_path, capsys):
-    files = {"a_101_1_draft.ipynb": "1", "a_101_2_final.ipynb": "2", "b_102_3_report.pdf": "3", "c_103_4_all.zip": "4"}
-    packed = archive(tmp_path / "s.zip", {**files, f"d_104_5_{NOTEBOOK}": "5", "d_104_6_scratch.ipynb": "6"})
+    files = {
+        "a_101_1_draft.ipynb": "1",
+        "a_101_2_final.ipynb": "2",
+        "b_102_3_report.pdf": "3",
+        "c_103_4_all.zip": "4",
+    }
+    packed = archive(
+        tmp_path / "s.zip", {**files, f"d_104_5_{NOTEBOOK}": "5", "d_104_6_scratch.ipynb": "6"}
+    )
     assert lms(course, "unpack", packed, "--students", canvas) == 1
     assert submitted(course) == {place("s004"): "5"}
     said = capsys.readouterr().out
-    assert f"s001: expected one notebook, or one named {NOTEBOOK}, found draft.ipynb, final.ipynb" in said
-    assert "s002: expected a notebook, found report.pdf" in said and "s003: expected a notebook, found all.zip" in said
+    assert (
+        f"s001: expected one notebook, or one named {NOTEBOOK}, found draft.ipynb, final.ipynb"
+        in said
+    )
+    assert (
+        "s002: expected a notebook, found report.pdf" in said
+        and "s003: expected a notebook, found all.zip" in said
+    )
     assert "d_104_6_scratch.ipynb: another notebook than the assignment's" in said
 
 
