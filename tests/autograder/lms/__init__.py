@@ -144,7 +144,10 @@ class CanvasImport:
         for row in rows[1:]:
             if "Points Possible" in row[0]:
                 self.points = {number: self.number(row[place]) for number, place in columns.items()}
-            elif all(re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", cell, re.IGNORECASE) for cell in row):
+            elif all(
+                re.fullmatch(r"\s*(Muted|Manual Posting.*)?\s*", cell, re.IGNORECASE)
+                for cell in row
+            ):
                 continue
             else:
                 self.scores[int(row[1])] = {
