@@ -80,7 +80,8 @@ class Archive:
                 platform = "Moodle or Canvas" if self.canvas else "Moodle"
                 yield Refused(name, f"not named as {platform} names what is handed in")
             else:
-                yield replace(entry, place=place)
+                others = tuple(replace(other, place=place) for other in entry.others)
+                yield replace(entry, place=place, others=others)
 
     def read(self, entry: Entry) -> bytes | Refused:
         """The content of an entry, or why there is none."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar
 
 from autograder.lms.entry import Entry
-from autograder.lms.sheet import Sheet, numbered
+from autograder.lms.sheet import Sheet, letters, numbered
 from autograder.lms.tables import Table, TableError, number_in
 
 STUDENT, NUMBER, SECTION = "Student", "ID", "Section"
@@ -92,6 +93,9 @@ class CanvasGradebook(Sheet):
     def aside(self, row: int) -> str:
         return "Canvas's test student" if self.called(row) == TEST_STUDENT else ""
 
+    def is_of(self, row: int, called: str) -> bool:
+        return letters(called) == letters(self.called(row))
+
     def numbers(self) -> dict[str, int]:
         return numbered(self, NUMBER, lambda cell: cell)
 
@@ -101,20 +105,31 @@ def in_archive(path: str) -> Entry | None:
 
     Canvas writes ``lastfirst_LATE_12345_67890_name.ipynb``: who, whether late, the person's number,
     the file's, which grows with time, and the file's own name. It finds the numbers again as the
-    first two parts that are digits alone, and so do we.
+    first two parts that are digits alone. But a person or a file can be called so that others would
+    do as well, and these ways of reading it come along.
     """
     parts = path.split("_")
-    digits = [place for place, part in enumerate(parts) if part.isdecimal() and part.isascii()][:2]
-    if "/" in path or len(digits) < 2 or digits[1] != digits[0] + 1 or digits[1] + 1 >= len(parts):
+    digits = [part.isdecimal() and part.isascii() for part in parts]
+    ways = [
+        place
+        for place in range(1, len(parts) - 2)
+        if digits[place] and digits[place + 1] and "_".join(parts[place + 2 :])
+    ]
+    if "/" in path or not ways:
         return None
-    person, file = digits
+    first, *others = (_entry(path, parts, place) for place in ways)
+    return replace(first, others=tuple(others))
+
+
+def _entry(path: str, parts: Sequence[str], person: int) -> Entry:
+    """What a name says if the person's number is the part in this place."""
     front = parts[:person]
     return Entry(
         path=path,
         number=parts[person],
         called=" ".join(part for part in front if part != "LATE"),
-        own="_".join(parts[file + 1 :]),
-        prefix="_".join(parts[: file + 1]) + "_",
+        own="_".join(parts[person + 2 :]),
+        prefix="_".join(parts[: person + 2]) + "_",
         late="LATE" in front[1:],
-        order=int(parts[file]),
+        order=int(parts[person + 1]),
     )

@@ -21,6 +21,7 @@ class Entry:
         order: what is later has a higher one, where the platform says that.
         text: it was typed into a form, and is no file.
         place: which entry of the archive it is.
+        others: what the name would say if other numbers in it were meant.
     """
 
     path: str
@@ -32,6 +33,7 @@ class Entry:
     order: int = 0
     text: bool = False
     place: int = 0
+    others: tuple[Entry, ...] = ()
 
 
 @dataclass(frozen=True)

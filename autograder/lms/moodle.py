@@ -8,12 +8,11 @@ mod/assign/classes/downloader.php and mod/assign/feedback/file/importziplib.php 
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
 from autograder.lms.entry import Entry
-from autograder.lms.sheet import EMPTY, Sheet, numbered
+from autograder.lms.sheet import EMPTY, Sheet, letters, numbered
 from autograder.lms.tables import Table, TableError, number_in
 
 IDENTIFIER, FULL_NAME, GRADE = "Identifier", "Full name", "Grade"
@@ -88,14 +87,9 @@ class MoodleWorksheet(Sheet):
         return numbered(self, IDENTIFIER, lambda cell: (re.findall(r"\d+$", cell) or [""])[0])
 
     def late(self, row: int) -> bool:
-        """Whether Moodle says that the work came in late."""
         return bool(re.search(r"\blate\b", self._says(row, STATUS)))
 
     def is_of(self, row: int, called: str) -> bool:
-        """Whether an archive's name for somebody fits the row that has the same number.
-
-        In work by groups the number is the group's, and may be some student's as well.
-        """
         names = [self.table.value(row, self.heading.index(IDENTIFIER)).rstrip("0123456789 ")]
         if FULL_NAME in self.heading:
             names.append(self.table.value(row, self.heading.index(FULL_NAME)))
@@ -150,12 +144,6 @@ class MoodleGrades(Sheet):
     ) -> bytes:
         columns = {0, 1, key, column, len(self.heading) - 1}
         return self.table.part(rows, columns, values)
-
-
-def letters(text: str) -> str:
-    """What stays of a name when signs that no file's name may have are taken out."""
-    plain = unicodedata.normalize("NFKC", text).casefold()
-    return "".join(sign for sign in plain if sign.isalnum())
 
 
 def in_archive(path: str) -> Entry | None:

@@ -97,9 +97,11 @@ def _like_archive(course: Path, assignment: str, like: Path, table: Path | None,
     # of several files the notebook's number, and of several notebooks the latest one's
     for entry in sorted(entries, key=lambda entry: (entry.own.endswith(NOTEBOOK), entry.order)):
         try:
-            latest[people.student(entry)] = entry
+            student, read = people.whose(entry)
         except LookupError as error:
             strangers.append(Refused(entry.path, str(error)))
+        else:
+            latest[student] = read
     prefixes = {student: entry.prefix for student, entry in sorted(latest.items())}
     return ("Canvas" if canvas else "Moodle"), people, prefixes, strangers
 

@@ -11,7 +11,6 @@ from autograder.files import plain_name, printable
 from autograder.lms.entry import Entry
 from autograder.lms.gradebook import Known, students_in
 from autograder.lms.matching import key_of, usual
-from autograder.lms.moodle import MoodleWorksheet
 from autograder.lms.platforms import sheet_in
 from autograder.lms.sheet import Sheet
 from autograder.lms.tables import TableError
@@ -35,31 +34,41 @@ class People:
     sheet: Sheet | None = None
     odd: tuple[str, ...] = ()
 
-    def student(self, entry: Entry) -> str:
-        """The id of whoever handed this in.
+    def whose(self, entry: Entry) -> tuple[str, Entry]:
+        """The id of whoever handed this in, and the entry as its name has to be read.
 
         Raises:
-            LookupError: nobody of the table did; the message says so.
+            LookupError: it is nobody's of the table, or could be two people's; the message says so.
         """
+        ways = (entry, *entry.others)
         if self.sheet is None:
-            return entry.number
-        if entry.number not in self.ids:
-            raise LookupError(f"the number {entry.number} is nobody's in {self.sheet.table.name}")
-        if isinstance(self.sheet, MoodleWorksheet) and not self.sheet.is_of(
-            self.rows[entry.number], entry.called
-        ):
+            if len(ways) > 1:
+                numbers = " or ".join(way.number for way in ways)
+                raise LookupError(
+                    f"the person's number in it can be {numbers}. Name the platform's table with "
+                    "--students"
+                )
+            return entry.number, entry
+        table = self.sheet.table.name
+        known = [way for way in ways if way.number in self.ids]
+        if not known:
+            raise LookupError(f"the number {entry.number} is nobody's in {table}")
+        fitting = [way for way in known if self.sheet.is_of(self.rows[way.number], way.called)]
+        if not fitting:
+            number = known[0].number
             raise LookupError(
-                f"the number {entry.number} is another's in {self.sheet.table.name}, who is called "
-                f"{printable(self.called[entry.number])}. Groups have numbers of their own, and the "
-                "worksheet must be this assignment's"
+                f"the number {number} is in {table} that of {printable(self.called[number])}, who is "
+                "called otherwise in the archive. In work by groups the archive names groups"
             )
-        return self.ids[entry.number]
+        if len(fitting) > 1:
+            names = " or ".join(printable(self.called[way.number]) for way in fitting)
+            raise LookupError(f"it can be of {names}")
+        return self.ids[fitting[0].number], fitting[0]
 
     def late(self, entry: Entry) -> bool:
         """Whether the platform says that this came in late."""
-        if isinstance(self.sheet, MoodleWorksheet) and entry.number in self.rows:
-            return self.sheet.late(self.rows[entry.number])
-        return entry.late
+        row = self.rows.get(entry.number)
+        return entry.late or (self.sheet is not None and row is not None and self.sheet.late(row))
 
 
 def people_of(course: Path, assignment: str, table: Path | None, by: str, numbers: bool) -> People:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import ClassVar
 
@@ -136,6 +137,17 @@ class Sheet:
         """
         return self.table.with_values(values)
 
+    def is_of(self, row: int, called: str) -> bool:
+        """Whether an archive's name for somebody fits the row that has the same number.
+
+        In work by groups the number may be a group's, and some student's as well.
+        """
+        return True
+
+    def late(self, row: int) -> bool:
+        """Whether the table says that the work came in late."""
+        return False
+
     def numbers(self) -> dict[str, int]:
         """The row of each number by which the platform's archives name people.
 
@@ -143,6 +155,12 @@ class Sheet:
             TableError: the table has none.
         """
         return numbered(self, "number", lambda cell: cell)
+
+
+def letters(text: str) -> str:
+    """What stays of a name when signs that no file's name may have are taken out."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return "".join(sign for sign in plain if sign.isalnum())
 
 
 def numbered(sheet: Sheet, column: str, number: Callable[[str], str]) -> dict[str, int]:

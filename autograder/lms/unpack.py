@@ -98,9 +98,7 @@ def unpack(
         people = people_of(course, assignment, table, by, numbers=opened.canvas)
         outcome.odd = people.odd
         by_student = _by_student(entries, people, outcome)
-        kept = course / "grading" / assignment
-        kept.mkdir(parents=True, exist_ok=True)
-        with only_one(kept / "lock"):
+        with contextlib.nullcontext() if dry_run else _alone(course / "grading" / assignment):
             for student, found in sorted(by_student.items()):
                 attempts = _attempts(opened, found, assignment, student, outcome)
                 if attempts:
@@ -110,18 +108,24 @@ def unpack(
     return outcome
 
 
+def _alone(kept: Path) -> contextlib.AbstractContextManager[None]:
+    """Keep grading out while folders change."""
+    kept.mkdir(parents=True, exist_ok=True)
+    return only_one(kept / "lock")
+
+
 def _by_student(
     entries: Sequence[Entry], people: People, outcome: Unpacked
 ) -> dict[str, list[Entry]]:
     found: dict[str, list[Entry]] = {}
     for entry in entries:
         try:
-            student = people.student(entry)
+            student, read = people.whose(entry)
         except LookupError as error:
             outcome.strangers.append(Refused(entry.path, str(error)))
             continue
-        found.setdefault(student, []).append(entry)
-        if people.late(entry) and student not in outcome.late:
+        found.setdefault(student, []).append(read)
+        if people.late(read) and student not in outcome.late:
             outcome.late.append(student)
     return found
 

@@ -283,7 +283,7 @@ def test_nothing_graded_yet(tmp_path, export, capsys):
 @pytest.mark.parametrize(
     ("name", "number", "late", "own", "order"),
     [
-        ("ngstrmanna_101_5001_a2.ipynb", "101", False, "a2.ipynb", 5001),
+        ("ångströmanna_101_5001_a2.ipynb", "101", False, "a2.ipynb", 5001),
         (
             "lou_LATE_106_5002_a2_self_attention-2.ipynb",
             "106",

@@ -53,7 +53,8 @@ def course(tmp_path_factory):
     for name, rows in tables.items():
         (folder / name).write_text(written(rows), encoding="utf-8")
     archive(
-        folder / "submissions.zip", {f"a_101_1_{NOTEBOOK}": "{}", f"b_LATE_102_2_{NOTEBOOK}": "{}"}
+        folder / "submissions.zip",
+        {f"ångströmanna_101_1_{NOTEBOOK}": "{}", f"oneilbo_LATE_102_2_{NOTEBOOK}": "{}"},
     )
     archive(
         folder / "moodle.zip",

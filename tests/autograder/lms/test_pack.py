@@ -62,8 +62,8 @@ def test_moodles_worksheet_will_do_in_place_of_the_archive(course, tmp_path):
 
 def test_canvas_finds_whose_page_it_is_and_the_file_that_it_answers(course, tmp_path, capsys):
     files = {
-        f"ngstrmanna_101_5001_{NOTEBOOK}": "anna",
-        "ngstrmanna_101_5009_numbers.csv": "1",
+        f"ångströmanna_101_5001_{NOTEBOOK}": "anna",
+        "ångströmanna_101_5009_numbers.csv": "1",
         f"oneilal_LATE_102_5003_{NOTEBOOK}": "al 1",
         f"oneilal_LATE_102_5007_{ASSIGNMENT}-1.ipynb": "al 2",
     }
@@ -72,7 +72,7 @@ def test_canvas_finds_whose_page_it_is_and_the_file_that_it_answers(course, tmp_
     assert lms(course, "feedback", *words) == 1
     pages = packed(course, "canvas")
     assert pages == {
-        f"ngstrmanna_101_5001_{PAGE}": "<p>s001</p>", f"oneilal_LATE_102_5007_{PAGE}": "<p>s002</p>",
+        f"ångströmanna_101_5001_{PAGE}": "<p>s001</p>", f"oneilal_LATE_102_5007_{PAGE}": "<p>s002</p>",
     }  # fmt: skip
     attachments = {canvas.in_archive(name).order for name in files}
     for name in pages:

@@ -18,8 +18,8 @@ def test_what_is_handed_in_on_canvas_is_graded_and_its_score_goes_back(tmp_path,
     ]
     table.write_text(written(canvas_export(people)), encoding="utf-8")
     files = {
-        f"ngstrmanna_101_5001_{NOTEBOOK}": "the first attempt, which is no notebook",
-        f"ngstrmanna_101_5002_{ASSIGNMENT}-1.ipynb": nbformat.writes(submission("right_loops")),
+        f"ångströmanna_101_5001_{NOTEBOOK}": "the first attempt, which is no notebook",
+        f"ångströmanna_101_5002_{ASSIGNMENT}-1.ipynb": nbformat.writes(submission("right_loops")),
         "liwei_LATE_102_5003_mine.ipynb": nbformat.writes(submission("softmax_over_columns")),
     }
     packed = archive(tmp_path / "submissions.zip", files)

@@ -76,8 +76,8 @@ def test_canvass_archive_is_unpacked_by_the_ids_of_its_own_table(course, canvas,
     packed = archive(
         tmp_path / "submissions.zip",
         {
-            f"ngstrmanna_101_5001_{NOTEBOOK}": "anna",
-            "ngstrmanna_101_5002_numbers.csv": "1,2",
+            f"ångströmanna_101_5001_{NOTEBOOK}": "anna",
+            "ångströmanna_101_5002_numbers.csv": "1,2",
             f"oneilal_LATE_102_5003_{ASSIGNMENT}.ipynb": "al 1",
             f"oneilal_LATE_102_5007_{ASSIGNMENT}-1.ipynb": "al 2",
             f"oneilal_LATE_102_5011_{ASSIGNMENT}-2.ipynb": "al 3",
@@ -113,11 +113,37 @@ def test_canvass_own_numbers_are_ids_where_no_table_is_given(course, tmp_path):
     assert submitted(course) == {place("103"): "wei", place("104"): "wei2"}
 
 
+def test_nobody_can_hand_in_for_another_by_a_name_with_numbers_in_it(course, tmp_path, capsys):
+    """Canvas takes the first two numbers of a file's name, and people can choose how they are called."""
+    people = [*CANVAS, ["Smith_103", 777, "s777", "smith@example.org", "S1", None],
+              ["Li, Wei_103", 778, "s778", "other@example.org", "S1", None]]  # fmt: skip
+    (tmp_path / "g.csv").write_text(written(canvas_export(people)), encoding="utf-8")
+    files = {
+        f"liwei_103_500_{NOTEBOOK}": "wei",
+        f"smith_103_777_5001_{NOTEBOOK}": "smith",
+        f"liwei_103_778_5002_{NOTEBOOK}": "whose?",
+        f"ångströmanna_101_5003_2_{NOTEBOOK}": "anna",
+    }
+    packed = archive(tmp_path / "s.zip", files)
+    assert lms(course, "unpack", packed, "--students", tmp_path / "g.csv", "--by", "sis") == 1
+    assert submitted(course) == {
+        place("s001"): "anna",
+        place("s003"): "wei",
+        place("s777"): "smith",
+    }
+    assert "it can be of Li, Wei or Li, Wei_103" in capsys.readouterr().out
+    assert lms(course, "unpack", archive(tmp_path / "t.zip", dict([*files.items()][1:2]))) == 1
+    assert "the person's number in it can be 103 or 777" in capsys.readouterr().out
+
+
 def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(
     course, canvas, tmp_path, capsys
 ):
-    first = archive(tmp_path / "1.zip", {f"a_101_5001_{NOTEBOOK}": "one", "a_101_5002_x.csv": "x"})
-    second = archive(tmp_path / "2.zip", {f"a_101_5009_{ASSIGNMENT}-1.ipynb": "two"})
+    first = archive(
+        tmp_path / "1.zip",
+        {f"ångströmanna_101_5001_{NOTEBOOK}": "one", "ångströmanna_101_5002_x.csv": "x"},
+    )
+    second = archive(tmp_path / "2.zip", {f"ångströmanna_101_5009_{ASSIGNMENT}-1.ipynb": "two"})
     words = ("--students", canvas, "--by", "sis")
     lms(course, "unpack", first, *words)
     (course / "submitted/s001" / ASSIGNMENT / "timestamp.txt").write_text("2026-01-01 UTC")
@@ -143,17 +169,20 @@ def test_a_later_archive_replaces_and_an_earlier_one_does_not_come_back(
 def test_a_dry_run_unpacks_nothing(course, canvas, tmp_path, capsys):
     packed = archive(
         tmp_path / "s.zip",
-        {f"a_101_5001_{NOTEBOOK}": "one", f"a_101_5002_{ASSIGNMENT}-1.ipynb": "two"},
+        {
+            f"ångströmanna_101_5001_{NOTEBOOK}": "one",
+            f"ångströmanna_101_5002_{ASSIGNMENT}-1.ipynb": "two",
+        },
     )
     assert lms(course, "unpack", packed, "--students", canvas, "--dry-run") == 0
-    assert submitted(course) == {} and earlier(course, "s001") == []
+    assert submitted(course) == {} and not (course / "grading").exists()
     assert "1 new" in capsys.readouterr().out
 
 
 def test_a_folder_that_was_being_replaced_when_the_machine_stopped_is_filled(
     course, canvas, tmp_path
 ):
-    packed = archive(tmp_path / "s.zip", {f"a_101_5001_{NOTEBOOK}": "one"})
+    packed = archive(tmp_path / "s.zip", {f"ångströmanna_101_5001_{NOTEBOOK}": "one"})
     lms(course, "unpack", packed, "--students", canvas)
     folder = course / "submitted/s001" / ASSIGNMENT
     aside = (
@@ -203,7 +232,7 @@ def test_a_number_of_another_person_or_of_a_group_is_nobodys(course, moodle, tmp
     assert lms(course, "unpack", packed, "--students", moodle) == 1
     assert submitted(course) == {}
     said = capsys.readouterr().out
-    assert "the number 503 is another's in worksheet.csv, who is called Wei Li" in said
+    assert "the number 503 is in worksheet.csv that of Wei Li, who is called otherwise" in said
     assert "the number 777 is nobody's in worksheet.csv" in said
 
 
@@ -226,7 +255,7 @@ def test_a_table_of_ones_own_names_people_by_number(course, tmp_path):
 
 def test_before_anybody_is_known_the_column_has_to_be_named(tmp_path, canvas, capsys):
     course = course_with(tmp_path / "empty", {})
-    packed = archive(tmp_path / "s.zip", {f"a_101_5001_{NOTEBOOK}": "one"})
+    packed = archive(tmp_path / "s.zip", {f"ångströmanna_101_5001_{NOTEBOOK}": "one"})
     assert lms(course, "unpack", packed, "--students", canvas) == 2
     assert "Name it with --by: --by sis" in capsys.readouterr().err
     assert lms(course, "unpack", packed, "--students", canvas, "--by", "login") == 0
@@ -243,7 +272,10 @@ def test_an_id_that_names_no_folder_or_two_people_is_listed(course, tmp_path, ca
     ]
     rows = canvas_export([[*person, "x", "S1", None] for person in people])
     (tmp_path / "g.csv").write_text(written(rows), encoding="utf-8")
-    packed = archive(tmp_path / "s.zip", {f"x_{n}_{n}_{NOTEBOOK}": str(n) for n in range(101, 106)})
+    packed = archive(
+        tmp_path / "s.zip",
+        {f"{'abcde'[n - 101]}_{n}_{n}_{NOTEBOOK}": str(n) for n in range(101, 106)},
+    )
     assert lms(course, "unpack", packed, "--students", tmp_path / "g.csv", "--by", "sis") == 1
     assert submitted(course) == {place("s001"): "102"}
     said = capsys.readouterr().out
@@ -269,15 +301,15 @@ def test_what_could_do_harm_is_refused_by_itself(course, canvas, tmp_path, capsy
     monkeypatch.setattr(archives, "LARGEST_NOTEBOOK", 1 << 16)
     path = tmp_path / "s.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
-        packed.writestr(f"a_101_1_{NOTEBOOK}", "anna")
-        packed.writestr(*link("a_101_2_secret.txt", "/etc/passwd"))
-        packed.writestr("a_101_3_bomb.csv", b"0" * (1 << 24))
-        packed.writestr("a_101_4_CON:x?.csv", "odd")
-        packed.writestr("a_101_5_..", "odd")
-        packed.writestr("../a_101_6_up.ipynb", "up")
-        packed.writestr("/a_101_7_root.ipynb", "root")
-        packed.writestr("a_101_8_x\\..\\y.csv", "back")
-        packed.writestr("b_102_9_bomb.ipynb", b"0" * (1 << 24))
+        packed.writestr(f"ångströmanna_101_1_{NOTEBOOK}", "anna")
+        packed.writestr(*link("ångströmanna_101_2_secret.txt", "/etc/passwd"))
+        packed.writestr("ångströmanna_101_3_bomb.csv", b"0" * (1 << 24))
+        packed.writestr("ångströmanna_101_4_CON:x?.csv", "odd")
+        packed.writestr("ångströmanna_101_5_..", "odd")
+        packed.writestr("../ångströmanna_101_6_up.ipynb", "up")
+        packed.writestr("/ångströmanna_101_7_root.ipynb", "root")
+        packed.writestr("ångströmanna_101_8_x\\..\\y.csv", "back")
+        packed.writestr("oneilal_102_9_bomb.ipynb", b"0" * (1 << 24))
         packed.writestr("__MACOSX/._a_101_1_x.ipynb", "mac")
         packed.writestr("readme.txt", "not handed in")
     assert path.stat().st_size < 1 << 17
@@ -307,9 +339,9 @@ def test_a_damaged_entry_is_refused_and_no_earlier_attempt_takes_its_place(
 ):
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w", zipfile.ZIP_STORED) as packed:
-        packed.writestr(f"a_101_1_{NOTEBOOK}", "the first attempt")
-        packed.writestr(f"a_101_2_{ASSIGNMENT}-1.ipynb", "the latest attempt")
-        packed.writestr(f"b_102_3_{NOTEBOOK}", "fine")
+        packed.writestr(f"ångströmanna_101_1_{NOTEBOOK}", "the first attempt")
+        packed.writestr(f"ångströmanna_101_2_{ASSIGNMENT}-1.ipynb", "the latest attempt")
+        packed.writestr(f"oneilal_102_3_{NOTEBOOK}", "fine")
     (tmp_path / "s.zip").write_bytes(data.getvalue().replace(b"the latest", b"the lasted"))
     assert lms(course, "unpack", tmp_path / "s.zip", "--students", canvas) == 1
     assert submitted(course) == {place("s002"): "fine"}
@@ -321,7 +353,8 @@ def test_a_damaged_entry_is_refused_and_no_earlier_attempt_takes_its_place(
 
 def test_an_entry_with_a_password_is_refused(course, canvas, tmp_path, capsys):
     packed = archive(
-        tmp_path / "s.zip", {f"a_101_1_{NOTEBOOK}": "anna", f"b_102_2_{NOTEBOOK}": "al"}
+        tmp_path / "s.zip",
+        {f"ångströmanna_101_1_{NOTEBOOK}": "anna", f"oneilal_102_2_{NOTEBOOK}": "al"},
     )
     data = bytearray(packed.read_bytes())
     data[data.rindex(b"PK\x01\x02") + 8] |= 1
@@ -336,9 +369,9 @@ def test_an_entry_with_a_password_is_refused(course, canvas, tmp_path, capsys):
 def test_two_entries_of_one_name_count_once(course, canvas, tmp_path, capsys):
     path = tmp_path / "s.zip"
     with zipfile.ZipFile(path, "w") as packed:
-        packed.writestr(f"a_101_1_{NOTEBOOK}", "first")
+        packed.writestr(f"ångströmanna_101_1_{NOTEBOOK}", "first")
         with pytest.warns(UserWarning, match="Duplicate"):
-            packed.writestr(f"a_101_1_{NOTEBOOK}", "second")
+            packed.writestr(f"ångströmanna_101_1_{NOTEBOOK}", "second")
     assert lms(course, "unpack", path, "--students", canvas) == 1
     assert submitted(course) == {place("s001"): "first"}
     assert "there are two entries of this name" in capsys.readouterr().out
@@ -346,13 +379,14 @@ def test_two_entries_of_one_name_count_once(course, canvas, tmp_path, capsys):
 
 def test_where_it_cannot_be_said_which_notebook_counts_none_does(course, canvas, tmp_path, capsys):
     files = {
-        "a_101_1_draft.ipynb": "1",
-        "a_101_2_final.ipynb": "2",
-        "b_102_3_report.pdf": "3",
-        "c_103_4_all.zip": "4",
+        "ångströmanna_101_1_draft.ipynb": "1",
+        "ångströmanna_101_2_final.ipynb": "2",
+        "oneilal_102_3_report.pdf": "3",
+        "liwei_103_4_all.zip": "4",
     }
     packed = archive(
-        tmp_path / "s.zip", {**files, f"d_104_5_{NOTEBOOK}": "5", "d_104_6_scratch.ipynb": "6"}
+        tmp_path / "s.zip",
+        {**files, f"liwei_104_5_{NOTEBOOK}": "5", "liwei_104_6_scratch.ipynb": "6"},
     )
     assert lms(course, "unpack", packed, "--students", canvas) == 1
     assert submitted(course) == {place("s004"): "5"}
@@ -365,14 +399,14 @@ def test_where_it_cannot_be_said_which_notebook_counts_none_does(course, canvas,
         "s002: expected a notebook, found report.pdf" in said
         and "s003: expected a notebook, found all.zip" in said
     )
-    assert "d_104_6_scratch.ipynb: another notebook than the assignment's" in said
+    assert "liwei_104_6_scratch.ipynb: another notebook than the assignment's" in said
 
 
 def test_a_link_in_place_of_a_students_folder_is_not_followed(course, canvas, tmp_path, capsys):
     (tmp_path / "elsewhere" / ASSIGNMENT).mkdir(parents=True)
     (course / "submitted").mkdir()
     (course / "submitted/s001").symlink_to(tmp_path / "elsewhere")
-    packed = archive(tmp_path / "s.zip", {f"a_101_1_{NOTEBOOK}": "anna"})
+    packed = archive(tmp_path / "s.zip", {f"ångströmanna_101_1_{NOTEBOOK}": "anna"})
     assert lms(course, "unpack", packed, "--students", canvas) == 1
     assert not list((tmp_path / "elsewhere").rglob("*.ipynb"))
     assert "found a link or a file" in capsys.readouterr().out
