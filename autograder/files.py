@@ -5,11 +5,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import shutil
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
 LONGEST_TEXT = 400
+FORMULA = re.compile(r"(^|;)\s*(?=[=+\-@])")  # how a cell begins that a spreadsheet works out
+NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 
 
 def plain_files(folder: Path, but: str = "") -> Iterator[Path]:
@@ -55,6 +59,29 @@ def write_whole(path: Path, content: str | bytes) -> None:
 def printable(text: str) -> str:
     """Text that other people wrote, without what a terminal would take for a command."""
     return "".join(sign if sign.isprintable() else "�" for sign in text)
+
+
+def harmless(cell: object) -> object:
+    """A cell of a table in which a spreadsheet finds no formula; see OWASP's page on CSV injection.
+
+    A text loses what a screen would obey, tabs and line ends among it. Where it begins as a formula
+    does, a "'" is put in front, by which spreadsheets know a text. The same holds behind a semicolon,
+    at which they split lines in many countries. A number stays a number, below zero as well.
+    """
+    if not isinstance(cell, str) or NUMBER.fullmatch(cell):
+        return cell
+    text = printable(cell)
+    # full-width signs work like the usual ones
+    places = [found.end() for found in FORMULA.finditer(_folded(text))]
+    for place in reversed(places):
+        text = f"{text[:place]}'{text[place:]}"
+    return text
+
+
+def _folded(text: str) -> str:
+    """The text with each sign in its usual form where that is a single sign, and so as long as before."""
+    usual = [unicodedata.normalize("NFKC", sign) for sign in text]
+    return "".join(new if len(new) == 1 else old for new, old in zip(usual, text, strict=True))
 
 
 def plain_name(text: str) -> str:

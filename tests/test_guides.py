@@ -25,7 +25,7 @@ GUIDES = [
 ]
 NEWCOMERS = [
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "glossary", "grading", "instructors", "own_course", "students")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "glossary", "grading", "instructors", "lms", "own_course", "students")),
 ]  # fmt: skip
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository
@@ -159,7 +159,8 @@ def test_commands_are_there_with_their_flags_and_files(guide):
         if program == "make":
             refuse_unknown_job(words)
         elif program == "python" and words[:2] == ["-m", "autograder"]:
-            refuse_unknown_flags(words, help_of(" ".join(words[:3])))
+            own = 4 if words[2] == "lms" else 3  # a command that has commands of its own
+            refuse_unknown_flags(words, help_of(" ".join(words[:own])))
         elif program == "python" and words[0].startswith("tools/"):
             refuse_unknown_flags(words, (ROOT / words[0]).read_text(encoding="utf-8"))
         else:
@@ -175,7 +176,8 @@ def test_commands_are_there_with_their_flags_and_files(guide):
 
 @by_guide
 def test_files_and_flags_in_running_text_are_there(guide):
-    told = help_of("-m autograder grade") + help_of("-m autograder check")
+    commands = ("grade", "check", "lms scores", "lms unpack", "lms feedback")
+    told = "".join(help_of(f"-m autograder {command}") for command in commands)
     codes = re.findall(r"`([^`\n]+)`", prose_of(guide))
     refuse_missing_files(codes if guide.parent.name != "autograder" else [])
     refuse_unknown_flags([code.split()[0] for code in codes if code.startswith("--")], told)

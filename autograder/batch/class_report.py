@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -15,14 +14,12 @@ from statistics import median
 from autograder.batch.findings import Finding
 from autograder.batch.row import Row
 from autograder.batch.term import Standing, standings, title_of
-from autograder.files import printable, write_whole
+from autograder.files import harmless, write_whole
 from autograder.pages import render
 from autograder.verdict.obstacles import Obstacle
 
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
-
-FORMULA = ("=", "+", "-", "@")  # how a cell begins that a spreadsheet works out
 
 
 @dataclass(frozen=True)
@@ -179,22 +176,15 @@ def as_csv(rows: Sequence[Row], isolation: str) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
-    writer.writerow([*head, "needs a person", "reasons", "isolation", "seconds"])
+    head += ["needs a person", "reasons", "isolation", "seconds"]
+    writer.writerow(map(harmless, head))
     for row in rows:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        writer.writerow([*map(_harmless, cells), isolation, f"{row.seconds:.2f}"])
+        writer.writerow([*map(harmless, cells), isolation, f"{row.seconds:.2f}"])
     return text.getvalue()
 
 
 def _time(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
-
-
-def _harmless(cell: object) -> object:
-    """A text without what a screen would obey; what a spreadsheet would take for a formula is quoted."""
-    if not isinstance(cell, str):
-        return cell
-    text = printable(cell)
-    return f"'{text}" if unicodedata.normalize("NFKC", text).lstrip().startswith(FORMULA) else text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from autograder.batch.row import Row
@@ -26,18 +26,31 @@ def pack_feedback(course: Path, assignment: str, rows: Sequence[Row]) -> str:
         how many there are, of how many students, and the archive's path, in words.
     """
     target = course / "grading" / assignment / "feedback.zip"
-    pages = {
-        row.student: course / "feedback" / row.student / assignment / f"{assignment}.html"
-        for row in rows
+    pages = {row.student: page_of(course, assignment, row.student) for row in rows}
+    taken: set[str] = set()
+    there = {
+        f"{_free_name(student, taken)}_{assignment}.html": page
+        for student, page in pages.items()
+        if page.is_file()
     }
-    there = {student: page for student, page in pages.items() if page.is_file()}
-    aside = target.with_name(".feedback.zip")
-    with zipfile.ZipFile(aside, "w", zipfile.ZIP_DEFLATED) as archive:
-        taken: set[str] = set()
-        for student, page in there.items():
-            archive.write(page, f"{_free_name(student, taken)}_{assignment}.html")
-    aside.replace(target)
+    write_pages(target, there)
     return f"{len(there)} of {len(pages)} students: {target}"
+
+
+def page_of(course: Path, assignment: str, student: str) -> Path:
+    """Where a student's feedback page lies, if there is one."""
+    return course / "feedback" / student / assignment / f"{assignment}.html"
+
+
+def write_pages(target: Path, pages: Mapping[str, Path]) -> None:
+    """Write an archive of pages by name; the same pages make the same bytes."""
+    aside = target.with_name(f".{target.name}")
+    with zipfile.ZipFile(aside, "w") as archive:
+        for name, page in pages.items():
+            info = zipfile.ZipInfo(name)  # of 1980, as the format has it where nobody says
+            info.external_attr = 0o644 << 16
+            archive.writestr(info, page.read_bytes(), zipfile.ZIP_DEFLATED)
+    aside.replace(target)
 
 
 def _free_name(student: str, taken: set[str]) -> str:

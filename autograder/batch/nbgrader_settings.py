@@ -43,6 +43,9 @@ def use_engine(config: Any) -> None:
     config.GenerateFeedback.preprocessors = ["autograder.batch.feedback.Marks"]
     config.GenerateFeedback.exporter_class = "autograder.batch.feedback.FeedbackPage"
 
+    # A table in which every name stays in its cell, and none is a formula.
+    config.ExportApp.plugin_class = "autograder.batch.grades_table.GradesTable"
+
     config.CourseDirectory.source_directory = "solutions"
     config.CourseDirectory.release_directory = "exercises"
     config.ClearSolutions.code_stub = {

@@ -1,0 +1,67 @@
+"""What ``nbgrader export`` writes: nbgrader's own columns, in a table that is safe to open.
+
+nbgrader joins its cells with commas and quotes nothing, so that a comma in a name moves every score
+behind it into the next column, and a name that begins with "=" is a formula.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
+from nbgrader.plugins import ExportPlugin
+
+from autograder.files import harmless, write_whole
+
+COLUMNS = (
+    "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
+    "raw_score", "late_submission_penalty", "score", "max_score",
+)  # fmt: skip
+
+
+class GradesTable(ExportPlugin):
+    """Writes ``grades.csv``; `nbgrader_config.py` names it, so that nbgrader's own command uses it."""
+
+    def export(self, gradebook: Gradebook) -> None:
+        path = Path(self.to or "grades.csv")
+        self.log.info("Exporting grades to %s", path)
+        write_whole(path, as_csv(gradebook, self.assignment, self.student))
+
+
+def as_csv(
+    gradebook: Gradebook, assignments: list | None = None, students: list | None = None
+) -> str:
+    """Every student's score in every assignment, as CSV text; who handed in nothing has 0.
+
+    Args:
+        gradebook: an open gradebook.
+        assignments, students: only these; all if empty.
+    """
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(COLUMNS)
+    names, ids = {str(name) for name in assignments or ()}, {str(name) for name in students or ()}
+    handed_in = {
+        (submission.assignment_id, submission.student_id): submission
+        for submission in gradebook.db.query(SubmittedAssignment)
+    }
+    for assignment in gradebook.assignments:
+        for student in gradebook.students:
+            if (not names or assignment.name in names) and (not ids or student.id in ids):
+                submission = handed_in.get((assignment.id, student.id))
+                writer.writerow(map(harmless, _row(assignment, student, submission)))
+    return text.getvalue()
+
+
+def _row(
+    assignment: Assignment, student: Student, submission: SubmittedAssignment | None
+) -> Iterator[object]:
+    score, penalty = 0.0, 0.0
+    if submission:
+        score, penalty = submission.score, submission.late_submission_penalty
+    yield from (assignment.name, assignment.duedate, submission and submission.timestamp)
+    yield from (student.id, student.last_name, student.first_name, student.email)
+    yield from (score, penalty, max(0.0, score - penalty), assignment.max_score)

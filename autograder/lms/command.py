@@ -1,0 +1,112 @@
+"""``python -m autograder lms``: scores, submissions and feedback between a course and a platform."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from pathlib import Path
+
+from autograder.errors import CourseError
+from autograder.files import write_whole
+
+
+def add_to(commands: argparse._SubParsersAction) -> None:
+    """Add the command and its own commands to the parser's."""
+    told = "take submissions, scores and feedback from and to Canvas, Moodle or another platform"
+    lms = commands.add_parser("lms", help=told, description=told)
+    jobs = lms.add_subparsers(dest="job", required=True)
+
+    scores = _job(jobs, "scores", "put scores into the platform's own table")
+    scores.add_argument("export", type=Path, help="the table, as the platform exports it (CSV)")
+    scores.add_argument("--column", default="", help="takes the scores; by its title or number")
+    scores.add_argument(
+        "--points", type=positive, help="what the column gives at most, if the table is silent"
+    )
+    scores.add_argument("--scale", action="store_true", help="turn our points into the platform's")
+    scores.add_argument(
+        "--also-waiting", action="store_true", help="also those for whom a person has to look first"
+    )
+    scores.add_argument("-o", "--output", type=Path, help="the file to upload")
+    scores.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+
+    who = "the platform's table that says who is who: Canvas's gradebook, Moodle's worksheet"
+    unpack = _job(jobs, "unpack", "unpack the platform's archive of submissions")
+    unpack.add_argument("archive", type=Path, help="the archive (zip), as the platform gives it")
+    unpack.add_argument("--students", type=Path, help=who)
+    unpack.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
+
+    feedback = _job(jobs, "feedback", "pack feedback pages as the platform takes them")
+    like = "the platform's archive of submissions, whose names are taken; or Moodle's worksheet"
+    feedback.add_argument("--like", type=Path, required=True, help=like)
+    feedback.add_argument("--students", type=Path, help=who)
+
+
+def _job(jobs: argparse._SubParsersAction, name: str, told: str) -> argparse.ArgumentParser:
+    """One of the command's own commands, with what all of them have."""
+    job = jobs.add_parser(name, help=told, description=told)
+    job.add_argument("assignment", type=lambda text: text.rstrip("/"), help="its id")
+    job.add_argument("--course", type=Path, default=Path(), help="folder of the course")
+    job.add_argument(
+        "--by", default="", help="column with your ids: sis, login, id, email, or its name"
+    )
+    return job
+
+
+def positive(text: str) -> float:
+    number = float(text)
+    if not 0 < number < math.inf:
+        raise argparse.ArgumentTypeError(f"expected points above 0, got {text}")
+    return number
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status 0: done, for everybody; 1: done, and somebody is listed; 2: nothing was done."""
+    jobs = {"scores": _scores, "unpack": _unpack, "feedback": _feedback}
+    try:
+        return jobs[options.job](options)
+    except (CourseError, OSError) as error:
+        print(f"stopped: {error}", file=sys.stderr)
+        return 2
+
+
+def _scores(options: argparse.Namespace) -> int:
+    from autograder.lms.transfer import Wishes, in_words, transfer
+
+    wishes = Wishes(options.by, options.column, options.points, options.scale, options.also_waiting)
+    found = transfer(options.course, options.assignment, options.export, wishes)
+    print(in_words(found))
+    folder = options.course / "grading" / options.assignment
+    target = options.output or folder / f"scores_{options.export.name}"
+    if options.dry_run:
+        print(f"nothing was written; without --dry-run it would be {target}")
+    else:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(target, found.data)
+        print(f"to upload {found.sheet.advice}: {target}" if found.sheet.advice else str(target))
+    return 0 if found.whole else 1
+
+
+def _unpack(options: argparse.Namespace) -> int:
+    from autograder.lms.unpack import in_words, unpack
+
+    found = unpack(
+        options.course,
+        options.assignment,
+        options.archive,
+        options.students,
+        options.by,
+        options.dry_run,
+    )
+    print(in_words(found))
+    if options.dry_run:
+        print("nothing was written")
+    return 0 if found.whole else 1
+
+
+def _feedback(options: argparse.Namespace) -> int:
+    from autograder.lms.pack import in_words, pack
+
+    found = pack(options.course, options.assignment, options.like, options.students, options.by)
+    print(in_words(found))
+    return 0 if found.whole else 1

@@ -1,0 +1,88 @@
+"""What nbgrader's gradebook holds for a platform: points as they count, and who a student is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+
+from autograder.batch.course import open_course
+from autograder.batch.guards import nothing_lost
+from autograder.errors import CourseError
+
+
+@dataclass(frozen=True)
+class Known:
+    """A student of the gradebook.
+
+    Attributes:
+        student: the id, which is the name of a folder.
+        email: empty, if the gradebook has none.
+        number: the platform's own, empty if the gradebook has none.
+        points: late penalty taken off, points given by hand included; None if nothing was graded.
+        waits: somebody must read or look before these points count.
+    """
+
+    student: str
+    email: str = ""
+    number: str = ""
+    points: float | None = None
+    waits: bool = False
+
+    def key(self, column: str) -> str:
+        """By what a platform's column knows this student: "email", "id", or any other."""
+        special: Mapping[str, str] = {"email": self.email, "id": self.number}
+        return special.get(column) or self.student
+
+
+def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, Known]]:
+    """The points that an assignment gives at most, and all students that the gradebook knows.
+
+    Args:
+        course: the course folder.
+        assignment: the assignment's id.
+
+    Returns:
+        None in place of the points where the gradebook does not know the assignment.
+    """
+    coursedir = open_course(course).coursedir
+    with (
+        nothing_lost(coursedir.db_url),
+        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
+    ):
+        known = {
+            student.id: Known(student.id, student.email or "", student.lms_user_id or "")
+            for student in gradebook.students
+        }
+        try:
+            entry = gradebook.find_assignment(assignment)
+        except MissingEntry:
+            return None, known
+        for submission in entry.submissions:
+            student = known[submission.student_id]
+            points = max(0.0, submission.score - submission.late_submission_penalty)
+            known[student.student] = Known(
+                student.student,
+                student.email,
+                student.number,
+                points,
+                waits=bool(submission.needs_manual_grade),
+            )
+        return entry.max_score, known
+
+
+def scores_in(course: Path, assignment: str) -> tuple[float, dict[str, Known]]:
+    """The same, where the assignment must have been graded.
+
+    Raises:
+        CourseError: nothing of it stands in the gradebook.
+    """
+    possible, known = students_in(course, assignment)
+    if possible is None or not any(one.points is not None for one in known.values()):
+        raise CourseError(
+            f"expected scores of {assignment} in the gradebook of {course}, found none. Grade it "
+            f"first: python -m autograder grade {assignment}"
+        )
+    return possible, known

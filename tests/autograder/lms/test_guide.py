@@ -1,0 +1,93 @@
+"""Every command of docs/lms.md, in its order, in a class that has the files which it names."""
+
+import re
+import shlex
+
+import pytest
+
+from autograder.__main__ import main
+from tests.autograder.lms import (
+    archive,
+    canvas_export,
+    course_with,
+    grade_book,
+    worksheet,
+    written,
+)
+from tests.sample_class import ASSIGNMENT, ROOT
+
+PAGE = (ROOT / "docs" / "lms.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"^```(sh|text)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+COMMANDS = [text.replace("\\\n", "").strip() for kind, text in BLOCKS if kind == "sh"]
+PEOPLE = {"anna": "Ångström, Anna", "bo": "O'Neil, Bo"}
+NOTEBOOK = f"{ASSIGNMENT}.ipynb"
+
+
+@pytest.fixture(scope="module")
+def course(tmp_path_factory):
+    """Two students, graded, known by their addresses, and everything that a platform gives out."""
+    folder = tmp_path_factory.mktemp("guide")
+    ids = [f"{name}@example.org" for name in PEOPLE]
+    course = course_with(folder, dict(zip(ids, (9, 6.5), strict=True)))
+    for student in ids:
+        page = folder / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
+        page.parent.mkdir(parents=True)
+        page.write_text("<p>Well done</p>", encoding="utf-8")
+    names = list(PEOPLE.values())
+    canvas = [
+        [names[0], 101, "s1", ids[0], "S1", None],
+        [names[1], 102, "s2", ids[1], "S1", "6.50"],
+    ]
+    moodle = [
+        [501, "Anna Ångström", "s1", ids[0], "", ""],
+        [502, "Bo O'Neil", "s2", ids[1], "", "6.50"],
+    ]
+    book = [["Anna", "Ångström", "s1", ids[0], "-"], ["Bo", "O'Neil", "s2", ids[1], "6.50"]]
+    tables = {
+        "gradebook.csv": canvas_export(canvas),
+        "worksheet.csv": worksheet(moodle),
+        "grades.csv": grade_book(book),
+        "noten.csv": [["Name", "E-Mail-Adresse", "Bewertung"], ["Anna", ids[0], ""], ["Bo", ids[1], "6,50"]],
+        "table.csv": [["Matriculation", "Score"], [ids[0], ""], [ids[1], "1"]],
+    }  # fmt: skip
+    for name, rows in tables.items():
+        (folder / name).write_text(written(rows), encoding="utf-8")
+    archive(
+        folder / "submissions.zip",
+        {f"ångströmanna_101_1_{NOTEBOOK}": "{}", f"oneilbo_LATE_102_2_{NOTEBOOK}": "{}"},
+    )
+    archive(
+        folder / "moodle.zip",
+        {
+            f"Anna Ångström_501_assignsubmission_file_/{NOTEBOOK}": "{}",
+            f"Bo O'Neil_502_assignsubmission_file_/{NOTEBOOK}": "{}",
+        },
+    )
+    return course
+
+
+@pytest.mark.parametrize("number", range(len(COMMANDS)), ids=lambda number: COMMANDS[number][23:60])
+def test_a_command_of_the_guide_does_what_it_says(course, number, monkeypatch, capsys):
+    python, module, name, *words = shlex.split(COMMANDS[number])
+    assert (python, module, name) == ("python", "-m", "autograder")
+    monkeypatch.chdir(course)
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    if "--dry-run" in words:
+        [quoted] = [text for kind, text in BLOCKS if kind == "text"]
+        assert said.startswith(quoted)
+        assert not list(course.glob("grading/*/scores_*"))
+    elif words[1] == "scores":
+        assert f"scores_{words[3]}" in said and "to change" in said
+        assert (course / "grading" / ASSIGNMENT / f"scores_{words[3]}").is_file()
+    elif words[1] == "unpack":
+        assert len(list(course.glob(f"submitted/*/{ASSIGNMENT}/{NOTEBOOK}"))) == 2
+    else:
+        assert "2 pages for" in said
+
+
+def test_the_guide_tells_of_every_command_and_every_short_name():
+    assert {command.split()[4] for command in COMMANDS} == {"scores", "unpack", "feedback"}
+    assert len(COMMANDS) == 10
+    for alias in ("sis", "login", "id", "email"):
+        assert f"| `{alias}` |" in PAGE
