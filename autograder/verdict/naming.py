@@ -364,7 +364,8 @@ def alike(case: Case, one: Report, other: Report) -> bool:
         # right errors come in words of their own, and so do wrong ones of one type
         wrong = [bool(wrong_error(case.raises, report)) for report in (one, other)]
         same_type = one["status"] != "raised" or one["error"]["type"] == other["error"]["type"]
-        return wrong == [False, False] or (all(wrong) and same_type)
+        same_error = wrong == [False, False] or (all(wrong) and same_type)
+        return same_error and _states(one) == _states(other)
     if one["status"] == "raised":
         return True
     value, found = one["value"], other.get("value")
