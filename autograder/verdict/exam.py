@@ -35,7 +35,8 @@ class Exam:
             (step, case) for step in part.steps for case in step.cases
         ]
         self.requests = [
-            _request(part, case, seed + 7919 * number) for number, (_, case) in enumerate(self.plan)
+            _request(part, step, case, seed + 7919 * number)
+            for number, (step, case) in enumerate(self.plan)
         ]
         self._done: dict[tuple[Callable[..., Any], int], Report] = {}
 
@@ -111,7 +112,7 @@ def exam_on(part: Part, seed: int) -> Exam:
     return Exam(part, seed)
 
 
-def _request(part: Part, case: Case, seed: int) -> Request:
+def _request(part: Part, step: Step, case: Case, seed: int) -> Request:
     """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
     randn = Randn(seed % 2**63, case.dtype)
     drawn = case.draw(randn)
@@ -153,7 +154,7 @@ def _request(part: Part, case: Case, seed: int) -> Request:
             "names": names,
             "times": drawn.times,
             "anew": drawn.anew,
-            "tries": drawn.tries,
+            "tries": drawn.tries if step.strict else [],
         }
     dtype = drawn.dtype or case.dtype
     method = getattr(part.reference, drawn.method) if drawn.method else part.reference
