@@ -63,7 +63,7 @@ def nothing_repeats(T: int, period: int, start: int) -> Case:
     """The first copy fills the row, or is longer."""
     return Case(
         f"{T=}, {period=}, {start=}, so that nothing is repeated",
-        lambda randn: [_weights(randn, 2, 3, T), period, start],
+        lambda randn: [_weights(randn, 2, period + 1, T), period, start],
         raises=("ValueError",),
     )
 
@@ -379,7 +379,7 @@ PATCH_MANNERS = patching.step(
     patched(DEEP, B=2, T=5, layer=1, position=1, corrupted=(2, 4), refused=True),
     patched(DEEP, B=1, T=4, layer=1, position=1, corrupted=(3, 4), refused=True),
     patched(SHALLOW, B=2, T=5, layer=1, position=1, mode="train"),
-    patched(DEEP, B=2, T=4, layer=1, position=2, mode="in part", hooked=True),
+    patched(DEEP, B=2, T=4, layer=0, position=2, mode="in part", hooked=True),
     patched(NARROW, B=2, T=4, layer=3, position=1, mode="dropout"),
     patched(DEEP, B=2, T=4, layer=1, position=1, mode="in part", beyond="corrupted"),
     patched(SHALLOW, B=2, T=4, layer=1, position=1, hooked=True, beyond="clean"),

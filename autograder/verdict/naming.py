@@ -380,10 +380,13 @@ def alike(case: Case, one: Report, other: Report) -> bool:
 
 
 def _states(report: Report) -> list[str]:
-    """In which modes models among the arguments were left, and what was done with generators."""
+    """What was left in models among the arguments, and what was done with generators.
+
+    Of hooks it says whether there are any: on which parts of a model they are, is a matter of taste.
+    """
     arguments = report.get("arguments")
     return [
-        str(item)
+        str({name: bool(value) if "hooks" in name else value for name, value in item.items()})
         for item in (arguments if isinstance(arguments, list | tuple) else ())
         if is_a_state(item)
     ]

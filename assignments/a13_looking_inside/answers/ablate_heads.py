@@ -21,7 +21,7 @@ def refused(model, heads):
 def changed(merged, H, layer, heads, means):
     """Merged heads (B, T, D) of a layer in which some say something else."""
     cut = merged.unflatten(-1, (H, -1)).clone()
-    for l, h in heads:  # noqa: E741
+    for l, h in heads:
         if l == layer:
             cut[:, :, h] = 0.0 if means is None else means[l, h]
     return cut.flatten(-2)
@@ -261,12 +261,12 @@ def ablated_rows_of_the_output(model, token_ids, heads, means=None):
     return by_features(own, kind="post")(model, token_ids, heads, means)
 
 
-@BANK.wrong(PART, named="queries zeroed")
+@BANK.wrong(PART, named="queries or keys zeroed")
 def ablated_queries(model, token_ids, heads, means=None):
     return by_features(own, on="w_q", kind="post")(model, token_ids, heads, means)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="queries or keys zeroed")
 def ablated_keys(model, token_ids, heads, means=None):
     return by_features(own, on="w_k", kind="post")(model, token_ids, heads, means)
 
@@ -365,7 +365,7 @@ def ablated_and_returned_too_early(model, token_ids, heads, means=None):
 @BANK.wrong(PART, named="one head of each layer")
 def ablated_by_a_dictionary(model, token_ids, heads, means=None):
     refused(model, heads)
-    by_layer = {layer: head for layer, head in heads}  # noqa: C416
+    by_layer = {layer: head for layer, head in heads}
     return with_pairs(model, token_ids, by_layer.items(), means)
 
 
@@ -513,14 +513,14 @@ def ablated_with_upper_ends_checked(model, token_ids, heads, means=None):
     return with_pairs(model, token_ids, heads, means)
 
 
-@BANK.wrong(PART, named=("pairs outside the model pass", "one too many allowed"))
+@BANK.wrong(PART, told="wrong where an error is asked for")
 def ablated_with_assertions(model, token_ids, heads, means=None):
     for layer, head in heads:
         assert 0 <= layer < len(model.layers) and 0 <= head < model.layers[0].num_heads
     return with_pairs(model, token_ids, heads, means)
 
 
-@BANK.wrong(PART, named="pairs outside the model pass")
+@BANK.wrong(PART, told="wrong where an error is asked for")
 def ablated_with_an_index_error(model, token_ids, heads, means=None):
     for layer, head in heads:
         if not (0 <= layer < len(model.layers) and 0 <= head < model.layers[0].num_heads):
@@ -668,9 +668,7 @@ def ablated_from_the_last_stream(model, token_ids, heads, means=None):
         block.w_o.register_forward_pre_hook(noted(layer))
         for layer, block in enumerate(model.layers)
     ]
-    handles.append(
-        model.norm.register_forward_pre_hook(lambda _, given: (given[0] + sum(gone),))
-    )
+    handles.append(model.norm.register_forward_pre_hook(lambda _, given: (given[0] + sum(gone),)))
     try:
         with evaluating(model):
             return model(token_ids)

@@ -184,7 +184,7 @@ def score_over_all_pairs(weights, period, start=0):
     return (weights * followers(T, period, start)).mean(dim=(0, 2, 3))
 
 
-@BANK.wrong(PART, told=("wrong where `start`", "by `start`"))
+@BANK.wrong(PART, told="wrong by a constant factor")
 def score_over_pairs_that_count(weights, period, start=0):
     """The mean is over all pairs, so a query with two copies counts twice."""
     T = weights.shape[-1]
@@ -238,7 +238,7 @@ def score_without_a_division(weights, period, start=0):
     return score_by_einsum(weights, period, start) * queries
 
 
-@BANK.wrong(PART, named="a list of numbers")
+@BANK.wrong(PART, told="a list of numbers")
 def score_in_a_list(weights, period, start=0):
     return [float(number) for number in score_by_einsum(weights, period, start)]
 
@@ -340,7 +340,7 @@ def score_by_a_view_of_blocks(weights, period, start=0):
     return blocks[:, :, 1:, :, 1].mean(dim=(0, 2, 3))
 
 
-@BANK.wrong(PART, told="stops with RuntimeError")
+@BANK.wrong(PART, told=("stops with RuntimeError", "wrong with gaps in memory"))
 def score_by_a_view(weights, period, start=0):
     T = weights.shape[-1]
     refused(T, period, start)

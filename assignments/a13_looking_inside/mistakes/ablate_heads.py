@@ -80,9 +80,10 @@ class AblationOn:
         """You change features of what the block is given. The heads are in what goes into `w_o`."""
         return block, "forward_pre", lambda module, given: (change(given[0]), *given[1:])
 
-    @called("queries zeroed")
+    @called("queries or keys zeroed")
     def queries(self, block, change):
-        """You change the head's queries. Then its attention is uniform, and it still says something."""
+        """You change the head's queries, or its keys. With zeros there its attention is uniform, so that it
+        still says something."""
         return block.w_q, "forward", lambda module, given, result: change(result)
 
 
@@ -281,9 +282,15 @@ class AblationSaid:
 @ablation.mistakes_in(Ablation.check, costs=ABLATION_MANNERS)
 class AblationCheck:
     @called("pairs outside the model pass")
-    def none(self, model, heads):
+    @variants("stops", ("", "heads", "layers and heads"))
+    def none(self, model, heads, stops):
         """A pair outside the model gives no ValueError. Layers and heads are counted from 0, and each pair
         is checked before anything is changed."""
+        for layer, head in heads:
+            if "heads" in stops and head >= model.layers[0].num_heads:
+                raise IndexError(head)
+            if "layers" in stops and layer >= len(model.layers):
+                raise IndexError(layer)
 
     @called("negative numbers pass")
     def upper_end(self, model, heads):

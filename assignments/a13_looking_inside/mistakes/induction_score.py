@@ -57,7 +57,8 @@ class Scoring(Steps):
                 sums.append(self.together(torch.stack(found)))
             else:
                 sums.append(torch.zeros_like(taken[:, :, 0, 0]))
-        return self.result(self.average(torch.stack(sums), length), weights)
+        rows = torch.stack(sums) if sums else taken.new_empty(0, *taken.shape[:2])  # (N, B, H)
+        return self.result(self.average(rows, length), weights)
 
 
 @score.mistakes_in(Scoring.key, costs=SUMMED)
@@ -256,8 +257,3 @@ class ScoringResult:
     def single(self, scores, weights):
         """Your result is float32 whatever the weights are. float64 weights give a float64 result."""
         return scores.float()
-
-    @called("a list of numbers")
-    def numbers(self, scores, weights):
-        """You return a list. The result is a tensor of shape (H,)."""
-        return scores.tolist()

@@ -136,9 +136,10 @@ class PatchingVector:
 
 @patching.mistakes_in(Patching.write, costs=PATCHED)
 class PatchingWrite:
-    @called("all positions")
+    @called("all positions, or the clean run's logits")
     def everywhere(self, x, vector, stream, position):
-        """You put in the clean vectors of all positions. Only the one at `position` is put in."""
+        """Your logits are those of the clean run. That is so where the clean vectors of all positions are
+        put in, and where the logits of the wrong run come back. Only the vector at `position` is put in."""
         x[:] = stream
 
     @called("all positions up to this one")
@@ -199,7 +200,7 @@ class PatchingHook:
     @called("the layer before")
     def layers_from_one(self, model, streams, layer, position):
         """You patch one layer too early. Layers are counted from 0, so layer 0 is given the embeddings."""
-        return Patching.hook(self, model, streams, layer - 1 if layer else -1, position)
+        return Patching.hook(self, model, streams, (layer - 1) % len(model.layers), position)
 
     @called("attention's output alone")
     def attention(self, model, streams, layer, position):
@@ -236,7 +237,8 @@ class PatchingHook:
 
     @called("the embedding patched")
     def embedding(self, model, streams, layer, position):
-        """You patch the embeddings, whatever `layer` is. The vector is put in before layer `layer`."""
+        """You patch the embeddings, or exchange the token, whatever `layer` is. The vector is put in before
+        layer `layer`, where the other positions have read the corrupted token already."""
         return Patching.hook(self, model, streams, 0, position)
 
     @called("last layer patched")
@@ -272,30 +274,6 @@ class PatchingResult:
     def probabilities(self, logits, position):
         """You return probabilities. The raw logits are asked for, as the model gives them."""
         return logits.softmax(dim=-1)
-
-
-@patching.mistake("logits of the clean run", costs=PATCHED)
-class Clean(Patching):
-    """Your logits are those of the clean run. The clean run gives one vector alone, and the logits that are
-    asked for come from the corrupted run."""
-
-    def answer(self, model, clean_ids, corrupted_ids, layer, position):
-        self.check(model, clean_ids, corrupted_ids, layer, position)
-        with self.mode(model):
-            return model(clean_ids)
-
-
-@patching.mistake("the token exchanged instead of the vector", costs=PATCHED)
-class Token(Patching):
-    """You put the clean token into the corrupted text, which is the same for layer 0 alone. Before a later
-    layer, the other positions have read the corrupted token already."""
-
-    def answer(self, model, clean_ids, corrupted_ids, layer, position):
-        self.check(model, clean_ids, corrupted_ids, layer, position)
-        ids = corrupted_ids.clone()
-        ids[:, position] = clean_ids[:, position]
-        with self.mode(model):
-            return model(ids)
 
 
 @patching.mistakes_in(Patching.check_shapes, costs=PATCH_MANNERS)
