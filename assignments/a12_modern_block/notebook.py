@@ -534,6 +534,9 @@ print("✓ ModernBlock")
 #
 # It decides every part as it would be decided in a class, and gives the same reasons.
 #
+# **And then?** You have built the block that the models of today are made of. [Lecture 12](../../lectures/12_looking_inside.ipynb)
+# trains models of one and of two such blocks and looks into them, and in assignment 13 you write the tools for that.
+#
 # The last cell notes when the notebook ran and with which versions. It names neither you nor your machine,
 # because the addresses of a machine are personal data and prove nothing about who did the work.
 

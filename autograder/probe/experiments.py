@@ -20,7 +20,8 @@ from autograder.probe.bar import Bar
 from autograder.probe.functions import disguised
 from autograder.probe.memory import Watch, tensors_in
 from autograder.probe.scripted import MAKERS
-from autograder.probe.wire import RETURNED, Function, Instance
+from autograder.probe.traces import Traces
+from autograder.probe.wire import GIVEN, RETURNED, Function, Instance
 
 LONGEST_MESSAGE = 400
 
@@ -47,6 +48,7 @@ class Request(TypedDict, total=False):
     dtype: str
     times: int
     anew: bool
+    tries: list[Any]
     memory: bool
     argument_names: list[list[str]]
     on_axes: bool
@@ -90,9 +92,10 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
 
     Returns:
         a report: ``status`` "returned" with ``value``, ``arguments`` as they are afterwards (of a
-        module, the modes of its parts; of a generator, whether its numbers were drawn, and whether
+        module, what was left in it, see `traces.Left`; of a generator, whether its numbers were drawn, and whether
         torch's own were left alone), and ``gradients`` by name if asked for; or another status
-        that the experiment describes.
+        that the experiment describes. Where a module is among the arguments, an error is reported
+        with what was left, too: status "raised" with ``error`` and ``arguments``.
     """
     # torch.manual_seed would also write down where it was called, for devices that wake up later
     torch.default_generator.manual_seed(request["seed"])
@@ -102,7 +105,8 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
 def call(subject: Callable[..., Any], request: Request) -> Report:
     """Call a function with ``arguments``, so many ``times``; ``anew`` is with new ones each time.
 
-    Above one, the value is the list of all results.
+    Above one, the value is the list of all results. Modules among the arguments are themselves called
+    with ``tries``, before and after, to see whether they still give the same.
     """
     times = request.get("times", 1)
     made = [_arguments(request) for _ in range(times if request.get("anew") else 1)]
@@ -113,18 +117,22 @@ def chain(subject: Callable[..., Any], request: Request) -> Report:
     """Call a function with each of ``arguments``, which are lists; the value is the tuple of results.
 
     An argument may be an instance named `RETURNED`, which stands for the entry ``place`` of what the
-    call of this number has returned.
+    call of this number has returned, or `GIVEN`, for the argument that it was given at this place.
     """
     results: list[Any] = []
+    calls: list[list[Any]] = []
     leaves: dict[str, torch.Tensor] = {}
     for number, names in enumerate(request["argument_names"]):
         given = []
         for name, value in zip(names, request["arguments"][number], strict=True):
             if isinstance(value, Instance) and value.name == RETURNED:
                 given.append(results[value.arguments["call"]][value.arguments["place"]])
+            elif isinstance(value, Instance) and value.name == GIVEN:
+                given.append(calls[value.arguments["call"]][value.arguments["place"]])
             else:
                 given.append(_materialise(value, request))
                 leaves |= _leaves(f"{name} of call {number + 1}", given[-1])
+        calls.append(given)
         results.append(subject(*given))
     report: Report = {"status": "returned", "value": tuple(results), "arguments": []}
     if request["gradient"]:
@@ -227,19 +235,23 @@ def _observe(
     """
     arguments = calls[-1]
     before = [_random_state(item) for item in (*arguments, torch.default_generator)]
-    watch = Watch(arguments) if request.get("memory") else None
-    with watch or contextlib.nullcontext():
-        values = [function(*given) for given in calls]
-    value = values[0] if len(values) == 1 else values
-    own_is_kept = _same_state(before.pop(), torch.default_generator)
-    afterwards = [
-        {"drawn_from": not _same_state(state, item), "own_left_alone": own_is_kept}
-        if isinstance(item, torch.Generator)
-        else _modes(item)
+    tries = [_materialise(value, request) for value in request.get("tries", [])]
+    traces = {
+        place: Traces(item, tries)
+        for place, item in enumerate(arguments)
         if isinstance(item, nn.Module)
-        else item
-        for item, state in zip(arguments, before, strict=True)
-    ]
+    }
+    watch = Watch(arguments) if request.get("memory") else None
+    try:
+        with watch or contextlib.nullcontext():
+            values = [function(*given) for given in calls]
+    except Exception as error:
+        if not traces:
+            raise
+        left = _afterwards(arguments, before, traces)
+        return {"status": "raised", "error": describe(error), "arguments": left}
+    value = values[0] if len(values) == 1 else values
+    afterwards = _afterwards(arguments, before, traces)
     report: Report = {"status": "returned", "value": value, "arguments": afterwards}
     if watch:
         report["largest"] = watch.largest
@@ -249,6 +261,22 @@ def _observe(
             leaves |= _leaves(name, item)
         report["gradients"] = _gradients(value, {**leaves, **parameters})
     return report
+
+
+def _afterwards(
+    arguments: list[Any], before: list[torch.Tensor | None], traces: dict[int, Traces]
+) -> list[Any]:
+    """Arguments as they are after a call; of generators and modules, what was done with them."""
+    *states, own = before
+    own_is_kept = _same_state(own, torch.default_generator)
+    afterwards: list[Any] = []
+    for place, (item, state) in enumerate(zip(arguments, states, strict=True)):
+        if isinstance(item, torch.Generator):
+            drawn = not _same_state(state, item)
+            afterwards.append({"drawn_from": drawn, "own_left_alone": own_is_kept})
+        else:
+            afterwards.append(traces[place].left() if place in traces else item)
+    return afterwards
 
 
 def _random_state(item: Any) -> torch.Tensor | None:
@@ -294,11 +322,6 @@ def _leaves(name: str, value: Any) -> dict[str, torch.Tensor]:
             found |= _leaves(f"{name}[{place}]", item)
         return found
     return {name: value} if isinstance(value, torch.Tensor) and value.requires_grad else {}
-
-
-def _modes(model: nn.Module) -> dict[str, dict[str, bool]]:
-    """Which parts of a module are in train mode, by name; the module itself has the name ""."""
-    return {"training": {name: part.training for name, part in model.named_modules()}}
 
 
 def _gradients(value: Any, leaves: dict[str, torch.Tensor]) -> dict[str, torch.Tensor | None]:

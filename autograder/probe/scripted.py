@@ -1,11 +1,12 @@
 """Objects that a check may hand to student code, made by the probe from a name and plain data.
 
 An object cannot cross the border as data, so a check sends an `autograder.probe.wire.Instance` and the
-probe makes it here. What it answers comes from the tables that are sent along.
+probe makes it here. What it answers comes from the tables or weights that are sent along.
 """
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -103,6 +104,52 @@ def generator(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+def set_of(items: Iterable[Any]) -> set[Any]:
+    """A set, which has no plain form of its own."""
+    return set(items)
+
+
+class Recorder:
+    """A hook that somebody else has put on a module: it notes what it sees, and changes nothing."""
+
+    def __init__(self) -> None:
+        self.seen: list[str] = []
+
+    def __call__(self, module: nn.Module, *given: Any) -> None:
+        self.seen.append(type(module).__name__)
+
+
+def module(
+    made_by: str,
+    construct: Iterable[Any],
+    keywords: dict[str, Any],
+    state: dict[str, Tensor],
+    dtype: str,
+    training: Iterable[str],
+    recorded: Iterable[str],
+) -> nn.Module:
+    """A module of a class that the notebook may import, with weights that are sent along.
+
+    Args:
+        made_by: the class, as ``package.module.Class``.
+        construct, keywords: arguments of its constructor.
+        state: weights by name, all of them.
+        dtype: of its parameters, such as "float64".
+        training: names of the modules in it that are in train mode, "" for the module itself.
+        recorded: names of the modules in it that have a `Recorder` before and after their forward
+            pass.
+    """
+    place, _, name = made_by.rpartition(".")
+    made: nn.Module = getattr(importlib.import_module(place), name)(*construct, **keywords)
+    made.to(getattr(torch, dtype)).load_state_dict(state)
+    for own, part in made.named_modules():
+        part.training = own in training
+        if own in recorded:
+            part.register_forward_pre_hook(Recorder())
+            part.register_forward_hook(Recorder())
+    return made
+
+
 MAKERS: dict[str, Callable[..., Any]] = {
-    maker.__name__: maker for maker in (ScriptedTranslator, generator)
+    maker.__name__: maker for maker in (ScriptedTranslator, generator, module, set_of)
 }

@@ -46,7 +46,8 @@ class Instance:
     arguments: dict[str, Any]
 
 
-RETURNED = "returned"  # an instance of this name is what an earlier call returned
+# an instance of one of these names is what an earlier call returned, or what it was given
+RETURNED, GIVEN = "returned", "given"
 
 
 @dataclass(frozen=True)

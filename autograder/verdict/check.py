@@ -16,16 +16,18 @@ people give, each with the sentence that its author reads, stand in a file of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import torch
+from torch import nn
 
-from autograder.probe.wire import RETURNED, Instance
+from autograder.probe.wire import GIVEN, RETURNED, Instance
 from autograder.verdict.compare import values_agree
 from autograder.verdict.mistakes import Mistake, class_of, mistakes_of, plain
 from autograder.verdict.problem import Said
+from autograder.verdict.weights import drawn_weights, shapes_of
 
 Judge = Callable[[Any, Any], Said]
 Answer = TypeVar("Answer", bound=Callable[..., Any])
@@ -86,11 +88,14 @@ class Call:
         times: how often it is called; above one, the value is the list of all results.
         anew: each call gets arguments of its own, such as a generator in its first state. Otherwise
             all calls share them, so that a generator goes on where it was left.
+        tries: arguments with which models among the arguments are called before and afterwards. In a
+            strict step they should give the same again.
     """
 
     arguments: list[Any]
     times: int = 1
     anew: bool = False
+    tries: list[Any] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -98,7 +103,8 @@ class Chain:
     """Several calls of a function, one after the other; the value is a tuple of all results.
 
     Attributes:
-        calls: arguments of each call; `returned_by` stands for what an earlier one returned.
+        calls: arguments of each call; `returned_by` stands for what an earlier one returned, and
+            `given_to` for what it was given, such as the same model.
     """
 
     calls: list[list[Any]]
@@ -107,6 +113,50 @@ class Chain:
 def returned_by(call: int, place: int) -> Instance:
     """What an earlier call of a `Chain`, counted from 0, returned at this place of its result."""
     return Instance(RETURNED, {"call": call, "place": place})
+
+
+def given_to(call: int, place: int) -> Instance:
+    """The argument that an earlier call of a `Chain`, counted from 0, was given at this place."""
+    return Instance(GIVEN, {"call": call, "place": place})
+
+
+def model(
+    kind: type[nn.Module],
+    *construct: Any,
+    randn: Randn,
+    training: Iterable[str] = (),
+    recorded: Iterable[str] = (),
+    **keywords: Any,
+) -> Instance:
+    """A module to hand to a function, with weights that are drawn for each submission.
+
+    Args:
+        kind: its class, in a module of the course that the notebook may import.
+        construct, keywords: arguments of its constructor.
+        randn: draws the weights, and says of which dtype they are.
+        training: names of the modules in it that are in train mode, "" for the module itself; all
+            others are in eval mode.
+        recorded: names of the modules in it on which somebody else's hooks are.
+    """
+    shapes = shapes_of(kind, construct, keywords)
+    state = drawn_weights(shapes, randn.generator)
+    return Instance(
+        "module",
+        {
+            "made_by": f"{kind.__module__}.{kind.__qualname__}",
+            "construct": list(construct),
+            "keywords": keywords,
+            "state": {name: value.to(randn.dtype) for name, value in state.items()},
+            "dtype": str(randn.dtype).removeprefix("torch."),
+            "training": list(training),
+            "recorded": list(recorded),
+        },
+    )
+
+
+def set_of(items: Iterable[Any]) -> Instance:
+    """A set to hand to a function."""
+    return Instance("set_of", {"items": list(items)})
 
 
 @dataclass(frozen=True)
@@ -152,8 +202,8 @@ class Case:
         dtype: what `Randn` draws, and of a module's parameters.
         strided: hand tensors over with gaps in memory.
         gradient: also compare the derivatives with respect to floating arguments and weights.
-        raises: an error is what is right: the name of its type, then words that its message must
-            hold.
+        raises: an error is what is right: the name of its type, "Exception" for any, then words that
+            its message must hold.
         random: the result is left to chance, so the judge is given what the reference returns in
             eval mode, and the case is not used to recognise mistakes.
         chance: how often each outcome of a `random` result should come. Mistakes are recognised,

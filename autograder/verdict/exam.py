@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-import torch
 from torch import nn
 
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
-from autograder.verdict.check import Build, Call, Case, Chain, Drawing, Part, Randn, Step
+from autograder.verdict.check import Call, Case, Chain, Drawing, Part, Randn, Step
 from autograder.verdict.problem import Problem
-
-Shapes = list[tuple[str, tuple[int, ...]]]
+from autograder.verdict.weights import drawn_weights, shapes_of
 
 
 class Exam:
@@ -37,7 +35,8 @@ class Exam:
             (step, case) for step in part.steps for case in step.cases
         ]
         self.requests = [
-            _request(part, case, seed + 7919 * number) for number, (_, case) in enumerate(self.plan)
+            _request(part, step, case, seed + 7919 * number)
+            for number, (step, case) in enumerate(self.plan)
         ]
         self._done: dict[tuple[Callable[..., Any], int], Report] = {}
 
@@ -113,7 +112,7 @@ def exam_on(part: Part, seed: int) -> Exam:
     return Exam(part, seed)
 
 
-def _request(part: Part, case: Case, seed: int) -> Request:
+def _request(part: Part, step: Step, case: Case, seed: int) -> Request:
     """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
     randn = Randn(seed % 2**63, case.dtype)
     drawn = case.draw(randn)
@@ -155,6 +154,7 @@ def _request(part: Part, case: Case, seed: int) -> Request:
             "names": names,
             "times": drawn.times,
             "anew": drawn.anew,
+            "tries": drawn.tries if step.strict else [],
         }
     dtype = drawn.dtype or case.dtype
     method = getattr(part.reference, drawn.method) if drawn.method else part.reference
@@ -173,8 +173,8 @@ def _request(part: Part, case: Case, seed: int) -> Request:
         "times": drawn.times,
     }
     if drawn.method is not None and not case.raises:
-        shapes = _shapes(part.reference, repr((drawn.construct, drawn.keywords)), drawn)
-        state = _drawn_weights(shapes, randn.generator) | drawn.state
+        shapes = shapes_of(part.reference, drawn.construct, drawn.keywords)
+        state = drawn_weights(shapes, randn.generator) | drawn.state
         request["state"] = {name: value.to(dtype) for name, value in state.items()}
     return request
 
@@ -189,19 +189,6 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name != "self"]
 
 
-_known_shapes: dict[tuple[Any, str], Shapes] = {}
-
-
-def _shapes(reference: Callable[..., Any], key: str, drawn: Build) -> Shapes:
-    """Names and shapes of a module's parameters; it is built once for all submissions."""
-    if (reference, key) not in _known_shapes:
-        model = reference(*drawn.construct, **drawn.keywords)
-        _known_shapes[reference, key] = [
-            (name, tuple(parameter.shape)) for name, parameter in model.named_parameters()
-        ]
-    return _known_shapes[reference, key]
-
-
 _made: dict[tuple[Any, str, str], nn.Module] = {}
 
 
@@ -213,21 +200,6 @@ def _made_once(reference: Callable[..., Any], request: Request) -> Callable[...,
     if key not in _made:
         _made[key] = reference(*request["construct"], **request["keywords"])
     return lambda *_, **__: _made[key]
-
-
-def _drawn_weights(shapes: Shapes, generator: torch.Generator) -> dict[str, torch.Tensor]:
-    """Weights for every parameter, of a size at which no layer is silent or saturated."""
-    state = {}
-    for name, shape in shapes:
-        values = torch.randn(shape, generator=generator)
-        if len(shape) > 1:
-            values *= shape[-1] ** -0.5
-        elif name.endswith("weight"):
-            values = 1 + 0.4 * values
-        else:
-            values *= 0.5
-        state[name] = values
-    return state
 
 
 def _performed(subject: Callable[..., Any], request: Request) -> Report:

@@ -55,7 +55,12 @@ def _problem(item: Attempt, right: Report) -> Problem | None:
     if status == "unfit":
         return Problem(Kind.UNFIT, _unfit_in_words(report))
     if item.case.raises:
-        return wrong_error(item.case.raises, report)
+        problem = wrong_error(item.case.raises, report)
+        if problem is None and item.step.strict:
+            problem = _changed_inputs(
+                item.request["names"], right.get("arguments", []), report.get("arguments")
+            )
+        return problem
     if status == "raised":
         return Problem(Kind.RAISED, _error_in_words(report["error"]))
     if status != "returned":
@@ -96,11 +101,12 @@ def _error_in_words(error: ErrorReport) -> str:
 def wrong_error(raises: tuple[str, ...], report: Report) -> Problem | None:
     """None if the error came that was asked for."""
     kind, *words = raises
+    asked = "an error" if kind == "Exception" else f"a {kind}"
     if report["status"] != "raised":
-        return Problem(Kind.NOT_RAISED, f"expected a {kind} here, but no error came")
+        return Problem(Kind.NOT_RAISED, f"expected {asked} here, but no error came")
     error = report["error"]
     if kind not in error["types"]:
-        return Problem(Kind.NOT_RAISED, f"expected a {kind} here, but {_error_in_words(error)}")
+        return Problem(Kind.NOT_RAISED, f"expected {asked} here, but {_error_in_words(error)}")
     left_out = [word for word in words if word not in error["message"]]
     if left_out:
         return Problem(
@@ -131,12 +137,7 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
     for name, was, now in zip(names, before, after or [], strict=False):
         # compared as text, since what came back may be anything
         if is_a_state(was) and "training" in was and str(was) != str(now):
-            return Problem(
-                Kind.MODE_CHANGED,
-                f"parts of `{name}` were left in another mode than they were found in. Each part "
-                "has a mode of its own: note them all before you change any, and give each back "
-                "at the end",
-            )
+            return _left_in_a_model(name, was, now if isinstance(now, dict) else {})
         if is_a_state(was) and "drawn_from" in was and str(was) != str(now):
             return _drawn_elsewhere(name, now)
         if isinstance(was, dict | list) and not is_a_state(was) and was != now:
@@ -152,6 +153,51 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
                 "or assignments to x[...]",
             )
     return None
+
+
+def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Problem:
+    """What is wrong with a model that is not as it was found, see `probe.traces.Left`."""
+    if now.get("hooks_left"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"a hook of yours is still on {_parts(name, now['hooks_left'])}. Keep what the call that "
+            "registers a hook returns, and `remove()` it in a `finally`, so that it goes after an "
+            "error as well",
+        )
+    if now.get("hooks_gone"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"a hook that somebody else had put on {_parts(name, now['hooks_gone'])} is gone. Remove "
+            "your own hooks alone",
+        )
+    if now.get("changed"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"these weights of `{name}` are not what they were, bit by bit: "
+            f"{_listed(now['changed'])}. Whatever you write into a weight, put back a copy that you "
+            "made before, in a `finally`, so that it is put back after an error as well",
+        )
+    if now.get("training") == was["training"]:
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"`{name}` has the same weights and hooks as before, but when it is called again with the "
+            "same input, it gives something else. What did you set in it that was not set back?",
+        )
+    return Problem(
+        Kind.MODE_CHANGED,
+        f"parts of `{name}` were left in another mode than they were found in. Each part "
+        "has a mode of its own: note them all before you change any, and give each back "
+        "at the end",
+    )
+
+
+def _parts(name: str, parts: Any) -> str:
+    """Parts of a model in words; the model itself has the name ""."""
+    return " and ".join(f"`{name}{'.' * bool(part)}{part}`" for part in map(str, parts))
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
 
 
 ARRAYS = (torch.Tensor, np.ndarray)

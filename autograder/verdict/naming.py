@@ -373,7 +373,8 @@ def alike(case: Case, one: Report, other: Report) -> bool:
         # right errors come in words of their own, and so do wrong ones of one type
         wrong = [bool(wrong_error(case.raises, report)) for report in (one, other)]
         same_type = one["status"] != "raised" or one["error"]["type"] == other["error"]["type"]
-        return wrong == [False, False] or (all(wrong) and same_type)
+        same_error = wrong == [False, False] or (all(wrong) and same_type)
+        return same_error and _states(one) == _states(other)
     if one["status"] == "raised":
         return True
     value, found = one["value"], other.get("value")
@@ -388,10 +389,13 @@ def alike(case: Case, one: Report, other: Report) -> bool:
 
 
 def _states(report: Report) -> list[str]:
-    """In which modes models among the arguments were left, and what was done with generators."""
+    """What was left in models among the arguments, and what was done with generators.
+
+    Of hooks it says whether there are any: on which parts of a model they are, is a matter of taste.
+    """
     arguments = report.get("arguments")
     return [
-        str(item)
+        str({name: bool(value) if "hooks" in name else value for name, value in item.items()})
         for item in (arguments if isinstance(arguments, list | tuple) else ())
         if is_a_state(item)
     ]

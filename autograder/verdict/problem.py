@@ -21,6 +21,7 @@ class Kind(Enum):
     DTYPE = auto()
     INPUT_CHANGED = auto()
     MODE_CHANGED = auto()  # of a model among the inputs
+    MODEL_CHANGED = auto()  # hooks, weights or anything else that was left in such a model
     RANDOMNESS = auto()  # numbers were drawn from elsewhere than from the generator given
     MEMORY = auto()  # a piece of memory was too large
     GRADIENT = auto()

@@ -360,4 +360,44 @@ BULLETS = {
         "A word that may attend": breaks("AverageInEmptyRows"),
         "Where `num_heads` does not": breaks("Unchecked"),
     },
+    "a13_looking_inside": {
+        "Any code that does": uses("score_by_loops", "ablated_by_zero_columns", "patched_layer_by_layer", "lens_by_hooks"),
+        "You may import the course's modules": uses("patched_by_hooks", "lens_layer_by_layer"),
+        "What would be the answer itself": BARRED,
+        "Inputs are never changed": breaks(
+            "score_that_clears_the_rest", "ablated_with_its_list_emptied", "lens_that_remembers",
+            "score_into_zeros", "patched_in_single_precision", "patched_with_what_was_kept_last_time",
+        ),
+        "The model is in **eval mode**": breaks(
+            "ablated_awake", "patched_and_woken", "lens_and_asleep", "ablated_with_one_mode_noted",
+        ),
+        "Nothing of yours stays": breaks(
+            "ablated_for_ever", "ablated_with_columns_divided", "ablated_and_swept_clean",
+        ),
+        "All of this also holds": breaks(
+            "hooks_that_an_error_leaves", "ablated_by_columns_put_back_at_the_end",
+            "patched_with_a_layer_left", "lens_with_modes_given_back_at_the_end",
+        ),
+        "Gradients need not flow": uses(
+            "ablated_by_hooks", "ablated_by_another_module", "patched_in_a_copy", "lens_with_layers_taken_off",
+        ),
+        "**All** earlier copies": breaks("score_of_the_copy_before", "mean over the copies", "largest of the copies"),
+        "Queries of the first copy": breaks("score_over_all_rows", "score_of_one_diagonal"),
+        "Where `start` + `period`": breaks("score_that_refuses_nothing", "score_of_whole_copies_or_none"),
+        "The weights may be any numbers": breaks("score_of_causal_weights", "score_by_items"),
+        "What each of these heads hands": breaks(
+            "ablated_rows_of_the_output", "ablated_from_the_last_stream", "one position only",
+        ),
+        "Where `means` is given": breaks("ablated_to_zero_always", "ablated_with_means_added"),
+        "Pairs come in any order": breaks("ablated_by_the_number_of_a_pair", "ablated_where_something_is_named"),
+        "A pair outside the model": breaks("ablated_unchecked", "ablated_with_upper_ends_checked"),
+        "The input of `model.layers[layer]`": breaks(
+            "patched_whole_streams", "patched_with_one_vector", "patched_after_the_layer",
+        ),
+        "Both runs are in eval mode": breaks("patched_with_a_sleepless_cache", "corrupted run in train mode"),
+        "A layer or position outside": breaks("patched_from_either_end", "patched_texts_of_any_shape"),
+        "Row 0 is": breaks("lens_of_layers_alone", "lens_of_w_o", "lens_into_the_future"),
+        "So the last row": breaks("lens_normed_twice", "no norm in the last row"),
+        "The result is one tensor": breaks("lens_in_a_list"),
+    },
 }  # fmt: skip

@@ -44,6 +44,7 @@ POINTS = {
     "a10_language_models": 12,
     "a11_fast_attention": 12,
     "a12_modern_block": 10,
+    "a13_looking_inside": 9,
 }
 
 

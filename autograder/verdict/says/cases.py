@@ -27,6 +27,11 @@ PLAIN: dict[str, Trait] = {
         "where a result is asked for",
         "When should the error come, and of which type should it be?",
     ),
+    "an error on the way": (
+        "where something that it calls stops with an error",
+        "where nothing stops",
+        "Which of its lines are not reached then, and what should they have put back?",
+    ),
     "new module": (
         "about what a new module holds",
         "about what it calculates",
@@ -196,7 +201,8 @@ def _traits(item: Attempt) -> dict[str, bool]:
     sizes = sizes_of(item)
     expected = item.expected.get("value")
     found = {
-        "an error asked": bool(case.raises),
+        "an error asked": bool(case.raises) and case.raises[0] != "Exception",
+        "an error on the way": case.raises[:1] == ("Exception",),
         "gaps": case.strided,
         "gradients": case.gradient,
         "new module": is_about_a_new_module(request),

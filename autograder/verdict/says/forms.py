@@ -199,6 +199,14 @@ def _forms_of_right_numbers(item: Attempt) -> Iterator[tuple[str, str]]:
                 "parts were in which mode before?"
             ),
         )
+    if item.problem and item.problem.kind is Kind.MODEL_CHANGED:
+        yield (
+            "left in the model",
+            (
+                "All numbers are right, but the model is not what it was before. What does your code put "
+                "into it, and is it taken out on every way out of the function, an error included?"
+            ),
+        )
     if item.case.gradient:
         missing = [
             name

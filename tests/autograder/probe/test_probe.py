@@ -258,7 +258,9 @@ def test_a_module_may_be_used_on_something_else_before(before, value):
 
 def test_a_module_is_reported_by_the_modes_of_its_parts():
     report = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
-    assert report["arguments"] == [{"training": {"": False, "encoder": True, "decoder": True}}]
+    [left] = report["arguments"]
+    assert left["training"] == {"": False, "encoder": True, "decoder": True}
+    assert left["hooks_left"] == left["hooks_gone"] == left["changed"] == []
 
 
 def test_parts_left_in_another_mode_cost_a_strict_step():
@@ -291,6 +293,164 @@ def test_parts_left_in_another_mode_cost_a_strict_step():
     verdict = verdict_on(all_awake)
     assert verdict.earned == 0
     assert "parts of `model` were left in another mode" in verdict.steps[0].problem
+
+
+# ------------------------------------------------------------------------ what a model is left like
+
+NETWORK = Instance(
+    "module",
+    {
+        "made_by": "torch.nn.modules.transformer.TransformerEncoderLayer",
+        "construct": [4, 2, 3],
+        "keywords": {"dropout": 0.5, "batch_first": True},
+        "state": {
+            name: torch.linspace(-1, 1, value.numel(), dtype=torch.float64).reshape(value.shape)
+            for name, value in torch.nn.TransformerEncoderLayer(4, 2, 3).state_dict().items()
+        }
+        | {"norm1.bias": torch.zeros(4, dtype=torch.float64)},
+        "dtype": "float64",
+        "training": ["", "dropout1"],
+        "recorded": ["linear1"],
+    },
+)
+X = torch.linspace(0, 1, 24, dtype=torch.float64).reshape(2, 3, 4)
+
+
+def test_a_module_of_any_class_is_made_with_its_weights_modes_and_hooks():
+    def f(model):
+        modes = [name for name, part in model.named_modules() if part.training]
+        hooked = [len(model.linear1._forward_hooks), len(model.linear1._forward_pre_hooks)]
+        return model.linear2.weight, modes, hooked
+
+    back = decode(encode(NETWORK))
+    weight, modes, hooked = ask({"f": f}, back)["value"]
+    assert torch.equal(weight, NETWORK.arguments["state"]["linear2.weight"])
+    assert (modes, hooked) == (["", "dropout1"], [1, 1])
+
+
+def test_a_set_crosses_as_what_it_is_made_of():
+    def f(pairs):
+        return isinstance(pairs, set) and sorted(pairs)
+
+    assert ask({"f": f}, Instance("set_of", {"items": [(1, 2), (0, 3)]}))["value"] == [
+        (0, 3),
+        (1, 2),
+    ]
+
+
+def nothing(model):
+    """Looks, and leaves no trace; hooks of its own come and go, and weights are put back."""
+    modes = {part: part.training for part in model.modules()}
+    hook = model.register_forward_hook(lambda *_: None)
+    kept = model.linear1.weight.detach().clone()
+    with torch.no_grad():
+        model.linear1.weight.zero_()
+        model.eval()(X)
+        model.linear1.weight.copy_(kept)
+    hook.remove()
+    for part, training in modes.items():
+        part.training = training
+
+
+def hook_left(model):
+    model.linear2.register_forward_pre_hook(lambda *_: None)
+
+
+def others_hooks_cleared(model):
+    model.linear1._forward_hooks.clear()
+
+
+def sign_of_zero_changed(model):
+    with torch.no_grad():
+        model.norm1.bias.neg_()  # all of them are zero
+
+
+def last_digit_changed(model):
+    with torch.no_grad():
+        model.norm2.weight.copy_(torch.nextafter(model.norm2.weight, model.norm2.weight + 1))
+
+
+def parameter_added(model):
+    model.more = torch.nn.Parameter(torch.ones(1))
+
+
+def forward_replaced(model):
+    model.linear2.forward = torch.zeros_like
+
+
+def dropout_switched_off(model):
+    model.dropout1.p = 0.0
+
+
+def attribute_without_effect(model):
+    model.note = "seen"
+
+
+@pytest.mark.parametrize(
+    ("f", "found"),
+    [
+        (nothing, {}),
+        (attribute_without_effect, {}),
+        (hook_left, {"hooks_left": ["linear2"]}),
+        (others_hooks_cleared, {"hooks_gone": ["linear1"]}),
+        (last_digit_changed, {"changed": ["norm2.weight"]}),
+        (sign_of_zero_changed, {"changed": ["norm1.bias"]}),
+        (parameter_added, {"changed": ["more"]}),
+        (forward_replaced, {"same_results": False}),
+        (dropout_switched_off, {"same_results": False}),
+    ],
+)
+@pytest.mark.parametrize("stops", [False, True])
+def test_what_is_left_in_a_model_is_reported_also_after_an_error(f, found, stops):
+    def use(model):
+        f(model)
+        if stops:
+            raise IndexError("no such word")
+        return 0
+
+    report = ask({"f": use}, NETWORK, tries=[X])
+    assert report["status"] == ("raised" if stops else "returned")
+    if stops:
+        assert report["error"]["message"] == "no such word"
+    [left] = report["arguments"]
+    training = left.pop("training")
+    assert [name for name in training if training[name]] == ["", "dropout1"]
+    expected = {"hooks_left": [], "hooks_gone": [], "changed": [], "same_results": True}
+    assert left == {**expected, **found}
+
+
+def test_trying_a_model_leaves_its_modes_and_torchs_numbers_alone():
+    def f(model):
+        return torch.rand(3)
+
+    plain = ask({"f": f}, NETWORK)["value"]
+    assert torch.equal(ask({"f": f}, NETWORK, tries=[X])["value"], plain)
+
+
+def test_an_error_without_a_model_is_reported_as_ever():
+    def f(x):
+        raise ValueError("no")
+
+    assert "arguments" not in ask({"f": f}, torch.ones(2))
+
+
+def test_a_chain_may_hand_on_the_same_model():
+    from autograder.verdict.check import given_to
+
+    def f(model, number):
+        before = getattr(model, "number", -1)
+        model.number = number
+        return before
+
+    report = ask(
+        {"f": f},
+        [NETWORK, 1],
+        [given_to(0, 0), 2],
+        [NETWORK, 3],
+        experiment="chain",
+        argument_names=[["model", "number"]] * 3,
+    )
+    assert report["value"] == (-1, 1, -1)
 
 
 # ---------------------------------------------------------------------------- what was drawn

@@ -1,0 +1,359 @@
+"""Patching in steps, and wrong ones by the step that they take otherwise."""
+
+from __future__ import annotations
+
+import torch
+
+from assignments.a13_looking_inside.mistakes.looking import Looking, leaves_traces
+from assignments.a13_looking_inside.rubric import PATCH_MANNERS, PATCHED, patching
+from autograder.verdict.mistakes import called, variants
+from course_utils import inside
+
+
+def into(kind, module, write, stream):
+    """A hook that puts something into what a module is given, or into what it gives."""
+
+    def before(module, given):
+        x = given[0].clone()
+        write(x, stream)
+        return (x, *given[1:])
+
+    def after(module, given, result):
+        x = result.clone()
+        write(x, stream)
+        return x
+
+    return module, kind, before if kind == "forward_pre" else after
+
+
+class Patching(Looking):
+    """Patching in steps, each of which a mistake can take in another way."""
+
+    def check(self, model, clean_ids, corrupted_ids, layer, position):
+        self.check_shapes(clean_ids, corrupted_ids)
+        self.check_layer(layer, len(model.layers))
+        self.check_position(position, clean_ids.shape[1])
+
+    def check_shapes(self, clean_ids, corrupted_ids):
+        if clean_ids.shape != corrupted_ids.shape:
+            raise ValueError(f"{clean_ids.shape} and {corrupted_ids.shape} differ")
+
+    def check_layer(self, layer, number):
+        if not 0 <= layer < number:
+            raise ValueError(f"no layer {layer} among {number}")
+
+    def check_position(self, position, number):
+        if not 0 <= position < number:
+            raise ValueError(f"no position {position} among {number}")
+
+    def runs(self, clean_ids, corrupted_ids):
+        return clean_ids, corrupted_ids
+
+    def streams(self, model, clean_ids, corrupted_ids):
+        """The streams from which the vector comes."""
+        return inside.streams(model, clean_ids)
+
+    def vector(self, stream, position):
+        return stream[:, position]
+
+    def write(self, x, vector, stream, position):
+        x[:, position] = vector
+
+    def hook(self, model, streams, layer, position):
+        """On which module the vector is put in, and how."""
+
+        def put(module, given):
+            x = given[0].clone()
+            self.write(x, self.vector(streams[layer], position), streams[layer], position)
+            return (x, *given[1:])
+
+        return [(model.layers[layer], "forward_pre", put)]
+
+    def result(self, logits, position):
+        return logits
+
+    def sublayer(self, model, streams, module, layer, position):
+        """What a part of the layer gives in the clean run, put into the same part of the other run."""
+        clean = []
+        handle = module.register_forward_hook(lambda module, given, result: clean.append(result))
+        try:
+            model.layers[layer](streams[layer], inside.causal_mask(streams[layer].shape[1]))
+        finally:
+            handle.remove()
+
+        def write(x, stream):
+            x[:, position] = stream[:, position]
+
+        return [into("forward", module, write, clean[0])]
+
+    def answer(self, model, clean_ids, corrupted_ids, layer, position):
+        self.check(model, clean_ids, corrupted_ids, layer, position)
+        clean, corrupted = self.runs(clean_ids, corrupted_ids)
+        with self.mode(model):
+            streams = self.streams(model, clean, corrupted)
+            with self.hooked(self.hook(model, streams, layer, position)):
+                return self.result(model(corrupted), position)
+
+
+@patching.mistakes_in(Patching.runs, costs=PATCHED)
+class PatchingRuns:
+    @called("runs exchanged")
+    def exchanged(self, clean_ids, corrupted_ids):
+        """You put a corrupted vector into the clean run. Here a clean vector is put into the corrupted
+        run, to see whether it brings the answer back."""
+        return corrupted_ids, clean_ids
+
+
+@patching.mistakes_in(Patching.streams, costs=PATCHED)
+class PatchingStreams:
+    @called("logits of the corrupted run")
+    def its_own(self, model, clean_ids, corrupted_ids):
+        """Your logits are those of the corrupted run, as if nothing were put in. Does your hook return what
+        it changed, and is the vector one of the clean run?"""
+        return inside.streams(model, corrupted_ids)
+
+
+@patching.mistakes_in(Patching.vector, costs=PATCHED)
+class PatchingVector:
+    @called("one sentence's vector for all")
+    @variants("sentence", (0, -1))
+    def of_one_sentence(self, stream, position, sentence):
+        """All sentences get the vector of one of them. Each gets that of its own clean run."""
+        return stream[sentence, position]
+
+    @called("mean of the sentences")
+    def mean(self, stream, position):
+        """All sentences get the mean of their vectors. Each gets that of its own clean run."""
+        return stream[:, position].mean(dim=0)
+
+    @called("vector of another position")
+    @variants("further", (-1, 1))
+    def of_another_position(self, stream, position, further):
+        """The vector that you put in comes from another position of the clean run. It comes from the very
+        position where it is put."""
+        return stream[:, (position + further) % stream.shape[1]]
+
+
+@patching.mistakes_in(Patching.write, costs=PATCHED)
+class PatchingWrite:
+    @called("all positions, or the clean run's logits")
+    def everywhere(self, x, vector, stream, position):
+        """Your logits are those of the clean run. That is so where the clean vectors of all positions are
+        put in, and where the logits of the wrong run come back. Only the vector at `position` is put in."""
+        x[:] = stream
+
+    @called("all positions up to this one")
+    def up_to_here(self, x, vector, stream, position):
+        """You put in the clean vectors of all positions up to `position`. Only this one is put in."""
+        x[:, : position + 1] = stream[:, : position + 1]
+
+    @called("one position before")
+    def before(self, x, vector, stream, position):
+        """You patch the position before the one that is named. Positions are counted from 0."""
+        x[:, position - 1] = stream[:, position - 1]
+
+    @called("one position after")
+    def after(self, x, vector, stream, position):
+        """You patch the position after the one that is named. Positions are counted from 0."""
+        further = (position + 1) % x.shape[1]
+        x[:, further] = stream[:, further]
+
+    @called("positions from the end")
+    def from_the_end(self, x, vector, stream, position):
+        """You count positions from the end. Position 0 is the first token."""
+        x[:, -1 - position] = stream[:, -1 - position]
+
+    @called("first sentence only")
+    def one_sentence(self, x, vector, stream, position):
+        """You patch the first sentence alone. Every sentence gets the vector of its own clean run."""
+        x[0, position] = vector[0]
+
+    @called("added instead of put")
+    def added(self, x, vector, stream, position):
+        """You add the clean vector to the corrupted one. It takes its place."""
+        x[:, position] += vector
+
+    @called("halfway")
+    def halfway(self, x, vector, stream, position):
+        """You put in the mean of the clean and the corrupted vector. The clean one takes the place of the
+        other."""
+        x[:, position] = (x[:, position] + vector) / 2
+
+    @called("zero put in")
+    def zero(self, x, vector, stream, position):
+        """You put in a vector of zeros, which is ablation. The vector of the clean run is put in."""
+        x[:, position] = 0
+
+
+@patching.mistakes_in(Patching.hook, costs=PATCHED)
+class PatchingHook:
+    @called("the layer's output")
+    def output(self, model, streams, layer, position):
+        """You patch what the layer gives. What it is *given* is patched, so the layer itself reads the
+        clean vector."""
+
+        def write(x, stream):
+            self.write(x, self.vector(stream, position), stream, position)
+
+        return [into("forward", model.layers[layer], write, streams[layer + 1])]
+
+    @called("the layer before")
+    def layers_from_one(self, model, streams, layer, position):
+        """You patch one layer too early. Layers are counted from 0, so layer 0 is given the embeddings."""
+        return Patching.hook(self, model, streams, (layer - 1) % len(model.layers), position)
+
+    @called("attention's output alone")
+    def attention(self, model, streams, layer, position):
+        """You patch what attention adds to the stream. The whole vector that the layer is given is
+        patched."""
+        return self.sublayer(model, streams, model.layers[layer].w_o, layer, position)
+
+    @called("feed-forward output alone")
+    def feed_forward(self, model, streams, layer, position):
+        """You patch what the feed-forward network adds to the stream. The whole vector that the layer is
+        given is patched."""
+        return self.sublayer(model, streams, model.layers[layer].feed_forward, layer, position)
+
+    @called("the normed vector alone")
+    def normed(self, model, streams, layer, position):
+        """You patch what comes out of `norm1`, so attention sees it and the residual connection does not.
+        The vector that the layer is given is patched."""
+        clean = model.layers[layer].norm1(streams[layer])
+
+        def write(x, stream):
+            x[:, position] = stream[:, position]
+
+        return [into("forward", model.layers[layer].norm1, write, clean)]
+
+    @called("every layer from this one on")
+    def onwards(self, model, streams, layer, position):
+        """You patch this layer and all later ones. Only the input of one layer is patched, and what comes
+        of it is what you want to see."""
+        return [
+            hook
+            for later in range(layer, len(model.layers))
+            for hook in Patching.hook(self, model, streams, later, position)
+        ]
+
+    @called("the embedding patched")
+    def embedding(self, model, streams, layer, position):
+        """You patch the embeddings, or exchange the token, whatever `layer` is. The vector is put in before
+        layer `layer`, where the other positions have read the corrupted token already."""
+        return Patching.hook(self, model, streams, 0, position)
+
+    @called("last layer patched")
+    def last(self, model, streams, layer, position):
+        """You patch the last layer, whatever `layer` is. The vector is put in before layer `layer`."""
+        return Patching.hook(self, model, streams, len(model.layers) - 1, position)
+
+    @called("the embedding put into a later layer")
+    def embedding_of_the_clean_run(self, model, streams, layer, position):
+        """The vector that you put in is the clean run's embedding. It is what layer `layer` is given in the
+        clean run."""
+
+        def write(x, stream):
+            x[:, position] = stream[:, position]
+
+        return [into("forward_pre", model.layers[layer], write, streams[0])]
+
+
+@patching.mistakes_in(Patching.result, costs=PATCHED)
+class PatchingResult:
+    @called("logits at the position alone")
+    def there(self, logits, position):
+        """You return the logits at the patched position alone. All positions are asked for, (B, T, V),
+        since later ones read the patched vector."""
+        return logits[:, position]
+
+    @called("last position only")
+    def at_the_end(self, logits, position):
+        """You return the logits of the last position alone. All positions are asked for, (B, T, V)."""
+        return logits[:, -1]
+
+    @called("probabilities for logits")
+    def probabilities(self, logits, position):
+        """You return probabilities. The raw logits are asked for, as the model gives them."""
+        return logits.softmax(dim=-1)
+
+
+@patching.mistakes_in(Patching.check_shapes, costs=PATCH_MANNERS)
+class PatchingShapes:
+    @called("shapes not compared")
+    def none(self, clean_ids, corrupted_ids):
+        """Runs of different shapes give no ValueError. Sentences and positions of both belong to each
+        other, so the shapes are equal."""
+
+    @called("only lengths compared")
+    def lengths(self, clean_ids, corrupted_ids):
+        """Runs with different numbers of sentences give no ValueError. Both axes are compared."""
+        if clean_ids.shape[1] != corrupted_ids.shape[1]:
+            raise ValueError("lengths differ")
+
+
+@patching.mistakes_in(Patching.check_layer, costs=PATCH_MANNERS)
+class PatchingLayers:
+    @called("layers outside pass")
+    def none(self, layer, number):
+        """A layer outside the model gives no ValueError."""
+
+    @called("negative layers pass")
+    def upper_end(self, layer, number):
+        """A negative layer gives no ValueError. Python counts it from the end, which is not meant here."""
+        if layer >= number:
+            raise ValueError(f"no layer {layer}")
+
+    @called("the stream after the last layer passes")
+    def one_too_many(self, layer, number):
+        """The layer whose number is the number of layers gives no ValueError. There is no layer that is
+        given the last stream."""
+        if not 0 <= layer <= number:
+            raise ValueError(f"no layer {layer}")
+
+
+@patching.mistakes_in(Patching.check_position, costs=PATCH_MANNERS)
+class PatchingPositions:
+    @called("positions outside pass")
+    def none(self, position, number):
+        """A position outside the text gives no ValueError."""
+
+    @called("negative positions pass")
+    def upper_end(self, position, number):
+        """A negative position gives no ValueError. Python counts it from the end, which is not meant
+        here."""
+        if position >= number:
+            raise ValueError(f"no position {position}")
+
+
+leaves_traces(patching, Patching, PATCH_MANNERS)
+
+
+@patching.mistake("clean run in train mode", costs=PATCH_MANNERS)
+class CleanAwake(Patching):
+    """The clean run is in train mode, where dropout acts. Both runs belong in eval mode."""
+
+    def answer(self, model, clean_ids, corrupted_ids, layer, position):
+        self.check(model, clean_ids, corrupted_ids, layer, position)
+        with torch.no_grad():
+            streams = self.streams(model, clean_ids, corrupted_ids)
+        with self.mode(model), self.hooked(self.hook(model, streams, layer, position)):
+            return model(corrupted_ids)
+
+
+@patching.mistake("corrupted run in train mode", costs=PATCH_MANNERS)
+class CorruptedAwake(Patching):
+    """The corrupted run is in train mode, where dropout acts. Both runs belong in eval mode."""
+
+    def answer(self, model, clean_ids, corrupted_ids, layer, position):
+        self.check(model, clean_ids, corrupted_ids, layer, position)
+        with self.mode(model):
+            streams = self.streams(model, clean_ids, corrupted_ids)
+        with torch.no_grad(), self.hooked(self.hook(model, streams, layer, position)):
+            return model(corrupted_ids)
+
+
+@patching.mistake("float32 always", costs=PATCH_MANNERS)
+class Single(Patching):
+    """Your logits are float32 whatever the model is. A float64 model gives float64 logits."""
+
+    def answer(self, *arguments):
+        return super().answer(*arguments).float()
