@@ -3,11 +3,15 @@
 import json
 import math
 import re
+from pathlib import Path
 
 import pytest
 import torch
 
+from course_utils import published_weights
 from course_utils.attention import split_heads
+from course_utils.inside import ablate_heads, logit_lens, patch_activation
+from course_utils.language_models import CausalLanguageModel
 from course_utils.masks import causal_mask
 from course_utils.modern import ModernLanguageModel, apply_rotary, attention_maps
 from course_utils.published_weights import (
@@ -17,6 +21,7 @@ from course_utils.published_weights import (
     repeat_groups,
 )
 
+PAGE = (Path(__file__).parents[2] / "docs" / "published_weights.md").read_text(encoding="utf-8")
 V, D, H, G, LAYERS, D_FF = 23, 24, 6, 2, 3, 17
 D_K = D // H
 CONFIG = {
@@ -419,7 +424,166 @@ def test_an_index_that_does_not_fit_its_files(tmp_path):
         load_llama(folder)
 
 
+# ----------------------------------------------------------------------- mistakes, and what shows them
+
+
+def in_turns(weight, num_kv_heads, num_heads):
+    return weight.repeat(num_heads // num_kv_heads, 1)
+
+
+@pytest.mark.parametrize(
+    ("mistake", "first_place_right"),
+    [
+        ({"neighbours_from_halves": lambda weight, num_heads: weight}, True),
+        ({"_rope": lambda config, path: (10000.0, 1.0)}, True),
+        ({"repeat_groups": in_turns}, False),
+    ],
+    ids=["pairing", "base", "groups"],
+)
+def test_the_first_place_tells_mistakes_apart(tmp_path, monkeypatch, mistake, first_place_right):
+    folder, ids = checkpoint(tmp_path, random_tensors()), torch.randint(V, (3, 12))
+    with torch.no_grad():
+        right = load_llama(folder)(ids)
+        for name, wrong in mistake.items():
+            monkeypatch.setattr(published_weights, name, wrong)
+        difference = (load_llama(folder)(ids) - right).abs().amax(dim=(0, 2))  # (T,)
+    assert (difference[0] < 1e-5) == first_place_right and (difference[1:] > 1e-3).all()
+
+
+def test_one_can_look_into_a_loaded_model(tmp_path):
+    model = load_llama(checkpoint(tmp_path, random_tensors(tied=False), tie_word_embeddings=False))
+    ids = torch.randint(V, (2, 7))
+    with torch.no_grad():
+        logits = model(ids)
+        torch.testing.assert_close(logit_lens(model, ids)[-1], logits)
+        torch.testing.assert_close(ablate_heads(model, ids, []), logits)
+        assert not torch.allclose(ablate_heads(model, ids, [(0, 1)]), logits, atol=1e-3)
+        torch.testing.assert_close(patch_activation(model, ids, ids, 1, 3), logits)
+
+
+# ---------------------------------------------------------------------------------------- the page
+
+
+def rows_below(heading):
+    """The cells of a table in the section of the page with this heading, without its two first lines."""
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def codes_in(cell):
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def test_the_page_names_every_parameter():
+    told = {
+        codes_in(ours)[0]: codes_in(theirs)[0]
+        for ours, theirs in rows_below("What is changed on the way")
+    }
+    with torch.device("meta"):
+        model = ModernLanguageModel(V, D, H, 1, D_FF, tied=False)
+    names = {name.replace("layers.0.", "layers.l.") for name in model.state_dict()}
+    assert names == told.keys()
+    assert all(published_name(name) == told[name] for name in names)
+
+
+def test_the_page_says_what_a_model_takes():
+    rows = rows_below("Which models fit")
+    assert len(rows) == 7
+    for _, *sizes, base, last, gigabytes in rows:
+        vocab_size, d_model, d_ff, heads, key_heads, layers = map(int, sizes)
+        assert heads % key_heads == 0 and int(base) >= 10000
+        with torch.device("meta"):
+            tied = last == "tied"
+            model = ModernLanguageModel(vocab_size, d_model, heads, layers, d_ff, tied=tied)
+        found = sum(parameter.numel() for parameter in model.parameters()) * 4 / 1e9
+        assert float(gigabytes) == pytest.approx(found, abs=0.051)
+
+
+def test_the_page_begins_with_code_that_runs(tmp_path, monkeypatch):
+    tensors = random_tensors()
+    checkpoint(tmp_path / "SmolLM-135M", tensors)
+    monkeypatch.chdir(tmp_path)
+    first, *_ = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(first, names := {})
+    assert_same_logits(names["model"], tensors)
+
+
 # ------------------------------------------------------------------------------- another library
+
+
+def test_the_other_code_of_the_page_runs(tmp_path, monkeypatch, capsys):
+    transformers, tokenizers = map(pytest.importorskip, ("transformers", "tokenizers"))
+    folder = tmp_path / "SmolLM-135M"
+    config = transformers.LlamaConfig(
+        vocab_size=V,
+        hidden_size=D,
+        intermediate_size=D_FF,
+        num_hidden_layers=2,
+        num_attention_heads=H,
+        num_key_value_heads=G,
+    )
+    transformers.LlamaForCausalLM(config).to(torch.bfloat16).save_pretrained(folder)
+    words = [*["The", "capital", "of", "France", "is"], *(f"w{k}" for k in range(V - 5))]
+    model = tokenizers.models.WordLevel({word: k for k, word in enumerate(words)}, unk_token="is")
+    tokenizer = tokenizers.Tokenizer(model)
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    tokenizer.save(str(folder / "tokenizer.json"))
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    for code in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(code, names)
+    said, difference = capsys.readouterr().out.splitlines()
+    assert said.startswith("The capital of France is") and len(said.split()) == 25
+    assert float(difference.removeprefix("largest difference: ")) < 1e-5
+
+
+def test_gpt_2_is_what_the_page_says():
+    transformers = pytest.importorskip("transformers")
+    config = transformers.GPT2Config(
+        vocab_size=V,
+        n_positions=9,
+        n_embd=D,
+        n_layer=LAYERS,
+        n_head=H,
+        bos_token_id=0,
+        eos_token_id=0,
+    )
+    theirs = transformers.GPT2LMHeadModel(config).eval()
+    ours = CausalLanguageModel(V, D, H, LAYERS, 4 * D, max_len=9).eval()
+    norm = torch.nn.LayerNorm(D)
+    for parameter in theirs.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    published = {name.removeprefix("transformer."): p for name, p in theirs.state_dict().items()}
+    thirds = {"first": 0, "second": 1, "last": 2}
+    weights, used = {}, set()
+    for here, there, what in rows_below("GPT-2"):
+        (here, *_), (there, *_) = codes_in(here), codes_in(there)
+        for end in ("weight", "bias"):
+            for layer in range(LAYERS if ".l." in there else 1):
+                name = there.replace(".l.", f".{layer}.").replace("weight", end)
+                if name not in published:
+                    assert end == "bias" and there in ("wte.weight", "wpe.weight")
+                    continue
+                tensor = published[name].t() if "transpose" in what else published[name]
+                if third := re.search(r"(\w+) third", what):
+                    tensor = tensor.chunk(3)[thirds[third[1]]]
+                weights[here.replace(".l.", f".{layer}.").replace("weight", end)] = tensor
+                used.add(name)
+    assert used | {"lm_head.weight"} == published.keys()
+    norm.load_state_dict({end: weights.pop(end) for end in ("weight", "bias")})
+    ours.load_state_dict(weights)
+    mask = causal_mask(9)
+    ids = torch.randint(V, (2, 9))
+    with torch.no_grad():
+        x = ours.embedding(ids) + ours.position_embedding.weight
+        for layer in ours.layers:
+            normed, feed = layer.layer_norm1(x), layer.feed_forward
+            x = x + layer.self_attn(normed, normed, normed, mask)[0]
+            inner = torch.nn.functional.gelu(feed.w_1(layer.layer_norm2(x)), approximate="tanh")
+            x = x + feed.w_2(inner)
+        logits = norm(x) @ ours.embedding.weight.T
+        torch.testing.assert_close(logits, theirs(ids).logits, atol=1e-5, rtol=1e-5)
 
 
 @pytest.mark.parametrize("groups", [H, G, 1], ids=["a key head each", "grouped", "one key head"])
