@@ -7,7 +7,6 @@ together, and groups of query heads that share a key and a value head. Nothing i
 Shapes: D = d_model, H heads, G key and value heads, d_k = D / H width of a head, V vocabulary.
 """
 
-import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +14,7 @@ import torch
 from torch import Tensor
 
 from course_utils.modern import ModernLanguageModel
-from course_utils.safetensors_files import Stored, read, stored_in_checkpoint
+from course_utils.safetensors_files import Stored, json_object, read, stored_in_checkpoint
 
 CONFIG = "config.json"
 OUTSIDE = {  # our name: the published one
@@ -50,7 +49,7 @@ KINDS_OF_ROPE = ("default", "linear")
 
 
 class Llama(NamedTuple):
-    """What config.json says of a model, in the words of the course."""
+    """What config.json says of a model; the first five are those that `ModernLanguageModel` begins with."""
 
     vocab_size: int
     d_model: int
@@ -115,7 +114,7 @@ def read_config(folder: Path) -> Llama:
         raise FileNotFoundError(
             f"expected {CONFIG} in {folder}, and it is not there. Fetch it from where the weights are."
         )
-    config = json.loads(path.read_text(encoding="utf-8"))
+    config = json_object(path)
     for key, (default, expected) in MUST_BE.items():
         if (found := config.get(key, default)) != expected:
             raise ValueError(
@@ -149,11 +148,12 @@ def _rope(config: dict[str, Any], path: Path) -> tuple[float, float]:
     """Base and factor of the angles, from the keys of transformers 4 or of transformers 5."""
     rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
     kind = rope.get("rope_type", rope.get("type", "default"))
-    if kind not in KINDS_OF_ROPE or (kind == "linear" and "factor" not in rope):
+    whole = rope.get("partial_rotary_factor", 1.0) == 1.0
+    if kind not in KINDS_OF_ROPE or not whole or (kind == "linear" and "factor" not in rope):
         raise ValueError(
             f"expected rotary positions of type {' or '.join(KINDS_OF_ROPE)} in {path}, the latter with "
-            f"a factor, found {rope}. `apply_rotary` divides all positions by one factor and can do no "
-            "other scaling, so take a checkpoint without it."
+            f"a factor, found {rope}. `apply_rotary` turns all features and divides all positions by one "
+            "factor. It can do nothing else, so take a checkpoint that asks for nothing else."
         )
     base = rope.get("rope_theta", config.get("rope_theta", 10000.0))
     return base, rope["factor"] if kind == "linear" else 1.0
@@ -246,7 +246,7 @@ def _refuse_other_tensors(
         raise ValueError(
             f"expected the {len(expected)} tensors that {CONFIG} promises in {folder}; missing: "
             f"{_some(missing)}; surplus: {_some(surplus)}. Take a checkpoint whose {CONFIG} fits its "
-            f"weights, and which has no further parts such as biases or adapters.{hint}"
+            f"weights, and which has no further parts such as biases, adapters or packed weights.{hint}"
         )
     for name, shape in expected.items():
         if stored[name].shape != shape:

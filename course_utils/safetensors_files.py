@@ -9,8 +9,9 @@ Source: the description of the format in the safetensors library, github.com/hug
 
 import json
 import math
+from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -18,6 +19,19 @@ from torch import Tensor
 DTYPES = {"F32": torch.float32, "F16": torch.float16, "BF16": torch.bfloat16}
 ONE_FILE, INDEX = "model.safetensors", "model.safetensors.index.json"
 INCOMPLETE = "The file is incomplete or of another kind, so fetch it again."
+
+
+def json_object(path: Path) -> dict[str, Any]:
+    """What a file of JSON says.
+
+    Raises:
+        ValueError: it holds no JSON object.
+    """
+    text = path.read_text(encoding="utf-8", errors="replace")
+    with suppress(ValueError):
+        if isinstance(found := json.loads(text), dict):
+            return found
+    raise ValueError(f"expected a JSON object in {path}, found {text[:60]!r} … {INCOMPLETE}")
 
 
 class Stored(NamedTuple):
@@ -115,7 +129,7 @@ def stored_in_checkpoint(folder: Path) -> dict[str, Stored]:
             "are pickles, which may execute code when they are read; save the model with "
             "safe_serialization=True, or take a version with safetensors."
         )
-    file_of = json.loads((folder / INDEX).read_text(encoding="utf-8"))["weight_map"]
+    file_of = json_object(folder / INDEX).get("weight_map", {})
     found: dict[str, Stored] = {}
     for file_name in sorted(set(file_of.values())):
         path = folder / file_name

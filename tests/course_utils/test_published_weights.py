@@ -295,6 +295,10 @@ def test_several_files_through_their_index(tmp_path):
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "default or linear.*dynamic"),
         ({"rope_parameters": {"rope_type": "yarn", "factor": 2.0}}, "default or linear.*yarn"),
         ({"rope_scaling": {"type": "linear"}}, "the latter with a factor"),
+        (
+            {"rope_parameters": {"partial_rotary_factor": 0.5}},
+            "found .'partial_rotary_factor': 0.5",
+        ),
         ({"head_dim": 6}, "found 24, 6, 6 and 2. .*take another checkpoint"),
         ({"num_key_value_heads": 4}, "found 24, 6, 4 and 4"),
     ],
@@ -410,6 +414,14 @@ def test_files_that_are_not_there(tmp_path):
         load_llama(folder)
 
 
+@pytest.mark.parametrize("text", ["", "[1]", "<html>"])
+def test_a_config_that_is_no_json_object_is_refused(tmp_path, text):
+    folder = checkpoint(tmp_path, {})
+    (folder / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=r"expected a JSON object in .*config.json, found"):
+        load_llama(folder)
+
+
 def test_an_index_that_does_not_fit_its_files(tmp_path):
     tensors = random_tensors()
     folder = shards(tmp_path, tensors)
@@ -418,6 +430,9 @@ def test_an_index_that_does_not_fit_its_files(tmp_path):
     lacks = {name: file for name, file in map_of.items() if name != Q_PROJ}
     index.write_text(json.dumps({"weight_map": lacks}))
     with pytest.raises(ValueError, match=f"only one of the two names {Q_PROJ}"):
+        load_llama(folder)
+    index.write_text("{}")
+    with pytest.raises(ValueError, match=r"missing: model.embed_tokens.weight, .* and 26 more"):
         load_llama(folder)
     index.write_text(json.dumps({"weight_map": map_of | {Q_PROJ: "../elsewhere.safetensors"}}))
     with pytest.raises(FileNotFoundError, match=r"expected the file ../elsewhere.safetensors"):
