@@ -6,7 +6,7 @@ prints one line for each variant and each number of steps: the loss on new sente
 nats a word. A second table follows with the differences to the block of 2017, seed by seed, as mean and
 standard deviation. All variants of a seed get the same batches, and each number of steps is a run of its
 own, with its own schedule. The variants of the lecture's curve are trained for six numbers of steps, the
-others for three. It takes about 17 minutes on one core.
+others for three. It takes about 20 minutes on one core.
 """
 
 import torch
