@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a12_modern_block
-#     deeper: 4
-#     minutes: 31
+#     deeper: 5
+#     minutes: 33
 #     summary: RMSNorm, gates, rotary positions, no biases. Which of them helps, over five seeds?
 #   jupytext:
 #     text_representation:
@@ -30,7 +30,7 @@
 # - compare two models fairly, with paired seeds and a spread, and say when no difference can be claimed;
 # - name a change that comes along unnoticed and takes the credit.
 #
-# **Time** about 31 minutes with views and questions, and 4 for going deeper.
+# **Time** about 33 minutes with views and questions, and 5 for going deeper.
 # **Needs** lectures [6](06_positional_encoding.ipynb), [7](07_layer_normalization.ipynb) and
 # [9](09_one_half_alone.ipynb).
 
@@ -239,7 +239,7 @@ print("the score depends on the distance alone, and the turn is that of lecture 
 # Here are a query and a key with eight features, as two hands in each of four pairs.
 #
 # 1. Press *both one word on* a few times. What moves, and what does not?
-# 2. Move the key alone, from one word beside the query to a hundred. Which pairs change quickly, and which can still
+# 2. Move the key alone, from one word away from the query to a hundred. Which pairs change quickly, and which can still
 #    tell 100 from 50?
 # 3. Set the factor to 8. What happens to the curve? How far apart must two words be now for the score that they had at
 #    distance 3?
@@ -353,8 +353,8 @@ print(
 # %% [markdown]
 # A factor at the very bottom looks harmless, since the first norm takes it away again. But the norm sits on the branch,
 # and the stream keeps the factor. With rotary positions the first attention sublayer adds the same vector either way,
-# if the weights are the same, and beside a word that is √48 ≈ 7 times as long it counts for a seventh. So whoever
-# exchanges sinusoids for rotations and drops the factor on the way has made *two* changes. Keep that in mind for
+# if the weights are the same, and next to a word that is √48 ≈ 7 times as long it counts for a seventh. So if you
+# exchange sinusoids for rotations and drop the factor on the way, you have made *two* changes. Keep that in mind for
 # section 7.
 
 # %% [markdown]
@@ -536,13 +536,13 @@ def t_value(values):
 
 
 columns = (100, 200, 600, 1000)
-print("difference to 2017" + "".join(f"{steps:>9} steps  " for steps in columns))
+print("difference to 2017  " + "  ".join(f"{steps:>7} steps  " for steps in columns).rstrip())
 for name, by_steps in paired.items():
     cells = []
     for values in (by_steps[steps] for steps in columns if steps in by_steps):
         star = "*" if abs(t_value(values)) > 2.78 else " "
         cells.append(f"{values.mean():+.3f} ± {values.std():.3f} {star}".replace("-", "−"))
-    print(f"{name:<20}", *cells)
+    print(f"{name:<20}" + " ".join(cells).rstrip())
 print("mean ± standard deviation over five seeds")
 
 # %% tags=["hide-input"]
@@ -612,8 +612,8 @@ print("signs, spreads and orders are as the text says")
 # With sinusoids, leaving out the factor raises the loss by nearly a whole nat after 100 steps and by 0.17 after 200.
 # After 600 steps 0.02 of it is left, which is less than its spread. With rotary positions it is the other way round.
 # Without the factor, their lead after 200 steps is 0.27 nats instead of 0.11, so it looks two and a half times as
-# large, and after 600 steps it is 0.15 instead of 0.09. Whoever replaces one block by the other and reports the sum
-# gives the rotation the credit for both changes.
+# large, and after 600 steps it is 0.15 instead of 0.09. If you replace one block by the other and report the sum,
+# you give the rotation the credit for both changes.
 #
 # ### What large models say
 #
