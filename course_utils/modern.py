@@ -107,7 +107,7 @@ class ModernBlock(nn.Module):
 
     Args:
         d_model, num_heads, d_ff: widths D and d_ff and the number of heads H; D / H is even.
-        base: of the angles, see `apply_rotary`.
+        base, factor: of the angles, see `apply_rotary`.
         eps: of both norms.
 
     Raises:
@@ -116,14 +116,14 @@ class ModernBlock(nn.Module):
     Source: Touvron et al. (2023), section 2.2.
     """
 
-    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6):
+    def __init__(self, d_model, num_heads, d_ff, base=10000.0, eps=1e-6, factor=1.0):
         super().__init__()
         if d_model % num_heads != 0:
             raise ValueError(
                 f"d_model must split evenly into heads, but d_model = {d_model} and "
                 f"num_heads = {num_heads}"
             )
-        self.num_heads, self.base = num_heads, base
+        self.num_heads, self.base, self.factor = num_heads, base, factor
         self.norm1, self.norm2 = RMSNorm(d_model, eps), RMSNorm(d_model, eps)
         self.w_q = nn.Linear(d_model, d_model, bias=False)
         self.w_k = nn.Linear(d_model, d_model, bias=False)
@@ -162,12 +162,14 @@ class ModernBlock(nn.Module):
         query, key, value = (
             split_heads(w(normed), self.num_heads) for w in (self.w_q, self.w_k, self.w_v)
         )  # (B, H, T, d_k) each
-        query, key = (apply_rotary(part, positions, self.base) for part in (query, key))
+        query, key = (
+            apply_rotary(part, positions, self.base, self.factor) for part in (query, key)
+        )
         return scaled_dot_product_attention(query, key, value, mask)
 
 
 class ModernLanguageModel(nn.Module):
-    """A causal language model of such blocks; its last map is the embedding itself.
+    """A causal language model of such blocks; its last map is the embedding itself, unless asked otherwise.
 
     h_0 = dropout(E[u]),  h_l = layer_l(h_(l - 1)),  logits = norm(h_L) Eᵀ
 
@@ -177,6 +179,8 @@ class ModernLanguageModel(nn.Module):
         vocab_size: V, the number of words.
         d_model, num_heads, num_layers, d_ff: D, heads, layers L, inner width.
         dropout: probability of a zero in the embedded words, in training.
+        base, eps, factor: of all blocks, see `ModernBlock`; eps is that of the last norm, too.
+        tied: whether the last map is the embedding; if not, it is a matrix of its own, `head`.
 
     Raises:
         ValueError: num_heads does not divide d_model.
@@ -184,16 +188,30 @@ class ModernLanguageModel(nn.Module):
     Source: Touvron et al. (2023), section 2.2; Press and Wolf (2017) for the shared embedding.
     """
 
-    def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff, dropout=0.0):
+    def __init__(
+        self,
+        vocab_size,
+        d_model,
+        num_heads,
+        num_layers,
+        d_ff,
+        dropout=0.0,
+        *,
+        base=10000.0,
+        eps=1e-6,
+        factor=1.0,
+        tied=True,
+    ):
         super().__init__()
         self.embedding = nn.Embedding(vocab_size, d_model)
         self.dropout = nn.Dropout(dropout)
         self.layers = nn.ModuleList(
-            ModernBlock(d_model, num_heads, d_ff) for _ in range(num_layers)
+            ModernBlock(d_model, num_heads, d_ff, base, eps, factor) for _ in range(num_layers)
         )
-        self.norm = RMSNorm(d_model)
+        self.norm = RMSNorm(d_model, eps)
         # With this spread the logits, products of D entries each, begin with a size of about 1.
         nn.init.normal_(self.embedding.weight, std=d_model**-0.5)
+        self.head = None if tied else nn.Linear(d_model, vocab_size, bias=False)
 
     def embed(self, token_ids):
         """The stream before the first layer: (B, T) int64 tensor → (B, T, D)."""
@@ -201,7 +219,8 @@ class ModernLanguageModel(nn.Module):
 
     def unembed(self, x):
         """Logits from a stream: (..., D) float tensor → (..., V)."""
-        return self.norm(x) @ self.embedding.weight.T
+        last = self.embedding if self.head is None else self.head
+        return self.norm(x) @ last.weight.T
 
     def forward(self, token_ids):
         """Score every word of the vocabulary as the next one, at every place.

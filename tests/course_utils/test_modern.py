@@ -144,7 +144,7 @@ def test_the_gate_is_the_formula_for_each_position():
 def by_pytorch(block, x, mask, positions):
     """The block from PyTorch's own parts and complex numbers."""
     speeds = block.base ** -(torch.arange(0, D_K, 2).double() / D_K)
-    angles = torch.outer(positions.double(), speeds)
+    angles = torch.outer(positions.double() / block.factor, speeds)
 
     def norm(x, by):
         return F.rms_norm(x, (D,), by.weight, by.eps)
@@ -160,7 +160,8 @@ def by_pytorch(block, x, mask, positions):
 @pytest.mark.parametrize("positions", [None, torch.tensor([3, 0, 40, 8, 41])], ids=["0…T", "given"])
 @pytest.mark.parametrize("mask", [None, causal_mask(T)], ids=["all", "causal"])
 def test_the_block_is_pytorchs_parts_put_together(mask, positions):
-    block, x = ModernBlock(D, H, D_FF, base=300.0, eps=0.1).double(), randn(B, T, D)
+    block = ModernBlock(D, H, D_FF, base=300.0, eps=0.1, factor=1.5).double()
+    x = randn(B, T, D)
     for parameter in block.parameters():
         nn.init.normal_(parameter, std=0.5)
     given = torch.arange(T) if positions is None else positions
@@ -196,6 +197,15 @@ def test_the_future_is_hidden():
     logits, other = model(ids), model(changed)
     torch.testing.assert_close(logits[:, :3], other[:, :3])
     assert not torch.allclose(logits[:, 3:], other[:, 3:], atol=1e-3)
+
+
+def test_the_last_map_is_the_embedding_or_one_of_its_own():
+    x = torch.randn(B, T, D)
+    for tied in (True, False):
+        model = ModernLanguageModel(V, D, H, LAYERS, D_FF, tied=tied)
+        last = model.embedding if tied else model.head
+        torch.testing.assert_close(model.unembed(x), model.norm(x) @ last.weight.T)
+        assert ("head.weight" in model.state_dict()) != tied
 
 
 def test_dropout_acts_on_the_embedded_words_alone():
