@@ -9,9 +9,10 @@ curves     share of right tokens after 50, 100, … steps; the single layer has 
 heads      best induction score of a head in layer 1; the share right without layer 1, and without the
            head of layer 1 that is missed most; the head that is missed most of all, its score, how far
            back it looks and with which weight, and the share right without it
-places     the largest weight of a head in layer 1 on the first copy of the token that asks, and on the
-           four places after it; the place whose vector before layer 1 has to be put back, the share of
-           the answer that it brings back, and the most that any other place does
+places     the largest weight of a head in layer 0 on the three tokens before the one that asks, and of a
+           head in layer 1 on its first copy and on the four places after that; the place whose vector
+           before layer 1 has to be put back, counted from the first copy, the share of the answer that it
+           brings back, and the most that any other place does
 ablations  the set of heads in one layer for which zeros and means differ most, and the shares right
 """
 
@@ -102,8 +103,9 @@ def heads_line(model: ModernLanguageModel) -> str:
 @torch.no_grad()
 def places_line(model: ModernLanguageModel) -> str:
     """The model's line in the table of places."""
-    weights = attention_maps(model, IDS)[1]
-    where = looks(weights, [PERIOD - after for after in range(FARTHEST)]).amax(dim=0)
+    maps = attention_maps(model, IDS)
+    before = looks(maps[0], [1, 2, 3]).amax(dim=0)
+    after = looks(maps[1], [PERIOD - further for further in range(FARTHEST)]).amax(dim=0)
     corrupted = IDS.clone()
     corrupted[:, PLACE] = (IDS[:, PLACE] + 1) % VOCABULARY
     clean, broken = log_probability(model(IDS)), log_probability(model(corrupted))
@@ -115,7 +117,7 @@ def places_line(model: ModernLanguageModel) -> str:
     place = max(range(LENGTH), key=lambda at: shares[at])
     elsewhere = max(share for at, share in enumerate(shares) if at != place)
     return (
-        "".join(f"{weight:6.2f}" for weight in where.tolist())
+        "".join(f"{weight:6.2f}" for weight in [*before.tolist(), *after.tolist()])
         + f"{place - PLACE:+7d}{shares[place]:7.2f}{elsewhere:11.2f}"
     )
 
@@ -146,7 +148,7 @@ def main() -> None:
     tables: dict[str, list[str]] = {
         "seed layers" + "".join(f"{steps:5d}" for steps in range(EVERY, STEPS + 1, EVERY)): [],
         "seed  right   score  no layer 1  one away  needed  its score  back  weight  without": [],
-        "seed    +0    +1    +2    +3    +4  place  share  elsewhere": [],
+        "seed    -1    -2    -3    +0    +1    +2    +3    +4  place  share  elsewhere": [],
         "seed  single  heads            zeros  means": [],
     }
     curves, heads, places, ablations = tables.values()
