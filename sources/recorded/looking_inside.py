@@ -37,9 +37,9 @@ OTHERS = distinct(ROWS, LENGTH, PERIOD, torch.Generator().manual_seed(98))
 
 
 def share_right(logits: torch.Tensor) -> float:
-    """Of the tokens of the second copy, which share is said by logits (B, T, V) of `IDS`."""
-    said = logits[:, PERIOD - 1 : -1].argmax(dim=-1)
-    return (said == IDS[:, PERIOD:]).float().mean().item()
+    """After how many tokens of the second copy logits (B, T, V) of `IDS` say what followed in the first."""
+    said = logits[:, PERIOD:].argmax(dim=-1)  # (B, PERIOD)
+    return (said == IDS[:, 1 : PERIOD + 1]).float().mean().item()
 
 
 def trained(model: ModernLanguageModel, seed: int) -> list[float]:
