@@ -42,7 +42,15 @@ def draw():
     for name, after in (("A", None), ("B", "A"), ("C", "B"), ("again", None)):
         word, x = ("A" if name == "again" else name), COLUMNS[name]
         text = word if after is None else f"{word}, after {after}"
-        box(ax, x, BEFORE, 0.9 if after is None else 2.0, HIGH, text, OCHRE_TINT if after else PLAIN_TINT)
+        box(
+            ax,
+            x,
+            BEFORE,
+            0.9 if after is None else 2.0,
+            HIGH,
+            text,
+            OCHRE_TINT if after else PLAIN_TINT,
+        )
 
     # layer 1: the question meets its key, and the value is copied
     query, key = COLUMNS["again"], COLUMNS["B"]
