@@ -13,6 +13,7 @@ from course_utils.masks import causal_mask
 from course_utils.modern import ModernLanguageModel
 
 VOCABULARY, D_MODEL, HEADS, D_FF = 64, 64, 4, 128
+D_FF_ALONE = 342  # of a single layer that has as many weights as two
 LENGTH, BATCH, RATE = 32, 32, 3e-3
 SHORTEST, LONGEST = 6, 16  # blocks in training
 
@@ -89,9 +90,10 @@ def train(
 
 
 def new_model(seed, layers=2):
-    """An untrained model of this task."""
+    """An untrained model of this task; a single layer is wide enough to have as many weights as two."""
     torch.manual_seed(seed)
-    return ModernLanguageModel(VOCABULARY, D_MODEL, HEADS, layers, D_FF)
+    d_ff = D_FF_ALONE if layers == 1 else D_FF
+    return ModernLanguageModel(VOCABULARY, D_MODEL, HEADS, layers, d_ff)
 
 
 @torch.no_grad()

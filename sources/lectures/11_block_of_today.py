@@ -737,7 +737,8 @@ print("who finds what, and when, as the text says")
 # - Position interpolation brings far positions back into the range of training. After a few more steps it worked in
 #   three of four models.
 #
-# **Now you:** [assignment a12, the block of today](../exercises/a12_modern_block/a12_modern_block.ipynb). This is the
+# **Now you:** [assignment a12, the block of today](../exercises/a12_modern_block/a12_modern_block.ipynb). The [next
+# lecture](12_looking_inside.ipynb) looks inside trained models of this block and asks which part does what. This is the
 # end of the core. Section 9 goes deeper, into networks of which only a part works for each token, and you can skip it.
 
 # %% [markdown]

@@ -16,6 +16,8 @@ PLACES = re.compile(
         | www\.deeplearningbook\.org
         | github\.com/rasbt/machine-learning-book
         | cdn\.openai\.com/[\w/-]+\.pdf
+        | transformer-circuits\.pub/\d{4}/[\w-]+/index\.html
+        | www\.lesswrong\.com/posts/\w{17}/[\w-]+
     )""",
     re.VERBOSE,
 )

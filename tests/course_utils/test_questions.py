@@ -27,6 +27,7 @@ NUMBERS = {  # what the answer is computed from, by somebody who did not write t
     "how-much-cache": 2 * 10 * 4 * 50 * 2,
     "rms-of-two-features": 7 / ((1**2 + 7**2) / 2) ** 0.5,
     "two-thirds": 2 * 768 * 3072 / (3 * 768),
+    "which-key": 1 + max(place for place in range(8) if (8 - place) % 5 == 0),
     "which-key-head": [query // 4 for query in range(12)][7],
 }
 

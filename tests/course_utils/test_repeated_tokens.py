@@ -73,3 +73,10 @@ def test_training_tells_how_many_steps_were_made():
     seen = []
     train(new_model(0), 3, 0, after_step=seen.append)
     assert seen == [1, 2, 3]
+
+
+def test_one_layer_has_as_many_weights_as_two():
+    one, two = (new_model(0, layers) for layers in (1, 2))
+    assert [len(model.layers) for model in (one, two)] == [1, 2]
+    sizes = {sum(part.numel() for part in model.parameters()) for model in (one, two)}
+    assert sizes == {86_336}
