@@ -731,7 +731,8 @@ print("who finds what, and when, as the text says")
 # - In a gated feed-forward network two maps of the token are multiplied, one of them after an activation. With two
 #   thirds of the width it has as many weights as before.
 # - Rotary positions turn queries and keys in every layer, so that scores depend on distances. Whether neighbours or
-#   halves are paired is a matter of the order of features.
+#   halves are paired is a matter of the order of features, which [Load published
+#   weights](../docs/published_weights.md) takes care of.
 # - Differences are paired by seed, shown with their spread, and hold for a number of steps. A head start is not a lead.
 # - Leaving out $\sqrt{d_\text{model}}$ is a change of its own.
 # - Position interpolation brings far positions back into the range of training. After a few more steps it worked in
@@ -876,8 +877,6 @@ print("with the second loss the tokens are divided more evenly, on average over 
 #   Section 2, equation 6, and table 1.
 # - Jianlin Su, Yu Lu, Shengfeng Pan, Ahmed Murtadha, Bo Wen, Yunfeng Liu (2021). *[RoFormer: Enhanced Transformer with
 #   Rotary Position Embedding.](https://arxiv.org/abs/2104.09864)* arXiv:2104.09864. Section 3.4.2, equation 34.
-# - The course's page [Load published weights](../docs/published_weights.md) puts the weights of a published model into
-#   `ModernLanguageModel`, and says which models fit.
 # - Hugo Touvron and others (2023). *[LLaMA: Open and Efficient Foundation Language
 #   Models.](https://arxiv.org/abs/2302.13971)* arXiv:2302.13971. Section 2.2: the block.
 # - Shouyuan Chen, Sherman Wong, Liangjian Chen, Yuandong Tian (2023). *[Extending Context Window of Large Language
