@@ -67,6 +67,11 @@ def main(arguments: list[str] | None = None) -> int:
         help="also put all feedback pages, one a student, into one file to upload somewhere",
     )
     grade.add_argument(
+        "--alike",
+        action="store_true",
+        help="also compare submissions with each other, on a page for the instructor alone",
+    )
+    grade.add_argument(
         "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
     )
     grade.add_argument("--scheduler", default="", help="address of the cluster's scheduler")
@@ -154,6 +159,11 @@ def run_grade(options: argparse.Namespace) -> int:
             if not options.student:
                 pages = write_report(options.course, options.assignment, rows, isolation)
                 report = f"class report: {', '.join(map(str, pages))}"
+                if options.alike:
+                    from autograder.batch.alike import write_alike
+
+                    page = write_alike(options.course, options.assignment, rows)
+                    report += f"\nanswers that are alike, for you alone: {page}"
             else:
                 report = "class report: left as it was, since it is about the whole class"
             if options.feedback_zip:
