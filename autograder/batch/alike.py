@@ -73,7 +73,7 @@ def alike(answers: Answers, parts: Sequence[str], given: Iterable[str]) -> list[
     by_part = {
         part: _bits([own.get(part, set()) for own in prints], having) for part in (*parts, OUTSIDE)
     }
-    total = sum(by_part.values())
+    total = np.sum([*by_part.values()], axis=0)
     with_itself = np.diag(total)
     most = (with_itself[:, None] + with_itself[None, :]) / 2
     share = np.divide(total, most, out=np.zeros_like(total), where=most > 0)
