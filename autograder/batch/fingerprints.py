@@ -117,7 +117,8 @@ def _signs_of(node: ast.AST) -> Iterator[str]:
             return
         case ast.AnnAssign(target, _, value, _):
             # a type beside a name is not part of what is computed
-            node = ast.Assign([target], value or ast.Constant(None))
+            yield from _signs_of(ast.Assign([target], value or ast.Constant(None)))
+            return
         case ast.keyword(name):
             yield f"{name}="
     if not isinstance(node, LEFT_OUT):
