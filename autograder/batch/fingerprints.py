@@ -123,8 +123,8 @@ def _signs_of(node: ast.AST) -> Iterator[str]:
             yield f"{name}="
     if not isinstance(node, LEFT_OUT):
         yield type(node).__name__
-    for inner in ast.iter_child_nodes(node):
-        yield from _signs_of(inner)
+    for child in ast.iter_child_nodes(node):
+        yield from _signs_of(child)
 
 
 def prints_of(signs: Sequence[str]) -> frozenset[int]:

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,10 +71,16 @@ class Zygote:
         other: dict[str, Any] = {}
         if isolation == sandbox.USER:
             environment |= {"HOME": "/tmp", "USER": "student"}  # no account says so
-            other = {"user": sandbox.OTHER_USER, "group": sandbox.OTHER_USER, "extra_groups": [], "cwd": "/"}
+            other = {
+                "user": sandbox.OTHER_USER,
+                "group": sandbox.OTHER_USER,
+                "extra_groups": [],
+                "cwd": "/",
+            }
+        start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
         with theirs:
             self.process = _starter.submit(
-                subprocess.Popen,
+                start,
                 [*walls, os.path.abspath(sys.executable), "-P", "-m", "autograder.kernels.zygote", str(theirs.fileno()),
                  purpose, isolation, *modules],
                 pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
