@@ -4,6 +4,7 @@ python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 python -m autograder lms scores|unpack|feedback ASSIGNMENT ... [--course FOLDER]
+python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from pathlib import Path
 
 from autograder.batch.engine import engine_for
 from autograder.batch.settings import Settings
+from autograder.doors import command as doors
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.kernels import limits, sandbox
@@ -69,6 +71,11 @@ def main(arguments: list[str] | None = None) -> int:
         help="also put all feedback pages, one a student, into one file to upload somewhere",
     )
     grade.add_argument(
+        "--alike",
+        action="store_true",
+        help="also compare submissions with each other, on a page for the instructor alone",
+    )
+    grade.add_argument(
         "--engine", choices=ENGINES, default=ENGINES[0], help="grade here, or on a Dask cluster"
     )
     grade.add_argument("--scheduler", default="", help="address of the cluster's scheduler")
@@ -95,10 +102,17 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
     lms.add_to(commands)
+    doors.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
         parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")
-    runs = {"build": run_build, "grade": run_grade, "check": run_check, "lms": lms.run}
+    runs = {
+        "build": run_build,
+        "grade": run_grade,
+        "check": run_check,
+        "lms": lms.run,
+        "export": doors.run,
+    }
     return runs[options.command](options)
 
 
@@ -157,6 +171,11 @@ def run_grade(options: argparse.Namespace) -> int:
             if not options.student:
                 pages = write_report(options.course, options.assignment, rows, isolation)
                 report = f"class report: {', '.join(map(str, pages))}"
+                if options.alike:
+                    from autograder.batch.alike import write_alike
+
+                    page = write_alike(options.course, options.assignment, rows)
+                    report += f"\nanswers that are alike, for you alone: {page}"
             else:
                 report = "class report: left as it was, since it is about the whole class"
             if options.feedback_zip:

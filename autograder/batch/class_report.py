@@ -5,18 +5,22 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from statistics import median
+from types import MappingProxyType
 
+from autograder.batch.again import Again, Made, earlier_mistakes, in_words, keep, made_again
 from autograder.batch.findings import Finding
+from autograder.batch.items import FEWEST, Item, items_of
 from autograder.batch.row import Row
 from autograder.batch.term import Standing, standings, title_of
 from autograder.files import harmless, write_whole
 from autograder.pages import render
 from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.verdicts import Behaviour
 
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
@@ -33,6 +37,7 @@ class Trouble:
         codes: some of their answers, each once.
         says: what those students read.
         also: in how many of their answers further steps are wrong, and not charged again.
+        alike: nothing explains what they did, and all of them did the same.
     """
 
     kind: str
@@ -41,16 +46,16 @@ class Trouble:
     codes: tuple[str, ...]
     says: str = ""
     also: int = 0
+    alike: bool = False
 
 
 @dataclass(frozen=True)
 class PartReport:
-    """How a part went: ``share`` of all points that could be earned, ``whole`` who earned all."""
+    """How a part went, as an item of a test and by what went wrong."""
 
     name: str
     signature: str
-    share: float
-    whole: int
+    item: Item
     troubles: tuple[Trouble, ...]
 
 
@@ -72,9 +77,12 @@ def write_report(
     page, table = folder / "class.html", folder / "class.csv"
     students, term = standings(course)
     title = title_of(course, assignment)
-    write_whole(page, as_page(assignment, title, rows, isolation, students, term))
+    earlier = earlier_mistakes(course, assignment)
+    again = made_again(rows, earlier)
+    write_whole(page, as_page(assignment, title, rows, isolation, students, term, again))
     # with a mark at the beginning by which spreadsheets know that it is UTF-8
-    write_whole(table, "\ufeff" + as_csv(rows, isolation))
+    write_whole(table, "\ufeff" + as_csv(rows, isolation, earlier))
+    keep(course, assignment, rows)
     return page, table
 
 
@@ -85,6 +93,7 @@ def as_page(
     isolation: str,
     students: int = 0,
     term: Sequence[Standing] = (),
+    again: Sequence[Again] = (),
 ) -> str:
     """The page, as HTML.
 
@@ -94,6 +103,7 @@ def as_page(
         isolation: how submissions were kept apart.
         students: how many the gradebook knows.
         term: all assignments so far.
+        again: mistakes that were made in an earlier one, too.
     """
     graded = [row for row in rows if not row.failed]
     points = [row.points for row in graded]
@@ -110,6 +120,8 @@ def as_page(
         of=of,
         bars=_histogram(points, of),
         parts=_parts(rows),
+        fewest=FEWEST,
+        again=again,
         isolation=isolation,
         seconds=median(row.seconds for row in graded) if graded else 0,
         students=students,
@@ -119,35 +131,51 @@ def as_page(
 
 def _parts(rows: Sequence[Row]) -> list[PartReport]:
     graded = [row for row in rows if not row.failed]
+    items = items_of([row.parts for row in graded], _possible(rows))
     found = []
-    for name, possible in _possible(rows).items():
-        earned = [row.parts[name] for row in graded]
-        share = sum(earned) / max(possible * len(graded), 1)
-        whole = sum(value == possible for value in earned)
-        findings = [item for row in graded for item in row.findings if item.part == name]
+    for name, item in items.items():
+        findings = [one for row in graded for one in row.findings if one.part == name]
         signature = next((row.signatures[name] for row in graded if name in row.signatures), name)
-        found.append(PartReport(name, signature, share, whole, tuple(_troubles(findings))))
+        found.append(PartReport(name, signature, item, tuple(_troubles(findings))))
     return found
 
 
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
     """What went wrong in a part, the most frequent first."""
-    codes: dict[tuple[str, str], list[str]] = {}
-    also: Counter[tuple[str, str]] = Counter()
-    for finding in findings:
-        for trouble in _named(finding):
+    codes: dict[tuple[str, str, int], list[str]] = {}
+    also: Counter[tuple[str, str, int]] = Counter()
+    groups = _groups(findings)
+    for finding, group in zip(findings, groups, strict=True):
+        for kind, name in _named(finding):
+            trouble = kind, name, group if kind == NAMELESS else 0
             answered = finding.obstacle not in (Obstacle.UNANSWERED, Obstacle.MISSING)
             codes.setdefault(trouble, []).append(finding.code if answered else "")
             also[trouble] += bool(finding.also)
     told_of = [mistake for finding in findings for mistake in finding.mistakes]
     # the shortest comes last, which is the one that was behind all that went wrong
     says = dict(sorted(told_of, key=lambda mistake: -len(mistake[1])))
-    order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), item[1]))
-    for kind, name in order:
-        given = codes[kind, name]
+    order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), *item[1:]))
+    for kind, name, group in order:
+        given = codes[kind, name, group]
         shown = [code for code, _ in Counter(filter(None, given)).most_common(MOST_ANSWERS)]
         told = says.get(name, "") if kind == MISTAKE else ""
-        yield Trouble(kind, name, len(given), tuple(shown), told, also[kind, name])
+        told_also = also[kind, name, group]
+        yield Trouble(kind, name, len(given), tuple(shown), told, told_also, group > 0)
+
+
+def _groups(findings: Sequence[Finding]) -> list[int]:
+    """Numbers that are the same for answers that did the same; 0 for those that nobody else gave."""
+    first: list[Behaviour] = []
+    groups = []
+    for finding in findings:
+        seen = finding.behaviour
+        place = next((place for place, one in enumerate(first) if seen and one.same_as(seen)), None)
+        if seen and place is None:
+            place = len(first)
+            first.append(seen)
+        groups.append(0 if place is None else place + 1)
+    size = Counter(groups)
+    return [group if size[group] > 1 else 0 for group in groups]
 
 
 def _named(finding: Finding) -> list[tuple[str, str]]:
@@ -170,18 +198,27 @@ def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:
     return [(f"{place / per:g}", counts[place]) for place in range(round(of * per) + 1)]
 
 
-def as_csv(rows: Sequence[Row], isolation: str) -> str:
-    """The table with names, points by part and reasons, as CSV text."""
+def as_csv(
+    rows: Sequence[Row], isolation: str, earlier: Mapping[str, Made] = MappingProxyType({})
+) -> str:
+    """The table with names, points by part and reasons, as CSV text.
+
+    Args:
+        rows: one for each student.
+        isolation: how submissions were kept apart.
+        earlier: who made which mistake in earlier assignments.
+    """
     names = list(_possible(rows))
     text = io.StringIO()
     writer = csv.writer(text)
     head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
-    head += ["needs a person", "reasons", "isolation", "seconds"]
+    head += ["needs a person", "reasons", "made again", "isolation", "seconds"]
     writer.writerow(map(harmless, head))
     for row in rows:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
+        cells += [in_words(row, earlier)]
         writer.writerow([*map(harmless, cells), isolation, f"{row.seconds:.2f}"])
     return text.getvalue()
 

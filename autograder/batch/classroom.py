@@ -74,7 +74,7 @@ def grade_class(
     kept = course / "grading" / assignment
     kept.mkdir(parents=True, exist_ok=True)
     with only_one(kept / "lock"), logged(kept / "log.txt"), nothing_lost(api.coursedir.db_url):
-        _release(api, assignment, kept / "log.txt")
+        release(api, assignment, kept / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             released = released_cells(gradebook, assignment, assignment)
             recorder = Recorder(api, course, assignment, gradebook, kept, settings)
@@ -171,7 +171,7 @@ def _job(folder: Path, whole: Job) -> Job:
     )
 
 
-def _release(api: NbGraderAPI, assignment: str, log: Path) -> None:
+def release(api: NbGraderAPI, assignment: str, log: Path) -> None:
     """Tell the gradebook about the assignment as its source stands now."""
     outcome = api.generate_assignment(assignment, force=True, create=True)
     if not outcome["success"]:

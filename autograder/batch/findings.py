@@ -13,6 +13,7 @@ from typing import Any
 from autograder.files import printable
 from autograder.notebook.work import Result
 from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.verdicts import Behaviour
 
 MOST_LINES, LONGEST_LINE = 60, 120  # of code that is shown
 
@@ -29,6 +30,7 @@ class Finding:
         missed: what the first step asks that earned less than its points.
         also: how many further steps are wrong, and not charged again.
         code: the student's own, without what could tell who wrote it.
+        behaviour: what it does on the class's inputs, where nothing tells what is wrong with it.
     """
 
     part: str
@@ -38,6 +40,7 @@ class Finding:
     missed: str = ""
     also: int = 0
     code: str = ""
+    behaviour: Behaviour | None = None
 
 
 def findings_in(result: Result, student: str) -> Iterator[Finding]:
@@ -58,6 +61,7 @@ def findings_in(result: Result, student: str) -> Iterator[Finding]:
             next((step.asks for step in verdict.steps if step.earned < step.points), ""),
             sum(step.state == "also" for step in verdict.steps),
             anonymous(_answer_to(part, cells), student),
+            result.behaviours.get(part),
         )
 
 

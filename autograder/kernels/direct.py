@@ -8,7 +8,7 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from autograder.kernels import sandbox
@@ -74,6 +74,12 @@ class DirectKernel(contextlib.AbstractContextManager["DirectKernel"]):
                 prefix=f"ag-{os.getpid()}-", ignore_cleanup_errors=True
             )
             start = Start(dict(os.environ), self._folder.name, closed=closed, bars=bars)
+        if self._folder and zygote.isolation == sandbox.USER:
+            place = self._folder.name
+            os.chown(place, sandbox.OTHER_USER, sandbox.OTHER_USER)
+            known = {name: os.environ[name] for name in sandbox.HARMLESS if name in os.environ}
+            known |= {"HOME": place, "USER": "student", "IPYTHONDIR": place, "MPLCONFIGDIR": place}
+            start = replace(start, env=known, limits=limits)
         ours, theirs = socket.socketpair()
         self.channel = Channel(ours)
         try:

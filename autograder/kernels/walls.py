@@ -8,12 +8,11 @@ processor time and files.
 from __future__ import annotations
 
 import os
-import resource
 import signal
 from functools import cache
 from pathlib import Path
 
-from autograder.kernels.limits import Limits
+from autograder.kernels.limits import keep_to
 from autograder.kernels.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -75,7 +74,7 @@ def enter(walls: Walls) -> None:
     _hide_other_processes()
     os.environ.update(HOME=str(HOME), TMPDIR="/tmp", IPYTHONDIR=f"{HOME}/.ipython")
     os.environ.update(MPLCONFIGDIR=f"{HOME}/matplotlib", XDG_CACHE_HOME=f"{HOME}/.cache")
-    _set_limits(limits)
+    keep_to(limits)
     end_on(signal.SIGXCPU)
     drop_capabilities()
     system_calls().load()  # which also sets that no program gains privileges
@@ -123,17 +122,3 @@ def _make_read_only(place: str) -> None:
     """Let nobody change what stands there, its times and owner included; a device still works."""
     flags = os.statvfs(place).f_flag & (MS_NOSUID | MS_NODEV | MS_NOEXEC)
     mount("none", place, None, MS_BIND | MS_REMOUNT | MS_RDONLY | flags)
-
-
-def _set_limits(limits: Limits) -> None:
-    pages = int(Path("/proc/self/statm").read_text().split()[0])
-    now = pages * resource.getpagesize()
-    for kind, most in {
-        resource.RLIMIT_AS: now + limits.memory,
-        resource.RLIMIT_CPU: limits.cpu,
-        resource.RLIMIT_FSIZE: limits.file,
-        resource.RLIMIT_NOFILE: limits.files,
-        resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_SIGPENDING: 0,  # those that wait are counted for all kernels together
-    }.items():
-        resource.setrlimit(kind, (most, most))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from autograder import patches
 from autograder.kernels import sandbox
+from autograder.kernels.limits import keep_threads_to, keep_to
 from autograder.kernels.start import Start
 from autograder.probe import wall
 from autograder.probe.experiments import Request, perform
@@ -105,6 +106,9 @@ def settle(start: Start) -> None:
         from autograder.kernels.walls import enter
 
         enter(start.walls)
+    elif start.limits:
+        keep_to(start.limits)
+        keep_threads_to(start.limits)
     os.chdir(start.cwd)
     if start.closed:
         wall.close_for_good(start.closed)

@@ -17,6 +17,7 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.kernels.forks import ZygoteError
 from autograder.probe.bar import Bar
+from autograder.verdict.behaviour import Behaviour, behaviour_of, is_unexplained
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import load
 from autograder.verdict.decide import Probe, bar_of, decide, nothing
@@ -87,6 +88,7 @@ class Grading:
         self._own: list[str] = []  # those of them that are not the course's
         self._ran: list[tuple[NotebookNode, int]] = []
         self._stopped = ""
+        self._assignment = ""
 
     def take(self, cell: NotebookNode, index: int) -> None:
         """Run or decide the notebook's next cell."""
@@ -107,6 +109,27 @@ class Grading:
                 except NotebookStopped as stopped:
                     self._stop(stopped, cell, index)
 
+    def behaviours(self) -> dict[str, Behaviour]:
+        """By part, what answers do of which nothing tells what is wrong with them.
+
+        It comes after all is decided, since an answer may end its kernel this time.
+        """
+        found: dict[str, Behaviour] = {}
+        for name, verdict in self.verdicts.items():
+            if self._stopped or not is_unexplained(verdict):
+                continue
+            assignment = load(self._assignment)
+            part = assignment.part(name)
+            try:
+                seen = behaviour_of(
+                    assignment, part, self.kernel.ask, verdict.stood_in, self.secret
+                )
+            except NotebookStopped:
+                break
+            if seen:
+                found[name] = seen
+        return found
+
     def finish(self) -> None:
         """Put the verdicts where the checks stand."""
         for cell, verdict in self._decided:
@@ -119,6 +142,7 @@ class Grading:
     def _decide(self, cell: NotebookNode, name: str, part_name: str, index: int) -> None:
         assignment = load(name)
         part = assignment.part(part_name)
+        self._assignment = name
 
         def probe(message: bytes) -> bytes:
             if self._stopped:

@@ -66,6 +66,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
         grading = Grading(kernel, files, job.secret)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
+        behaviours = grading.behaviours()
     executed = time.perf_counter()
     remarks = [job.remark] if job.remark else []
     if executed - prepared >= job.limits.seconds:
@@ -89,6 +90,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
         },
         unanswered=tuple(unanswered),
         verdicts=grading.verdicts,
+        behaviours=behaviours,
         restored=restored,
         remark="; ".join(remarks),
         seconds={"prepare": prepared - began, "run": executed - prepared},

@@ -12,7 +12,7 @@ from typing import TypeVar
 import msgspec
 
 from autograder.kernels.limits import Limits
-from autograder.verdict.verdicts import PartVerdict
+from autograder.verdict.verdicts import Behaviour, PartVerdict
 
 CHECK = "check_"  # how the ids of the cells begin that decide a part
 
@@ -80,6 +80,7 @@ class Result:
         scores: by grade_id; None where a person must look.
         unanswered: names of solution cells that are as they were released.
         verdicts: by part.
+        behaviours: of the parts whose answer nothing explains, what it does on the class's inputs.
         restored: locked cells that were put right.
         remark: what concerns the whole submission.
         seconds: by stage.
@@ -93,6 +94,7 @@ class Result:
     scores: dict[str, float | None] = field(default_factory=dict)
     unanswered: tuple[str, ...] = ()
     verdicts: dict[str, PartVerdict] = field(default_factory=dict)
+    behaviours: dict[str, Behaviour] = field(default_factory=dict)
     restored: Restored = field(default_factory=Restored)
     remark: str = ""
     seconds: dict[str, float] = field(default_factory=dict)

@@ -5,6 +5,7 @@ Whoever only reads verdicts, as the batch does, needs no more than this, and no 
 
 from __future__ import annotations
 
+import math
 from enum import StrEnum
 from typing import Any
 
@@ -12,6 +13,9 @@ from msgspec import Struct, to_builtins
 
 from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.pictures import Maps, Shapes
+
+PROJECTIONS = 3  # of each array, by which it is told from others
+CLOSE = 1e-4  # how far apart, relative and absolute, numbers may be that count as the same
 
 
 class Spared(StrEnum):
@@ -99,3 +103,22 @@ class PartVerdict(Struct, frozen=True):
     def as_dict(self) -> dict[str, Any]:
         """As it lies in a graded notebook, with the points for whoever reads it there."""
         return {**to_builtins(self), "earned": self.earned, "points": self.points}
+
+
+class Behaviour(Struct, frozen=True):
+    """What came back in all cases of a part.
+
+    Attributes:
+        kinds: of each case how it ended, and types, shapes and dtypes of what was returned.
+        numbers: of each array in it, `PROJECTIONS` weighted means of its entries.
+    """
+
+    kinds: tuple[str, ...]
+    numbers: tuple[float, ...]
+
+    def same_as(self, other: Behaviour) -> bool:
+        """Whether two answers did the same, but for the last digits of their numbers."""
+        return self.kinds == other.kinds and all(
+            math.isclose(one, another, rel_tol=CLOSE, abs_tol=CLOSE)
+            for one, another in zip(self.numbers, other.numbers, strict=True)
+        )
