@@ -64,8 +64,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. Words that come again
 #
 # Take a block of random words and write it again and again. In the first copy nobody can know what comes next. From
-# then on everybody can who remembers, because the next word is the one that followed the same word before. Our words
-# are the numbers from 0 to 63, and the blocks are 6 to 16 words long.
+# then on everybody can who remembers, because the next word is the one that followed the same word before. (If a word
+# comes twice within a block, the words before it decide.) Our words are the numbers from 0 to 63, and the blocks are 6
+# to 16 words long.
 
 # %%
 rows, periods = repeated(3, 24, (6, 16), torch.Generator().manual_seed(56))  # (B, T) and (B,)
@@ -247,10 +248,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Most heads of layer 0 look at the word itself or a few words back. In layer 1 there is a second diagonal, from the second
-# copy into the first. Does it pass through the word that came *next*? To find out for many rows, we make the pattern a
-# number. The **induction score** (Olsson et al., 2022, who call it *prefix matching*) is the weight that a query puts
-# on the words after earlier copies of its own word, on average over all queries that have an earlier copy:
+# Most heads of layer 0 look at the word itself or a few words back. In layer 1 there is a second diagonal, from the
+# second copy into the first. Does it pass through the word that came *next*? To find out for many rows, we make the
+# pattern a number. The **induction score** (Olsson et al., 2022, who call it *prefix matching*) is the weight that a
+# query puts on the words after earlier copies of its word, on average over all queries that have an earlier copy:
 #
 # $$\text{score} = \frac{1}{T - \text{period}} \sum_{i = \text{period}}^{T - 1} \; \sum_{m \geq 1}
 # \alpha_{i,\; i - m \cdot \text{period} + 1}$$
@@ -356,7 +357,7 @@ assert same
 
 # %% [markdown]
 # Zeros may be something that later layers have never met in training. In **mean ablation** the head says instead what
-# it says on average over other rows, so that only what is particular to this row is lost (Wang et al., 2022).
+# it says on average over other rows, so that only what is particular to this row is lost (Wang et al., 2023).
 
 
 # %%
@@ -469,7 +470,8 @@ print("all of layer 1 is needed, and no head of it is; in all six the costliest 
 #
 # Zeros can also mislead. For single heads, zeros and means agree within 0.08 in all six models. For sets of heads
 # they need not. In one of the models three heads of layer 0 are switched off together. With zeros the share of right
-# words falls to 0.28, and with means it stays at 0.91. So what the zeros show there is mostly the damage of the zeros.
+# words falls to 0.28, and with means it stays at 0.91. So what these heads say about the particular row is hardly
+# needed, and the zeros mostly show the harm that zeros do.
 
 # %% tags=["hide-input"]
 questions.ask("12", "nobody-is-missed")
@@ -612,9 +614,9 @@ print("the frame is where layer 1 looks most, in all six")
 # %% [markdown]
 # In the models of seeds 3 and 5, layer 1 does not look at the word after the earlier copy, but three and two places
 # behind that copy. How can it say the right word? Because layer 0 looks further back, too. In the model of seed 3 one
-# head of layer 0 looks three words back (weight 0.87) and another one two words back (0.60). So the word three places
-# behind A holds a note about A *and* a note about B, and layer 1 finds the one and copies the other. It is the same
-# idea as in section 2 with other distances, and just as good for the task. The score was made for one of the
+# head of layer 0 looks three words back (weight 0.87) and another one two words back (0.60). So the vector three places
+# behind A can hold a note about A *and* a note about B, of which layer 1 finds the one and copies the other. It is the
+# same idea as in section 2 with other distances, and just as good for the task. The score was made for one of the
 # distances, whereas patching assumes none.
 #
 # Try it yourself. Two trained models run in the view, A with an induction head and B without one.
@@ -633,8 +635,8 @@ live.inside_view()
 #
 # 1. All four heads of layer 1 look at the word after the first copy, three of them with most of their weight.
 #    Without any one of them at least ten of the twelve words are still right. Without the layer at most one is.
-# 2. A head of layer 0 in both models, head 3 in model A and head 0 in model B. The first looks one word back, the
-#    second three.
+# 2. A head of layer 0 in both models, 0.3 in model A and 0.0 in model B. The first looks one word back, the second
+#    three.
 # 3. They look three places behind the first copy. In the lower row, the vector at that place brings back all of the
 #    answer, and no other one does.
 #
@@ -721,9 +723,9 @@ assert probe(0, back) < 0.05 and probe(1, back) > 0.8
 print("a learned reading finds after layer 0 what the lens does not see")
 
 # %% [markdown]
-# For large models Belrose et al. (2023) learn such a map for every layer, the *tuned lens*, because the plain one is
-# often brittle. But a probe has a weakness of its own. It proves that something *can* be read, and not that the model
-# reads it. For that you have to change something, as in sections 4 and 5.
+# For large models Belrose et al. (2023) learn a map for every layer that comes before the lens, the *tuned lens*,
+# because the plain one is often brittle. But whatever is learned for reading has a weakness. It proves that something
+# *can* be read, and not that the model reads it. For that you have to change something, as in sections 4 and 5.
 
 # %% tags=["hide-input"]
 questions.ask("12", "a-silent-lens")
@@ -761,7 +763,7 @@ questions.ask("12", "a-silent-lens")
 #   more from a long context. They call their evidence that the heads cause this gain strong for small models without
 #   feed-forward networks, and correlational for larger ones.
 # - *Many heads share the work.* Singh et al. (2024) find several induction heads that add up, each fed by several
-#   previous-token heads. Wang et al. (2022) find heads in GPT-2 small that take over when others are switched off.
+#   previous-token heads. Wang et al. (2023) find heads in GPT-2 small that take over when others are switched off.
 # - *Ablation in large models.* Crosbie and Shutova (2024) ablate a few induction heads of Llama-3-8B and InternLM2-20B.
 #   What these models get right in abstract pattern tasks falls by up to about 32 %, close to guessing.
 #
@@ -782,14 +784,14 @@ questions.ask("12", "a-silent-lens")
 # - The lens shows what could be said at once. What it does not see may be there, and a probe may find it.
 #
 # **Now you:** [assignment a13, looking inside](../exercises/a13_looking_inside/a13_looking_inside.ipynb). This is the
-# end of the core, and of the course. Section 9 goes deeper, into weights that can be changed without any effect, and
-# you can skip it.
+# end of the core, and of the last lecture. Section 9 goes deeper, into weights that can be changed without any effect,
+# and you can skip it.
 
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 3 to 6 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you look.
+# The questions in sections 3, 4, 5 and 6 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you look.
 #
 # **1.** In another task all blocks have the same length, 12. Could one layer with rotary positions solve it?
 #
@@ -897,10 +899,11 @@ print(
 )
 
 # %% [markdown]
-# In layer 0 the strongest weight of every head can be brought to zero, and nothing that comes later notices. A map of
-# layer 0 that shows weight on the second copy and none on the first could as well show the reverse. In layer 1,
-# wherever a head has put more than 0.8 on one key, the walk hardly gets anywhere. There the output does pin the weights down, or
-# at least we found no others.
+# The query is the last word of a row, and the weights are means over 20 rows. In layer 0 the strongest weight of every
+# head can be brought to zero, and nothing that comes later notices. A map of layer 0 that shows weight on a word of the
+# second copy and none on its twin in the first could as well show the reverse. In layer 1, wherever a head puts more
+# than 0.8 on one key, the walk hardly gets anywhere. There the output does pin the weights down, or at least we found
+# no others.
 #
 # So for a given output there may be other weights, as Jain and Wallace say, and how many depends on the values. Whether
 # queries and keys could ever *produce* these weights, in all rows at once, is the question of Wiegreffe and Pinter,
@@ -917,8 +920,8 @@ print(
 #   Induction Head?](https://arxiv.org/abs/2404.07129)* ICML. How the parts of the circuit form.
 # - Joy Crosbie, Ekaterina Shutova (2024). *[Induction Heads as an Essential Mechanism for Pattern Matching in In-context
 #   Learning.](https://arxiv.org/abs/2407.07011)* arXiv:2407.07011.
-# - Kevin Wang, Alexandre Variengien, Arthur Conmy, Buck Shlegeris, Jacob Steinhardt (2022). *[Interpretability in the
-#   Wild.](https://arxiv.org/abs/2211.00593)* ICLR 2023. Mean ablation in section 2.1, and heads that stand in.
+# - Kevin Wang, Alexandre Variengien, Arthur Conmy, Buck Shlegeris, Jacob Steinhardt (2023). *[Interpretability in the
+#   Wild.](https://arxiv.org/abs/2211.00593)* ICLR. Mean ablation in section 2.1, and heads that stand in.
 # - Kevin Meng, David Bau, Alex Andonian, Yonatan Belinkov (2022). *[Locating and Editing Factual Associations in
 #   GPT.](https://arxiv.org/abs/2202.05262)* NeurIPS. Section 2.1: causal tracing.
 # - Stefan Heimersheim, Neel Nanda (2024). *[How to Use and Interpret Activation
