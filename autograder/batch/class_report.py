@@ -184,7 +184,7 @@ def as_csv(rows: Sequence[Row], isolation: str) -> str:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        writer.writerow([*map(_harmless, cells), isolation, f"{row.seconds:.2f}"])
+        writer.writerow([*map(harmless, cells), isolation, f"{row.seconds:.2f}"])
     return text.getvalue()
 
 
@@ -192,7 +192,7 @@ def _time(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d %H:%M}" if moment else ""
 
 
-def _harmless(cell: object) -> object:
+def harmless(cell: object) -> object:
     """A text without what a screen would obey; what a spreadsheet would take for a formula is quoted."""
     if not isinstance(cell, str):
         return cell
