@@ -14,6 +14,7 @@ from nbgrader.api import Gradebook
 from tests.sample_class import ISOLATION, ROOT
 
 ASSIGNMENT = "a1_averages"
+GRADER = "-m", "autograder"
 RIGHT = {
     "moving_average": "def moving_average(x, window):\n    return x.unfold(0, window, 1).mean(dim=-1)",
     "standardise": "def standardise(x):\n    return (x - x.mean(dim=0)) / x.std(dim=0)",
@@ -49,11 +50,15 @@ class Living:
         self.text.write_text(self.text.read_text(encoding="utf-8") + QUESTION, encoding="utf-8")
         self.build()
 
-    def run(self, *words: str, status: int = 0) -> str:
+    def nbgrader(self, *words: str) -> str:
+        """What one of nbgrader's own commands says."""
+        return self.run(*words, program=("-m", "nbgrader"))
+
+    def run(self, *words: str, status: int = 0, program: tuple[str, ...] = GRADER) -> str:
         """What a command of the grader says; it must end with this status."""
         paths = os.pathsep.join([str(self.folder), str(ROOT)])
         done = subprocess.run(
-            [sys.executable, "-m", "autograder", *words],
+            [sys.executable, *program, *words],
             cwd=self.folder,
             env={**os.environ, "AUTOGRADER_COURSE": "averages", "PYTHONPATH": paths},
             capture_output=True,
