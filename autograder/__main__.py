@@ -4,6 +4,9 @@ python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
 python -m autograder extension ASSIGNMENT [STUDENT "2 days"]
+python -m autograder archive FILE
+python -m autograder restore FILE FOLDER
+python -m autograder next-term FOLDER
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ import time
 import traceback
 from pathlib import Path
 
-from autograder.batch import extensions
+from autograder.batch import anonymous, archive, extensions, next_term
 from autograder.batch.engine import engine_for
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError, EngineError
@@ -106,7 +109,8 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
-    extensions.add_to(commands)
+    for module in (anonymous, archive, extensions, next_term):
+        module.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
         parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")
