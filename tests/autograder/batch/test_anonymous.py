@@ -4,6 +4,7 @@ import contextlib
 import csv
 import shutil
 import sqlite3
+import warnings
 from pathlib import Path
 
 import nbgrader
@@ -26,7 +27,8 @@ def graded(tmp_path_factory):
         course.hand_in("adalovelace", "right_loops", why="I, Lovelace, say so.")
         course.hand_in("bobmoog", "right_einsum")
         course.grade()
-    with course.gradebook() as gradebook:
+    with course.gradebook() as gradebook, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # nbgrader's own, of SQLAlchemy
         gradebook.update_or_create_student("adalovelace", first_name="Ada", last_name="Lovelace", email="ada@example.org")  # fmt: skip
         gradebook.update_or_create_student("onlyelsewhere", last_name="Elsewhere")
         gradebook.update_or_create_assignment("a1_other")

@@ -79,11 +79,12 @@ def test_what_is_added_counts_and_a_dry_run_writes_nothing(course):
     course.hand_in("eve", "right_loops", where="At the end.")
     assert course.said() == "0 of 2 graded before get another score; 1 graded for the first time"
     assert course.total("ada") == (13, 13)
-    assert course.autograded("eve")["where"] == "At the end."
+    assert "At the end." in course.autograded("eve")["where"]
     assert course.state()[0] != before[0]
 
 
 def test_a_part_that_is_removed_keeps_its_answer_and_comes_back_with_its_points(course):
+    source = course.source.read_bytes()
     course.without(*LAST_CELLS)
     said = course.said()
     assert "ada 12 / 12 10 / 10 is_permutation_equivariant removed: 2 of 2" in said
@@ -93,9 +94,7 @@ def test_a_part_that_is_removed_keeps_its_answer_and_comes_back_with_its_points(
     assert not any(f"assert {LAST}" in source for source in held.values())
     assert course.marks("bob")["why"] == (1.5, 2, False)
 
-    shutil.copy(course.folder.parent / "course" / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb", course.folder / "x")  # fmt: skip
-    restored = Living(course.folder.parent / "again", course.engine).source
-    shutil.copy(restored, course.source)
+    course.source.write_bytes(source)
     rows = course.grade().rows
     assert course.total("ada") == (12, 12)
     assert not rows[0].reasons, "an old notebook has the cells, and nobody has edited them"
@@ -113,7 +112,7 @@ def test_what_was_given_by_hand_for_a_cell_that_goes_is_kept_on_record(course):
     assert {(row["student"], row["by hand"], row["of"], row["comment"]) for row in kept} == {
         ("ada", "2.0", "2.0", ""), ("bob", "1.5", "2.0", ""), ("bob", "", "", "Say it of softmax, too."),
     }  # fmt: skip
-    assert WORDS in course.autograded("ada").values()
+    assert any(WORDS in source for source in course.autograded("ada").values())
 
 
 def test_points_go_up_and_down_and_what_was_given_by_hand_is_shown_again(course):
@@ -144,7 +143,9 @@ def test_other_words_and_another_order_change_nobodys_score(course):
     assert not course.kept("changes.csv").exists()
     assert "# read this" in course.autograded("ada")["test_self_attention"]
     with contextlib.closing(sqlite3.connect(course.folder / "gradebook.db")) as gradebook:
-        order = [name for (name,) in gradebook.execute("select name from source_cell")]
+        order = [
+            name for (name,) in gradebook.execute("select name from source_cell order by rowid")
+        ]
     assert order[0] == "why"
     assert course.marks("ada")["why"] == (2, 2, False)
 
@@ -164,7 +165,7 @@ def test_a_renamed_cell_is_known_again_once_it_has_been_said(course):
     said = course.said(renamed=(("why", "reason"),))
     assert "cells renamed: why is now reason" in said
     assert said.endswith("0 of 2 graded before get another score")
-    assert course.autograded("bob")["reason"] == WORDS
+    assert WORDS in course.autograded("bob")["reason"]
     with course.gradebook() as gradebook:
         comment = gradebook.find_comment("reason", ASSIGNMENT, ASSIGNMENT, "bob")
         assert comment.manual_comment == "Say it of softmax, too."
@@ -178,7 +179,7 @@ def test_a_renamed_cell_is_known_again_once_it_has_been_said(course):
         cwd=course.folder, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert course.autograded("bob")["reason"] == WORDS
+    assert WORDS in course.autograded("bob")["reason"]
     assert course.total("bob") == (10.5, 12)
 
 
@@ -190,8 +191,19 @@ def test_half_a_class_is_not_graded_by_other_points(course):
     assert course.state() == before
 
 
+class Kept:
+    """An engine that a grading which is stopped does not close."""
+
+    def __init__(self, engine):
+        self.run = engine.run
+
+    def close(self):
+        pass
+
+
 @pytest.mark.parametrize("where", ["hold", "_score", "_put_down"])
 def test_a_regrade_that_is_stopped_has_written_all_or_nothing_and_goes_on(course, where):
+    course.engine = Kept(course.engine)
     course.change(renamed)
     course.points("reason", 1)
     settings = {"renamed": (("why", "reason"),)}
