@@ -14,15 +14,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbgrader.api import Gradebook
-
 from autograder.batch.before_and_after import Comparison
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.given_out import own_text
 from autograder.batch.guards import logged, nothing_lost, only_one
 from autograder.batch.local import Local
 from autograder.batch.record import Recorder
-from autograder.batch.regrade import Regrade
+from autograder.batch.regrade import Regrade, gradebook_of
 from autograder.batch.row import Row
 from autograder.batch.run import run_jobs
 from autograder.batch.settings import Settings
@@ -98,7 +96,7 @@ def grade_and_compare(
     kept = course / "grading" / assignment
     kept.mkdir(parents=True, exist_ok=True)
     with only_one(kept / "lock"), logged(kept / "log.txt"), nothing_lost(api.coursedir.db_url):
-        with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
+        with gradebook_of(api, settings.dry_run) as gradebook:
             regrade = Regrade(api, course, assignment, gradebook, kept, settings)
             regrade.prepare()
             if some and regrade.change.concerns_points:

@@ -18,12 +18,20 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Grade, Gradebook, InvalidEntry, MissingEntry
+from nbgrader.api import (
+    Assignment,
+    Grade,
+    Gradebook,
+    InvalidEntry,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import undefer
+from sqlalchemy.orm import joinedload, selectinload, undefer
 
 from autograder.batch.extensions import Waiting
 from autograder.batch.findings import findings_in
@@ -74,6 +82,8 @@ class Recorder:
         self.rows: dict[str, Row] = {}
         self._held: list[tuple[str, str, Result | None]] = []
         self._cells: list[Any] = []
+        self._ahead: dict[str, Any] = {}
+        self._ahead_grades: dict[str, list[Grade]] = {}
         self._worth_other: frozenset[str] = frozenset()
         gradebook.db().expire_on_commit = False
         self._extensions = Waiting(course, assignment)
@@ -97,16 +107,19 @@ class Recorder:
         if not self._nameable(student):
             return
         try:
-            with one_transaction(self.gradebook):
-                new = self._score(student, key, result)
-            self._put_down(student, new, result)
+            self._put_down(student, self._take(student, key, result), result)
         except STOPS_ALL:
             raise
         except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
             result = _unrecorded(error)
-            with one_transaction(self.gradebook):
-                new = self._score(student, "", result)
-            self._put_down(student, new, result)
+            self._put_down(student, self._take(student, "", result), result)
+
+    def _take(self, student: str, key: str, result: Result) -> tuple[str, bool]:
+        """Give scores whole, or not at all; what `_score` returns."""
+        with one_transaction(self.gradebook):
+            new = self._score(student, key, result)
+            self.rows[student] = self._row(student, new[0], result)
+        return new
 
     def _nameable(self, student: str) -> bool:
         """Whether a student's name can stand in a gradebook; if not, the row says so."""
@@ -133,39 +146,81 @@ class Recorder:
             self._held.append((student, key, None if on_file else result))
 
     def take_held(
-        self,
-        change_cells: Callable[[], frozenset[str]],
-        look: Callable[[], None],
-        write: bool,
+        self, change_cells: Callable[[], frozenset[str]], look: Callable[[], None], files: bool
     ) -> None:
         """Record all that was held in one transaction: the gradebook has all of it, or nothing.
+
+        Others who write into the gradebook wait as long, and nbgrader's formgrader waits for five
+        seconds at most. So only scores are given inside; rows and files are made before and after.
 
         Args:
             change_cells: brings the assignment's cells up to date first, in the same transaction,
                 and names those that are worth other points than before.
             look: called in the end, while nothing is written yet that could not be taken back.
-            write: or take it back, so that it was only tried.
+            files: also write the graded notebooks, and note what is recorded.
         """
-        done: list[tuple[str, str, bool, Result | None]] = []
-        with one_transaction(self.gradebook, write):
+        held = [
+            (student, key, result, self._brief(key, result)) for student, key, result in self._held
+        ]
+        self._held, done = [], []
+        with one_transaction(self.gradebook):
             self._worth_other = change_cells()
-            for student, key, held in self._held:
-                result = held or self._from_file(key)
+            self._read_ahead()
+            for student, key, result, brief in held:
                 try:
                     with self.gradebook.db().begin_nested():
-                        new = self._score(student, key, result)
+                        new = self._score(student, key, brief)
                 except STOPS_ALL:
                     raise
                 except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
-                    held = result = _unrecorded(error)
+                    result = _unrecorded(error)
                     new = self._score(student, "", result)
-                done.append((student, *new, held))
+                done.append((student, new, result))
             look()
-        self._held = []
-        if not write:
-            return
-        for student, key, fresh, held in done:
-            self._put_down(student, (key, fresh), held or self._from_file(key))
+        self._ahead, self._ahead_grades = {}, {}
+        for student, (key, fresh), result in done:
+            whole = result or self._from_file(key)
+            try:
+                self.rows[student] = self._row(student, key, whole)
+                if files:
+                    self._put_down(student, (key, fresh), whole)
+            except STOPS_ALL:
+                raise
+            except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
+                self.take(student, "", _unrecorded(error))
+
+    def _brief(self, key: str, result: Result | None) -> Result:
+        """A result without the graded notebook, which scores do not need."""
+        return replace(result or self._from_file(key), notebook="")
+
+    def _read_ahead(self) -> None:
+        """Read the entries of all students at once; one by one, each would take questions of its own."""
+        self._look_up_cells()
+        entries = (
+            self.gradebook.db.query(SubmittedAssignment)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == self.assignment)
+            .options(
+                joinedload(SubmittedAssignment.student),
+                selectinload(SubmittedAssignment.notebooks).selectinload(
+                    SubmittedNotebook.comments
+                ),
+            )
+            .populate_existing()
+        )
+        self._ahead = {entry.student_id: entry for entry in entries}
+        grades = (
+            self.gradebook.db.query(Grade)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == self.assignment)
+            .options(undefer(Grade.max_score))
+            .populate_existing()
+        )
+        self._ahead_grades = {}
+        for grade in grades:
+            self._ahead_grades.setdefault(grade.notebook_id, []).append(grade)
 
     def _from_file(self, key: str) -> Result:
         return from_json((self.kept / f"{key}.json").read_bytes(), Result)
@@ -185,7 +240,6 @@ class Recorder:
         elif fresh:
             self._write_scores(submission, result)
         self._assign_penalty(submission)
-        self.rows[student] = self._row(submission, key, result)
         return key, fresh
 
     def _put_down(self, student: str, recorded: tuple[str, bool], result: Result) -> None:
@@ -206,6 +260,8 @@ class Recorder:
         known, _ = self.recorded.get(student, ("", ""))
         if known != key or not self._folder("autograded", student).exists():
             return False
+        if student in self._ahead:
+            return True
         try:
             self.gradebook.find_submission(self.assignment, student)
         except MissingEntry:
@@ -320,15 +376,25 @@ class Recorder:
                     grade.needs_manual_grade = True
         self.gradebook.db.flush()
 
+    def _look_up_cells(self) -> None:
+        """Keep the assignment's own cells, which are the same for all students, so that they are read once."""
+        released = self.gradebook.find_notebook(self.assignment, self.assignment)
+        self._cells = [*released.grade_cells, *released.solution_cells]
+
     def _submission(self, student: str) -> Any:
-        if not self._cells:  # the same for all students, and read once
-            released = self.gradebook.find_notebook(self.assignment, self.assignment)
-            self._cells = [*released.grade_cells, *released.solution_cells]
-        self.gradebook.update_or_create_student(student)
         known = {}
         if self.settings.collected_times:
             known = time_in(self._folder("submitted", student) / "timestamp.txt")
-        submission = self.gradebook.update_or_create_submission(self.assignment, student, **known)
+        submission = self._ahead.get(student)
+        if submission is None:
+            if not self._cells:
+                self._look_up_cells()
+            self.gradebook.update_or_create_student(student)
+            submission = self.gradebook.update_or_create_submission(
+                self.assignment, student, **known
+            )
+        elif known:
+            submission.timestamp = known["timestamp"]
         self._extensions.hand_over(submission)
         return submission
 
@@ -337,6 +403,8 @@ class Recorder:
 
         Looked at one by one, each would take a query of its own.
         """
+        if notebook.id in self._ahead_grades:
+            return self._ahead_grades[notebook.id]
         query = self.gradebook.db.query(Grade).filter(Grade.notebook_id == notebook.id)
         return list(query.options(undefer(Grade.max_score)).populate_existing())
 
@@ -361,9 +429,9 @@ class Recorder:
         if submission.timestamp and due:
             late = max(0.0, (submission.timestamp - due).total_seconds())
         for notebook in submission.notebooks:
-            self.gradebook.db.refresh(notebook)
             penalty = None
             if late:
+                self.gradebook.db.refresh(notebook)
                 try:
                     penalty = self._late_penalty.plugin_inst.late_submission_penalty(
                         submission.student.id, notebook.score, late
@@ -378,9 +446,10 @@ class Recorder:
             if notebook.late_submission_penalty != penalty:
                 notebook.late_submission_penalty = penalty
         self.gradebook.db.flush()
-        self.gradebook.db.refresh(submission)
 
-    def _row(self, submission: Any, key: str, result: Result) -> Row:
+    def _row(self, student: str, key: str, result: Result) -> Row:
+        submission = self.gradebook.find_submission(self.assignment, student)
+        self.gradebook.db.refresh(submission)
         notebook = self._notebook(submission)
         grades = {grade.name: grade for grade in self._grades(notebook)}
         checks = {
@@ -419,15 +488,11 @@ class Recorder:
 
 
 @contextlib.contextmanager
-def one_transaction(gradebook: Gradebook, write: bool = True) -> Iterator[None]:
+def one_transaction(gradebook: Gradebook) -> Iterator[None]:
     """Write all or nothing of what is done inside, and wait for the disk once.
 
     nbgrader commits after every row. SQLite is asked at once to keep other writers waiting, so that
     what is read inside is still so when it is written: a grader may give a score at the same time.
-
-    Args:
-        gradebook: an open one.
-        write: or take everything back in the end.
     """
     session = gradebook.db()
     session.commit = session.flush
@@ -441,10 +506,7 @@ def one_transaction(gradebook: Gradebook, write: bool = True) -> Iterator[None]:
         raise
     finally:
         del session.commit
-    if write:
-        session.commit()
-    else:
-        session.rollback()
+    session.commit()
 
 
 def _unrecorded(error: Exception) -> Result:

@@ -7,12 +7,15 @@ half by the new one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 
+from autograder.batch.archive import back_up
 from autograder.batch.before_and_after import (
     Comparison,
     Scores,
@@ -33,9 +36,30 @@ from autograder.batch.changed_cells import (
 )
 from autograder.batch.record import Recorder
 from autograder.batch.settings import Settings
+from autograder.errors import CourseError
 from autograder.notebook.earlier import Earlier, read_earlier, write_earlier
 from autograder.notebook.intake import with_history
 from autograder.notebook.work import ReleasedCell, Result
+
+
+@contextlib.contextmanager
+def gradebook_of(api: NbGraderAPI, dry_run: bool) -> Iterator[Gradebook]:
+    """The course's gradebook; to try something, a copy that is thrown away, so that nobody has to wait.
+
+    Raises:
+        CourseError: it is no SQLite file, which alone can be copied.
+    """
+    url, course = api.coursedir.db_url, api.coursedir.course_id
+    with contextlib.ExitStack() as stack:
+        if dry_run:
+            path = url.removeprefix("sqlite:///")
+            if path == url:
+                raise CourseError(f"--dry-run expects a gradebook in an SQLite file, found {url}")
+            aside = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            url = f"sqlite:///{aside}/gradebook.db"
+            if Path(path).exists():
+                back_up(Path(path), aside / "gradebook.db")
+        yield stack.enter_context(Gradebook(url, course))
 
 
 class Regrade:
@@ -45,7 +69,7 @@ class Regrade:
         api: nbgrader on the course folder.
         course: the course folder.
         assignment: the assignment's id.
-        gradebook: an open gradebook.
+        gradebook: an open gradebook; with `Settings.dry_run` a copy, which may be written.
         kept: folder of the assignment's results.
         settings: of the class.
 
@@ -128,7 +152,7 @@ class Regrade:
                 keep_by_hand(self.kept, removed)
                 write_earlier(self.course, self.assignment, self._earlier)
 
-        recorder.take_held(change_cells, look, write)
+        recorder.take_held(change_cells, look, files=write)
         if write and self._begun:
             release(self.api, self.assignment, self._log)
         changes = compare(
