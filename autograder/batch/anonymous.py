@@ -161,17 +161,20 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     from nbgrader.api import Comment, Grade, Gradebook
 
     from autograder.batch.course import open_assignment
+    from autograder.batch.guards import nothing_lost
     from autograder.batch.record import one_transaction
 
     coursedir = open_assignment(course, assignment).coursedir
     changed = list(_changed(folder / "gradebook.db"))
     written, refused = 0, []
-    with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook, one_transaction(gradebook):
+    with (
+        nothing_lost(coursedir.db_url),
+        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
+        one_transaction(gradebook),
+    ):
         for kind, key, who, before, after in changed:
             found = gradebook.db.get(Grade if kind == "grade" else Comment, key)
-            given = ", ".join(f"{name} {value:g}" if isinstance(value, float) else f"“{value}”"
-                              for name, value in after.items() if value not in (None, 0, 1) or
-                              (name in ("manual_score", "extra_credit") and value is not None))  # fmt: skip
+            given = _in_words(after)
             if found is None:
                 refused.append(f"{who}: the cell is gone ({given})")
                 continue
@@ -186,6 +189,19 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
 
 
 Values = dict[str, Any]
+
+
+def _in_words(values: Values) -> str:
+    """What a person gave, without what follows from it."""
+    given = {name: value for name, value in values.items() if name != "needs_manual_grade"}
+    return (
+        ", ".join(
+            f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"“{value}”"
+            for name, value in given.items()
+            if value is not None
+        )
+        or "taken back"
+    )
 
 
 def _changed(path: Path) -> Iterator[tuple[str, str, str, Values, Values]]:

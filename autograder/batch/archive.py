@@ -20,6 +20,7 @@ import stat
 import sys
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -128,7 +129,7 @@ def write_archive(course: Path, target: Path) -> Manifest:
             for name, entry in manifest.files.items():
                 # of a day that every zip archive knows: the manifest has the true one
                 _put(archive, zipfile.ZipInfo(name), paths[name], entry)
-        os.link(made, target)  # there complete, and never in place of another
+        made.rename(target)
     return manifest
 
 
@@ -214,7 +215,7 @@ def restore(source: Path, folder: Path) -> Manifest:
                 aside.rename(folder)
             finally:
                 shutil.rmtree(aside, ignore_errors=True)
-    except (zipfile.BadZipFile, EOFError, NotImplementedError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise CourseError(f"{source} is no archive of a course: {error}") from error
     return manifest
 

@@ -58,6 +58,7 @@ def run(options: argparse.Namespace) -> int:
     except (CourseError, OSError) as error:
         print(f"no new course folder: {error}", file=sys.stderr)
         return 2
-    print(f"{options.folder}: {len(names)} assignments, no students, and a gradebook of its own")
-    print("Due dates are last term's business, so set new ones.")
+    count = f"{len(names)} assignment{'' if len(names) == 1 else 's'}"
+    print(f"{options.folder}: {count}, no students; it gets a gradebook of its own")
+    print("Due dates were last term's, so set new ones.")
     return 0

@@ -21,8 +21,8 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
     blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     commands = [line for block in blocks for line in block.splitlines()]
     assert len(commands) == 10
-    lines = "\n".join(f"{command} || exit" for command in commands)
-    said = run(course, f"PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}\n{lines}\n")
+    setting = f"export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
+    said = run(course, " && ".join([setting, *commands]))
     for words in (
         "nothing was written", "1 graded for the first time", "right_loops     10 / 10",
         "right_loops has 2 days more", "right_loops: 2 days", "right_loops has no extension",

@@ -88,7 +88,7 @@ def test_what_graders_give_is_taken_back_once_and_nothing_else(course, capsys):
     assert anonymous(course, "--take-back") == 1
     said = capsys.readouterr().out
     assert "2 entries taken into the gradebook" in said
-    assert f"{names['bobmoog']}, why: the gradebook has got another entry since (manual_score 0.5)" in said  # fmt: skip
+    assert f"{names['bobmoog']}, why: the gradebook has got another entry since (manual score 0.5)" in said  # fmt: skip
     assert course.marks("adalovelace")["why"] == (2, 2, False)
     assert course.marks("bobmoog")["why"] == (1, 2, False)
     with course.gradebook() as gradebook:
@@ -107,7 +107,7 @@ def test_a_cell_that_is_gone_is_said(course, capsys):
     ):
         gradebook.execute("delete from grade where cell_id in (select id from base_cell where name = 'why')")  # fmt: skip
     assert anonymous(course, "--take-back") == 1
-    assert "why: the cell is gone (manual_score 1.5)" in capsys.readouterr().out
+    assert "why: the cell is gone (manual score 1.5)" in capsys.readouterr().out
 
 
 def test_a_folder_that_is_no_graders_is_refused(course, capsys):

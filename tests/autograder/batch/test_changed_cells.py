@@ -46,7 +46,7 @@ def test_what_became_of_the_cells_is_told_apart():
         "other text, or another place: a, test_a",
     ]  # fmt: skip
     assert not change_between(OLD, OLD, {}) and not change_between(OLD, OLD, {}).concerns_points
-    assert change_between(OLD, OLD[:3] + [cell("reason", points=1, locked=False, source="why")], {"why": "reason"}) == Change({"why": "reason"})  # fmt: skip
+    assert change_between(OLD, [*OLD[:3], cell("reason", points=1, locked=False, source="why")], {"why": "reason"}) == Change({"why": "reason"})  # fmt: skip
 
 
 def test_the_name_of_a_part_stands_for_its_cells_and_is_never_guessed():
