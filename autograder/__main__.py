@@ -3,6 +3,10 @@
 python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
+python -m autograder extension ASSIGNMENT [STUDENT "2 days"]
+python -m autograder archive FILE
+python -m autograder restore FILE FOLDER
+python -m autograder next-term FOLDER
 python -m autograder lms scores|unpack|feedback ASSIGNMENT ... [--course FOLDER]
 python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
 """
@@ -15,6 +19,7 @@ import time
 import traceback
 from pathlib import Path
 
+from autograder.batch import anonymous, archive, extensions, next_term
 from autograder.batch.engine import engine_for
 from autograder.batch.settings import Settings
 from autograder.doors import command as doors
@@ -64,6 +69,18 @@ def main(arguments: list[str] | None = None) -> int:
         help="take when work came in from timestamp.txt, as `nbgrader collect` writes it; only "
         "where students cannot put such a file there themselves",
     )
+    grade.add_argument(
+        "--dry-run", action="store_true", help="show whose score would change, and write none of it"
+    )
+    grade.add_argument(
+        "--renamed",
+        action="append",
+        type=two_names,
+        default=[],
+        metavar="OLD=NEW",
+        help="a cell or a part that was renamed since it was given out, so that answers and scores "
+        "follow; said once, and remembered; repeatable",
+    )
     grade.add_argument("--no-feedback", action="store_true", help="write no feedback pages")
     grade.add_argument(
         "--feedback-zip",
@@ -101,18 +118,14 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
-    lms.add_to(commands)
-    doors.add_to(commands)
+    for module in (anonymous, archive, extensions, next_term, lms, doors):
+        module.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
         parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")
-    runs = {
-        "build": run_build,
-        "grade": run_grade,
-        "check": run_check,
-        "lms": lms.run,
-        "export": doors.run,
-    }
+    if "run" in options:
+        return options.run(options)
+    runs = {"build": run_build, "grade": run_grade, "check": run_check}
     return runs[options.command](options)
 
 
@@ -121,6 +134,13 @@ def positive(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"expected a number from 1 on, got {text}")
     return number
+
+
+def two_names(text: str) -> tuple[str, str]:
+    old, _, new = text.partition("=")
+    if not (old and new) or "=" in new:
+        raise argparse.ArgumentTypeError(f"expected OLD=NEW, two names of cells, got {text}")
+    return old, new
 
 
 def without_slash(text: str) -> str:
@@ -154,21 +174,27 @@ def run_grade(options: argparse.Namespace) -> int:
         feedback=not options.no_feedback,
         again=options.again,
         collected_times=options.collected_times,
+        dry_run=options.dry_run,
+        renamed=tuple(options.renamed),
         scheduler=options.scheduler,
     )
     try:
         with engine_for(settings, allowed_modules(options.assignment)) as engine:
             # only here, so that the engine's processes import while this one does
+            from autograder.batch.before_and_after import as_text
             from autograder.batch.class_report import write_report
-            from autograder.batch.classroom import grade_class
+            from autograder.batch.classroom import grade_and_compare
             from autograder.batch.handing_back import pack_feedback
             from autograder.batch.table import as_table
 
-            rows = grade_class(
+            graded = grade_and_compare(
                 options.course, options.assignment, Progress(), options.student, settings, engine
             )
+            rows, changes = graded.rows, as_text(graded.changes)
             isolation = sandbox.in_words(options.isolation)
-            if not options.student:
+            if options.dry_run:
+                report = "nothing was written. The same command without --dry-run writes it"
+            elif not options.student:
                 pages = write_report(options.course, options.assignment, rows, isolation)
                 report = f"class report: {', '.join(map(str, pages))}"
                 if options.alike:
@@ -178,7 +204,7 @@ def run_grade(options: argparse.Namespace) -> int:
                     report += f"\nanswers that are alike, for you alone: {page}"
             else:
                 report = "class report: left as it was, since it is about the whole class"
-            if options.feedback_zip:
+            if options.feedback_zip and not options.dry_run:
                 report += f"\nfeedback of {pack_feedback(options.course, options.assignment, rows)}"
     except KeyboardInterrupt:
         print("\nstopped; what is graded is kept, and the same command goes on", file=sys.stderr)
@@ -186,7 +212,10 @@ def run_grade(options: argparse.Namespace) -> int:
     except (CourseError, SandboxError, EngineError, OSError) as error:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
-    print(as_table(rows))
+    if not options.dry_run:
+        print(as_table(rows))
+    if options.dry_run or graded.changes.students or graded.changes.change:
+        print(f"\n{changes}")
     print(f"\nisolation: {isolation}")
     print(report)
     failed = [row.student for row in rows if row.failed]

@@ -11,17 +11,16 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbgrader.api import Gradebook
-from nbgrader.apps import NbGraderAPI
-
+from autograder.batch.before_and_after import Comparison
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.given_out import own_text
 from autograder.batch.guards import logged, nothing_lost, only_one
 from autograder.batch.local import Local
 from autograder.batch.record import Recorder
+from autograder.batch.regrade import Regrade, gradebook_of
 from autograder.batch.row import Row
 from autograder.batch.run import run_jobs
 from autograder.batch.settings import Settings
@@ -30,9 +29,16 @@ from autograder.errors import CourseError
 from autograder.files import cut
 from autograder.kernels import sandbox
 from autograder.notebook.handed_in import Unreadable, read_folder
-from autograder.notebook.intake import released_cells
 from autograder.notebook.work import Job, Result
 from autograder.verdict.content import allowed_modules
+
+
+@dataclass(frozen=True)
+class Graded:
+    """What a grading gave: a row for each student, and whose score it changed."""
+
+    rows: list[Row]
+    changes: Comparison
 
 
 def grade_class(
@@ -43,9 +49,23 @@ def grade_class(
     settings: Settings,
     engine: Engine,
 ) -> list[Row]:
+    """The rows of `grade_and_compare`."""
+    return grade_and_compare(course, assignment, progress, students, settings, engine).rows
+
+
+def grade_and_compare(
+    course: Path,
+    assignment: str,
+    progress: Callable[[int, int, str], None],
+    students: Sequence[str],
+    settings: Settings,
+    engine: Engine,
+) -> Graded:
     """Grade every submission of an assignment, record it, and write feedback pages.
 
-    What was interrupted is taken up where it was; what has not changed is not graded again.
+    What was interrupted is taken up where it was; what has not changed is not graded again. Where the
+    assignment, or what decides it, has changed since work was graded, all new results are
+    written at once, when the last of them is there.
 
     Args:
         course: folder with nbgrader_config.py, solutions/ and submitted/.
@@ -56,10 +76,11 @@ def grade_class(
         engine: what runs them, as `engine_for` opens it.
 
     Returns:
-        one row per student, in alphabetical order, broken submissions among them.
+        one row per student, in alphabetical order, broken submissions among them; and what changed.
 
     Raises:
-        CourseError: no such course folder, assignment or student, or nothing was submitted.
+        CourseError: no such course folder, assignment or student, nothing was submitted, or cells
+            have changed and only some students are to be graded.
         EngineError: nothing can be run.
         sandbox.SandboxError: full isolation is asked for and unavailable on this machine.
     """
@@ -70,19 +91,25 @@ def grade_class(
             raise CourseError(
                 f"no submission of '{student}' for {assignment}. There are: {', '.join(submitted)}."
             )
+    some = bool(students)
     students = [student for student in submitted if student in (students or submitted)]
     kept = course / "grading" / assignment
     kept.mkdir(parents=True, exist_ok=True)
     with only_one(kept / "lock"), logged(kept / "log.txt"), nothing_lost(api.coursedir.db_url):
-        release(api, assignment, kept / "log.txt")
-        with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
-            released = released_cells(gradebook, assignment, assignment)
+        with gradebook_of(api, settings.dry_run) as gradebook:
+            regrade = Regrade(api, course, assignment, gradebook, kept, settings)
+            regrade.prepare()
+            if some and regrade.change.concerns_points:
+                raise CourseError(
+                    f"cells or points of {assignment} have changed since work was graded "
+                    f"({'; '.join(regrade.change.in_words())}). Grade the whole class, so that nobody "
+                    "is left with the old ones; --dry-run shows whose score changes"
+                )
             recorder = Recorder(api, course, assignment, gradebook, kept, settings)
-
             whole = Job(
                 assignment=assignment,
                 notebook="",
-                released=tuple(released),
+                released=tuple(regrade.cells),
                 isolation=settings.isolation,
                 limits=settings.limits,
                 modules=allowed_modules(assignment),
@@ -103,14 +130,17 @@ def grade_class(
                         )
                         yield student, Result(cut(reason))
 
+            count = itertools.count(1)
+
             def tell(student: str, key: str, result: Result) -> None:
-                recorder.take(student, key, result)
-                progress(len(recorder.rows), len(students), student)
+                regrade.take(recorder, student, key, result)
+                progress(next(count), len(students), student)
 
             run_jobs(jobs(), kept, engine, tell, settings.again)
-        if settings.feedback:
+            changes = regrade.finish(recorder)
+        if settings.feedback and not settings.dry_run:
             write_feedback(recorder, settings, engine, progress)
-    return [recorder.rows[student] for student in students]
+    return Graded([recorder.rows[student] for student in students], changes)
 
 
 def write_feedback(
@@ -169,21 +199,3 @@ def _job(folder: Path, whole: Job) -> Job:
         files={name: base64.b64encode(data).decode() for name, data in handed_in.files.items()},
         remark=remark if handed_in.left_out else "",
     )
-
-
-def release(api: NbGraderAPI, assignment: str, log: Path) -> None:
-    """Tell the gradebook about the assignment as its source stands now."""
-    outcome = api.generate_assignment(assignment, force=True, create=True)
-    if not outcome["success"]:
-        if "KeyboardInterrupt" in outcome.get("error", ""):
-            raise KeyboardInterrupt
-        reason = _last_line(outcome.get("error") or outcome.get("log") or "")
-        raise CourseError(
-            f"nbgrader could not make the release version of {assignment}, with the gradebook "
-            f"{api.coursedir.db_url}: {reason}. More in {log}"
-        )
-
-
-def _last_line(text: str) -> str:
-    lines = [line.strip() for line in (text or "no reason given").splitlines() if line.strip()]
-    return lines[-1][:200] if lines else "no reason given"

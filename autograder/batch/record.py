@@ -11,20 +11,29 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from nbgrader.api import Grade, Gradebook, InvalidEntry, MissingEntry
+from nbgrader.api import (
+    Assignment,
+    Grade,
+    Gradebook,
+    InvalidEntry,
+    MissingEntry,
+    SubmittedAssignment,
+    SubmittedNotebook,
+)
 from nbgrader.apps import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.orm import undefer
+from sqlalchemy.orm import joinedload, selectinload, undefer
 
+from autograder.batch.extensions import Waiting
 from autograder.batch.findings import findings_in
 from autograder.batch.row import (
     Row,
@@ -39,8 +48,10 @@ from autograder.batch.settings import Settings
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
 from autograder.notebook.handed_in import LARGEST_NOTEBOOK, files_beside, read_plain
-from autograder.notebook.work import CHECK, Result
+from autograder.notebook.work import CHECK, Result, from_json
 
+# the machine's, the gradebook's or the course's trouble, which stops a grading
+STOPS_ALL = (SQLAlchemyError, InvalidEntry, OSError, CourseError)
 # files that a browser shows and does not run
 SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt")
 
@@ -69,10 +80,13 @@ class Recorder:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.rows: dict[str, Row] = {}
-        # the assignment's own cells are the same for all students, and read once
+        self._held: list[tuple[str, str, Result | None]] = []
+        self._cells: list[Any] = []
+        self._ahead: dict[str, Any] = {}
+        self._ahead_grades: dict[str, list[Grade]] = {}
+        self._worth_other: frozenset[str] = frozenset()
         gradebook.db().expire_on_commit = False
-        released = gradebook.find_notebook(assignment, assignment)
-        self._cells = [*released.grade_cells, *released.solution_cells]
+        self._extensions = Waiting(course, assignment)
         self.journal = kept / "journal.jsonl"
         self.recorded: dict[str, tuple[str, str]] = {}
         self.pages: dict[str, str] = {}
@@ -90,40 +104,164 @@ class Recorder:
 
     def take(self, student: str, key: str, result: Result) -> None:
         """Record a result, unless this very one is recorded already."""
-        if student != student.encode(errors="replace").decode():
-            reason = "the folder's name is not UTF-8, and cannot stand in a gradebook: rename it"
-            self.rows[student] = Row(student, 0, 0, reasons=(reason,), failed=True)
+        if not self._nameable(student):
             return
         try:
-            key = self._take(student, key, result)
-        except (SQLAlchemyError, InvalidEntry, OSError, CourseError):
-            raise  # the machine's, the gradebook's or the course's trouble
+            self._put_down(student, self._take(student, key, result), result)
+        except STOPS_ALL:
+            raise
         except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
-            reason = f"the result cannot be recorded: {type(error).__name__}: {error}"
-            key = self._take(student, "", Result(cut(reason)))
-        self._note(student, key)
+            result = _unrecorded(error)
+            self._put_down(student, self._take(student, "", result), result)
 
-    def _take(self, student: str, key: str, result: Result) -> str:
-        """Record a result whole, or not at all; the key under which it is known from now on."""
+    def _take(self, student: str, key: str, result: Result) -> tuple[str, bool]:
+        """Give scores whole, or not at all; what `_score` returns."""
         with one_transaction(self.gradebook):
-            there = self._has(student, key)
-            submission = self._submission(student)
-            if result.broken:
-                self._give_nothing(submission, result)
-                key = ""
-            elif self.settings.again or not there:
-                self._write(student, result)
-                self._write_scores(submission, result)
-                self.pages.pop(student, None)
-            self._assign_penalty(submission)
-            self.rows[student] = self._row(submission, key, result)
-        return key
+            new = self._score(student, key, result)
+            self.rows[student] = self._row(student, new[0], result)
+        return new
+
+    def _nameable(self, student: str) -> bool:
+        """Whether a student's name can stand in a gradebook; if not, the row says so."""
+        if student == student.encode(errors="replace").decode():
+            return True
+        reason = "the folder's name is not UTF-8, and cannot stand in a gradebook: rename it"
+        self.rows[student] = Row(student, 0, 0, reasons=(reason,), failed=True)
+        return False
+
+    def same_work(self, student: str) -> bool:
+        """Whether what a student handed in is what was recorded last."""
+        _, work = self.recorded.get(student, ("", ""))
+        return work == self._work(student)
+
+    def replaces(self, student: str, key: str) -> bool:
+        """Whether work that is recorded has another result now: it is regraded."""
+        known, _ = self.recorded.get(student, ("", ""))
+        return bool(known) and known != key and self.same_work(student)
+
+    def hold(self, student: str, key: str, result: Result) -> None:
+        """Keep a result until `take_held`; what stands in a file is not kept in memory."""
+        if self._nameable(student):
+            on_file = (self.kept / f"{key}.json").exists() if key else False
+            self._held.append((student, key, None if on_file else result))
+
+    def take_held(
+        self, change_cells: Callable[[], frozenset[str]], look: Callable[[], None], files: bool
+    ) -> None:
+        """Record all that was held in one transaction: the gradebook has all of it, or nothing.
+
+        Others who write into the gradebook wait as long, and nbgrader's formgrader waits for five
+        seconds at most. So only scores are given inside; rows and files are made before and after.
+
+        Args:
+            change_cells: brings the assignment's cells up to date first, in the same transaction,
+                and names those that are worth other points than before.
+            look: called in the end, while nothing is written yet that could not be taken back.
+            files: also write the graded notebooks, and note what is recorded.
+        """
+        held = [
+            (student, key, result, self._brief(key, result)) for student, key, result in self._held
+        ]
+        self._held, done = [], []
+        with one_transaction(self.gradebook):
+            self._worth_other = change_cells()
+            self._read_ahead()
+            for student, key, result, brief in held:
+                try:
+                    with self.gradebook.db().begin_nested():
+                        new = self._score(student, key, brief)
+                except STOPS_ALL:
+                    raise
+                except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
+                    result = _unrecorded(error)
+                    new = self._score(student, "", result)
+                done.append((student, new, result))
+            look()
+        self._ahead, self._ahead_grades = {}, {}
+        for student, (key, fresh), result in done:
+            whole = result or self._from_file(key)
+            try:
+                self.rows[student] = self._row(student, key, whole)
+                if files:
+                    self._put_down(student, (key, fresh), whole)
+            except STOPS_ALL:
+                raise
+            except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
+                self.take(student, "", _unrecorded(error))
+
+    def _brief(self, key: str, result: Result | None) -> Result:
+        """A result without the graded notebook, which scores do not need."""
+        return replace(result or self._from_file(key), notebook="")
+
+    def _read_ahead(self) -> None:
+        """Read the entries of all students at once; one by one, each would take questions of its own."""
+        self._look_up_cells()
+        entries = (
+            self.gradebook.db.query(SubmittedAssignment)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == self.assignment)
+            .options(
+                joinedload(SubmittedAssignment.student),
+                selectinload(SubmittedAssignment.notebooks).selectinload(
+                    SubmittedNotebook.comments
+                ),
+            )
+            .populate_existing()
+        )
+        self._ahead = {entry.student_id: entry for entry in entries}
+        grades = (
+            self.gradebook.db.query(Grade)
+            .join(SubmittedNotebook, SubmittedNotebook.id == Grade.notebook_id)
+            .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+            .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+            .filter(Assignment.name == self.assignment)
+            .options(undefer(Grade.max_score))
+            .populate_existing()
+        )
+        self._ahead_grades = {}
+        for grade in grades:
+            self._ahead_grades.setdefault(grade.notebook_id, []).append(grade)
+
+    def _from_file(self, key: str) -> Result:
+        return from_json((self.kept / f"{key}.json").read_bytes(), Result)
+
+    def _score(self, student: str, key: str, result: Result) -> tuple[str, bool]:
+        """Give scores, within a transaction.
+
+        Returns:
+            the key under which the result is known from now on, and whether it is not there yet.
+        """
+        there = self._has(student, key)
+        submission = self._submission(student)
+        fresh = bool(result.broken) or self.settings.again or not there
+        if result.broken:
+            self._give_nothing(submission)
+            key = ""
+        elif fresh:
+            self._write_scores(submission, result)
+        self._assign_penalty(submission)
+        return key, fresh
+
+    def _put_down(self, student: str, recorded: tuple[str, bool], result: Result) -> None:
+        """Write the files that belong to scores which stand in the gradebook, and note that they do.
+
+        Killed before the note, the next start does both again.
+        """
+        key, fresh = recorded
+        if result.broken:
+            self._write_reason(student, result)
+        elif fresh:
+            self._write(student, result)
+            self.pages.pop(student, None)
+        self._note(student, key)
 
     def _has(self, student: str, key: str) -> bool:
         """Whether this very result stands in the gradebook and in nbgrader's folder."""
         known, _ = self.recorded.get(student, ("", ""))
         if known != key or not self._folder("autograded", student).exists():
             return False
+        if student in self._ahead:
+            return True
         try:
             self.gradebook.find_submission(self.assignment, student)
         except MissingEntry:
@@ -208,27 +346,29 @@ class Recorder:
 
         A cell that earns no points asks nobody for a score.
         """
-        _, work = self.recorded.get(student, ("", ""))
-        changed = work != self._work(student)
+        changed = not self.same_work(student)
         for grade in self._grades(notebook):
             grade.auto_score = scores.get(grade.name, 0.0)
             if not grade.max_score:
                 grade.needs_manual_grade = False
             elif grade.manual_score is None:
                 grade.needs_manual_grade = grade.auto_score is None
-            elif changed:
+            elif changed or grade.name in self._worth_other:
                 grade.needs_manual_grade = True
 
-    def _give_nothing(self, submission: Any, result: Result) -> None:
-        """No points for a submission that cannot be run, and a page that says why."""
+    def _write_reason(self, student: str, result: Result) -> None:
+        """A page that says why a submission could not be run, and no graded notebook."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
 
-        student = submission.student.id
         shutil.rmtree(self._folder("autograded", student), ignore_errors=True)
         page = self._feedback(student)
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result))
+
+    def _give_nothing(self, submission: Any) -> None:
+        """No points for a submission that cannot be run."""
+        student = submission.student.id
         for notebook in submission.notebooks:
             self._give(student, notebook, {})
             for grade in notebook.grades:
@@ -236,18 +376,35 @@ class Recorder:
                     grade.needs_manual_grade = True
         self.gradebook.db.flush()
 
+    def _look_up_cells(self) -> None:
+        """Keep the assignment's own cells, which are the same for all students, so that they are read once."""
+        released = self.gradebook.find_notebook(self.assignment, self.assignment)
+        self._cells = [*released.grade_cells, *released.solution_cells]
+
     def _submission(self, student: str) -> Any:
-        self.gradebook.update_or_create_student(student)
         known = {}
         if self.settings.collected_times:
             known = time_in(self._folder("submitted", student) / "timestamp.txt")
-        return self.gradebook.update_or_create_submission(self.assignment, student, **known)
+        submission = self._ahead.get(student)
+        if submission is None:
+            if not self._cells:
+                self._look_up_cells()
+            self.gradebook.update_or_create_student(student)
+            submission = self.gradebook.update_or_create_submission(
+                self.assignment, student, **known
+            )
+        elif known:
+            submission.timestamp = known["timestamp"]
+        self._extensions.hand_over(submission)
+        return submission
 
     def _grades(self, notebook: Any) -> list[Grade]:
         """The grades of a notebook with all that is computed of them, which one query reads.
 
         Looked at one by one, each would take a query of its own.
         """
+        if notebook.id in self._ahead_grades:
+            return self._ahead_grades[notebook.id]
         query = self.gradebook.db.query(Grade).filter(Grade.notebook_id == notebook.id)
         return list(query.options(undefer(Grade.max_score)).populate_existing())
 
@@ -272,9 +429,9 @@ class Recorder:
         if submission.timestamp and due:
             late = max(0.0, (submission.timestamp - due).total_seconds())
         for notebook in submission.notebooks:
-            self.gradebook.db.refresh(notebook)
             penalty = None
             if late:
+                self.gradebook.db.refresh(notebook)
                 try:
                     penalty = self._late_penalty.plugin_inst.late_submission_penalty(
                         submission.student.id, notebook.score, late
@@ -289,9 +446,10 @@ class Recorder:
             if notebook.late_submission_penalty != penalty:
                 notebook.late_submission_penalty = penalty
         self.gradebook.db.flush()
-        self.gradebook.db.refresh(submission)
 
-    def _row(self, submission: Any, key: str, result: Result) -> Row:
+    def _row(self, student: str, key: str, result: Result) -> Row:
+        submission = self.gradebook.find_submission(self.assignment, student)
+        self.gradebook.db.refresh(submission)
         notebook = self._notebook(submission)
         grades = {grade.name: grade for grade in self._grades(notebook)}
         checks = {
@@ -333,18 +491,26 @@ class Recorder:
 def one_transaction(gradebook: Gradebook) -> Iterator[None]:
     """Write all or nothing of what is done inside, and wait for the disk once.
 
-    nbgrader commits after every row.
+    nbgrader commits after every row. SQLite is asked at once to keep other writers waiting, so that
+    what is read inside is still so when it is written: a grader may give a score at the same time.
     """
     session = gradebook.db()
     session.commit = session.flush
     try:
+        if gradebook.engine.dialect.name == "sqlite":
+            session.connection().exec_driver_sql("begin immediate")
         yield
+        session.flush()
     except BaseException:
         session.rollback()
         raise
     finally:
         del session.commit
     session.commit()
+
+
+def _unrecorded(error: Exception) -> Result:
+    return Result(cut(f"the result cannot be recorded: {type(error).__name__}: {error}"))
 
 
 def time_in(path: Path) -> dict[str, datetime]:

@@ -96,7 +96,7 @@ def in_words(time: timedelta) -> str:
 
 
 def by_hand(grades: Iterable[Any]) -> Iterator[str]:
-    """That scores stand which a person gave for an earlier version."""
+    """That scores stand which a person gave for an earlier version of the work, or of the points."""
     given = []
     for grade in grades:
         if grade.manual_score is not None:
@@ -105,7 +105,7 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
             )
             given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
     if given:
-        yield f"graded by hand before this version was handed in: {', '.join(given)}"
+        yield f"graded by hand for an earlier version: {', '.join(given)}"
 
 
 def reasons_for(result: Result) -> Iterator[str]:
@@ -113,7 +113,9 @@ def reasons_for(result: Result) -> Iterator[str]:
     if result.remark:
         yield result.remark
     for what, names in asdict(result.restored).items():
-        if names:
+        if names and what == "added":
+            yield f"handed in without cells that were added later: {', '.join(names)}"
+        elif names:
             yield f"locked cells were {what} and have been put right: {', '.join(names)}"
     for part, verdict in result.verdicts.items():
         if verdict.right:

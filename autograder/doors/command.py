@@ -14,6 +14,7 @@ PLATFORMS = ("gradescope", "github", "prairielearn")
 def add_to(commands: argparse._SubParsersAction) -> None:
     """Add the command to those of ``python -m autograder``."""
     export = commands.add_parser("export", help="write what another platform needs to grade")
+    export.set_defaults(run=run)
     export.add_argument("platform", choices=PLATFORMS)
     export.add_argument("assignment", type=lambda text: text.rstrip("/"), help="its id")
     export.add_argument("--course", type=Path, default=Path(), help="folder of the course")

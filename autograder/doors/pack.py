@@ -11,7 +11,7 @@ from pathlib import Path
 
 from nbgrader.api import Gradebook
 
-from autograder.batch.classroom import release
+from autograder.batch.changed_cells import release
 from autograder.batch.course import course_secret, open_assignment
 from autograder.batch.given_out import own_text
 from autograder.doors.requirements import requirements

@@ -15,6 +15,7 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     """Add the command and its own commands to the parser's."""
     told = "take submissions, scores and feedback from and to Canvas, Moodle or another platform"
     lms = commands.add_parser("lms", help=told, description=told)
+    lms.set_defaults(run=run)
     jobs = lms.add_subparsers(dest="job", required=True)
 
     scores = _job(jobs, "scores", "put scores into the platform's own table")

@@ -270,7 +270,14 @@ def _restored(notebook: NotebookNode) -> list[tuple[str, list[str]]]:
     """Locked cells that were put right, as (what was done to them, names)."""
     held = notebook.metadata.get("restored")
     held = held if isinstance(held, dict) else {}
-    return [(what, [str(name) for name in names]) for what, names in held.items() if names]
+    return [
+        (DONE_TO_CELLS.get(str(what), str(what)), [str(name) for name in names])
+        for what, names in held.items()
+        if names
+    ]
+
+
+DONE_TO_CELLS = {"added": "added to the assignment since you got it"}
 
 
 class Room:

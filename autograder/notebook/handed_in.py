@@ -12,13 +12,14 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbformat import NotebookNode
+from nbgrader.utils import compute_checksum
 
 from autograder.files import printable
 from autograder.notebook.work import Result
@@ -260,6 +261,8 @@ def _cell(cell: dict[str, Any], number: int, taken: set[str]) -> NotebookNode:
     marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
     if isinstance(marks, dict) and isinstance(marks.get("grade_id"), str):
         made.metadata.nbgrader = NotebookNode(grade_id=marks["grade_id"])
+        if is_given_out(made, marks):
+            made.metadata.nbgrader.given_out = True
     if made.cell_type == "code":
         made.update(execution_count=None, outputs=[])
     else:
@@ -267,6 +270,22 @@ def _cell(cell: dict[str, Any], number: int, taken: set[str]) -> NotebookNode:
         if attachments:
             made.attachments = attachments
     return made
+
+
+def is_given_out(cell: NotebookNode, marks: Mapping[str, Any]) -> bool:
+    """Whether a locked cell is what some release gave out, letter by letter.
+
+    Args:
+        cell: as it was handed in.
+        marks: nbgrader's metadata of the cell, whose checksum is then that of the cell.
+    """
+    released = NotebookNode(
+        cell_type=cell.cell_type, source=cell.source, metadata=NotebookNode(nbgrader=marks)
+    )
+    try:
+        return marks["locked"] is True and marks["checksum"] == compute_checksum(released)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        return False
 
 
 def _id(given: object, number: int, taken: set[str]) -> str:

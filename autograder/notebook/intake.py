@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from pathlib import Path
 
 from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.notebook.handed_in import free_id
+from autograder.notebook.earlier import Earlier, read_earlier
+from autograder.notebook.handed_in import free_id, is_given_out
 from autograder.notebook.work import ReleasedCell, Restored
 
 
@@ -63,24 +65,47 @@ def released_cells(gradebook: Gradebook, notebook: str, assignment: str) -> list
     ]
 
 
+def with_history(cells: Sequence[ReleasedCell], earlier: Earlier) -> list[ReleasedCell]:
+    """The cells with the names that they had before, and whether they came later."""
+    return [
+        replace(
+            cell,
+            was=tuple(sorted(old for old, new in earlier.renamed.items() if new == cell.name)),
+            added=cell.name in earlier.added,
+        )
+        for cell in cells
+    ]
+
+
 def restore(nb: NotebookNode, released: Sequence[ReleasedCell]) -> Restored:
     """Restore locked cells to what was released, and put deleted ones back.
 
     A student's own code is never touched. A locked cell gets the source, type and metadata of
     the source version, so an edited or deleted test cannot change a grade.
 
+    The submission may be made of an earlier release. A cell that had another name is known by that
+    one, too; what has been added since is put in as it is given out today; and of what was taken out,
+    the student's answers stay in the notebook, while locked cells that nobody has edited go.
+
     Args:
-        nb: the submitted notebook, changed in place.
+        nb: the submitted notebook, changed in place; its locked cells that are as some release gave
+            them out are marked as ``given_out``.
         released: what it should hold.
 
     Returns:
-        names of the locked cells that were ``edited`` and ``deleted``.
+        names of the locked cells that were ``edited`` and ``deleted``, and of those that were
+        ``added`` to the assignment.
     """
     cells = {cell.name: cell for cell in released}
-    present, edited = set(), []
-    for index, cell in enumerate(nb.cells):
+    today = {old: cell.name for cell in released for old in cell.was}
+    present, edited, kept = set(), [], []
+    for cell in nb.cells:
         cell.metadata.pop("tags", None)
         name = grade_id_of(cell)
+        name = name if name in cells else today.get(name, name)
+        if name not in cells and _given_out(cell):
+            continue
+        kept.append(cell)
         if name not in cells or name in present:
             # nbgrader's markers on a cell that it does not know, or on a copy, mean nothing
             cell.metadata.pop("nbgrader", None)
@@ -90,12 +115,23 @@ def restore(nb: NotebookNode, released: Sequence[ReleasedCell]) -> Restored:
             cell.metadata["nbgrader"] = metadata_of(cells[name])
             continue
         known = cells[name].source, as_given_out(cells[name].source)
-        if cell.cell_type != cells[name].cell_type or cell.source not in known:
+        same = cell.cell_type == cells[name].cell_type and cell.source in known
+        if not same and not _given_out(cell):
             edited.append(name)
-        nb.cells[index] = cell_of(cells[name])
-    deleted = _put_back(nb, released, present)
+        kept[-1] = cell_of(cells[name])
+    nb.cells = kept
+    missing = _put_back(nb, released, present)
     _tell_apart(nb, set(cells))
-    return Restored(tuple(edited), tuple(deleted))
+    return Restored(
+        tuple(edited),
+        tuple(name for name in missing if not cells[name].added),
+        tuple(name for name in missing if cells[name].added),
+    )
+
+
+def _given_out(cell: NotebookNode) -> bool:
+    marks = cell.metadata.get("nbgrader")
+    return isinstance(marks, dict) and marks.get("given_out") is True
 
 
 def _tell_apart(nb: NotebookNode, names: set[str]) -> None:
@@ -125,22 +161,22 @@ def grade_id_of(cell: NotebookNode) -> str:
 
 
 def _put_back(nb: NotebookNode, released: Sequence[ReleasedCell], present: set[str]) -> list[str]:
-    """Insert missing locked cells just before the next released cell that is there.
+    """Insert missing locked cells, and added ones, just before the next released cell that is there.
 
     Whatever the student wrote in place of the deleted cells then still runs before them.
     """
-    deleted = []
+    put = []
     for position in range(len(released) - 1, -1, -1):
         missing = released[position]
-        if missing.name in present or not missing.locked:
+        if missing.name in present or not (missing.locked or missing.added):
             continue
         after = next((cell.name for cell in released[position + 1 :] if cell.name in present), None)
         places = (index for index, cell in enumerate(nb.cells) if grade_id_of(cell) == after)
         end = len(nb.cells)
         nb.cells.insert(next(places, end) if after else end, cell_of(missing))
         present.add(missing.name)
-        deleted.append(missing.name)
-    return deleted
+        put.append(missing.name)
+    return put[::-1]
 
 
 class Intake(NbGraderPreprocessor):
@@ -156,5 +192,11 @@ class Intake(NbGraderPreprocessor):
         names = resources["nbgrader"]
         with Gradebook(names["db_url"]) as gradebook:
             released = released_cells(gradebook, names["notebook"], names["assignment"])
+        # nbgrader's converters work in the course's folder
+        released = with_history(released, read_earlier(Path.cwd(), names["assignment"]))
+        for cell in nb.cells:
+            marks = cell.metadata.get("nbgrader")
+            if isinstance(marks, dict):
+                marks["given_out"] = is_given_out(cell, marks)
         nb.metadata["restored"] = asdict(restore(nb, released))
         return nb, resources

@@ -19,7 +19,17 @@ CHECK = "check_"  # how the ids of the cells begin that decide a part
 
 @dataclass(frozen=True)
 class ReleasedCell:
-    """One of nbgrader's cells as it was released; ``points`` is None where none can be earned."""
+    """One of nbgrader's cells as it was released.
+
+    Attributes:
+        name: its grade_id.
+        cell_type, source, checksum: as nbgrader keeps them.
+        locked: students cannot change it.
+        written: students write in it.
+        points: None where none can be earned.
+        was: names that it had in earlier releases.
+        added: it was added when submissions had come in already.
+    """
 
     name: str
     cell_type: str
@@ -28,6 +38,8 @@ class ReleasedCell:
     locked: bool
     written: bool
     points: float | None
+    was: tuple[str, ...] = ()
+    added: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,10 +73,11 @@ class Job:
 
 @dataclass(frozen=True)
 class Restored:
-    """Names of the locked cells that were put right."""
+    """Names of the locked cells that were put right, and of cells that the release did not have yet."""
 
     edited: tuple[str, ...] = ()
     deleted: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -154,13 +154,10 @@ def test_one_truth_from_the_first_grading_to_the_last(course):
     second = "2026-01-03 09:30"
     course.say(ADA, 8.5, second)
     assert course.rows[ADA].needs_person
-    said = (
-        "graded by hand before this version was handed in: self_attention "
-        "(2.5, this version would get 3)"
-    )
+    said = "graded by hand for an earlier version: self_attention (2.5, this version would get 3)"
     assert said in " ".join(course.rows[ADA].reasons)
     assert "look at V once more" in course.page_text()
-    assert "Graded by hand before this version was handed in" in course.page_text()
+    assert "Graded by hand for an earlier version" in course.page_text()
 
     with course.gradebook() as gradebook:
         gradebook.grant_extension(ASSIGNMENT, ADA, days=3)
@@ -179,7 +176,7 @@ def test_one_truth_from_the_first_grading_to_the_last(course):
     course.grade(again=True)
     course.say(ADA, 9.5, second)
     assert not course.rows[ADA].reasons and not course.rows[ADA].needs_person
-    assert "before this version" not in course.page_text()
+    assert "for an earlier version" not in course.page_text()
     assert course.page(EVE).stat().st_mtime_ns > others  # --again makes all pages again
 
 
@@ -204,7 +201,7 @@ def test_a_late_submission_that_cannot_be_run_keeps_a_score_given_by_hand(course
     course.grade()
     row = course.rows[ADA]
     assert (row.failed, row.points, row.penalty) == (True, 1.5, 1)
-    assert "graded by hand before this version" in " ".join(row.reasons)
+    assert "graded by hand for an earlier version" in " ".join(row.reasons)
     assert course.by_table(ADA)[0] == course.by_class_csv(ADA)[0] == course.by_grades_csv(ADA)[0]
 
 

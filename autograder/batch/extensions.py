@@ -1,0 +1,183 @@
+"""More time for one student: extensions stand in nbgrader's gradebook, and wait where there is no entry yet.
+
+nbgrader keeps an extension with a submission, so one that is given before anything came in has no
+place there. It waits in ``grading/<assignment>/extensions.json`` until the work is graded.
+
+    python -m autograder extension ASSIGNMENT STUDENT "2 days"
+    python -m autograder extension ASSIGNMENT STUDENT --remove
+    python -m autograder extension ASSIGNMENT
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.errors import CourseError
+from autograder.files import printable, write_whole
+
+if TYPE_CHECKING:
+    from nbgrader.api import Gradebook
+
+UNITS = {"minute": 1, "hour": 60, "day": 24 * 60, "week": 7 * 24 * 60}
+PIECE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(minute|hour|day|week)s?\s*(?:,|and\b)?", re.IGNORECASE)
+
+
+def length_of(text: str) -> timedelta:
+    """The length of time that words name, as "2 days" or "1 day 12 hours".
+
+    Raises:
+        argparse.ArgumentTypeError: they name none.
+    """
+    minutes, place = 0.0, 0
+    while piece := PIECE.match(text, place):
+        minutes += float(piece[1]) * UNITS[piece[2].lower()]
+        place = piece.end()
+    if place < len(text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
+        raise argparse.ArgumentTypeError(
+            f"expected a length of time such as '2 days' or '1 day 12 hours', got '{text}'"
+        )
+    return timedelta(minutes=minutes)
+
+
+def spelt_out(length: timedelta) -> str:
+    """A length of time in the words that `length_of` reads."""
+    left, pieces = round(length.total_seconds() / 60), []
+    for unit in ("day", "hour", "minute"):
+        count, left = divmod(left, UNITS[unit])
+        if count:
+            pieces.append(f"{count} {unit}{'' if count == 1 else 's'}")
+    return " ".join(pieces)
+
+
+class Waiting:
+    """Extensions as they were given, by student; kept also when the gradebook has them.
+
+    Args:
+        course: the course folder.
+        assignment: the assignment's id.
+    """
+
+    def __init__(self, course: Path, assignment: str) -> None:
+        self.path = course / "grading" / assignment / "extensions.json"
+        held = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+        self.lengths = {student: timedelta(seconds=seconds) for student, seconds in held.items()}
+
+    def put(self, student: str, length: timedelta | None) -> None:
+        """Keep a length for a student, or none."""
+        self.lengths.pop(student, None)
+        if length:
+            self.lengths[student] = length
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        held = {name: item.total_seconds() for name, item in sorted(self.lengths.items())}
+        write_whole(self.path, json.dumps(held, indent=1) + "\n")
+
+    def hand_over(self, submission: Any) -> None:
+        """Give a submission's entry the extension that has waited for it."""
+        if submission.extension is None and submission.student.id in self.lengths:
+            submission.extension = self.lengths[submission.student.id]
+
+
+def extend(
+    course: Path, assignment: str, gradebook: Gradebook, student: str, length: timedelta | None
+) -> str:
+    """Give a student more time, or take it back; it replaces what was given before.
+
+    Returns:
+        what was done, in words.
+    """
+    from nbgrader.api import MissingEntry
+
+    Waiting(course, assignment).put(student, length)
+    try:
+        submission = gradebook.find_submission(assignment, student)
+    except MissingEntry:
+        entry = None
+    else:
+        entry = submission
+        submission.extension = length
+        gradebook.db.commit()
+    name = printable(student)
+    if length is None:
+        return f"{name} has no extension for {assignment}."
+    known = entry or (course / "submitted" / student).exists() or _knows(gradebook, student)
+    said = f"{name} has {spelt_out(length)} more for {assignment}."
+    if not known:
+        said += f" Nobody called '{name}' is known yet, so it waits until something comes in."
+    return said
+
+
+def _knows(gradebook: Gradebook, student: str) -> bool:
+    from nbgrader.api import MissingEntry
+
+    try:
+        gradebook.find_student(student)
+    except MissingEntry:
+        return False
+    return True
+
+
+def extensions(course: Path, assignment: str, gradebook: Gradebook) -> dict[str, timedelta]:
+    """All extensions for an assignment, by student; the gradebook has the last word."""
+    found = dict(Waiting(course, assignment).lengths)
+    for submission in gradebook.assignment_submissions(assignment):
+        if submission.extension:
+            found[submission.student_id] = submission.extension
+    return dict(sorted(found.items()))
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to those of the command line."""
+    command = commands.add_parser("extension", help="give one student more time, or list who has")
+    command.add_argument("assignment", help="its id, which begins with a and a number")
+    command.add_argument("student", nargs="?", help="the id; without it, all extensions are listed")
+    command.add_argument("length", nargs="?", type=length_of, help='as in "2 days"')
+    command.add_argument("--remove", action="store_true", help="take the student's extension back")
+    command.add_argument("--course", type=Path, default=Path(), help="folder of the course")
+    command.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status 0: done; 2: nothing was done, and the message says why."""
+    try:
+        print(_carry_out(options))
+    except CourseError as error:
+        print(f"no extension changed: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def _carry_out(options: argparse.Namespace) -> str:
+    from nbgrader.api import Gradebook
+
+    from autograder.batch.course import open_assignment
+    from autograder.batch.guards import nothing_lost
+
+    asked = bool(options.student), bool(options.length), options.remove
+    if asked not in ((False, False, False), (True, True, False), (True, False, True)):
+        raise CourseError(
+            "name a student and a length of time, as in: extension a2_self_attention anna "
+            '"2 days"; or a student and --remove; or neither, and all are listed'
+        )
+    course, assignment = options.course, options.assignment.rstrip("/")
+    coursedir = open_assignment(course, assignment).coursedir
+    with (
+        nothing_lost(coursedir.db_url),
+        Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
+    ):
+        due = gradebook.update_or_create_assignment(assignment).duedate
+        if options.student:
+            said = [extend(course, assignment, gradebook, options.student, options.length)]
+            said.append("It counts when you grade again, which takes seconds.")
+        else:
+            found = extensions(course, assignment, gradebook)
+            said = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
+            said = said or [f"nobody has an extension for {assignment}"]
+        if not due:
+            said.append(f"{assignment} has no due date yet: set one in the formgrader.")
+    return "\n".join(said)

@@ -1,0 +1,162 @@
+"""Grade again what has been graded: an assignment, its points or a check has changed since.
+
+New work is recorded as it comes. Results that replace others are held back until the last one is there,
+and then stand in the gradebook all at once, so that it never holds half a class by the old measure and
+half by the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+from nbgrader.apps import NbGraderAPI
+
+from autograder.batch.archive import back_up
+from autograder.batch.before_and_after import (
+    Comparison,
+    Scores,
+    compare,
+    keep_by_hand,
+    scores_of,
+    write_changes,
+)
+from autograder.batch.changed_cells import (
+    ByHand,
+    Change,
+    bring_up_to,
+    cells_in,
+    cells_of_source,
+    change_between,
+    release,
+    renamed_cells,
+)
+from autograder.batch.record import Recorder
+from autograder.batch.settings import Settings
+from autograder.errors import CourseError
+from autograder.notebook.earlier import Earlier, read_earlier, write_earlier
+from autograder.notebook.intake import with_history
+from autograder.notebook.work import ReleasedCell, Result
+
+
+@contextlib.contextmanager
+def gradebook_of(api: NbGraderAPI, dry_run: bool) -> Iterator[Gradebook]:
+    """The course's gradebook; to try something, a copy that is thrown away, so that nobody has to wait.
+
+    Raises:
+        CourseError: it is no SQLite file, which alone can be copied.
+    """
+    url, course = api.coursedir.db_url, api.coursedir.course_id
+    with contextlib.ExitStack() as stack:
+        if dry_run:
+            path = url.removeprefix("sqlite:///")
+            if path == url:
+                raise CourseError(f"--dry-run expects a gradebook in an SQLite file, found {url}")
+            aside = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+            url = f"sqlite:///{aside}/gradebook.db"
+            if Path(path).exists():
+                back_up(Path(path), aside / "gradebook.db")
+        yield stack.enter_context(Gradebook(url, course))
+
+
+class Regrade:
+    """One grading of a class, in view of what was graded before.
+
+    Args:
+        api: nbgrader on the course folder.
+        course: the course folder.
+        assignment: the assignment's id.
+        gradebook: an open gradebook; with `Settings.dry_run` a copy, which may be written.
+        kept: folder of the assignment's results.
+        settings: of the class.
+
+    Attributes:
+        cells: the assignment's cells today.
+        change: what became of them since work was graded.
+    """
+
+    def __init__(
+        self,
+        api: NbGraderAPI,
+        course: Path,
+        assignment: str,
+        gradebook: Gradebook,
+        kept: Path,
+        settings: Settings,
+    ) -> None:
+        self.api, self.course, self.assignment = api, course, assignment
+        self.gradebook, self.kept, self.settings = gradebook, kept, settings
+        self.cells: Sequence[ReleasedCell] = ()
+        self.change = Change()
+        self._log = kept / "log.txt"
+        self._before: dict[str, Scores] = {}
+        self._handed_in_again: set[str] = set()
+        self._earlier = Earlier()
+        self._begun = False
+
+    def prepare(self) -> None:
+        """Find out what has changed; where nobody has been graded, tell the gradebook at once.
+
+        Raises:
+            CourseError: nbgrader cannot release the assignment, or a name is not as it is said.
+        """
+        there, self._begun = cells_in(self.gradebook, self.assignment)
+        if self._begun or self.settings.dry_run:
+            self._before = scores_of(self.gradebook, self.assignment)
+            cells = cells_of_source(self.api, self.assignment, self._log)
+        else:
+            release(self.api, self.assignment, self._log)
+            cells, _ = cells_in(self.gradebook, self.assignment)
+        there = there or cells
+        earlier = read_earlier(self.course, self.assignment)
+        renamed = renamed_cells(self.settings.renamed, earlier.renamed, there, cells)
+        change = change_between(there, cells, renamed)
+        names = {cell.name for cell in cells}
+        self._earlier = earlier.and_now(renamed, set(change.added), names)
+        self.cells = with_history(cells, self._earlier)
+        if self._begun:
+            self.change = change
+        elif change and not self.settings.dry_run:
+            write_earlier(self.course, self.assignment, self._earlier)
+
+    def take(self, recorder: Recorder, student: str, key: str, result: Result) -> None:
+        """Record a result, or hold it back until all are there."""
+        known = recorder.recorded.get(student)
+        if student in self._before and known and not recorder.same_work(student):
+            self._handed_in_again.add(student)
+        if self.settings.dry_run or self.change or recorder.replaces(student, key):
+            recorder.hold(student, key, result)
+        else:
+            recorder.take(student, key, result)
+
+    def finish(self, recorder: Recorder) -> Comparison:
+        """Write what was held, and say whose score it changes; with `dry_run`, only say it."""
+        after: dict[str, Scores] = {}
+        removed: list[ByHand] = []
+        write = not self.settings.dry_run
+
+        def change_cells() -> frozenset[str]:
+            if self.change or (self.settings.dry_run and not self._begun):
+                removed.extend(
+                    bring_up_to(self.gradebook, self.assignment, self.cells, self.change)
+                )
+            return frozenset(self.change.worth)
+
+        def look() -> None:
+            after.update(scores_of(self.gradebook, self.assignment))
+            if write and self.change:
+                # before the gradebook is, so that nothing is lost wherever this is stopped
+                keep_by_hand(self.kept, removed)
+                write_earlier(self.course, self.assignment, self._earlier)
+
+        recorder.take_held(change_cells, look, files=write)
+        if write and self._begun:
+            release(self.api, self.assignment, self._log)
+        changes = compare(
+            self._before, after, self.change, self._handed_in_again, removed, written=write
+        )
+        write_changes(self.kept, changes)
+        return changes

@@ -1,0 +1,46 @@
+"""docs/living_course.md is true: its commands run, in the order in which they stand there."""
+
+import re
+
+import pytest
+
+from autograder.batch.late import PercentADay
+from autograder.kernels import sandbox
+from tests.course_copy import run
+from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
+
+PAGE = (ROOT / "docs" / "living_course.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
+    course = tmp_path / "course"
+    hand_in(course, {"right_loops": submission("right_loops")})
+    with (course / "nbgrader_config.py").open("a") as file:
+        file.write(re.search(r"^```python\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1])
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    commands = [line for block in blocks for line in block.splitlines()]
+    assert len(commands) == 10
+    setting = f"export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
+    said = run(course, " && ".join([setting, *commands]))
+    for words in (
+        "nothing was written", "1 graded for the first time", "right_loops     10 / 10",
+        "right_loops has 2 days more", "right_loops: 2 days", "right_loops has no extension",
+        "is for the graders", "0 entries taken into the gradebook", "all as they were",
+        "1 assignment",
+    ):  # fmt: skip
+        assert words in said, said
+    for name in ("moved", "next_term"):
+        assert (tmp_path / name / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").exists()
+    assert (tmp_path / "moved" / "gradebook.db").exists()
+    assert not (tmp_path / "next_term" / "submitted").exists()
+
+
+def test_the_penalty_is_as_the_page_says():
+    settings = dict(re.findall(r"^c\.PercentADay\.(\w+) = (\d+)$", PAGE, re.MULTILINE))
+    plugin = PercentADay(**{name: float(value) for name, value in settings.items()})
+    assert plugin.late_submission_penalty("ada", 10, 2 * 3600) is None
+    assert plugin.late_submission_penalty("ada", 10, 2 * 3600 + 1) == 1
+    assert plugin.late_submission_penalty("ada", 10, 30 * 24 * 3600) == 5
+    bare = PercentADay()
+    assert (bare.grace_hours, bare.percent_a_day, bare.most_percent) == (0, 10, 100)
