@@ -29,7 +29,7 @@ NEWCOMERS = [
 ]  # fmt: skip
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository
-MADE = ("CLASSROOM", "autograded", "build", "classroom50", "pl-course", "template", "you", "feedback", "grading", "submitted", "workspace", "a10", "10", "solutions/a10", "solutions/a1_averages")  # fmt: skip
+MADE = ("CLASSROOM", "autograded", "build", "classroom50", "pl-course", "template", "you/", "feedback", "grading", "submitted", "workspace", "a10", "10", "solutions/a10", "solutions/a1_averages")  # fmt: skip
 OTHERS = {"apt-get", "cd", "conda", "cp", "docker", "export", "mkdir", "dask", "explorer.exe", "git", "nbgrader", "pip", "pre-commit", "ssh", "wsl", "xcode-select"}  # fmt: skip
 by_guide = pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 
