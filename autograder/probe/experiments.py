@@ -49,6 +49,7 @@ class Request(TypedDict, total=False):
     times: int
     anew: bool
     tries: list[Any]
+    traces: bool
     memory: bool
     argument_names: list[list[str]]
     on_axes: bool
@@ -95,7 +96,8 @@ def perform(subject: Callable[..., Any], request: Request) -> Report:
         module, what was left in it, see `traces.Left`; of a generator, whether its numbers were drawn, and whether
         torch's own were left alone), and ``gradients`` by name if asked for; or another status
         that the experiment describes. Where a module is among the arguments, an error is reported
-        with what was left, too: status "raised" with ``error`` and ``arguments``.
+        with what was left, too: status "raised" with ``error`` and ``arguments``. Without ``traces``
+        nobody looks at what is left in modules.
     """
     # torch.manual_seed would also write down where it was called, for devices that wake up later
     torch.default_generator.manual_seed(request["seed"])
@@ -239,7 +241,7 @@ def _observe(
     traces = {
         place: Traces(item, tries)
         for place, item in enumerate(arguments)
-        if isinstance(item, nn.Module)
+        if isinstance(item, nn.Module) and request.get("traces", True)
     }
     watch = Watch(arguments) if request.get("memory") else None
     try:

@@ -154,7 +154,8 @@ def _request(part: Part, step: Step, case: Case, seed: int) -> Request:
             "names": names,
             "times": drawn.times,
             "anew": drawn.anew,
-            "tries": drawn.tries if step.strict else [],
+            "tries": drawn.tries,
+            "traces": step.strict,
         }
     dtype = drawn.dtype or case.dtype
     method = getattr(part.reference, drawn.method) if drawn.method else part.reference

@@ -493,7 +493,7 @@ def ablated_to_the_mean_of_all_layers(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means)
 
 
-@BANK.wrong(PART, told=("inputs changed",))
+@BANK.wrong(PART, told="inputs changed")
 def ablated_with_its_list_emptied(model, token_ids, heads, means=None):
     pairs = list(heads)
     if isinstance(heads, list):
@@ -618,7 +618,7 @@ def ablated_and_swept_clean(model, token_ids, heads, means=None):
             layer.w_o._forward_hooks.clear()
 
 
-@BANK.wrong(PART, told=("left in the model", "always right numbers"))
+@BANK.wrong(PART, told="left in the model")
 def ablated_with_columns_divided(model, token_ids, heads, means=None):
     """Columns are made tiny and large again, which is not the same bit by bit."""
     if means is not None:
@@ -682,7 +682,7 @@ def ablated_in_single_precision(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means).to(torch.float32)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right numbers in another shape")
 def ablated_last_position_alone(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means)[:, -1]
 

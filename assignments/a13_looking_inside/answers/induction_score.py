@@ -177,7 +177,7 @@ def score_over_all_rows(weights, period, start=0):
     return (weights * followers(T, period, start)).sum(-1).mean(dim=(0, 2))
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong by a constant factor")
 def score_over_all_pairs(weights, period, start=0):
     T = weights.shape[-1]
     refused(T, period, start)
@@ -205,7 +205,7 @@ def score_with_start_for_queries_alone(weights, period, start=0):
     return (weights * followers(T, period, 0)).sum(-1)[:, :, start + period :].mean(dim=(0, 2))
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong by a constant factor")
 def score_with_start_for_keys_alone(weights, period, start=0):
     T = weights.shape[-1]
     refused(T, period, start)
@@ -275,7 +275,7 @@ def score_that_refuses_nothing(weights, period, start=0):
     return (weights * followers(T, period, start)).sum(-1)[:, :, start + period :].mean((0, 2))
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong where an error is asked for")
 def score_that_asserts(weights, period, start=0):
     assert start + period < weights.shape[-1], "nothing is repeated"
     return score_by_einsum(weights, period, start)
@@ -312,7 +312,7 @@ def score_of_whole_copies(weights, period, start=0):
     )  # fmt: skip
 
 
-@BANK.wrong(PART, told=("only the positive", "negative numbers"))
+@BANK.wrong(PART)
 def score_of_causal_weights(weights, period, start=0):
     """Rows are made to sum to one, which the weights need not."""
     return score_by_einsum(weights / weights.sum(-1, keepdim=True), period, start)

@@ -158,12 +158,12 @@ def lens_from_the_end(model, token_ids):
     return lens_layer_by_layer(model, token_ids).flip(0)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def lens_with_the_last_stream_twice(model, token_ids):
     return by_streams(lambda model, streams: streams[1:] + streams[-1:])(model, token_ids)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def lens_of_running_means(model, token_ids):
     def means(model, streams):
         return [sum(streams[: n + 1]) / (n + 1) for n in range(len(streams))]
@@ -221,7 +221,7 @@ def lens_into_the_future(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def lens_with_the_mask_upside_down(model, token_ids):
     with evaluating(model):
         x = model.embed(token_ids)
@@ -232,7 +232,7 @@ def lens_with_the_mask_upside_down(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def lens_with_the_diagonal_hidden(model, token_ids):
     T = token_ids.shape[1]
     with evaluating(model):
@@ -356,7 +356,7 @@ def lens_in_a_list(model, token_ids):
     return list(lens_layer_by_layer(model, token_ids))
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="results in a dict")
 def lens_in_a_dictionary(model, token_ids):
     return dict(enumerate(lens_layer_by_layer(model, token_ids)))
 
@@ -366,7 +366,7 @@ def lens_by_sentences(model, token_ids):
     return lens_layer_by_layer(model, token_ids).transpose(0, 1)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="axes exchanged")
 def lens_with_layers_last(model, token_ids):
     return lens_layer_by_layer(model, token_ids).movedim(0, -1)
 
@@ -381,7 +381,7 @@ def lens_at_the_end_of_the_text(model, token_ids):
     return lens_layer_by_layer(model, token_ids)[:, :, -1]
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right numbers in another shape")
 def lens_averaged_over_places(model, token_ids):
     return lens_layer_by_layer(model, token_ids).mean(dim=2)
 
@@ -391,7 +391,7 @@ def lens_of_sentence_zero(model, token_ids):
     return lens_layer_by_layer(model, token_ids)[:, 0]
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right numbers in another shape")
 def lens_of_the_last_row(model, token_ids):
     with evaluating(model):
         return model(token_ids)
@@ -476,7 +476,7 @@ def lens_into_an_empty_table(model, token_ids):
     return table
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="result 1 right, result 2 wrong")
 def lens_that_remembers(model, token_ids):
     """The first rows are kept on the model."""
     if not hasattr(model, "seen_rows"):

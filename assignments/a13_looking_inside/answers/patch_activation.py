@@ -251,7 +251,7 @@ def patched_with_the_whole_beginning(model, clean_ids, corrupted_ids, layer, pos
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def patched_with_the_whole_rest(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position:] = clean[:, position:]
@@ -283,7 +283,7 @@ def patched_with_the_vector_before(model, clean_ids, corrupted_ids, layer, posit
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def patched_with_the_last_vector(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean[:, -1]
@@ -291,7 +291,7 @@ def patched_with_the_last_vector(model, clean_ids, corrupted_ids, layer, positio
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def patched_with_the_mean_of_all_vectors(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean.mean(dim=1)
@@ -323,7 +323,7 @@ def patched_with_one_vector(model, clean_ids, corrupted_ids, layer, position):
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def patched_with_sentences_in_reverse(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean.flip(0)[:, position]
@@ -396,7 +396,7 @@ def patched_by_counting_from_one(model, clean_ids, corrupted_ids, layer, positio
     return at(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def patched_in_the_next_layer(model, clean_ids, corrupted_ids, layer, position):
     """Behind the last layer there is none, so that its own is patched there."""
 
@@ -528,7 +528,7 @@ def patched_wherever_python_allows(model, clean_ids, corrupted_ids, layer, posit
             return model(corrupted_ids)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong where an error is asked for")
 def patched_unchecked(model, clean_ids, corrupted_ids, layer, position):
     block = model.layers[layer]
     with evaluating(model):
@@ -627,7 +627,7 @@ def patched_with_a_layer_left(model, clean_ids, corrupted_ids, layer, position):
     return logits
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="right in part")
 def patched_with_what_was_kept_last_time(model, clean_ids, corrupted_ids, layer, position):
     """The first clean run is kept for all calls."""
     refused(model, clean_ids, corrupted_ids, layer, position)

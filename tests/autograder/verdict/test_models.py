@@ -159,6 +159,24 @@ def test_an_error_that_is_swallowed_is_none():
     assert verdict.steps[3].problem == "expected an error here, but no error came"
 
 
+def test_what_is_remembered_from_call_to_call_is_told():
+    def remembered(model, ids):
+        if not hasattr(model, "seen"):
+            model.seen = scores(model, ids)
+        return model.seen
+
+    verdict = verdict_on(remembered)
+    assert [name for name, _ in verdict.relations][:1] == ["result 1 right, result 2 wrong"]
+    assert verdict.relations[0][1].startswith("Result 1 is right in these cases")
+
+
+def test_an_error_that_leaves_something_is_told_by_its_cases():
+    verdict = verdict_on(hook_left_after_an_error)
+    assert [name for name, _ in verdict.relations] == [
+        "wrong where something that it calls stops with an error"
+    ]
+
+
 def test_what_a_mistake_leaves_behind_is_its_name():
     course, part = assignment()
 
