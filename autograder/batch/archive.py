@@ -288,7 +288,9 @@ def _take_out(archive: zipfile.ZipFile, name: str, entry: Entry, place: Path) ->
 
 def _refuse_broken_gradebook(path: Path) -> None:
     if path.exists():
-        with contextlib.closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as gradebook:
+        with contextlib.closing(
+            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        ) as gradebook:
             (said,) = gradebook.execute("pragma integrity_check").fetchone()
         if said != "ok":
             raise CourseError(f"the gradebook in the archive is broken: {said}")

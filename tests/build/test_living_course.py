@@ -24,7 +24,7 @@ def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
     setting = f"export PATH={ROOT}/.venv/bin:$PATH PYTHONPATH={ROOT}"
     said = run(course, " && ".join([setting, *commands]))
     for words in (
-        "nothing was written", "1 graded for the first time", "right_loops     10 / 10",
+        "nothing was written", "1 graded for the first time", "right_loops    10 / 10",
         "right_loops has 2 days more", "right_loops: 2 days", "right_loops has no extension",
         "is for the graders", "0 entries taken into the gradebook", "all as they were",
         "1 assignment",
