@@ -918,7 +918,7 @@ plotting.picture(
 # In the last layer, the mean of the heads points at a right token for nearly nine words in ten, far more often than
 # the same place does. Alignment was nowhere in the loss, so it came with learning to say the next word. It is worse
 # than the translations, and it may be. Some English words need nothing from the German sentence, as in lecture 1, and
-# the memory's vector beside the right one has read the whole sentence, too. **A map shows where a head looked, not
+# the memory's vector next to the right one has read the whole sentence, too. **A map shows where a head looked, not
 # why the model said what it said.**
 #
 # ### Step through it yourself
@@ -1014,7 +1014,7 @@ live.attention_view(
 # 1. At least three of the eight heads of the encoder look from "sie" mostly at its verb, and one gives it more
 #    than three quarters in both sentences. So its vector in the memory may already tell "she" from "they".
 # 2. On average more than half of the weight would fall on future words. Training never taught the model to ignore
-#    them, because it never could see them. Whoever feeds a whole target in, as in training, needs the mask.
+#    them, because it never could see them. If you feed a whole target in, as in training, you need the mask.
 # 3. With our seed it is the heads of layer 2 that find "helfen", while those of layer 1 look elsewhere. Other
 #    seeds divide the work in other ways.
 #
@@ -1112,8 +1112,8 @@ for sentence in ["Kannst du mir den Hund zeigen?", "Ich lerne Deutsch."]:
 # <details><summary>Answer</summary>
 #
 # Each attention has four maps with $4 \cdot (64 \cdot 64 + 64) = 16\,640$ parameters, the feed-forward network has
-# $64 \cdot 128 + 128 + 128 \cdot 64 + 64 = 16\,576$, and each norm has 128. With two attentions and three norms the
-# decoder layer has 50 240. The encoder layer has one attention and one norm less, so 33 472.
+# $64 \cdot 128 + 128 + 128 \cdot 64 + 64 = 16\,576$, and each norm has 128. With two attention layers and three
+# norms the decoder layer has 50 240. The encoder layer has one attention and one norm less, so 33 472.
 #
 # </details>
 #

@@ -479,7 +479,7 @@ print("3.5, and the same from a softmax over all three at once")
 # %% [markdown]
 # Step through eight keys in blocks of two.
 #
-# 1. In which blocks is a rescaling needed, and by which factor? Predict it from the scores before you press *next
+# 1. In which blocks is a rescaling needed, and by how much? Predict it from the scores before you press *next
 #    block*.
 # 2. Change one score so that no rescaling is needed after the first block. Which one, and what does the result do?
 # 3. Take one key in a block, and then all eight. What changes on the way, and what does not?
