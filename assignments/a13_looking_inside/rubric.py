@@ -101,9 +101,10 @@ def ids(randn: Randn, *shape: int) -> Tensor:
 
 
 def outside(token_ids: Tensor) -> Tensor:
-    """The same ids, the last of which is no word."""
-    token_ids[-1, -1] = WORDS
-    return token_ids
+    """The same ids but the last, which is no word."""
+    changed = token_ids.clone()
+    changed[-1, -1] = WORDS
+    return changed
 
 
 def about(size: tuple[int, int, int], B: int, T: int, mode: str, hooked: bool) -> str:
@@ -147,17 +148,16 @@ def ablated(
     def draw(randn: Randn) -> Call:
         token_ids = ids(randn, B, T)
         pairs = set_of(heads) if form is set else form(heads)
-        given = [looked_into(randn, size, mode, hooked), token_ids.clone(), pairs]
-        if beyond:
-            outside(given[1])
+        shown = outside(token_ids) if beyond else token_ids
+        given: list[Any] = [looked_into(randn, size, mode, hooked), shown, pairs]
         if means:
             given.append(randn(*size))
         return Call(given, tries=[token_ids])
 
-    shown = f", heads {heads}" + ("" if form is list else f" in a {form.__name__}")
+    named = f", heads {heads}" + ("" if form is list else f" in a {form.__name__}")
     return Case(
         about(size, B, T, mode, hooked)
-        + shown
+        + named
         + ", means given" * means
         + ", an id outside the vocabulary" * beyond,
         draw,
@@ -204,10 +204,12 @@ def patched(
 
     def draw(randn: Randn) -> Call:
         clean, other = ids(randn, B, T), ids(randn, *(corrupted or (B, T)))
-        given = [looked_into(randn, size, mode, hooked), clean.clone(), other, layer, position]
-        if beyond:
-            outside(given[1] if beyond == "clean" else given[2])
-        return Call(given, tries=[clean])
+        made = looked_into(randn, size, mode, hooked)
+        runs = [
+            outside(run) if beyond == name else run
+            for name, run in (("clean", clean), ("corrupted", other))
+        ]
+        return Call([made, *runs, layer, position], tries=[clean])
 
     return Case(
         about(size, B, T, mode, hooked)
@@ -247,10 +249,8 @@ def lens(
 
     def draw(randn: Randn) -> Call:
         token_ids = ids(randn, B, T)
-        given = [looked_into(randn, size, mode, hooked), token_ids.clone()]
-        if beyond:
-            outside(given[1])
-        return Call(given, tries=[token_ids])
+        shown = outside(token_ids) if beyond else token_ids
+        return Call([looked_into(randn, size, mode, hooked), shown], tries=[token_ids])
 
     return Case(
         about(size, B, T, mode, hooked) + ", an id outside the vocabulary" * beyond,

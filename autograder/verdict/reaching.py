@@ -45,7 +45,7 @@ MAGICS = (*RUNNING, "cd", "ls", "matplotlib", "pip", "precision", "pwd", "who", 
 # what begins with an underscore and is nobody's secret
 PLAIN = frozenset({
     "_", "__", "___", "__call__", "__class__", "__doc__", "__file__", "__init__", "__len__",
-    "__name__", "__qualname__", "__version__",
+    "__name__", "__qualname__", "__version__", "_forward_hooks", "_forward_pre_hooks",
 })  # fmt: skip
 
 
