@@ -3,6 +3,7 @@
 python -m autograder build [ASSIGNMENT ...] [--course FOLDER]
 python -m autograder grade ASSIGNMENT [--course FOLDER] [--student ID] [--jobs N]
 python -m autograder check NOTEBOOK [--assignment ID] [--html FILE]
+python -m autograder watch [--course FOLDER] [--status]
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.kernels import limits, sandbox
 from autograder.kernels.sandbox import SandboxError
+from autograder.service import command as watching
 from autograder.verdict.content import allowed_modules, course
 
 ENGINES = ("local", "dask")
@@ -92,10 +94,11 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
+    watching.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
         parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")
-    runs = {"build": run_build, "grade": run_grade, "check": run_check}
+    runs = {"build": run_build, "grade": run_grade, "check": run_check, "watch": watching.run}
     return runs[options.command](options)
 
 

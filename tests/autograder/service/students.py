@@ -1,0 +1,111 @@
+"""Students with homes of their own, who hand in and read feedback by nbgrader's own exchange."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.auth import Authenticator
+from nbgrader.coursedir import CourseDirectory
+from nbgrader.exchange import ExchangeFactory
+from traitlets.config import Config
+
+from tests.sample_class import ASSIGNMENT, ROOT, new_course
+
+
+class Classroom:
+    """A course folder, an exchange, and students.
+
+    Args:
+        folder: for all of it.
+        assignments: what is released.
+    """
+
+    def __init__(self, folder: Path, *assignments: str) -> None:
+        self.course, self.exchange, self.homes = (
+            folder / "course",
+            folder / "exchange",
+            folder / "homes",
+        )
+        self.assignments = assignments or (ASSIGNMENT,)
+        for number, assignment in enumerate(self.assignments):
+            if number:
+                shutil.copytree(
+                    ROOT / "solutions" / assignment, self.course / "solutions" / assignment
+                )
+            else:
+                new_course(self.course, assignment)
+        inbound = self.exchange / "attention" / "inbound"
+        for place in (inbound, inbound.parent / "outbound", inbound.parent / "feedback"):
+            place.mkdir(parents=True)
+        inbound.chmod(0o3733)
+        for assignment in self.assignments:
+            released = ROOT / "exercises" / assignment
+            shutil.copytree(released, self.exchange / "attention" / "outbound" / assignment)
+        self.settings()
+
+    @property
+    def inbound(self) -> Path:
+        return self.exchange / "attention" / "inbound"
+
+    def settings(self, text: str = "") -> None:
+        """Write the settings, with the exchange before what is given."""
+        head = f'exchange = "{self.exchange}"\n'
+        if "check_owner" not in text:
+            head += "check_owner = false\n"
+        (self.course / "service.toml").write_text(head + text, encoding="utf-8")
+
+    def _config(self, student: str, assignment: str) -> tuple[Config, CourseDirectory]:
+        home = self.homes / student
+        config = Config()
+        config.Exchange.root = str(self.exchange)
+        config.Exchange.cache = str(home / "cache")
+        config.Exchange.assignment_dir = str(home)
+        config.CourseDirectory.course_id = "attention"
+        config.CourseDirectory.student_id = student
+        config.CourseDirectory.assignment_id = assignment
+        return config, CourseDirectory(config=config)
+
+    def submit(
+        self, student: str, notebook: NotebookNode | str, assignment: str = ASSIGNMENT
+    ) -> str:
+        """Hand in with nbgrader; the name of the folder in the exchange."""
+        home = self.homes / student / assignment
+        home.mkdir(parents=True, exist_ok=True)
+        text = notebook if isinstance(notebook, str) else nbformat.writes(notebook)
+        (home / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
+        before = set(os.listdir(self.inbound))
+        config, coursedir = self._config(student, assignment)
+        factory = ExchangeFactory(config=config)
+        factory.Submit(
+            coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+        ).start()
+        (name,) = set(os.listdir(self.inbound)) - before
+        return name
+
+    def listed(self, student: str, assignment: str = ASSIGNMENT) -> list[dict]:
+        """What the Assignments tab says of a student's submissions, the oldest first."""
+        config, coursedir = self._config(student, assignment)
+        config.ExchangeList.cached = True
+        factory = ExchangeFactory(config=config)
+        found = factory.List(
+            coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+        ).start()
+        return [one for entry in found for one in entry["submissions"]]
+
+    def feedback(self, student: str, assignment: str = ASSIGNMENT) -> list[str]:
+        """The pages that a student fetches with nbgrader, the oldest submission's first; "" for none."""
+        config, coursedir = self._config(student, assignment)
+        factory = ExchangeFactory(config=config)
+        factory.FetchFeedback(
+            coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+        ).start()
+        pages = []
+        for submission in self.listed(student, assignment):
+            where = self.homes / student / assignment / "feedback" / submission["timestamp"]
+            page = where / f"{assignment}.html"
+            pages.append(page.read_text(encoding="utf-8") if page.exists() else "")
+        return pages
