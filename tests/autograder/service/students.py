@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from pathlib import Path
 
 import nbformat
@@ -91,9 +92,11 @@ class Classroom:
         config, coursedir = self._config(student, assignment)
         config.ExchangeList.cached = True
         factory = ExchangeFactory(config=config)
-        found = factory.List(
-            coursedir=coursedir, authenticator=Authenticator(config=config), config=config
-        ).start()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ResourceWarning)  # nbgrader leaves files to be closed
+            found = factory.List(
+                coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+            ).start()
         return [one for entry in found for one in entry["submissions"]]
 
     def feedback(self, student: str, assignment: str = ASSIGNMENT) -> list[str]:
