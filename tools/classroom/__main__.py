@@ -30,16 +30,17 @@ def main(arguments: list[str] | None = None) -> int:
     commands.add_parser("prepare", help="lay the classroom out, and start nothing")
     add = commands.add_parser("add", help="make accounts for the people of a list")
     add.add_argument("list", type=Path, help="CSV with username, and if need be role, name, email")
-    for name, says in (("password", "give somebody a new password"), ("remove", "let somebody in no more")):  # fmt: skip
-        commands.add_parser(name, help=says).add_argument("name")
+    password = commands.add_parser("password", help="give somebody a new password")
+    removal = commands.add_parser("remove", help="let somebody in no more")
+    for command in (password, removal):
+        command.add_argument("name", help="of the account")
     options = parser.parse_args(arguments)
     try:
         accounts.must_be_root()
         here = settings.read(options.settings)
         if options.settings:
             os.environ[VARIABLE] = str(options.settings.resolve())
-        does = {"run": run, "prepare": prepare, "add": add_people, "password": new_password, "remove": remove}  # fmt: skip
-        return does[options.command](here, options)
+        return DOES[options.command](here, options)
     except ClassroomError as error:
         print(f"no classroom: {error}", file=sys.stderr)
         return 2
@@ -126,6 +127,14 @@ def in_the_servers_environment(here: Settings) -> None:
         done = subprocess.run(command, env=environment, check=False)
         sys.exit(done.returncode)
 
+
+DOES = {
+    "run": run,
+    "prepare": prepare,
+    "add": add_people,
+    "password": new_password,
+    "remove": remove,
+}
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -63,17 +63,20 @@ def read_list(text: str, where: str) -> list[Person]:
     Raises:
         ClassroomError: a line says something that cannot be; nobody of the list is taken.
     """
-    sample = text.lstrip("\ufeff")
-    header = sample.partition("\n")[0]
-    rows = list(csv.DictReader(io.StringIO(sample), delimiter=";" if ";" in header else ","))
-    columns = [name.strip().lower() for name in (csv.DictReader(io.StringIO(header), delimiter=";" if ";" in header else ",").fieldnames or [])]  # fmt: skip
+    lines = text.lstrip("\ufeff").splitlines()
+    header = lines[0] if lines else ""
+    table = csv.reader(lines, delimiter=";" if ";" in header else ",")
+    columns = [name.strip().lower() for name in next(table, [])]
     if "username" not in columns:
         raise ClassroomError(
             f"{where}: expected a first line that names a column username, found {header.strip()!r}"
         )
     people: dict[str, Person] = {}
-    for number, row in enumerate(rows, start=2):
-        clean = {(key or "").strip().lower(): (value or "").strip() for key, value in row.items() if isinstance(value, str | None)}  # fmt: skip
+    for row in table:
+        if not any(row):
+            continue
+        number = table.line_num
+        clean = dict(zip(columns, map(str.strip, row), strict=False))
         person = Person(
             clean.get("username", ""),
             clean.get("role", "").lower() or "student",

@@ -14,7 +14,7 @@ people = accounts.known(here)
 staff = [name for name, person in people.items() if person.role in ("grader", "instructor")]
 instructors = [name for name, person in people.items() if person.role == "instructor"]
 python = str(here.python)
-c = get_config()  # noqa: F821
+c = get_config()  # type: ignore[name-defined]  # noqa: F821
 
 
 def kept_secret(name: str) -> str:

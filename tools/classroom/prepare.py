@@ -220,16 +220,17 @@ def write_for(
     place = settings.place / "jupyter" / whom
     place.mkdir(parents=True, exist_ok=True)
     shutil.copy(HERE / "student_server.py", place.parent)
+    served = {f"nbgrader.server_extensions.{name}": on for name, on in extensions.items()}
     files = {
         "nbgrader_config.py": nbgrader,
         "jupyter_server_config.d/nbgrader.json": json.dumps(
-            {"ServerApp": {"jpserver_extensions": {f"nbgrader.server_extensions.{name}": on for name, on in extensions.items()}}}
+            {"ServerApp": {"jpserver_extensions": served}}
         ),
         "labconfig/page_config.json": json.dumps(
             {"disabledExtensions": {f"@jupyter/nbgrader:{name}": True for name in off}}
         ),
         "jupyter_server_config.json": json.dumps(IDLE),
-    }  # fmt: skip
+    }
     for name, text in files.items():
         path = place / name
         path.parent.mkdir(parents=True, exist_ok=True)
