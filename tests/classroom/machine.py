@@ -40,7 +40,9 @@ def missing() -> str:
         if not shutil.which(program):
             return f"a classroom needs {program}: on Debian, apt-get install util-linux passwd"
     tried = subprocess.run(
-        ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True, check=False
+        ["unshare", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+        capture_output=True,
+        check=False,
     )
     if tried.returncode:
         return f"this machine grants no mount namespace: {tried.stderr.decode().strip()}"
@@ -55,7 +57,16 @@ def packages() -> str:
     if stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
         return ""
     shutil.rmtree(EXTRA, ignore_errors=True)
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--prefix", str(EXTRA)]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-deps",
+        "--prefix",
+        str(EXTRA),
+    ]
     done = subprocess.run([*command, "-r", str(lock)], capture_output=True, text=True, check=False)
     if done.returncode:
         return f"the packages of classroom.lock cannot be had: {done.stderr.strip()[-300:]}"
@@ -90,7 +101,9 @@ class Machine:
         while Path(f"/proc/{self._holder.pid}/ns/mnt").readlink() == own:
             time.sleep(0.01)
         python = Path(sys.base_prefix)
-        closed = next((str(place) for place in reversed(python.parents) if not place.stat().st_mode & 1), "")
+        closed = next(
+            (str(place) for place in reversed(python.parents) if not place.stat().st_mode & 1), ""
+        )
         version = f"python{sys.version_info[0]}.{sys.version_info[1]}"
         packages = f"lib/{version}/site-packages"
         self.sh(
@@ -103,7 +116,7 @@ class Machine:
             mount --bind /srv/etc /etc
             mount -t tmpfs -o mode=755 tmpfs /home
             chmod 700 {CHECKOUT}
-            cd {ROOT} && git ls-files -z | grep -zv '^lectures/.*ipynb' | xargs -0 cp --parents -t {CHECKOUT} 2>/dev/null || true
+            cd {ROOT} && git ls-files -z --cached --others --exclude-standard | grep -zv '^lectures/.*ipynb' | xargs -0 cp --parents -t {CHECKOUT} 2>/dev/null || true
             cp --parents lectures/0[12]*.ipynb {CHECKOUT}
             cd / && mount -t tmpfs -o mode=700 tmpfs {ROOT}
             if [ -n "{closed}" ]; then  # Python lies where other accounts cannot go
@@ -125,7 +138,9 @@ class Machine:
         """A command as it runs in the machine."""
         return ["nsenter", "--target", str(self._holder.pid), "--mount", "--wd=/", *command]
 
-    def sh(self, script: str, user: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
+    def sh(
+        self, script: str, user: str = "", check: bool = True
+    ) -> subprocess.CompletedProcess[str]:
         """Run a script of the shell, as root or as another account."""
         who = ["runuser", "-u", user, "--"] if user else []
         done = subprocess.run(
@@ -177,7 +192,7 @@ class Machine:
                 said = self.log.read_text(errors="replace")[-3000:]
                 assert self.hub.poll() is None, f"the hub ended: {said}"
                 assert time.monotonic() < deadline, f"the hub did not answer: {said}"
-                time.sleep(0.2)
+                time.sleep(0.5)
 
     def kill_hub(self) -> None:
         """What kill -9 does to the hub; nobody else is told."""
@@ -191,7 +206,10 @@ class Machine:
         found = {}
         for place in Path("/proc").glob("[0-9]*"):
             try:
-                if place.joinpath("ns/mnt").readlink() == own and int(place.name) != self._holder.pid:
+                if (
+                    place.joinpath("ns/mnt").readlink() == own
+                    and int(place.name) != self._holder.pid
+                ):
                     command = place.joinpath("cmdline").read_bytes().replace(b"\0", b" ")
                     found[int(place.name)] = command.decode(errors="replace")
             except OSError:
@@ -212,3 +230,5 @@ class Machine:
             time.sleep(0.1)
         self._holder.kill()
         self._holder.wait()
+        if self.hub:
+            self.hub.wait()

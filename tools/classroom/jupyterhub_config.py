@@ -49,7 +49,7 @@ c.ConfigurableHTTPProxy.command = [
 
 # ---- who may come in
 if here.login == "native":
-    c.JupyterHub.authenticator_class = "native"
+    c.JupyterHub.authenticator_class = "tools.classroom.login.Login"
     folder = Path(nativeauthenticator.__file__).parent
     c.JupyterHub.template_paths = [str(folder / "templates")]
     c.NativeAuthenticator.enable_signup = False
@@ -57,6 +57,7 @@ if here.login == "native":
     c.NativeAuthenticator.check_common_password = True
     c.NativeAuthenticator.allowed_failed_logins = 10
     c.NativeAuthenticator.seconds_before_next_try = 600
+    c.Authenticator.allow_all = True  # who has a password
 elif here.lti13:
     c.JupyterHub.authenticator_class = "ltiauthenticator.lti13.auth.LTI13Authenticator"
     c.LTI13Authenticator.issuer = here.lti13.issuer
@@ -64,9 +65,9 @@ elif here.lti13:
     c.LTI13Authenticator.authorize_url = here.lti13.authorize_url
     c.LTI13Authenticator.jwks_endpoint = here.lti13.jwks_endpoint
     c.LTI13Authenticator.username_key = here.lti13.username_key
-    # an address becomes the part before its @, which is how accounts are named
+    # where the platform names people by their addresses, the list says whose they are
     c.Authenticator.username_map = {person.email: name for name, person in people.items()}
-c.Authenticator.allowed_users = set(people)
+    c.Authenticator.allowed_users = set(people)
 
 # ---- who may do what: the course's server is for staff, and instructors see who is there
 c.JupyterHub.load_roles = [
