@@ -109,10 +109,10 @@ class Machine:
         self.sh(
             f"""set -e
             cp -a /etc /tmp/etc.$$ && mount -t tmpfs -o mode=755 tmpfs /srv && mv /tmp/etc.$$ /srv/etc
-            mkdir /srv/python /srv/base /srv/extra {CHECKOUT}
+            mkdir -p /srv/python /srv/environment/base /srv/environment/extra {CHECKOUT}
             mount --bind {python} /srv/python
-            mount --bind {sys.prefix} /srv/base
-            mount --bind {EXTRA} /srv/extra
+            mount --bind {sys.prefix} /srv/environment/base
+            mount --bind {EXTRA} /srv/environment/extra
             mount --bind /srv/etc /etc
             mount -t tmpfs -o mode=755 tmpfs /home
             chmod 700 {CHECKOUT}
@@ -124,8 +124,8 @@ class Machine:
                 mkdir -p {python} && mount --bind /srv/python {python}
             fi
             {python}/bin/{version} -m venv --without-pip /srv/environment
-            printf '/srv/base/{packages}\\n/srv/extra/{packages}\\n' > /srv/environment/{packages}/course.pth
-            ln -s /srv/base/share /srv/base/etc /srv/environment/
+            cd /srv/environment && ln -s base/share base/etc .
+            for part in base extra; do echo $PWD/$part/{packages} >> {packages}/course.pth; done
             """
         )
         self.write("/srv/environment/bin/alembic", ALEMBIC, "755")

@@ -220,6 +220,7 @@ def write_for(
     place = settings.place / "jupyter" / whom
     place.mkdir(parents=True, exist_ok=True)
     shutil.copy(HERE / "student_server.py", place.parent)
+    reader = json.loads((ROOT / "tools/jupyter/reader/jupyter_server_config.json").read_text())
     served = {f"nbgrader.server_extensions.{name}": on for name, on in extensions.items()}
     files = {
         "nbgrader_config.py": nbgrader,
@@ -229,7 +230,7 @@ def write_for(
         "labconfig/page_config.json": json.dumps(
             {"disabledExtensions": {f"@jupyter/nbgrader:{name}": True for name in off}}
         ),
-        "jupyter_server_config.json": json.dumps(IDLE),
+        "jupyter_server_config.json": json.dumps({**reader, **IDLE}),
     }
     for name, text in files.items():
         path = place / name
