@@ -60,30 +60,15 @@ class Classroom:
         (self.course / "service.toml").write_text(head + text, encoding="utf-8")
 
     def _config(self, student: str, assignment: str) -> tuple[Config, CourseDirectory]:
-        home = self.homes / student
-        config = Config()
-        config.Exchange.root = str(self.exchange)
-        config.Exchange.cache = str(home / "cache")
-        config.Exchange.assignment_dir = str(home)
-        config.CourseDirectory.course_id = "attention"
-        config.CourseDirectory.student_id = student
-        config.CourseDirectory.assignment_id = assignment
-        return config, CourseDirectory(config=config)
+        return config_of(self.homes / student, self.exchange, student, assignment)
 
     def submit(
         self, student: str, notebook: NotebookNode | str, assignment: str = ASSIGNMENT
     ) -> str:
         """Hand in with nbgrader; the name of the folder in the exchange."""
-        home = self.homes / student / assignment
-        home.mkdir(parents=True, exist_ok=True)
         text = notebook if isinstance(notebook, str) else nbformat.writes(notebook)
-        (home / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
         before = set(os.listdir(self.inbound))
-        config, coursedir = self._config(student, assignment)
-        factory = ExchangeFactory(config=config)
-        factory.Submit(
-            coursedir=coursedir, authenticator=Authenticator(config=config), config=config
-        ).start()
+        submit_from(self.homes / student, self.exchange, student, assignment, text)
         (name,) = set(os.listdir(self.inbound)) - before
         return name
 
@@ -112,3 +97,29 @@ class Classroom:
             page = where / f"{assignment}.html"
             pages.append(page.read_text(encoding="utf-8") if page.exists() else "")
         return pages
+
+
+def config_of(
+    home: Path, exchange: Path, student: str, assignment: str
+) -> tuple[Config, CourseDirectory]:
+    """nbgrader's settings in a student's server; the student "*" is the account that asks."""
+    config = Config()
+    config.Exchange.root = str(exchange)
+    config.Exchange.cache = str(home / "cache")
+    config.Exchange.assignment_dir = str(home)
+    config.CourseDirectory.course_id = "attention"
+    config.CourseDirectory.student_id = student
+    config.CourseDirectory.assignment_id = assignment
+    return config, CourseDirectory(config=config)
+
+
+def submit_from(home: Path, exchange: Path, student: str, assignment: str, text: str) -> None:
+    """Save a notebook in a home, and hand it in with nbgrader."""
+    folder = home / assignment
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{assignment}.ipynb").write_text(text, encoding="utf-8")
+    config, coursedir = config_of(home, exchange, student, assignment)
+    factory = ExchangeFactory(config=config)
+    factory.Submit(
+        coursedir=coursedir, authenticator=Authenticator(config=config), config=config
+    ).start()
