@@ -116,18 +116,17 @@ class Person:
     def feedback(self, since, says):
         """Fetch feedback in the list of assignments until it says something; seconds until then."""
         pages = self.machine.path(f"{self.home}/exercises/{ASSIGNMENT}/feedback")
+        button = "//*[@id='submitted_assignments_list']//button[contains(., 'Fetch Feedback')]"
         while time.monotonic() < since + 4 * WITHIN:
-            for button in self.browser.find_elements(
-                "xpath",
-                "//*[@id='submitted_assignments_list']//button[contains(., 'Fetch Feedback')]",
-            ):
-                if button.is_displayed() and button.is_enabled():
-                    button.click()
-            time.sleep(1)
+            find(self.browser, "//*[@id='refresh_assignments_list']").click()
+            time.sleep(2)  # the list is empty while it loads
+            for found in self.browser.find_elements("xpath", button):
+                if found.is_displayed():
+                    found.click()
+                    time.sleep(1)
             newest = max(pages.glob("*/*.html"), default=None) if pages.exists() else None
             if newest and says in newest.read_text(encoding="utf-8"):
                 return time.monotonic() - since, newest
-            find(self.browser, "//*[@id='refresh_assignments_list']").click()
         self.browser.save_screenshot(str(SCREENSHOTS / "classroom_no_feedback.png"))
         raise AssertionError(f"no feedback for {self.name} that says {says}")
 

@@ -1,5 +1,6 @@
 """Sixty students hand in within a minute, and hub, service and worker are killed in the middle."""
 
+import itertools
 import json
 import os
 import signal
@@ -91,8 +92,7 @@ def outcome(machine, students):
     assert all(did["graded", name] == did["in", name] == 1 for name in times)
     order = sorted(times, key=lambda name: times[name][1])
     before = sum(
-        times[first][0] > times[second][0] + 5
-        for first, second in zip(order, order[1:], strict=False)
+        times[first][0] > times[second][0] + 5 for first, second in itertools.pairwise(order)
     )
     return waited, before
 
