@@ -24,6 +24,7 @@ from tools.classroom.settings import Settings
 
 EXTRA = ROOT / "build" / "classroom"
 CHECKOUT = Path("/srv/checkout")
+HOMES = "/home"
 SETTINGS = """
 environment = "/srv/environment"
 port = {}

@@ -21,6 +21,7 @@ import nbformat
 from nbgrader.utils import notebook_hash
 
 from tests.autograder.service.students import submit_from
+from tests.classroom.machine import HOMES
 from tests.sample_class import ASSIGNMENT, submission
 
 EXCHANGE = Path("/srv/classroom/exchange")
@@ -68,7 +69,7 @@ def become(student: str) -> None:
 
 def page_of(student: str) -> Path | None:
     """Where nbgrader looks for the feedback of a student's submission."""
-    for secret in Path(f"/home/{student}").glob("cache/*/*/submission_secret.txt"):
+    for secret in Path(f"{HOMES}/{student}").glob("cache/*/*/submission_secret.txt"):
         name = notebook_hash(secret=secret.read_text(encoding="ascii"), notebook_id=ASSIGNMENT)
         return EXCHANGE / "attention" / "feedback" / f"{name}.html"
     return None

@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser.conftest import SCREENSHOTS, browser
 from tests.browser.test_jupyterlab import find
-from tests.classroom.machine import Machine, missing
+from tests.classroom.machine import HOMES, Machine, missing
 from tests.sample_class import ASSIGNMENT, submission
 
 __all__ = ["browser"]
@@ -68,7 +68,7 @@ class Person:
 
     def __init__(self, browser, machine, name, password):
         self.browser, self.machine, self.name = browser, machine, name
-        self.home = f"/home/{name}/course"
+        self.home = f"{HOMES}/{name}/course"
         browser.get(f"{machine.address}/hub/logout")
         browser.delete_all_cookies()
         browser.get(f"{machine.address}/hub/login")
@@ -168,7 +168,7 @@ def test_a_class_hands_in_is_graded_and_reads_its_feedback(browser, machine, pas
 
 @pytest.mark.parametrize("name, other", [("ada", "ben"), ("ben", "ada")])
 def test_no_student_reads_what_belongs_to_others(browser, machine, passwords, name, other):
-    theirs = (f"/home/{other}/course/exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb",)
+    theirs = (f"{HOMES}/{other}/course/exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb",)
     inbound = machine.path("/srv/classroom/exchange/attention/inbound")
     assert all(machine.path(place).exists() for place in (*FORBIDDEN, *LISTS, *theirs))
     assert any(path.name.startswith(other) for path in inbound.iterdir())
@@ -180,13 +180,13 @@ def test_no_student_reads_what_belongs_to_others(browser, machine, passwords, na
     places = " ".join((*FORBIDDEN, *theirs))
     command = (
         f"(for f in {places}; do head -c1 $f >/dev/null && echo READ $f; done; "
-        f"for d in {' '.join(LISTS)} /home/{other}; do ls $d >/dev/null && echo READ $d; done; "
+        f"for d in {' '.join(LISTS)} {HOMES}/{other}; do ls $d >/dev/null && echo READ $d; done; "
         f"find / -path /proc -prune -o -name '*.ipynb' -path '*solutions*' -print -o -name rubric.py -print; "
         "echo done) > ~/terminal.txt 2>/dev/null"
     )
     screen = find(browser, "//div[contains(@class,'jp-Terminal-body')]//textarea")
     screen.send_keys(command + "\n")
-    said = read_until_done(machine, f"/home/{name}/terminal.txt")
+    said = read_until_done(machine, f"{HOMES}/{name}/terminal.txt")
     assert said == "done", said
 
     # from a notebook
@@ -199,7 +199,7 @@ for place in {(*FORBIDDEN, *theirs)!r}:
         lines.append(f"READ {{place}}")
     except OSError:
         pass
-for place in {(*LISTS, f"/home/{other}")!r}:
+for place in {(*LISTS, f"{HOMES}/{other}")!r}:
     try:
         os.listdir(place)
         lines.append(f"READ {{place}}")
@@ -215,13 +215,13 @@ open(os.path.expanduser("~/notebook.txt"), "w").write("\\n".join([*lines, "done"
 """
     notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)])
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3 (ipykernel)"}
-    tried = f"/home/{name}/course/tried.ipynb"
+    tried = f"{HOMES}/{name}/course/tried.ipynb"
     machine.write(tried, nbformat.writes(notebook))
     machine.sh(f"chown {name} {tried}")
     browser.get(f"{machine.address}/user/{name}/lab/tree/tried.ipynb?reset")
     find(browser, "//*[contains(text(), '| Idle')]", 120)
     click_menu(browser, "Run", "Run All Cells")
-    said = read_until_done(machine, f"/home/{name}/notebook.txt")
+    said = read_until_done(machine, f"{HOMES}/{name}/notebook.txt")
     assert said == "done", said
 
 
