@@ -9,6 +9,7 @@ import time
 
 import nbformat
 import pytest
+from selenium.webdriver import ActionChains
 
 from tests.browser.conftest import SCREENSHOTS, browser
 from tests.browser.test_jupyterlab import find
@@ -90,7 +91,13 @@ class Person:
         find(self.browser, "//*[@id='released_assignments_list']")
         return self
 
+    def to_the_front(self):
+        """The list of assignments before what JupyterLab opened since."""
+        tab = "//div[contains(@class,'lm-TabBar-tabLabel') and text()='Assignments']"
+        find(self.browser, tab).click()
+
     def click_in(self, listed, button, after=""):
+        self.to_the_front()
         find(self.browser, f"//*[@id='{listed}']//button[normalize-space()='{button}']").click()
         if after:
             find(self.browser, f"//*[@id='{after}']//*[contains(text(),'{ASSIGNMENT}')]")
@@ -118,6 +125,7 @@ class Person:
         pages = self.machine.path(f"{self.home}/exercises/{ASSIGNMENT}/feedback")
         button = "//*[@id='submitted_assignments_list']//button[contains(., 'Fetch Feedback')]"
         while time.monotonic() < since + 4 * WITHIN:
+            self.to_the_front()
             find(self.browser, "//*[@id='refresh_assignments_list']").click()
             time.sleep(2)  # the list is empty while it loads
             for found in self.browser.find_elements("xpath", button):
@@ -184,8 +192,9 @@ def test_no_student_reads_what_belongs_to_others(browser, machine, passwords, na
         f"find / -path /proc -prune -o -name '*.ipynb' -path '*solutions*' -print -o -name rubric.py -print; "
         "echo done) > ~/terminal.txt 2>/dev/null"
     )
-    screen = find(browser, "//div[contains(@class,'jp-Terminal-body')]//textarea")
-    screen.send_keys(command + "\n")
+    screen = find(browser, "//div[contains(@class,'jp-Terminal-body')]")
+    time.sleep(3)  # the shell begins
+    ActionChains(browser).click(screen).send_keys(command + "\n").perform()
     said = read_until_done(machine, f"{HOMES}/{name}/terminal.txt")
     assert said == "done", said
 
