@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import time
-from collections import OrderedDict, defaultdict
+from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
@@ -83,11 +83,10 @@ class Watch:
             self._drop_engine(next(iter(self._engines)))
 
     def warm_up(self) -> None:
-        """Start what grades, before anything comes in, for the assignment that was graded last."""
-        graded = (item for item in self.journal.known.values() if item.state == "graded")
-        last = max(graded, key=lambda item: item.graded_at, default=None)
-        assignment = last.arrival.assignment if last else next(iter(self.assignments), "")
-        self._engine(self._how(), tuple(allowed_modules(assignment)))
+        """Start what grades, before anything comes in, for what most assignments may import."""
+        allowed = Counter(tuple(allowed_modules(name)) for name in self.assignments)
+        for modules, _ in allowed.most_common(1):
+            self._engine(self._how(), modules)
 
     def step(self) -> bool:
         """Do the next thing that there is to do; false if there is nothing."""
