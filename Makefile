@@ -3,7 +3,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author test test-slow bench lint build figures sample grade feedback-zip handout
+.PHONY: help setup lab author classroom test test-slow bench lint build figures sample grade feedback-zip handout
 .PHONY: accuracy lock site new-assignment new-lecture
 
 help:  ## list the jobs
@@ -14,6 +14,9 @@ setup:
 
 lab: setup  ## read, run and answer: JupyterLab on the course map, on your own copies in workspace/
 	@$(BIN)/python tools/lab.py $(LAB_FLAGS)
+
+classroom: setup  ## a JupyterHub for a class on this machine, with grading on submission (as root, on Linux)
+	@$(BIN)/python -m tools.classroom $(if $(SETTINGS),--settings $(SETTINGS)) run
 
 author: setup  ## write, and grade in the formgrader: JupyterLab on the course's own files
 	@$(BIN)/python tools/lab.py --author $(LAB_FLAGS)
@@ -66,6 +69,7 @@ site: setup  ## the website, in build/site/ (REPOSITORY=https://host/owner/name 
 accuracy: setup  ## try the answers of the banks, and write docs/accuracy.md and what quotes it (ONLY=a2_self_attention for one)
 	@OMP_NUM_THREADS=1 $(BIN)/python -m tools.accuracy $(ONLY)
 
-lock: setup  ## resolve requirements.lock and sandbox.lock again from pyproject.toml
+lock: setup  ## resolve requirements.lock, classroom.lock and sandbox.lock again from pyproject.toml
 	@uv pip compile --quiet --universal --python-version 3.11 --extra dev pyproject.toml -o requirements.lock
+	@uv pip compile --quiet --universal --python-version 3.11 --constraint requirements.lock --extra classroom pyproject.toml -o classroom.lock
 	@uv pip compile --quiet --no-config --universal --generate-hashes --group sandbox --custom-compile-command "make lock" -o sandbox.lock

@@ -9,6 +9,7 @@ python -m autograder restore FILE FOLDER
 python -m autograder next-term FOLDER
 python -m autograder lms scores|unpack|feedback ASSIGNMENT ... [--course FOLDER]
 python -m autograder export PLATFORM ASSIGNMENT [--course FOLDER] [--to FOLDER]
+python -m autograder watch [--course FOLDER] [--status]
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from autograder.files import printable
 from autograder.kernels import limits, sandbox
 from autograder.kernels.sandbox import SandboxError
 from autograder.lms import command as lms
+from autograder.service import command as watching
 from autograder.verdict.content import allowed_modules, course
 
 ENGINES = ("local", "dask")
@@ -118,7 +120,7 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
-    for module in (anonymous, archive, extensions, next_term, lms, doors):
+    for module in (anonymous, archive, extensions, next_term, lms, doors, watching):
         module.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):

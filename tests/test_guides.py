@@ -25,12 +25,12 @@ GUIDES = [
 ]
 NEWCOMERS = [
     ROOT / "CONTRIBUTING.md",
-    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students")),
+    *(ROOT / "docs" / f"{name}.md" for name in ("authors", "classroom", "glossary", "grading", "instructors", "living_course", "lms", "own_course", "students")),
 ]  # fmt: skip
 FENCE = re.compile(r"^( *)```(\w*)\n(.*?)^\1```$", re.MULTILINE | re.DOTALL)
 # made by a class, a build or a reader, and not part of the repository
 MADE = ("CLASSROOM", "autograded", "build", "classroom50", "pl-course", "template", "you/", "feedback", "grading", "submitted", "workspace", "a10", "10", "solutions/a10", "solutions/a1_averages")  # fmt: skip
-OTHERS = {"apt-get", "cd", "conda", "cp", "docker", "export", "mkdir", "dask", "explorer.exe", "git", "nbgrader", "pip", "pre-commit", "ssh", "wsl", "xcode-select"}  # fmt: skip
+OTHERS = {"apt-get", "cd", "chmod", "conda", "cp", "docker", "export", "mkdir", "dask", "explorer.exe", "git", "nbgrader", "pip", "pre-commit", "ssh", "systemctl", "wsl", "xcode-select"}  # fmt: skip
 by_guide = pytest.mark.parametrize("guide", GUIDES, ids=lambda path: path.stem)
 
 
@@ -176,7 +176,7 @@ def test_commands_are_there_with_their_flags_and_files(guide):
 
 @by_guide
 def test_files_and_flags_in_running_text_are_there(guide):
-    commands = ("grade", "check", "lms scores", "lms unpack", "lms feedback", "export")
+    commands = ("grade", "check", "lms scores", "lms unpack", "lms feedback", "export", "watch")
     told = "".join(help_of(f"-m autograder {command}") for command in commands)
     codes = re.findall(r"`([^`\n]+)`", prose_of(guide))
     refuse_missing_files(codes if guide.parent.name != "autograder" else [])

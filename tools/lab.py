@@ -19,6 +19,7 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -28,6 +29,7 @@ from nbformat.sign import NotebookNotary
 
 ROOT = Path(__file__).resolve().parent.parent
 MAP = "course_map.md"
+NOTEBOOKS = ("lectures/*.ipynb", "exercises/*/*.ipynb")
 TO_LOOK_UP = ("docs/glossary.md", "docs/notation.md")
 CONFIG = ROOT / "tools" / "jupyter"
 
@@ -48,12 +50,15 @@ def copy_as_opened(source: Path, target: Path) -> None:
     NotebookNotary().sign(notebook)
 
 
-def prepare_workspace(course: Path, workspace: Path) -> list[str]:
+def prepare_workspace(
+    course: Path, workspace: Path, notebooks: Sequence[str] = NOTEBOOKS
+) -> list[str]:
     """Copy what a reader works on, and never overwrite a notebook that is already there.
 
     Args:
         course: the course's own folder.
         workspace: the reader's folder; made on first use.
+        notebooks: patterns for those that are copied.
 
     Returns:
         Sentences for the reader: notebooks of which the course has a newer version by now.
@@ -62,7 +67,7 @@ def prepare_workspace(course: Path, workspace: Path) -> list[str]:
     record = workspace / ".copied.json"
     copied = json.loads(record.read_text()) if record.exists() else {}
     news = []
-    for source in sorted([*course.glob("lectures/*.ipynb"), *course.glob("exercises/*/*.ipynb")]):
+    for source in sorted(path for pattern in notebooks for path in course.glob(pattern)):
         name = source.relative_to(course).as_posix()
         target = workspace / name
         if not target.exists() or digest(target) == digest(source):

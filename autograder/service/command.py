@@ -1,0 +1,162 @@
+"""``python -m autograder watch``: grade what comes in, or say what waits."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import signal
+import statistics
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from autograder.errors import CourseError
+from autograder.files import printable
+from autograder.kernels import sandbox
+
+if TYPE_CHECKING:  # what is only asked for its flags imports nothing heavy
+    from autograder.service.watch import Watch
+
+IDLE = 1.0  # seconds between two looks at what came in
+
+
+def add_to(commands: Any) -> None:
+    """Add the subcommand to those of ``python -m autograder``."""
+    watch = commands.add_parser("watch", help="grade submissions as they come in")
+    watch.set_defaults(run=run)
+    watch.add_argument("--course", type=Path, default=Path(), help="folder of the course")
+    watch.add_argument("--once", action="store_true", help="grade what waits by now, then end")
+    watch.add_argument("--status", action="store_true", help="say what waits, and for what")
+    watch.add_argument(
+        "--now", metavar="ASSIGNMENT", type=lambda text: text.rstrip("/"),
+        help="have what waits for the deadline or for you graded now",
+    )  # fmt: skip
+    watch.add_argument(
+        "--isolation",
+        choices=(sandbox.FULL, sandbox.NONE),
+        default=sandbox.FULL,
+        help="none: submissions can read and change all that you can; only where that is no harm",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status 0: done, or ended by a signal; 2: nothing could be done, and the message says why."""
+    from autograder.service.watch import Watch
+
+    try:
+        watch = Watch(options.course, options.isolation, say)
+        if options.status:
+            print("\n".join(status_of(watch)))
+            return 0
+        if options.now:
+            print(order(watch, options.now))
+            return 0
+        with alone(watch), contextlib.closing(watch):
+            keep_on(watch, options.once)
+    except KeyboardInterrupt:
+        say("stopped; what waits is kept, and the same command goes on")
+        return 0
+    except (CourseError, sandbox.SandboxError) as error:
+        print(f"not watching: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def say(line: str) -> None:
+    """A line with the time, for whoever looks on or reads the log."""
+    print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}", flush=True)
+
+
+def keep_on(watch: Watch, once: bool) -> None:
+    """Take step after step until a signal says that it is enough, or until nothing is left to do."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if missing := watch.isolation == sandbox.FULL and sandbox.missing():
+        raise sandbox.SandboxError(missing)
+    exchange = watch.exchange
+    say(f"watching {exchange.inbound if exchange else watch.course / 'submitted'}")
+    watch.warm_up()
+    while True:
+        did = watch.step()
+        if once and not did:
+            return
+        if not did:
+            time.sleep(IDLE)
+
+
+@contextlib.contextmanager
+def alone(watch: Watch) -> Iterator[None]:
+    """Wait until no other service grades this course, and let none do while this one does."""
+    from filelock import FileLock, Timeout
+
+    from autograder.service.journal import Journal
+
+    watch.place.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(watch.place / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        say("another service grades this course; waiting until it ends")
+        lock.acquire()
+    watch.journal = Journal(watch.journal.path)  # as the one before has left it
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def order(watch: Watch, assignment: str) -> str:
+    """Note that what waits of an assignment is to be graded now; what will be done, in words."""
+    if assignment not in watch.assignments:
+        raise CourseError(
+            f"there is no assignment '{assignment}'. There are: {', '.join(watch.assignments)}"
+        )
+    place = watch.place / "now" / assignment
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.touch()
+    waits = sum(item.arrival.assignment == assignment for item in watch.journal.waiting())
+    does = "grades them" if is_running(watch) else "will grade them when it is started"
+    return f"{waits} of {assignment} wait; the service {does}"
+
+
+def is_running(watch: Watch) -> bool:
+    """Whether a service grades this course."""
+    from filelock import FileLock, Timeout
+
+    if not watch.place.exists():
+        return False
+    try:
+        with FileLock(watch.place / "lock").acquire(timeout=0):
+            return False
+    except Timeout:
+        return True
+
+
+def status_of(watch: Watch) -> Iterator[str]:
+    """What waits, and for what; how fast it has gone; what was refused."""
+    from autograder.service.gradebook import entered_in
+
+    now = time.time()
+    watch.entered = entered_in(watch.course)
+    yield "the service is running" if is_running(watch) else "the service is not running"
+    waiting = watch.journal.waiting()
+    gradings = watch.gradings(now)
+    yield f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'}"
+    for item in waiting:
+        arrival = item.arrival
+        why = watch.held(item, gradings, now) or "Its turn comes."
+        minutes = (now - item.seen) / 60
+        yield f"  {printable(arrival.student)}  {arrival.assignment}  {minutes:.0f} min  {why}"
+    waits = [
+        item.graded_at - item.seen
+        for item in watch.journal.known.values()
+        if item.state == "graded" and now - item.graded_at < 24 * 3600
+    ]
+    if waits:
+        yield (
+            f"{len(waits)} graded within a day, each seen for the first time "
+            f"{statistics.median(waits):.0f} s before (median; the longest {max(waits):.0f} s)"
+        )
+    for name, why in watch.journal.refused.items():
+        yield f"refused: {printable(name)}: {why}"

@@ -1,0 +1,1 @@
+"""A class on one machine: JupyterHub, nbgrader's exchange, and grading on submission."""

