@@ -1,0 +1,119 @@
+"""A classroom's settings and list of people: what may stand there, and what is said of anything else."""
+
+import re
+import tomllib
+
+import pytest
+
+from tests.sample_class import ROOT
+from tools.classroom import accounts, settings
+from tools.classroom.accounts import Person, read_list
+from tools.classroom.settings import ClassroomError
+
+
+def settings_of(folder, text):
+    path = folder / "classroom.toml"
+    path.write_text(text, encoding="utf-8")
+    return settings.read(path)
+
+
+def test_the_example_says_what_is_usual(tmp_path):
+    example = (ROOT / "tools/classroom/settings.toml").read_text(encoding="utf-8")
+    assert settings_of(tmp_path, example) == settings.Settings()
+    platform = re.sub(r"^# (?=[\[\w]+( =|\]))", "", example, flags=re.MULTILINE)
+    platform = platform.replace('login = "native"', 'login = "lti13"')
+    assert settings_of(tmp_path, platform).lti13.username_key == "email"
+    assert set(tomllib.loads(example)) < set(settings.Settings.__struct_fields__)
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ('address = "0.0.0.0"', "passwords would cross the network unencrypted"),
+        ('certificate = "here.pem"', "go together"),
+        ('certificate = "/no.pem"\nkey = "/no.key"', "there is no file /no.pem"),
+        ('login = "lti13"', "a table [lti13]"),
+        ('folder = "class"', "a path from the root on"),
+        ("port = 0", "`$.port`"),
+        ("prot = 8000", "unknown field `prot`"),
+        ("port = ", "cannot be read"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(tmp_path, text, says):
+    with pytest.raises(ClassroomError) as error:
+        settings_of(tmp_path, text)
+    assert says in str(error.value)
+
+
+def test_behind_another_server_any_address_will_do(tmp_path):
+    assert settings_of(tmp_path, 'address = "0.0.0.0"\nbehind_proxy = true').behind_proxy
+
+
+def test_a_list_has_commas_or_semicolons_and_perhaps_a_byte_order_mark():
+    wanted = [Person("ada", "student", "Ada, Countess", "ada@x.org"), Person("prof", "instructor")]
+    commas = '\ufeffUsername,Role,name,email\nada,,"Ada, Countess",ada@x.org\n\nprof,Instructor\n'
+    semicolons = (
+        "username;role;name;email\nada;student;Ada, Countess;ada@x.org\nprof;instructor;;\n"
+    )
+    assert read_list(commas, "list") == read_list(semicolons, "list") == wanted
+
+
+@pytest.mark.parametrize(
+    "text, says",
+    [
+        ("", "names a column username"),
+        ("name\nAda\n", "found 'name'"),
+        ("username\nAda Lovelace\n", "line 2: 'Ada Lovelace' cannot be the name"),
+        ("username\n../ada\n", "cannot be the name"),
+        ("username,role\nada,boss\n", "found 'boss'"),
+        ("username\nada\nben\nada\n", "line 4: ada stands there twice"),
+    ],
+)
+def test_a_list_that_cannot_be_is_refused_with_its_line(text, says):
+    with pytest.raises(ClassroomError) as error:
+        read_list(text, "list.csv")
+    assert says in str(error.value) and "list.csv" in str(error.value)
+
+
+def test_who_is_in_the_class_is_written_and_read_back(tmp_path):
+    here = settings.Settings(folder=str(tmp_path))
+    here.state.mkdir()
+    people = {"ada": Person("ada", name='A "quoted", name'), "prof": Person("prof", "instructor")}
+    accounts.remember(here, people)
+    assert accounts.known(here) == people
+    assert here.people.stat().st_mode & 0o777 == 0o600
+
+
+def test_an_account_of_the_machine_is_not_taken_over(tmp_path):
+    here = settings.Settings(folder=str(tmp_path))
+    with pytest.raises(ClassroomError, match="an account root that is not of this class"):
+        accounts.add(here, [Person("root")])
+
+
+def test_passwords_are_long_and_differ():
+    drawn = {accounts.new_password() for _ in range(50)}
+    assert len(drawn) == 50 and all(len(word) == 12 and word.isalnum() for word in drawn)
+
+
+def test_whoever_is_not_root_is_told_so(monkeypatch):
+    monkeypatch.setattr(accounts.os, "geteuid", lambda: 65534)
+    with pytest.raises(ClassroomError, match="Start it with sudo"):
+        accounts.must_be_root()
+    monkeypatch.setattr(accounts.sys, "platform", "darwin")
+    with pytest.raises(ClassroomError, match="needs Linux"):
+        accounts.must_be_root()
+
+
+def test_the_lock_of_the_classroom_agrees_with_the_courses():
+    def pins(name):
+        return dict(re.findall(r"^([\w.-]+)==(\S+)", (ROOT / name).read_text(), re.MULTILINE))
+
+    course, classroom = pins("requirements.lock"), pins("classroom.lock")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    wanted = {
+        re.match(r"[\w-]+", text)[0] for text in project["optional-dependencies"]["classroom"]
+    }
+    assert wanted <= set(classroom), "run `make lock`"
+    assert {name: classroom[name] for name in classroom.keys() & course} == {
+        name: course[name] for name in classroom.keys() & course
+    }
