@@ -95,16 +95,16 @@ class Class:
 
     def grade(self):
         """As the command line does, with the rows and the time of each step noted."""
-        graded = classroom.grade_class
+        grade = classroom.grade_and_compare
 
         def noting(course, assignment, progress, *rest):
             def noted(done, of, what):
                 self.times.append((time.monotonic(), what))
                 progress(done, of, what)
 
-            rows = graded(course, assignment, noted, *rest)
-            self.rows = {row.student: row for row in rows}
-            return rows
+            graded = grade(course, assignment, noted, *rest)
+            self.rows = {row.student: row for row in graded.rows}
+            return graded
 
         said, complained = io.StringIO(), io.StringIO()
         self.times.append((time.monotonic(), "start"))
@@ -113,7 +113,7 @@ class Class:
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(complained),
         ):
-            patch.setattr(classroom, "grade_class", noting)
+            patch.setattr(classroom, "grade_and_compare", noting)
             self.status = command_line.main(
                 ["grade", ASSIGNMENT, "--course", str(self.course), "--jobs", "2",
                  "--isolation", ISOLATION, "--collected-times",

@@ -52,7 +52,7 @@ def test_a_crash_of_the_grader_has_an_exit_status_of_its_own(small):
     program = (
         "import sys; from autograder import __main__ as m; from autograder.batch import classroom\n"
         "def crash(*_): raise RuntimeError('nobody has thought of this')\n"
-        "classroom.grade_class = crash\nsys.exit(m.guarded())"
+        "classroom.grade_and_compare = crash\nsys.exit(m.guarded())"
     )
     run = run_in(small, program)
     assert run.returncode == 3 and "nobody has thought of this" in run.stderr, run
@@ -87,9 +87,9 @@ def test_a_disk_that_is_full_when_the_report_is_written_is_named(small):
     program = (
         "import errno, os, sys; from autograder import __main__ as m\n"
         "def full(*_): raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))\n"
-        "from autograder.batch import classroom\ngrade = classroom.grade_class\n"
+        "from autograder.batch import classroom\ngrade = classroom.grade_and_compare\n"
         "def graded(*a):\n    rows = grade(*a)\n    os.fsync = full\n    return rows\n"
-        "os.fsync = lambda *_: None\nclassroom.grade_class = graded\nsys.exit(m.guarded())"
+        "os.fsync = lambda *_: None\nclassroom.grade_and_compare = graded\nsys.exit(m.guarded())"
     )
     run = run_in(small, program, "--no-feedback", "--isolation", "none")
     assert run.returncode == 2, run
