@@ -99,7 +99,7 @@ def share_right(logits):
 # their distance. At the place of B there is the word B, and nothing tells that the word before it was A. So the head
 # can find the earlier A, which only tells it the word that it has already. The distance is no help either, because the
 # blocks have different lengths. Many heads and a wide feed-forward network might do together what one head cannot. But
-# Sanford et al. (2024) prove that a single layer then has to be exponentially larger than two.
+# Sanford et al. (2024) prove that a single layer must then be exponentially larger than two layers need to be.
 #
 # With two layers there is a way, which Elhage et al. (2021) found in trained models. In layer 0 a **previous-token
 # head** looks one word back from every place, and so adds to the vector of B a note that A came before. In layer 1 an
@@ -110,8 +110,7 @@ def share_right(logits):
 # vectors before layer 1. In layer 0 an arrow marked "one word back" leads from A to the column of B, whose vector then
 # holds "B, after A", and one from B to the column of C, which holds "C, after B". In layer 1 the second A asks with the
 # query "after A?", which matches the key "after A" in the column of B. The value B is copied from there to the second
-# A, whose vector after layer 1 holds "A, next B". Above it is the word that is said,
-# B.](../figures/induction_circuit.svg)
+# A, whose vector after layer 1 holds "A, next B". Above it is the word that is said, B.](../figures/induction_circuit.svg)
 #
 # *A circuit of two heads. The head of layer 1 can find B only because a head of layer 0 has left a note there.*
 #
@@ -468,7 +467,7 @@ assert gaps[4][1:] == ("0.0+0.1+0.2", 0.276, 0.908)
 dearer = [zeros - by_means for *_, zeros, by_means in gaps.values() if zeros > by_means]
 assert len(dearer) == 4 and 0.029 < min(dearer) and max(dearer) < 0.142
 print(
-    "the heads of layer 1 are needed together, and none of them alone; in all six the costliest is in layer 0"
+    "layer 1 needs its heads, but none of them alone; in all six the costliest head is in layer 0"
 )
 
 # %% [markdown]
