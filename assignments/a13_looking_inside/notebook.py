@@ -273,7 +273,7 @@ print("✓ induction_score")
 # ## 2. Ablation
 #
 # What a head contributes shows when it is silent. *Zero ablation* puts zeros in the place of what it says, and *mean
-# ablation* puts what it says on average, which disturbs the layers behind it less.
+# ablation* puts what it says on average, so that only what is particular to a row and place is lost.
 #
 # **Write** `ablate_heads(model, token_ids, heads, means=None)`:
 #
