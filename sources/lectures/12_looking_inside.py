@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a13_looking_inside
 #     deeper: 4
-#     minutes: 38
+#     minutes: 39
 #     summary: Heads that copy, and four ways to look into a model. What can each of them prove?
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - put one vector of one run into another, and so find the place that an answer comes from;
 # - read a model layer by layer, and say why a reading may miss what is there.
 #
-# **Time** about 38 minutes with views and questions, and 4 for going deeper.
+# **Time** about 39 minutes with views and questions, and 4 for going deeper.
 # **Needs** lectures [5](05_multi_head_attention.ipynb), [9](09_one_half_alone.ipynb) and
 # [11](11_block_of_today.ipynb).
 
