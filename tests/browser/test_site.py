@@ -110,7 +110,7 @@ def wait_for(condition, what):
 def test_every_source_has_its_page(site, pages):
     sources = [path.stem for path in website.ROOT.glob("sources/lectures/*.py")]
     sources += [path.parent.name for path in website.ROOT.glob("assignments/*/notebook.py")]
-    assert len(sources) == 24
+    assert len(sources) == 25
     for name in sources:
         assert any(page.endswith(f"/{name}.html") for page in pages)
         assert any(site.rglob(f"{name}.ipynb")), "to download"
