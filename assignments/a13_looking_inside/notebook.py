@@ -35,8 +35,8 @@
 # - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
 #   are decided later on other inputs, such as other models, texts, heads, layers and `float64`.
 # - Any code that does what the text says is right.
-# - You may import the course's modules, by module, as in `from course_utils.masks import …`. `causal_mask`,
-#   `evaluating` and `ExitStack` are imported below, and you need not use them.
+# - You may import the course's modules, by module, as in `from course_utils.masks import …`. `causal_mask`
+#   and `evaluating` are imported below, and you need not use them.
 # - What would be the answer itself is barred. This is the module `course_utils.inside`. The views, questions and
 #   messages of the course (`live`, `questions`, `validation`) cannot be imported either.
 # - Inputs are never changed, and nothing is remembered from one call to the next. Results have the dtype of the
@@ -97,8 +97,6 @@
 # </details>
 
 # %%
-from contextlib import ExitStack
-
 import torch
 from torch import nn
 
@@ -306,8 +304,8 @@ print("✓ induction_score")
 # <details><summary>Hint on what is left behind</summary>
 #
 # Within the context `evaluating(model)` every part of the model is in eval mode and no gradients are recorded, and
-# afterwards each has its own mode back, also after an error. What else you change is put back in a `finally:`, or by
-# `stack.callback(…)` within `with ExitStack() as stack:`.
+# afterwards each has its own mode back, also after an error. What else you change is put back in a
+# `finally:`. A handle of a hook is such a context, too, and removes its hook at the end.
 #
 # </details>
 
@@ -331,11 +329,13 @@ def ablate_heads(model, token_ids, heads, means=None):
 
         return hook
 
-    with evaluating(model), ExitStack() as stack:
+    mask = causal_mask(token_ids.shape[1], token_ids.device)
+    with evaluating(model):
+        x = model.embed(token_ids)  # (B, T, D)
         for number, block in enumerate(model.layers):
-            handle = block.w_o.register_forward_pre_hook(hook_for(number))
-            stack.callback(handle.remove)  # however the block is left
-        logits = model(token_ids)
+            with block.w_o.register_forward_pre_hook(hook_for(number)):  # gone afterwards
+                x = block(x, mask)
+        logits = model.unembed(x)
     return logits
     ### END SOLUTION
 
