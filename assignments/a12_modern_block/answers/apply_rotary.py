@@ -276,7 +276,9 @@ def the_last_feature_as_it_is(x, positions, base=10000.0, factor=1.0):
     return torch.cat([done, x[..., whole:]], -1)
 
 
-@BANK.wrong(PART, told=("changes its inputs", "wrong gradient", "wrong about gradients"))
+@BANK.wrong(
+    PART, told=("changes its inputs", "inputs changed", "wrong gradient", "wrong about gradients")
+)
 def written_into_x(x, positions, base=10000.0, factor=1.0):
     result = turned(x, *tables(x, positions, base, factor))
     x.data.copy_(result)
