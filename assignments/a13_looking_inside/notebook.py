@@ -35,8 +35,8 @@
 # - The tests that you see earn no points, because they only catch the usual slips on small inputs. Your points
 #   are decided later on other inputs, such as other models, texts, heads, layers and `float64`.
 # - Any code that does what the text says is right.
-# - You may import the course's modules, such as `course_utils.modern`, `course_utils.masks` and
-#   `course_utils.evaluation`. Import by module, `from course_utils.masks import …`.
+# - You may import the course's modules, by module, as in `from course_utils.masks import …`. `causal_mask`
+#   and `evaluating` are imported below, and you need not use them.
 # - What would be the answer itself is barred. This is the module `course_utils.inside`. The views, questions and
 #   messages of the course (`live`, `questions`, `validation`) cannot be imported either.
 # - Inputs are never changed, and nothing is remembered from one call to the next. Results have the dtype of the
@@ -100,6 +100,8 @@
 import torch
 from torch import nn
 
+from course_utils.evaluation import evaluating
+from course_utils.masks import causal_mask
 from course_utils.modern import ModernLanguageModel
 
 
@@ -299,10 +301,11 @@ print("✓ induction_score")
 #
 # </details>
 #
-# <details><summary>Hint on order</summary>
+# <details><summary>Hint on what is left behind</summary>
 #
-# Note all modes, then `try:`, and in the `finally:` put back whatever you changed. `course_utils.evaluation` has a
-# context for the modes.
+# Within the context `evaluating(model)` every part of the model is in eval mode and no gradients are recorded, and
+# afterwards each has its own mode back, also after an error. What else you change is put back in a
+# `finally:`. A handle of a hook is such a context, too, and removes its hook at the end.
 #
 # </details>
 
@@ -314,9 +317,7 @@ def ablate_heads(model, token_ids, heads, means=None):
     L, H = len(model.layers), model.layers[0].num_heads
     for layer, head in heads:
         if not (0 <= layer < L and 0 <= head < H):
-            raise ValueError(
-                f"there is no head {head} in layer {layer}: the model has {L} × {H} heads"
-            )
+            raise ValueError(f"no head {head} in layer {layer}: the model has {L} × {H} heads")
 
     def hook_for(layer):
         def hook(module, arguments):
@@ -328,19 +329,14 @@ def ablate_heads(model, token_ids, heads, means=None):
 
         return hook
 
-    modes = {module: module.training for module in model.modules()}
-    hooks = [
-        block.w_o.register_forward_pre_hook(hook_for(n)) for n, block in enumerate(model.layers)
-    ]
-    try:
-        model.eval()
-        with torch.no_grad():
-            return model(token_ids)
-    finally:
-        for hook in hooks:
-            hook.remove()
-        for module, training in modes.items():
-            module.training = training
+    mask = causal_mask(token_ids.shape[1], token_ids.device)
+    with evaluating(model):
+        x = model.embed(token_ids)  # (B, T, D)
+        for number, block in enumerate(model.layers):
+            with block.w_o.register_forward_pre_hook(hook_for(number)):  # gone afterwards
+                x = block(x, mask)
+        logits = model.unembed(x)
+    return logits
     ### END SOLUTION
 
 
@@ -477,22 +473,16 @@ def patch_activation(model, clean_ids, corrupted_ids, layer, position):
         raise ValueError(f"there is no layer {layer}: the model has {len(model.layers)}")
     if not 0 <= position < clean_ids.shape[1]:
         raise ValueError(f"there is no position {position}: the text has {clean_ids.shape[1]}")
-    modes = {module: module.training for module in model.modules()}
-    T = clean_ids.shape[1]
-    mask = torch.ones(T, T, dtype=torch.bool, device=clean_ids.device).tril()
-    try:
-        model.eval()
-        with torch.no_grad():
-            clean, x = model.embed(clean_ids), model.embed(corrupted_ids)  # (B, T, D)
-            for number, block in enumerate(model.layers):
-                if number == layer:
-                    x = x.clone()
-                    x[:, position] = clean[:, position]
-                clean, x = block(clean, mask), block(x, mask)
-            return model.unembed(x)
-    finally:
-        for module, training in modes.items():
-            module.training = training
+    mask = causal_mask(clean_ids.shape[1], clean_ids.device)
+    with evaluating(model):
+        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)  # (B, T, D)
+        for number, block in enumerate(model.layers):
+            if number == layer:
+                x = x.clone()
+                x[:, position] = clean[:, position]
+            clean, x = block(clean, mask), block(x, mask)
+        logits = model.unembed(x)
+    return logits
     ### END SOLUTION
 
 
@@ -611,21 +601,13 @@ print("✓ patch_activation")
 def logit_lens(model, token_ids):
     """What the model would say after each layer: (B, T) -> (L + 1, B, T, V)."""
     ### BEGIN SOLUTION
-    modes = {module: module.training for module in model.modules()}
-    T = token_ids.shape[1]
-    mask = torch.ones(T, T, dtype=torch.bool, device=token_ids.device).tril()
-    try:
-        model.eval()
-        with torch.no_grad():
-            x = model.embed(token_ids)  # (B, T, D)
-            rows = [model.unembed(x)]
-            for layer in model.layers:
-                x = layer(x, mask)
-                rows.append(model.unembed(x))
-            return torch.stack(rows)
-    finally:
-        for module, training in modes.items():
-            module.training = training
+    mask = causal_mask(token_ids.shape[1], token_ids.device)
+    with evaluating(model):
+        streams = [model.embed(token_ids)]  # (B, T, D) each
+        for block in model.layers:
+            streams.append(block(streams[-1], mask))
+        logits = model.unembed(torch.stack(streams))  # (L + 1, B, T, V)
+    return logits
     ### END SOLUTION
 
 
