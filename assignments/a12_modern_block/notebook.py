@@ -37,11 +37,11 @@
 # - Any code that does what the text says is right.
 # - You may import `course_utils.attention` and `course_utils.masks`, where `split_heads`, `merge_heads` and
 #   `scaled_dot_product_attention` are as you know them. Import by module, `from course_utils.attention import …`.
-# - What would be the answer itself is barred. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every form,
+# - Functions that are the answer themselves may not be used. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every form,
 #   `nn.MultiheadAttention`, `nn.Transformer` and its layers, and the course's other modules.
 # - `F.silu`, `F.scaled_dot_product_attention`, complex numbers and the like are welcome.
 # - Inputs are never changed. They may lie in memory in any way, as they do after a transpose. Results have the dtype
-#   of the inputs (`float32` or `float64`), and gradients flow to every floating input and weight.
+#   and the precision of the inputs (`float32` or `float64`), and gradients flow to every floating input and weight.
 # - Nothing is remembered from one call to the next.
 # - Masks are `bool`, and True means *may attend*.
 #
@@ -162,8 +162,8 @@ print("✓ RMSNorm")
 # $$x_{2k} \mapsto x_{2k} \cos a - x_{2k+1} \sin a, \qquad x_{2k+1} \mapsto x_{2k} \sin a + x_{2k+1} \cos a$$
 #
 # - All heads of a sentence share its positions.
-# - `factor` presses all positions together. It is 1 or more, and need not be a whole number.
-# - A ValueError that holds $d_k$ says that $d_k$ is odd.
+# - Every position is divided by `factor`, which is 1 or more and need not be a whole number.
+# - If $d_k$ is odd, a ValueError is raised whose message contains $d_k$.
 #
 # **By hand.** With $d_k = 4$, the vector (1, 0, 1, 0) at position 1 becomes (0.5403, 0.8415, 0.99995, 0.0100), because
 # pair 0 turns by the angle 1 and pair 1 by 1/100.
@@ -379,7 +379,7 @@ print("✓ SwiGLU")
 #   values are not turned.
 # - Scores are divided by $\sqrt{d_k}$, where $d_k$ = `d_model` / `num_heads`, which is even here.
 # - A word that may attend to nothing gets zeros from attention, so $h = x$ there.
-# - Where `num_heads` does not divide `d_model`, the constructor raises a ValueError that holds both numbers.
+# - Where `num_heads` does not divide `d_model`, the constructor raises a ValueError whose message contains both numbers.
 # - There is no dropout, and there are no further parameters.
 #
 # If an earlier part of yours is not right, this one is graded with a right one in its place, so nothing is lost twice.
@@ -499,8 +499,15 @@ def test_modern_block():
             assert not torch.allclose(got, half, atol=1e-3), (
                 f"{what}: attention is right, and the feed-forward network is missing"
             )
+            kept = made.feed_forward.w_down.weight.clone()
+            made.feed_forward.w_down.weight.zero_()  # so that the second half adds nothing
+            first_half = made(x, *arguments)
+            made.feed_forward.w_down.weight.copy_(kept)
+            assert torch.allclose(first_half, half, atol=1e-3), (
+                f"{what}: the first half, x plus attention, differs from computing it word by word"
+            )
             assert torch.allclose(got, whole, atol=1e-3), (
-                f"{what}: the result differs from word by word"
+                f"{what}: the result differs from computing it word by word"
             )
     assert block.double()(x.double()).dtype == torch.float64, "float64 in, float64 out"
     for numbers in ((10, 4, 8), (9, 2, 8)):

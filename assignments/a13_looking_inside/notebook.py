@@ -37,7 +37,7 @@
 # - Any code that does what the text says is right.
 # - You may import the course's modules, by module, as in `from course_utils.masks import …`. `causal_mask`
 #   and `evaluating` are imported below, and you need not use them.
-# - What would be the answer itself is barred. This is the module `course_utils.inside`. The views, questions and
+# - What is the answer itself may not be used. This is the module `course_utils.inside`. The views, questions and
 #   messages of the course (`live`, `questions`, `validation`) cannot be imported either.
 # - Inputs are never changed, and nothing is remembered from one call to the next. Results have the dtype of the
 #   weights that come in, `float32` or `float64`.
@@ -90,9 +90,10 @@
 # <details><summary>What is a hook?</summary>
 #
 # `handle = module.register_forward_pre_hook(f)` calls `f(module, arguments)` before each forward pass of the
-# module, where `arguments` is a tuple. If `f` returns a tuple, this takes its place. `module.register_forward_hook(f)`
-# calls `f(module, arguments, result)` afterwards, and what `f` returns takes the place of the result.
-# `handle.remove()` ends either.
+# module, where `arguments` is a tuple. If `f` returns a tuple, this takes its place, so it has to hold *all*
+# arguments. (If a hook on a layer returns `(x,)`, the mask is lost.) `module.register_forward_hook(f)` calls
+# `f(module, arguments, result)` afterwards, and what `f` returns takes the place of the result. `handle.remove()`
+# ends either.
 #
 # </details>
 
@@ -288,7 +289,7 @@ print("✓ induction_score")
 #
 # - What each of these heads hands to its layer's `w_o` becomes zero, in every sentence and at every position. The
 #   rest of the pass goes on from there, so later layers see the change.
-# - Where `means` is given, it becomes `means[layer, head]` instead.
+# - Where `means` is given, what the head hands over becomes `means[layer, head]` instead.
 # - Pairs come in any order. A pair that is there twice counts once, and without any the logits are the model's own.
 # - A pair outside the model, negative numbers among them, gives a ValueError, before anything is changed.
 #

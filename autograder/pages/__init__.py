@@ -33,11 +33,11 @@ def render(template: str, **values: Any) -> str:
 
 
 # of code: a dot, an underscore, a bracket or a capital inside, or backticks around it
-CODE_NAME = re.compile(r"`|\w+[._(]\w|\w+\(|[a-z]+[A-Z]")
+CODE_NAME = re.compile(r"`|[α-ω]|\w+[._(]\w|\w+\(|[a-z]+[A-Z]")
 
 
 def sentence_case(text: str) -> str:
-    """The text with its first letter large, unless it begins with a name of code."""
+    """The text with its first letter large, unless it begins with a name of code, or a Greek letter."""
     if CODE_NAME.match(text):
         return text
     return text[:1].upper() + text[1:]

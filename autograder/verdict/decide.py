@@ -134,17 +134,21 @@ def decide(
         return nothing(part, _why_barred(part, used.says), Obstacle.BARRED)
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
     exam = exam_on(part, seed)
+    broken = tuple(name for name in part.may_call if name in set(failed_before))
+    ours = {name: source_of(assignment.part(name).reference) for name in broken}
     try:
         attempts = _tried(exam, probe, bar, {})
     except Undecided as reason:
+        if broken and reason.obstacle is Obstacle.BARRED:
+            # what is barred may be an earlier part's doing, which costs points there
+            with contextlib.suppress(Undecided):
+                return _of_ours(Trial(_tried(exam, probe, bar, ours)), broken)
         return nothing(part, str(reason), reason.obstacle)
     if all(item.report["status"] == "missing" for item in attempts):
         return nothing(part, why_missing(part.name, cells), Obstacle.MISSING)
-    broken = tuple(name for name in part.may_call if name in set(failed_before))
     alone = Trial(attempts)
     hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
     if broken and not alone.all_right:
-        ours = {name: source_of(assignment.part(name).reference) for name in broken}
         with contextlib.suppress(Undecided):
             again = Trial(_tried(exam, probe, bar, ours))
             # an earlier part that is not answered says so when this one calls it
@@ -248,12 +252,19 @@ def _with_ours(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdi
         if verdict.earned == alone.verdict.earned:
             # the same points, but without the earlier error in the numbers
             return again.with_names(alone.verdict)
-    names = " and ".join(f"`{name}`" for name in broken)
+    return _of_ours(again, broken)
+
+
+def _of_ours(again: Trial, broken: tuple[str, ...]) -> PartVerdict:
+    """The verdict on a part that was decided with ours in the place of earlier ones, which says so."""
+    *most, last = (f"`{name}`" for name in broken)
+    names = f"{', '.join(most)} and {last}" if most else last
+    place = "their place" if most else "its place"
     remark = (
-        f"{names} did not earn all points, so this part was decided with our {names} in its place: "
-        "an error is charged once."
+        f"{names} did not earn all points, so this part was decided with ours in {place}. An error is "
+        "charged once."
     )
-    return again.with_names(structs.replace(verdict, stood_in=broken, remark=remark))
+    return again.with_names(structs.replace(again.verdict, stood_in=broken, remark=remark))
 
 
 def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:

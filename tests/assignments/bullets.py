@@ -339,7 +339,7 @@ BULLETS = {
     "a12_modern_block": {
         "Any code that does": uses("TokenByToken", "rotary_by_complex_numbers", "ByGlu", "HeadByHead"),
         "You may import `course_utils.attention`": uses("WithTheCoursesAttention"),
-        "What would be the answer itself": BARRED,
+        "Functions that are the answer": BARRED,
         "Inputs are never changed": breaks("WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient"),
         "Nothing is remembered": breaks("tables_kept_by_length", "RemembersItsPositions"),
         "Masks are `bool`": breaks("Inverted"),
@@ -349,8 +349,8 @@ BULLETS = {
         "Features $2k$": breaks("as_in_other_libraries", "halves_side_by_side"),
         "The pair is turned": breaks("clockwise", "half_the_exponent", "always_ten_thousand"),
         "All heads of a sentence": breaks("no_axis_for_heads", "by_the_number_of_the_head"),
-        "`factor` presses": breaks("stretched", "without_the_factor", "whole_positions"),
-        "A ValueError that holds": breaks("the_last_feature_as_it_is"),
+        "Every position is divided": breaks("stretched", "without_the_factor", "whole_positions"),
+        "If $d_k$ is odd": breaks("the_last_feature_as_it_is"),
         "The dot is": breaks("Sum", "OnlyTheGate"),
         "`F.silu`, `F.scaled": uses("ByFunctional", "WithPyTorchsAttention", "rotary_by_complex_numbers"),
         "`d_ff` is taken": uses("ByFunctional"),
@@ -363,7 +363,7 @@ BULLETS = {
     "a13_looking_inside": {
         "Any code that does": uses("score_by_loops", "ablated_by_zero_columns", "patched_layer_by_layer", "lens_by_hooks"),
         "You may import the course's modules": uses("patched_by_hooks", "lens_layer_by_layer"),
-        "What would be the answer itself": BARRED,
+        "What is the answer itself": BARRED,
         "Inputs are never changed": breaks(
             "score_that_clears_the_rest", "ablated_with_its_list_emptied", "lens_that_remembers",
             "score_into_zeros", "patched_in_single_precision", "patched_with_what_was_kept_last_time",

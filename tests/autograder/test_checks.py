@@ -1,15 +1,18 @@
 """Grade the grader: right answers earn all, wrong ones and empty ones lose points."""
 
+import re
 import subprocess
 import sys
 from dataclasses import astuple
 
+import nbformat
 import pytest
 import torch
 
 from assignments import allowed_modules, known, load
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide, seed_of
+from autograder.verdict.obstacles import Obstacle
 from tests.autograder.measure import (
     RIGHT,
     WRONG,
@@ -18,7 +21,7 @@ from tests.autograder.measure import (
     outcome_of,
     verdict_on,
 )
-from tests.sample_class import SUBMISSIONS, answers_in
+from tests.sample_class import ROOT, SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 ANSWERS = [(name, answer) for name in known() for answer in bank_of(name)]
@@ -199,6 +202,46 @@ def test_an_error_in_an_earlier_part_is_not_charged_again():
     assert fair.earned == part.points
     assert fair.stood_in == ("attention_weights",)
     assert "charged once" in fair.remark
+
+
+BARRED_NORM = """
+class RMSNorm(torch.nn.Module):
+    def __init__(self, features, eps=1e-6):
+        super().__init__()
+        self.norm = torch.nn.RMSNorm(features, eps=eps)
+        self.weight = self.norm.weight
+
+    def forward(self, x):
+        return self.norm(x)
+"""
+
+
+def test_what_an_earlier_part_uses_and_may_not_is_charged_there():
+    assignment = load("a12_modern_block")
+    solution = nbformat.read(
+        ROOT / "solutions" / "a12_modern_block" / "a12_modern_block.ipynb", as_version=4
+    )
+    answers = [
+        cell.source
+        for cell in solution.cells
+        if re.match(r"(class|def) (apply_rotary|SwiGLU|ModernBlock)\b", cell.source)
+    ]
+    assert len(answers) == 3
+    cells = ["import torch\nfrom torch import nn", BARRED_NORM, *answers]
+    namespace = {}
+    exec("\n\n".join(cells), namespace)
+
+    def probe(message):
+        return answer(message, namespace)
+
+    norm = decide(assignment, assignment.part("RMSNorm"), probe, cells)
+    assert norm.earned == 0 and norm.obstacle is Obstacle.BARRED
+    block = assignment.part("ModernBlock")
+    with ours_may_answer():
+        verdict = decide(assignment, block, probe, cells, failed_before=["RMSNorm"])
+    assert verdict.earned == block.points
+    assert verdict.stood_in == ("RMSNorm",)
+    assert "decided with ours in its place" in verdict.remark
 
 
 def test_a_barred_function_earns_nothing_and_is_named():

@@ -148,7 +148,8 @@ def unfit(attempts: Sequence[Attempt]) -> Sentences:
                 "weights that are not found",
                 (
                     "The module has no weights at all that torch can see. Layers are found if they are "
-                    "attributes, made in `__init__`, but not in a plain list, and not in `forward`."
+                    "attributes, made in `__init__`, but not in a plain list, and not in `forward`. A "
+                    "single weight is found if it is an `nn.Parameter`, but not as a plain tensor."
                 ),
             ),
         )

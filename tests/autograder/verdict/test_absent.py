@@ -55,6 +55,19 @@ def test_an_error_of_pytorch_is_no_missing_answer():
     assert "not implemented for" in verdict.steps[0].problem
 
 
+def test_a_class_as_it_was_given_out_has_no_answer_beside_its_raise_line():
+    methods = ["__init__(self, d_model, d_ff)", "forward(self, x)"]
+    lines = ["class SwiGLU(torch.nn.Module):"]
+    for method in methods:
+        lines.append(f"    def {method}:")
+        lines += ["        super().__init__()"] * method.startswith("__init__")
+        lines.append(f"        {UNANSWERED}")
+    cell = "import torch\n\n\n" + "\n".join(lines) + "\n"
+    verdict = decided("a12_modern_block", "SwiGLU", [cell])
+    assert verdict.obstacle is Obstacle.UNANSWERED
+    assert verdict.remark == "This part is not answered yet."
+
+
 def test_a_raise_line_that_was_kept_is_named():
     cell = f"def attention_weights(x):\n    {UNANSWERED}\n    return (x @ x.T).softmax(-1)\n"
     verdict = decided("a2_self_attention", "attention_weights", [cell])

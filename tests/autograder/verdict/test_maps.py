@@ -209,6 +209,7 @@ def test_numbers_have_four_digits_and_no_zero_has_a_sign():
         ("pad_id ignored", "pad_id ignored"),
         ("`dim` left out", "`dim` left out"),
         ("w_q and w_k exchanged", "w_q and w_k exchanged"),
+        ("ε outside the root", "ε outside the root"),
     ],
 )
 def test_names_of_code_keep_their_letters(name, shown):
