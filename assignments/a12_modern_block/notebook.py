@@ -37,7 +37,7 @@
 # - Any code that does what the text says is right.
 # - You may import `course_utils.attention` and `course_utils.masks`, where `split_heads`, `merge_heads` and
 #   `scaled_dot_product_attention` are as you know them. Import by module, `from course_utils.attention import …`.
-# - Functions that are the answer themselves may not be used. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every form,
+# - What would be the answer itself is barred. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every form,
 #   `nn.MultiheadAttention`, `nn.Transformer` and its layers, and the course's other modules.
 # - `F.silu`, `F.scaled_dot_product_attention`, complex numbers and the like are welcome.
 # - Inputs are never changed. They may lie in memory in any way, as they do after a transpose. Results have the dtype

@@ -37,7 +37,7 @@
 # - Any code that does what the text says is right.
 # - You may import the course's modules, by module, as in `from course_utils.masks import …`. `causal_mask`
 #   and `evaluating` are imported below, and you need not use them.
-# - What is the answer itself may not be used. This is the module `course_utils.inside`. The views, questions and
+# - What would be the answer itself is barred. This is the module `course_utils.inside`. The views, questions and
 #   messages of the course (`live`, `questions`, `validation`) cannot be imported either.
 # - Inputs are never changed, and nothing is remembered from one call to the next. Results have the dtype of the
 #   weights that come in, `float32` or `float64`.

@@ -339,7 +339,7 @@ BULLETS = {
     "a12_modern_block": {
         "Any code that does": uses("TokenByToken", "rotary_by_complex_numbers", "ByGlu", "HeadByHead"),
         "You may import `course_utils.attention`": uses("WithTheCoursesAttention"),
-        "Functions that are the answer": BARRED,
+        "What would be the answer itself": BARRED,
         "Inputs are never changed": breaks("WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient"),
         "Nothing is remembered": breaks("tables_kept_by_length", "RemembersItsPositions"),
         "Masks are `bool`": breaks("Inverted"),
@@ -363,7 +363,7 @@ BULLETS = {
     "a13_looking_inside": {
         "Any code that does": uses("score_by_loops", "ablated_by_zero_columns", "patched_layer_by_layer", "lens_by_hooks"),
         "You may import the course's modules": uses("patched_by_hooks", "lens_layer_by_layer"),
-        "What is the answer itself": BARRED,
+        "What would be the answer itself": BARRED,
         "Inputs are never changed": breaks(
             "score_that_clears_the_rest", "ablated_with_its_list_emptied", "lens_that_remembers",
             "score_into_zeros", "patched_in_single_precision", "patched_with_what_was_kept_last_time",
