@@ -30,8 +30,9 @@ from autograder.files import copy_files, plain_files, printable, write_whole
 
 # in the copy, beside nbgrader's tables: what a person had given when it was made
 GIVEN = """
-    create table given_before as select id, manual_score, extra_credit, needs_manual_grade, null as manual_comment
-    from grade union all select id, null, null, null, manual_comment from comment
+    create table given_before as
+    select id, manual_score, extra_credit, needs_manual_grade, null as manual_comment from grade
+    union all select id, null, null, null, manual_comment from comment
 """
 ONLY_ONE_ASSIGNMENT = """
     delete from submitted_assignment where assignment_id not in (select id from assignment where name = :name);

@@ -81,7 +81,7 @@ def _problem(item: Attempt, right: Report) -> Problem | None:
             f"numbers; fewer than {item.case.memory:,} are allowed here",
         )
     if problem is None and item.case.gradient:
-        problem = wrong_gradients(right["gradients"], report.get("gradients"))
+        problem = _wrong_gradients(right["gradients"], report.get("gradients"))
     return problem
 
 
@@ -227,8 +227,7 @@ def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
     return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
 
 
-def wrong_gradients(expected: dict[str, Any], got: Any) -> Problem | None:
-    """None if gradients are those expected; one that is expected to be None may be anything."""
+def _wrong_gradients(expected: dict[str, Any], got: Any) -> Problem | None:
     if not isinstance(got, dict):
         return Problem(Kind.GRADIENT, "no gradients came back")
     for name, wanted in expected.items():

@@ -30,7 +30,7 @@ from autograder.verdict.compare import (
     values_agree,
 )
 from autograder.verdict.exam import Attempt, is_a_state
-from autograder.verdict.judge import problem_with, takes_too_much, wrong_error, wrong_gradients
+from autograder.verdict.judge import problem_with, takes_too_much, wrong_error
 from autograder.verdict.mistakes import Mistake
 from autograder.verdict.says.seen import Sentences, as_array
 
@@ -136,9 +136,9 @@ def _is_as_wrong(item: Attempt, done: Report) -> bool:
 
 def _same_gradients(one: Any, other: Any) -> bool:
     """Whether two implementations passed the same gradients to the same inputs and weights."""
-    if not isinstance(one, dict) or not isinstance(other, dict):
+    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
         return False
-    return wrong_gradients(one, other) is None and wrong_gradients(other, one) is None
+    return all(_same(gradient, other[name]) for name, gradient in one.items())
 
 
 def _known(part: Part) -> tuple[Mistake, ...]:

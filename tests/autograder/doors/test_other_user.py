@@ -111,7 +111,7 @@ def test_right_answers_earn_their_points_there_and_what_hangs_on_is_ended(contai
     root, command = container
     left = "import subprocess; subprocess.Popen(['sleep', '987'], start_new_session=True)"
     found = seen(root, command, left)
-    running = subprocess.run(["ps", "-eo", "uid,args"], capture_output=True, text=True, check=True)
+    running = subprocess.run(["ps", "-eo", "uid,stat,args"], capture_output=True, text=True, check=True)
     assert not [line for line in running.stdout.splitlines() if str(sandbox.OTHER_USER) in line]
     assert found["tests"]
     platforms.hand_in(root / "submission", "right_einsum", f"{ASSIGNMENT}.ipynb")
