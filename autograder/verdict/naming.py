@@ -32,6 +32,7 @@ from autograder.verdict.compare import (
 from autograder.verdict.exam import Attempt, is_a_state
 from autograder.verdict.judge import problem_with, takes_too_much, wrong_error
 from autograder.verdict.mistakes import Mistake
+from autograder.verdict.problem import Kind
 from autograder.verdict.says.seen import Sentences, as_array
 
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
@@ -130,7 +131,8 @@ def _is_as_wrong(item: Attempt, done: Report) -> bool:
     if not problem or not item.problem or problem.kind is not item.problem.kind:
         return False
     return drew_the_same(done, item.report) and (
-        not item.case.gradient or _same_gradients(done["gradients"], item.report["gradients"])
+        item.problem.kind is not Kind.GRADIENT
+        or _same_gradients(done["gradients"], item.report["gradients"])
     )
 
 
