@@ -509,8 +509,8 @@ axes[0].set_ylabel("difference in nats a word")
 plotting.label_ends(axes[1])
 plotting.picture(
     figure,
-    caption="Below 0 is better than the block of 2017. Each point is a run of its own for every one of five seeds, and a "
-    "bar is their standard deviation.",
+    caption="Below 0 is better than the block of 2017. A point is five runs of their own, and a bar is their standard "
+    "deviation.",
     alt="The difference in loss to the block of 2017 against the steps of training, a curve for each of five variants, "
     "on the right enlarged. "
     + " ".join(
