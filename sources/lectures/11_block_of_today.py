@@ -699,8 +699,8 @@ axes[0].set_ylabel("share of right tokens")
 axes[0].legend()
 plotting.picture(
     figure,
-    caption="A line is a model. After 20 steps the share falls by at most 0.09 with factor 4, and by 0.23 to 0.36 with "
-    "factor 1.",
+    caption="A line is a model. After 20 steps the share falls by at most 0.09 with factor 4, by 0.23 to 0.36 with factor "
+    "1.",
     alt="Share of right tokens against the length of the block, 12, 30 and 60, four lines for each factor. Medians: "
     + " ".join(
         f"{'At once' if steps == 0 else f'After {steps} more steps'}, factor {factor}: "
