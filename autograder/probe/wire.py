@@ -104,7 +104,7 @@ class _Writer:
     def _array(self, value: torch.Tensor | np.ndarray | np.generic) -> Any:
         torchy = isinstance(value, torch.Tensor)
         try:
-            number = math.prod(value.shape)
+            number = max(math.prod(value.shape), *value.shape, 0)
             if number > MOST_NUMBERS:  # perhaps more than there is memory: one number, expanded
                 return self.pack(Opaque(f"{value.dtype} array of {number} numbers"))
             if isinstance(value, torch.Tensor):
@@ -135,22 +135,30 @@ class _Reader:
     def _unpack(self, code: int, data: memoryview) -> Any:
         """What an extension stands for; whatever is wrong with it is a ValueError or a TypeError."""
         content = self.read(data)
+        # an array is no list: to take it apart may need more memory than there is
+        if type(content) is not (list if code in (ARRAY, TUPLE, INSTANCE) else str):
+            raise TypeError(f"extension {code} holds {type(content).__name__}")
         if code == ARRAY:
             return self._array(*content)
         if code == TUPLE:
             return tuple(content)
         if code == FUNCTION:
-            return Function(str(content)[:LONGEST_NAME])
+            return Function(content[:LONGEST_NAME])
         if code == INSTANCE:
             name, arguments = content
-            return Instance(str(name)[:LONGEST_NAME], dict(arguments))
-        return Opaque(str(content)[:LONGEST_NAME])
+            if type(name) is not str or type(arguments) is not dict:
+                raise TypeError(f"an instance of {type(name).__name__}, {type(arguments).__name__}")
+            return Instance(name[:LONGEST_NAME], arguments)
+        return Opaque(content[:LONGEST_NAME])
 
     def _array(self, torchy: bool, kind: str, shape: list[int]) -> torch.Tensor | np.ndarray:
-        if kind not in DTYPES:
-            raise ValueError(f"no array: {kind!r}")
-        if len(shape) > MOST_AXES or any(type(n) is not int or n < 0 for n in shape):
-            raise ValueError(f"no shape: {shape!r}")
+        if type(torchy) is not bool or type(kind) is not str or kind not in DTYPES:
+            raise ValueError("no kind of array")
+        if type(shape) is not list or len(shape) > MOST_AXES:
+            raise ValueError("no shape")
+        # without numbers, too, no axis is longer than an array may be
+        if any(type(n) is not int or not 0 <= n <= MOST_NUMBERS for n in shape):
+            raise ValueError("no shape")
         size = math.prod(shape) * np.dtype(kind).itemsize
         if math.prod(shape) > MOST_NUMBERS or size > len(self.left):
             raise ValueError(f"{size} bytes of numbers, and {len(self.left)} are left")

@@ -329,6 +329,17 @@ def test_odd_messages(seed):
             assert len(found) == number and all("status" in report for report in found)
 
 
+@pytest.mark.parametrize("outside", (2, 4))
+@pytest.mark.parametrize("shape", ([1 << 40, 0], [0, 1 << 21]))
+def test_array_of_no_numbers_that_is_long(outside, shape):
+    """A tensor without numbers needs no bytes, and to go through its rows may need more than there are."""
+    array = Ext(1, msgspec.msgpack.encode([True, "l", shape]))
+    content = array if outside == 2 else ["name", array]
+    tree = msgspec.msgpack.encode([Ext(outside, msgspec.msgpack.encode(content))])
+    with pytest.raises(WireError):
+        reports_in(MARK + LENGTH.pack(len(tree)) + tree, 1)
+
+
 VALUES = (
     None, True, 1, 1.5, "x", (), [], {}, float("nan"), 10**30, "x" * 500,
     torch.zeros(0), torch.zeros(3, 3), torch.full((2, 2), float("nan")), torch.zeros(2, 2, dtype=torch.bool),
