@@ -132,12 +132,16 @@ class _Reader:
         self.left = numbers
         self.read = msgspec.msgpack.Decoder(ext_hook=self._unpack).decode
 
-    def _unpack(self, code: int, data: memoryview) -> Any:
-        """What an extension stands for; whatever is wrong with it is a ValueError or a TypeError."""
+    def _content(self, code: int, data: memoryview) -> Any:
+        """What is in an extension: never an array, since to go through it may take all memory."""
         content = self.read(data)
-        # an array is no list: to take it apart may need more memory than there is
         if type(content) is not (list if code in (ARRAY, TUPLE, INSTANCE) else str):
             raise TypeError(f"extension {code} holds {type(content).__name__}")
+        return content
+
+    def _unpack(self, code: int, data: memoryview) -> Any:
+        """What an extension stands for; whatever is wrong with it is a ValueError or a TypeError."""
+        content = self._content(code, data)
         if code == ARRAY:
             return self._array(*content)
         if code == TUPLE:
