@@ -123,7 +123,8 @@ def decide(
         cells, part.name, bar["names"], assignment.allowed_modules, part.may_call, beside
     )
     if used and used.of_course:
-        free = " and ".join(f"`{module}`" for module in assignment.allowed_modules) or "none"
+        *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
+        free = f"{', '.join(others)} and {last}" if others else last
         return nothing(
             part,
             f"This part has `{used.says}`. Of the course's own modules, {free} may be imported here; "

@@ -45,8 +45,11 @@ class Evidence(Enum):
     """How much of what a student's code did a mistake explains; its value opens the sentence."""
 
     ALL = ""
-    WRONG = "In what went wrong, your results are those of this mistake; other cases are right."
-    STEP = "In one step, your results are those of this mistake; something else is wrong beside it."
+    WRONG = (
+        "Wherever something is wrong, your results are those of this mistake. Other cases in which it "
+        "would show are right."
+    )
+    STEP = "In one step your results are those of this mistake, but it does not explain all the others."
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ class Spared(StrEnum):
 
 WHY_SPARED = {
     Spared.NO: "",
-    Spared.SAME: "wrong here too, by the same mistake, so it is not charged again",
+    Spared.SAME: "wrong here too, as the same mistake explains, so it is not charged again",
     Spared.HALF: "wrong here too, but not charged, because a part that is right in its plainest "
     "case keeps half of its points",
 }

@@ -148,6 +148,19 @@ class NormsAfterwards(Base):
         return self.norm2(h + self.feed_forward(h))
 
 
+@BANK.wrong(PART, named="heads merged without transpose")
+class HeadsReshaped(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        scores = q @ k.transpose(2, 3) / q.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores.masked_fill(mask.logical_not(), torch.finfo(scores.dtype).min)
+        weights = torch.softmax(scores, -1)
+        if mask is not None:
+            weights = weights * mask
+        return self.w_o((weights @ v).reshape(z.shape))
+
+
 @BANK.wrong(PART, named="norm on what attention returns")
 class AttentionNormed(Base):
     def forward(self, x, mask=None, positions=None):

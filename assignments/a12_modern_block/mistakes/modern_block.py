@@ -52,6 +52,9 @@ class Block(modern.ModernBlock):
             return scores.softmax(dim=-1)
         return self.empty(scores.masked_fill(~mask, -1e30).softmax(dim=-1), mask)
 
+    def merge(self, heads):
+        return merge_heads(heads)
+
     def out(self, merged):
         return self.w_o(merged)
 
@@ -59,7 +62,7 @@ class Block(modern.ModernBlock):
         cut = (self.cut(made(z)) for made in (self.w_q, self.w_k, self.w_v))
         query, key, value = self.turn(*cut, self.places(z, positions))
         weights = self.weigh(query @ key.mT / self.root(query), self.mask_for(mask, z))
-        return self.out(merge_heads(weights @ value))
+        return self.out(self.merge(weights @ value))
 
     def first_half(self, x, mask, positions):
         return x + self.attention(self.norm1(x), mask, positions)
@@ -107,7 +110,7 @@ class BlockFirstHalf:
         made = self.cut(self.w_q(z)), self.cut(self.w_k(x)), self.cut(self.w_v(x))
         query, key, value = self.turn(*made, self.places(x, positions))
         weights = self.weigh(query @ key.mT / self.root(query), mask)
-        return x + self.out(merge_heads(weights @ value))
+        return x + self.out(self.merge(weights @ value))
 
 
 @block.mistakes_in(Block.second_half, costs=FEEDS)
@@ -240,6 +243,15 @@ class BlockCut:
         """Your heads hold whole words instead of a share of each word, because nothing was transposed
         between the two reshapes."""
         return merged.reshape(merged.shape[0], self.num_heads, merged.shape[1], -1)
+
+
+@block.mistakes_in(Block.merge, costs=ATTENDS)
+class BlockMerge:
+    @called("heads merged without transpose")
+    def without_transpose(self, heads):
+        """Your merged rows hold words of one head instead of one word of all heads, because nothing is
+        transposed before the reshape. `merge_heads` does both."""
+        return heads.reshape(heads.shape[0], heads.shape[2], -1)
 
 
 @block.mistakes_in(Block.out, costs=ATTENDS)

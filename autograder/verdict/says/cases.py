@@ -40,7 +40,7 @@ PLAIN: dict[str, Trait] = {
     "gradients": (
         "about gradients",
         "about numbers",
-        "Where is the way back to inputs and weights cut, or led through NaN or changed numbers?",
+        "Where is the path of the gradients to inputs and weights cut, or led through NaN or changed numbers?",
     ),
     "gaps": (
         "with gaps in memory",

@@ -65,7 +65,7 @@ def _forms(item: Attempt) -> Iterator[tuple[str, str]]:
         yield (
             f"{value} where {expected} is right",
             (
-                f"Whatever is wrong here is a {value} where {expected} is right. For which functions or "
+                f"Wherever this is wrong, it says {value} where {expected} is right. For which functions or "
                 "inputs should your condition say the other, and which entries does it look at?"
             ),
         )
@@ -220,8 +220,8 @@ def _forms_of_right_numbers(item: Attempt) -> Iterator[tuple[str, str]]:
             yield (
                 "no gradient",
                 (
-                    f"The numbers are right, but no gradient reaches {names}{more}. On which line does "
-                    "the way back end?"
+                    f"The numbers are right, but no gradient reaches {names}{more}. On which line is "
+                    "the path of the gradients cut?"
                 ),
             )
         else:

@@ -119,8 +119,8 @@ def other_number_of_axes(seen: Seen) -> Iterator[str]:
         gone = [n for n in range(len(right)) if found == right[:n] + right[n + 1 :]]
         for number in gone:
             yield (
-                f"in the shape of {seen.yours}, {seen.axis(number)}, is missing. Which step takes it "
-                "away, an index, a sum or a squeeze?"
+                f"the shape of {seen.yours} lacks {seen.axis(number)}. Which step takes it away, an "
+                "index, a sum or a squeeze?"
             )
     if len(found) == len(right) + 1:
         for number in range(len(found)):

@@ -74,7 +74,7 @@ HINTS = (
     (
         r"modified by an inplace|a leaf Variable that requires grad",
         (
-            "A tensor is changed that the way back still needs. Which line writes into one, with an "
+            "A tensor is changed in place that the backward pass still needs. Which line writes into one, with an "
             "assignment to x[…], with +=, or with a name that ends in _?"
         ),
     ),
