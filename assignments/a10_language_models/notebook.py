@@ -39,9 +39,9 @@
 # - Any code that does what the text says is right.
 # - You may import what you need from `course_utils`, where attention, masks, positions and layers are as you
 #   wrote them in assignments 4 to 8. Import it by module, `from course_utils.masks import …`.
-# - What would be the answer itself is barred. This is `course_utils.language_models`, `course_utils.transformer`
-#   and every class of PyTorch whose name begins with `nn.Transformer`. Losses, softmaxes, `multinomial`, `topk`,
-#   `sort`, `isin`, `Counter` and the like are welcome.
+# - Anything that would be the answer itself is barred. Here that is `course_utils.language_models`,
+#   `course_utils.transformer` and every class of PyTorch whose name begins with `nn.Transformer`. Losses, softmaxes,
+#   `multinomial`, `topk`, `sort`, `isin`, `Counter` and the like are welcome.
 # - Inputs are never changed. That holds for a dict as well as for a tensor, and where a generator is given, torch's
 #   own random state stays as it was, too.
 # - Ids are `int64`. Other results have the dtype of the weights or inputs (`float32` or `float64`), and gradients

@@ -37,7 +37,7 @@
 # - Any code that does what the text says is right.
 # - You may import `course_utils.attention` and `course_utils.masks`, where `split_heads`, `merge_heads` and
 #   `masked_softmax` are as you know them. Import by module, `from course_utils.attention import …`.
-# - What would be the answer itself is barred. This is PyTorch's own attention in every form, such as
+# - Anything that would be the answer itself is barred. Here that is PyTorch's own attention in every form, such as
 #   `F.scaled_dot_product_attention`, `nn.MultiheadAttention` and `nn.Transformer`, what bears one of these names in the
 #   course, and the course's other modules. Softmax, `repeat_interleave`, `tril`, `einsum` and the like are welcome.
 # - Inputs are never changed, and a cache is an input, too. Results have the dtype of the inputs (`float32` or

@@ -37,8 +37,8 @@
 # - Any code that does what the text says is right.
 # - You may import `course_utils.attention` and `course_utils.masks`, where `split_heads`, `merge_heads` and
 #   `scaled_dot_product_attention` are as you know them. Import by module, `from course_utils.attention import …`.
-# - What would be the answer itself is barred. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every form,
-#   `nn.MultiheadAttention`, `nn.Transformer` and its layers, and the course's other modules.
+# - Anything that would be the answer itself is barred. These are `nn.RMSNorm` and `F.rms_norm`, layer norms in every
+#   form, `nn.MultiheadAttention`, `nn.Transformer` and its layers, and the course's other modules.
 # - `F.silu`, `F.scaled_dot_product_attention`, complex numbers and the like are welcome.
 # - Inputs are never changed. They may lie in memory in any way, as they do after a transpose. Results have the dtype
 #   and the precision of the inputs (`float32` or `float64`), and gradients flow to every floating input and weight.
@@ -378,7 +378,7 @@ print("✓ SwiGLU")
 # - Heads are cut and merged as in assignment 5. Queries and keys are turned **after** the cut, with the block's `base`, and
 #   values are not turned.
 # - Scores are divided by $\sqrt{d_k}$, where $d_k$ = `d_model` / `num_heads`, which is even here.
-# - A word that may attend to nothing gets zeros from attention, so $h = x$ there.
+# - A head in which a word may attend to nothing gives it zeros. Where this holds for all heads, $h = x$.
 # - Where `num_heads` does not divide `d_model`, the constructor raises a ValueError whose message contains both numbers.
 # - There is no dropout, and there are no further parameters.
 #

@@ -37,8 +37,8 @@
 # - Any code that does what the text says is right.
 # - You may import the course's modules, by module, as in `from course_utils.masks import …`. `causal_mask`
 #   and `evaluating` are imported below, and you need not use them.
-# - What would be the answer itself is barred. This is the module `course_utils.inside`. The views, questions and
-#   messages of the course (`live`, `questions`, `validation`) cannot be imported either.
+# - Anything that would be the answer itself is barred. Here that is the module `course_utils.inside`. The views,
+#   questions and messages of the course (`live`, `questions`, `validation`) cannot be imported either.
 # - Inputs are never changed, and nothing is remembered from one call to the next. Results have the dtype of the
 #   weights that come in, `float32` or `float64`.
 #
@@ -173,8 +173,8 @@ def refuses(function, *arguments):
 # %% [markdown]
 # ## 1. A score for induction heads
 #
-# A block of `period` random tokens is repeated. At a token that has been there before, an induction head attends to
-# the word that *followed* it then. The score says how much of its attention goes there.
+# A block of `period` random tokens is repeated. At a token that has occurred before, an induction head attends to the
+# token that *followed* it then. The score says how much of its attention goes there.
 #
 # The block begins at place `start`, and the last copy may be cut short. For a query $i \ge$ `start` + `period`, add up the
 # weights on the keys $i - m \cdot$ `period` $+ 1$ for every $m = 1, 2, \dots$ with $i - m \cdot$ `period` $\ge$ `start`:
@@ -275,8 +275,8 @@ print("✓ induction_score")
 # %% [markdown]
 # ## 2. Ablation
 #
-# What a head contributes shows when it is silent. *Zero ablation* puts zeros in the place of what it says, and *mean
-# ablation* puts what it says on average, so that only what is particular to a row and place is lost.
+# You see what a head contributes when you silence it. *Zero ablation* replaces its output by zeros, and *mean ablation*
+# replaces it by its average output, so that only what is particular to a row and place is lost.
 #
 # **Write** `ablate_heads(model, token_ids, heads, means=None)`:
 #
@@ -593,7 +593,7 @@ print("✓ patch_activation")
 #
 # <details><summary>Hint</summary>
 #
-# `forward`, above, has the stream after each layer in its hands.
+# In `forward`, above, `x` is the stream after each layer.
 #
 # </details>
 

@@ -36,7 +36,7 @@
 #   gradients.
 # - Any code that does what the text says is right. You may use loops over sentences and words, `einsum`,
 #   `torch.bmm`, and helper functions in cells of your own.
-# - What would be the answer itself is barred in both parts, which is everything in `course_utils` except
+# - Anything that would be the answer itself is barred in both parts, which is everything in `course_utils` except
 #   `signoff`. PyTorch has no layer for this attention, so nothing of PyTorch is barred.
 # - Your code must not change its inputs. Results have the dtype (`float32` or `float64`) and the device of the
 #   inputs, which may lie in memory in any layout, so make new tensors with `x.new_zeros(…)` and not with

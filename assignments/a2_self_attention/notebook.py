@@ -36,8 +36,8 @@
 #   are decided later on other inputs, such as other lengths and widths, batches, `float64` and gradients.
 # - Any code that does what the text says is right. You may use loops, `einsum`, `torch.bmm`, and helper functions
 #   in cells of your own.
-# - What would be the answer itself is barred. These are `F.scaled_dot_product_attention`, `nn.MultiheadAttention`
-#   and their functional forms, and everything in `course_utils` except `signoff`.
+# - Anything that would be the answer itself is barred. These are `F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`.
 # - A function never changes its inputs. In parts 1 to 3 the result has the dtype and the device of the input, so
 #   make new tensors with `x.new_zeros(…)` and not with `torch.zeros(…)`. Gradients flow from the result back to
 #   every input, which rules out `.detach()`, `.item()`, `.numpy()` and `no_grad` on the way.

@@ -37,10 +37,10 @@
 #   gradients.
 # - Any code that does what the text says is right. You may use loops, `einsum`, helper functions in cells of your
 #   own, and further arguments that have default values.
-# - What would be the answer itself is barred. In all parts these are `F.scaled_dot_product_attention`,
-#   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In part
-#   1 every softmax, log-softmax, logsumexp or cross-entropy of a library is barred as well, but NumPy's
-#   `np.logaddexp` is welcome. In part 3 PyTorch's softmax is welcome.
+# - Anything that would be the answer itself is barred. In all parts these are `F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention` and their functional forms, and everything in `course_utils` except `signoff`. In part 1
+#   every softmax, log-softmax, logsumexp or cross-entropy of a library is barred as well, but NumPy's `np.logaddexp` is
+#   welcome. In part 3 PyTorch's softmax is welcome.
 # - A function never changes its inputs.
 # - Part 2 may call `stable_softmax`. If that one is not right, part 2 is decided with our version of it, so that
 #   no error is charged twice.

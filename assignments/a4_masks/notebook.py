@@ -37,9 +37,9 @@
 #   are decided later on other inputs, such as other sizes, other ids and padding in other places.
 # - Any code that does what the text says is right. You may use loops, comparisons, other functions of PyTorch,
 #   helper functions in cells of your own, and further arguments that have default values.
-# - What would be the answer itself is barred in all four parts. These are the ready-made causal masks of PyTorch
-#   (`nn.Transformer.generate_square_subsequent_mask`; `causal_upper_left`, `causal_lower_right` and `CausalBias`
-#   of `torch.nn.attention.bias`), and everything in `course_utils` except `signoff`.
+# - Anything that would be the answer itself is barred in all four parts. These are the ready-made causal masks of
+#   PyTorch (`nn.Transformer.generate_square_subsequent_mask`; `causal_upper_left`, `causal_lower_right` and
+#   `CausalBias` of `torch.nn.attention.bias`), and everything in `course_utils` except `signoff`.
 # - A later part may call an earlier function by its name. If that function is wrong, the later part does not fail
 #   with it, because it is decided with our version of the earlier one.
 #

@@ -38,9 +38,9 @@
 #   gradients.
 # - Any code that does what the text says is right. You may use loops over heads, `einsum`, and helper functions
 #   in cells of your own above the cell that needs them.
-# - What would be the answer itself is barred in all three parts. These are `F.scaled_dot_product_attention`,
-#   `nn.MultiheadAttention` and their functional forms, PyTorch's `nn.Transformer` and its layers, which contain
-#   such an attention, and everything in `course_utils` except `signoff`.
+# - Anything that would be the answer itself is barred in all three parts. These are `F.scaled_dot_product_attention`,
+#   `nn.MultiheadAttention` and their functional forms, PyTorch's `nn.Transformer` and its layers, which contain such an
+#   attention, and everything in `course_utils` except `signoff`.
 # - You may bring a `scaled_dot_product_attention` of your own, say from assignment 3, if you copy it into a cell
 #   above the one that calls it. A function that this notebook defines is yours, whatever its name.
 # - Your code must not change its inputs. Results have the dtype (`float32` or `float64`) and the device of the

@@ -37,11 +37,10 @@
 #   `float64` and gradients. Part 3 is read by a person.
 # - Any code that does what the text says is right. You may use loops, `einsum`, helper functions in cells of your
 #   own, and further arguments that have default values.
-# - What would be the answer itself is barred. In part 1 these are all normalisations that a library offers, as
-#   classes or as functions, which are layer, batch, group, instance and RMS norm. In part 2 a layer norm of a
-#   library is welcome, but `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's transformer
-#   layers and their functional forms are barred. In both parts everything in `course_utils` except `signoff` is
-#   barred.
+# - Anything that would be the answer itself is barred. In part 1 these are all normalisations that a library offers, as
+#   classes or as functions, which are layer, batch, group, instance and RMS norm. In part 2 a layer norm of a library
+#   is welcome, but `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's transformer layers and their
+#   functional forms are barred. In both parts everything in `course_utils` except `signoff` is barred.
 # - In both parts you write an `nn.Module`. The grader sets the parameters by their names, and converts a module
 #   to `float64` when it gets `float64` inputs. The result has the dtype and the device of the inputs, gradients
 #   flow to every input and parameter, and no input is changed.

@@ -41,7 +41,7 @@
 # - You may import `course_utils.attention`, which has `MultiHeadAttention` as you wrote it in assignment 5, and
 #   use everything of PyTorch that is not named in the next line, such as `nn.Linear`, `nn.Dropout` and
 #   `nn.LayerNorm`.
-# - What would be the answer itself is barred in both parts. These are all classes of PyTorch whose names begin
+# - Anything that would be the answer itself is barred in both parts. These are all classes of PyTorch whose names begin
 #   with `nn.Transformer`, and all of `course_utils` except `attention` and `signoff`.
 # - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results have the dtype (`float32` or
 #   `float64`) and the device of input and weights. Inputs may lie in memory in any layout. Gradients flow from

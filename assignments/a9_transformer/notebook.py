@@ -40,8 +40,8 @@
 #   besides these layers, is free.
 # - You may import what you need from `course_utils`, where attention, masks, positions and layers are as you
 #   wrote them in assignments 4 to 8. Import it by module, `from course_utils.masks import …`.
-# - What would be the answer itself is barred. This is `course_utils.transformer`, every class of PyTorch whose
-#   name begins with `nn.Transformer`, and in part 1 also `course_utils.layers.DecoderLayer`.
+# - Anything that would be the answer itself is barred. Here that is `course_utils.transformer`, every class of PyTorch
+#   whose name begins with `nn.Transformer`, and in part 1 also `course_utils.layers.DecoderLayer`.
 # - Masks are `bool`, and True means *may attend*. Inputs are never changed. Results of parts 1 and 2 have the
 #   dtype of the weights (`float32` or `float64`), and gradients flow to every weight and every input that is not
 #   a whole number.

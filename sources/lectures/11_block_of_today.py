@@ -18,14 +18,15 @@
 # %% [markdown]
 # # Lecture 11: The block of today
 #
-# If you open a language model of the LLaMA family, you find the block of [lecture 7](07_layer_normalization.ipynb) again,
-# but nearly every part of it has been exchanged. The norm subtracts no mean, the ReLU has become a gate, positions turn
-# queries and keys, and biases and dropout are gone. In this lecture you build each part by hand, put the block together,
-# and then ask which of these changes can be seen to help, in models small enough to train them five times each.
+# If you open a language model of the LLaMA family, you find the block of [lecture 7](07_layer_normalization.ipynb)
+# again, but nearly every part of it has been exchanged. The norm subtracts no mean, the ReLU has given way to a gated
+# unit, positions turn queries and keys, and biases and dropout are gone. In this lecture you build each part by hand,
+# put the block together, and then ask which of these changes can be seen to help, in models small enough that each can
+# be trained five times.
 #
 # **Afterwards you will be able to**
 #
-# - write RMSNorm, SwiGLU and rotary positions, and say what each differs in from its predecessor;
+# - write RMSNorm, SwiGLU and rotary positions, and say how each differs from its predecessor;
 # - read the code of a current model, and load its weights although it pairs the features in another way;
 # - compare two models fairly, with paired seeds and a spread, and say when no difference can be claimed;
 # - name a change that comes along unnoticed, and whose effect is credited to another.
@@ -239,10 +240,11 @@ print("the score depends on the distance alone, and the turn is that of lecture 
 # Here are a query and a key with eight features, as two hands in each of four pairs.
 #
 # 1. Press *both one word on* a few times. What moves, and what does not?
-# 2. Move the key alone, from one word away from the query to a hundred. Which pairs change quickly, and which can still
-#    tell 100 from 50?
-# 3. The slider *factor* divides every position by its number. Set it to 8. What happens to the curve of the score against
-#    the distance? At which distance is the score now what it was at 3?
+# 2. Set the query to 128 and move the key alone, from 127 down to 28, so that it is first one word and then a hundred
+#    words before the query. Which pairs change quickly, and which can still tell 100 from 50?
+# 3. The slider *factor* divides every position by its number. Set it to 8. What happens to the curve of the score
+#    against the distance? (The distance of a key before the query is negative there.) At which distance is the score
+#    now what it was at −3?
 
 # %% tags=["hide-input"]
 some_query = [1.0, 0.5, -0.3, 0.8, 0.6, -1.0, 0.4, 0.9]
@@ -252,11 +254,11 @@ live.rotary_view(some_query, some_key, positions=(10, 7))
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# 1. All hands turn, the fast pairs more than the slow ones. But the two hands of a pair turn together, so their
-#    angle, what each pair adds, and the score all stay.
+# 1. All hands turn, the fast pairs more than the slow ones. But the two hands of a pair turn together, so the angle
+#    between them, what each pair adds, and the score all stay the same.
 # 2. The first pair goes round in a little more than six words, so it looks much the same at many distances. The third
 #    one turns by half a radian between 50 and 100 and tells them apart, while the last one hardly moves.
-# 3. The curve is stretched to eight times its width. What was at distance 3 is now at 24.
+# 3. The curve is stretched to eight times its width. What was at distance −3 is now at −24.
 #
 # </details>
 
@@ -328,8 +330,8 @@ questions.ask("11", "which-pairing")
 # finds no difference that could be claimed.
 #
 # **The factor.** In lecture 8 the embeddings were multiplied by $\sqrt{d_\text{model}}$, because positions were added
-# to them and would otherwise have drowned the words. Where nothing is added, the factor has no such reason any more,
-# and the block of 2023 leaves it out. How long are the two vectors?
+# to them and would otherwise have drowned the words. Where nothing is added, this reason for the factor is gone, and
+# the block of 2023 leaves it out. How long are the two vectors?
 
 # %%
 D_MODEL = block_variants.D_MODEL
@@ -382,14 +384,16 @@ assert torch.allclose(y, block(x, mask), atol=1e-6)
 # ## 7. Which of it helps?
 #
 # We train small language models on the English sentences of our grammar, one after the other in a single long text.
-# They have two layers, 48 features and four heads, so about 65 000 weights, and most of them differ from the block of 2017
-# in a single thing. How do we compare them fairly?
+# They have two layers, 48 features and four heads, and the last map is the embedding again (Press and Wolf, 2017),
+# which makes about 65 000 weights. Most variants differ from the block of 2017 in a single thing. How do we compare
+# them fairly?
 #
 # - **The same size,** within 2 %. The gated network has two thirds of the width, as in section 3.
 # - **The same data.** With the same seed, all variants get the same windows of text in the same order. So we compare
-#   *pairs* of runs, seed by seed, and what is luck with the data may cancel.
-# - **The same training.** A step takes 16 windows of 48 words out of a text of 82 319. The rate rises to 0.003 in 30 steps
-#   and then falls to 0 at the last one. We tuned it for no variant, so one that prefers another rate is at a disadvantage.
+#   *pairs* of runs, seed by seed, and luck with the data may cancel.
+# - **The same training.** A step takes 16 windows of 48 words out of a text of 82 319. The rate rises to 0.003 in 30
+#   steps and then falls in a straight line, nearly to 0 at the last one. We tuned it for no variant, so one that
+#   prefers another rate is at a disadvantage.
 # - **New sentences.** The loss is measured on 1500 sentences, of which training has seen 4.
 
 # %%
@@ -421,9 +425,11 @@ print("SwiGLU and rotary positions have the smaller loss with every seed; RMSNor
 
 # %% [markdown]
 # Three seeds and one length of training are little. So here are five seeds, more variants, and up to six lengths of
-# training, from 50 steps to 1000. Each length is a run of its own, whose learning rate falls to 0 at its own end. The
-# numbers are **recorded**, and `sources/recorded/block_variants.py` prints them in about 20 minutes. "All four" are
-# RMSNorm, SwiGLU, rotary positions and no biases together, and "no biases" takes the β of layer norm away, too.
+# training, from 50 steps to 1000. Each length is a run of its own, whose learning rate falls nearly to 0 at its own
+# end. The numbers are **recorded**, and `sources/recorded/block_variants.py` prints them in about 20 minutes. "All
+# four" are RMSNorm, SwiGLU, rotary positions and no biases together, and "no biases" takes the β of layer norm away,
+# too. Every variant keeps the biases unless its name says otherwise, so SwiGLU and bilinear have 64 more weights in
+# each layer than the ReLU network.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -509,7 +515,7 @@ axes[0].set_ylabel("difference in nats a word")
 plotting.label_ends(axes[1])
 plotting.picture(
     figure,
-    caption="Below 0 is better than the block of 2017. A point is five runs of their own, and a bar is their standard "
+    caption="Below 0 is better than the block of 2017. A point is the mean over five pairs of runs, a bar their standard "
     "deviation.",
     alt="The difference in loss to the block of 2017 against the steps of training, a curve for each of five variants, "
     "on the right enlarged. "
@@ -561,8 +567,8 @@ for name in ("SwiGLU", "rotary"):
 # - **For RMSNorm and no biases no difference can be claimed** from 200 steps on. Their means stay below one spread and none
 #   has a star. (RMSNorm after 100 steps and no biases after 600 are behind with every seed, and their $t$ of 2.7 and 1.9
 #   is short of the mark.) No gain was promised either, as both are there to save something.
-# - **A lead after few steps may be gone after many.** SwiGLU is ahead by 0.31 nats in runs of 100 steps and by 0.04 in
-#   runs of 200. From 400 steps on, what is left is within the spread. If we had tried 200 steps only, we would have
+# - **A lead after a few steps may be gone after many.** SwiGLU is ahead by 0.31 nats in runs of 100 steps and by 0.04
+#   in runs of 200. From 400 steps on, what is left is within the spread. If we had tried 200 steps only, we would have
 #   reported a gate that helps beyond doubt.
 # - **The gate without SiLU,** called *bilinear*, is further ahead in short runs and keeps some of its lead, 0.03 nats
 #   after 600 steps and 0.015 after 1000, with every seed. GELU in place of the ReLU is ahead too, by 0.17, 0.02 and
@@ -631,12 +637,12 @@ print("signs, spreads and orders are as the text says")
 #
 # ### What large models say
 #
-# Shazeer (2020, table 1) compared the feed-forward networks in a model thousands of times as large. After 65 536
-# steps the loss was 1.997 with ReLU, 1.983 with GELU, 1.960 with a gate without SiLU ("bilinear") and 1.944 with
-# SwiGLU, with standard deviations of 0.010 or less over four runs. After 524 288 steps the four losses were 1.677,
-# 1.679, 1.648 and 1.636. So the lead of GELU over ReLU was gone, while the gates kept theirs. The order of the two
-# gates is the other way round than here. Both can be true, because a ranking holds for its model, its data and its
-# number of steps.
+# Shazeer (2020, table 1) compared the feed-forward networks in a model thousands of times as large. After 65 536 steps
+# the loss was 1.997 with ReLU, 1.983 with GELU, 1.960 with a gate without SiLU ("bilinear") and 1.944 with SwiGLU, with
+# standard deviations of 0.010 or less over four runs. After 524 288 steps the four losses were 1.677, 1.679, 1.648 and
+# 1.636. So the lead of GELU over ReLU was gone, while the gates kept theirs. There SwiGLU is ahead of the bilinear
+# gate, and here it is behind. Both can be true, because a ranking holds for its model, its data and its number of
+# steps.
 
 # %% tags=["hide-input"]
 questions.ask("11", "no-difference")
@@ -644,17 +650,18 @@ questions.ask("11", "no-difference")
 # %% [markdown]
 # ## 8. Longer than in training
 #
-# A rotary model that was trained on short texts meets angles in long ones that it has never seen. Chen et al. (2023)
-# press the positions together instead. If the text is four times as long, every position is divided by 4, so all angles
-# stay in the range of training. This is **position interpolation**, and we call the 4 its *compression*. (In the code
-# and in the slider of section 4 it is named `factor`. It has nothing to do with $\sqrt{d_\text{model}}$.)
+# In long texts, a rotary model that was trained on short ones has to deal with angles that it has never seen. Chen et
+# al. (2023) press the positions together instead. If the text is four times as long, every position is divided by 4, so
+# all angles stay in the range of training. This is **position interpolation**, and we call the 4 its *compression*. (In
+# the code and in the slider of section 4 it is named `factor`. It has nothing to do with $\sqrt{d_\text{model}}$.)
 #
 # The short sentences of our grammar cannot show whether that works. So we take a task that has to look far back. A
 # block of random tokens is repeated again and again, and from the second copy on the model has to say what comes next.
-# (Its first token counts as well, although it is hardly more than a guess.) Four models were trained for 800 steps on
-# rows of 32 tokens, with blocks of 6 to 16. They are used on 200 rows of 128 with blocks of 12, 30 and 60 tokens, so
-# that they must look back as far. Their further steps are on rows of 128, with blocks of 6 to 64. The numbers are
-# **recorded**, and `sources/recorded/interpolation.py` prints them in about two minutes.
+# (Its first token counts as well, although it is hardly more than a guess.) Four models of two such layers, with 64
+# features, were trained for 800 steps on rows of 32 tokens, with blocks of 6 to 16. We test them on rows of 128 tokens,
+# 200 for each of three lengths of block, 12, 30 and 60, so they have to look back that far. Then we train them for 20
+# or 60 more steps on rows of 128, with blocks of 6 to 64, and test them again. The numbers are **recorded**, and
+# `sources/recorded/interpolation.py` prints them in about two minutes.
 
 # %% tags=["hide-input"]
 INTERPOLATED = """\
@@ -732,14 +739,14 @@ print("who finds what, and when, as the text says")
 
 # %% [markdown]
 # **At once, neither works well.** With positions as they are (compression 1), about half of the tokens are right with a
-# block of 12, and no more than 6 in 100 with one of 60. Pressed together (compression 4), even near tokens are missed,
-# perhaps because all angles that the heads had learned have changed.
+# block of 12, and no more than 6 in 100 with one of 60. With positions pressed together (compression 4), even near
+# tokens are missed, perhaps because all angles that the heads had learned have changed.
 #
 # **After 20 more steps** on rows of 128 the two behave differently. With compression 1 the share of right tokens falls
-# with the distance, from 0.9 at 12 tokens to 0.6 at 60. With compression 4 it depends little on the distance, and in two
-# of the four models it is about as high as compression 1 gets for the nearest tokens. **After 60 steps** with compression
-# 4, three of the four models are right at 0.94 and more at any distance. With compression 1, two models still lose 0.15
-# and more between 12 and 60 tokens, and two lose 0.07 or less.
+# as the distance grows, from 0.9 at 12 tokens to 0.6 at 60. With compression 4 it depends little on the distance, and
+# in two of the four models it is about as high as compression 1 gets for the nearest tokens. **After 60 steps** with
+# compression 4, three of the four models are right in 0.94 or more of the cases at every distance. With compression 1,
+# two models still lose 0.15 and more between 12 and 60 tokens, and two lose 0.07 or less.
 #
 # The fourth model is a counterexample. With compression 4 it is still at 0.4 after 60 steps, when compression 1 has
 # reached 0.7 to 0.9. So what these runs show is that with pressed positions the share of right tokens depends little on
@@ -755,8 +762,8 @@ print("who finds what, and when, as the text says")
 # - Rotary positions turn queries and keys in every layer, so that scores depend on distances. Whether neighbours or
 #   halves are paired is a matter of the order of features, which [Load published
 #   weights](../docs/published_weights.md) takes care of.
-# - Differences are paired by seed, shown with their spread, and hold for a number of steps. A lead after few steps may
-#   be gone after many.
+# - Differences are paired by seed, shown with their spread, and hold only for the number of steps at which they were
+#   measured. A lead after a few steps may be gone after many.
 # - Leaving out $\sqrt{d_\text{model}}$ is a change of its own.
 # - Position interpolation brings far positions back into the range of training. After a few more steps it worked in
 #   three of four models.
@@ -812,9 +819,9 @@ print("who finds what, and when, as the text says")
 # ## 9. Going deeper: experts
 #
 # A feed-forward network of four times the size costs four times the work, unless only a quarter of it works for each
-# token. In a **mixture of experts** there are several feed-forward networks, and a linear map, the *router*, chooses
-# one of them for each token, the one with the largest probability $p_e$. Its output is multiplied by $p_e$, so that
-# the router gets a gradient (Fedus et al., 2021).
+# token. In a **mixture of experts** there are several feed-forward networks, and a linear map, the *router*, followed
+# by a softmax gives each expert $e$ a probability $p_e$. Only the expert with the largest one works for this token. Its
+# output is multiplied by its $p_e$, so that the router gets a gradient (Fedus et al., 2021).
 
 
 # %%
@@ -887,10 +894,11 @@ print("with the second loss the tokens are divided more evenly, on average over 
 
 # %% [markdown]
 # Even shares would be 0.25. Without the second loss, in our runs one expert takes half of the tokens or more, and with
-# it 0.33 to 0.43 of them. So the imbalance shows at this size. That it costs anything does not show. With the second
-# loss, new sentences even surprise our three models a little more, by 0.006 to 0.029 nats a word, which is too little
-# to claim anything from three pairs. (As the learning rate does not fall here, the losses cannot be compared with those
-# of section 7.) In large models the experts sit on different machines, and one that is idle is paid for all the same.
+# it 0.33 to 0.43 of them. So the imbalance appears even at this size, but we cannot see that it costs anything. With
+# the second loss, new sentences even surprise our three models a little more, by 0.006 to 0.029 nats a word, which is
+# too little to claim anything from three pairs. (As the learning rate does not fall here, the losses cannot be compared
+# with those of section 7.) In large models the experts sit on different machines, and one that is idle is paid for all
+# the same.
 
 # %% [markdown]
 # ## Further reading

@@ -18,11 +18,11 @@
 # %% [markdown]
 # # Lecture 12: Looking inside
 #
-# A trained model is a pile of numbers that nobody has written. How could we find out what they do? In this lecture you
-# look into a model that is so small, and has such a plain task, that we can say beforehand which solution we expect.
-# Then you try the tools that are used on large models, from attention maps to activation patching. One tool will miss
-# the solution in models that solve the task nearly as well as the others do. So each tool comes with two questions.
-# What can it show, and what can it not?
+# A trained model is a pile of numbers that nobody wrote. How could we find out what they do? In this lecture you look
+# into a model that is so small, and has such a plain task, that we can say beforehand which solution we expect. Then
+# you try the tools that are used on large models, from attention maps to activation patching. One tool will miss the
+# solution in models that solve the task nearly as well as the others do. So each tool comes with two questions. What
+# can it show, and what can it not?
 #
 # **Afterwards you will be able to**
 #
@@ -64,9 +64,9 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # ## 1. Words that come again
 #
 # Take a block of random words and write it again and again. In the first copy nobody can know what comes next. From the
-# first word of the second copy on everybody can who remembers, because the next word is the one that followed the same
-# word before. (If a word comes twice within a block, the words before it decide.) Our words are the numbers from 0 to
-# 63, and the blocks are 6 to 16 words long.
+# first word of the second copy on, anyone who remembers the block can, because the next word is the one that followed
+# the same word before. (If a word comes twice within a block, the words before it decide.) Our words are the numbers
+# from 0 to 63, and the blocks are 6 to 16 words long.
 
 # %%
 rows, periods = repeated(3, 24, (6, 16), torch.Generator().manual_seed(56))  # (B, T) and (B,)
@@ -86,7 +86,7 @@ followed = ids[:, 1 : PERIOD + 1]  # (B, PERIOD): what followed each word of the
 
 
 def share_right(logits):
-    """After how many words of the second copy the right word is said: logits (B, T, V) of `ids`."""
+    """Share of the words of the second copy after which the right word is said: logits (B, T, V)."""
     said = logits[:, PERIOD:].argmax(dim=-1)  # (B, PERIOD)
     return (said == followed).float().mean().item()
 
@@ -194,7 +194,7 @@ ax.set(xlabel="steps", ylabel="share of right words", ylim=(0, 1.02), xlim=(0, S
 plotting.label_ends(ax)
 plotting.picture(
     figure,
-    caption="Two layers climb late and steeply, each model at a time of its own. One layer never does.",
+    caption="Two layers climb late and steeply, each model at a time of its own. One layer rises early and stays low.",
     alt="Share of right words against steps, a thin curve for each recorded model of one layer and of two, and thick "
     "ones for the two models above. Medians of the six recorded ones after 100, 300, 500 and 800 steps: "
     + "; ".join(
@@ -221,9 +221,9 @@ print("in all six the share goes from below 0.4 to above 0.8 within 150 steps, b
 
 # %% [markdown]
 # The single layer is better than guessing, so it has learned something about the block, but it falls back from about
-# 0.3 after 100 steps to about 0.2. With two layers the share creeps from 0.09 to between 0.19 and 0.25 in 250 steps.
-# Then, in each of the six models, it climbs from below 0.4 to above 0.8 within 150 steps. Olsson et al. (2022) saw a
-# jump of this kind in the training of language models, at the time when induction heads form.
+# 0.3 after 100 steps to about 0.2. With two layers the share creeps from 0.09 after 50 steps to between 0.19 and 0.25
+# after 250. Then, in each of the six models, it climbs from below 0.4 to above 0.8 within 150 steps. Olsson et al.
+# (2022) saw a jump of this kind in the training of language models, at the time when induction heads form.
 #
 # ## 3. Where the heads look
 #
@@ -254,9 +254,9 @@ plotting.picture(
 
 # %% [markdown]
 # The heads of layer 0 look at the word itself or a few words back. In layer 1 there is a second diagonal, from the
-# second copy into the first. Does it pass through the word that came *next*? To find out for many rows, we make the
-# pattern a number. The **induction score** (Olsson et al., 2022, who call it *prefix matching*) is the weight that a
-# query puts on the words after earlier copies of its word, on average over all queries that have an earlier copy:
+# second copy into the first. Does it pass through the word that came *next*? To find out for many rows, we turn the
+# pattern into a number. The **induction score** (Olsson et al., 2022, who call it *prefix matching*) is the weight that
+# a query puts on the words after earlier copies of its word, on average over all queries that have an earlier copy:
 #
 # $$\text{score} = \frac{1}{T - \text{period}} \sum_{i = \text{period}}^{T - 1} \; \sum_{m \geq 1}
 # \alpha_{i,\; i - m \cdot \text{period} + 1}$$
@@ -349,9 +349,9 @@ assert sum(missed) == 2 and all(
 # %% [markdown]
 # ## 4. Switch a head off
 #
-# A score says where a head looks. It does not say whether the model needs it. So we take the head away and see what
-# fails, which is called **ablation**. What a head has gathered reaches the stream only through its part of $W_o$, so
-# it is enough to put zeros into that part. **Zero ablation** does just that.
+# A score says where a head looks. It does not say whether the model needs this head. So we take the head away and see
+# what fails, which is called **ablation**. What a head has gathered reaches the stream only through its part of $W_o$,
+# so it is enough to put zeros into that part. **Zero ablation** does just that.
 
 # %%
 d_k = D_MODEL // HEADS
@@ -362,9 +362,9 @@ print("zeros in w_o equal ablate_heads:", same)
 assert same
 
 # %% [markdown]
-# Zeros may be something that later layers have never met in training. In **mean ablation** (Wang et al., 2023) the head
-# says instead what it says on average over other rows and all places. So only what is particular to this row and place
-# is lost.
+# Zeros may be something that later layers never saw in training. In **mean ablation** (Wang et al., 2023) the head's
+# output is replaced by its average over other texts instead. They average place by place, and we average over all
+# places as well, so what is lost is what is particular to this row and place.
 
 
 # %%
@@ -475,20 +475,20 @@ print(
 # of this one.
 #
 # - **Layer 1 is needed.** Without its heads (zeros) at most 0.03 of the words are right.
-# - **No single head of layer 1 is needed.** Whichever you take, more than 0.8 stay right. The heads stand in for each
-#   other. So a head that is not missed may still do the work.
+# - **No single head of layer 1 is indispensable.** Whichever you take, more than 0.8 stay right. The heads stand in for
+#   each other. So a head that is not missed may still do the work.
 # - **The head that is missed most is in layer 0,** and its induction score is zero. Without it the share is between
 #   0.12 and 0.49 in the six models. A score that asks for one pattern cannot find what comes before that pattern.
 #
-# Ablation does not say *why* a head is missed. You may guess that the costliest head is the one that looks back, and
-# in five of the six models it is. In the sixth it looks mostly at the word itself, and we would need other tools to
-# say what for.
+# Ablation does not say *why* a head is missed. You may guess that the costliest head is the one that looks back, and in
+# five of the six models it is. In the remaining one, seed 1, it looks mostly at the word itself, and we would need
+# other tools to say what for.
 #
 # Zeros and means can also disagree. For single heads they agree within 0.08 in all six models. For sets of heads they
-# need not, and for each model we recorded that one of the 30 sets for which they differ most. In four of the models the
-# means cost more there, by 0.03 to 0.14. But in one of the others the share falls to 0.28 with zeros and stays at 0.91
-# with means, when three heads of layer 0 are off. So what these three say about the particular row and place is hardly
-# needed, and the zeros mostly show the harm that zeros do.
+# need not. Each layer has 15 sets of one to four heads, and for each model we recorded the one of these 30 sets for
+# which zeros and means differ most. In four of the models the means cost more there, by 0.03 to 0.14. But in one of the
+# others the share falls to 0.28 with zeros and stays at 0.91 with means, when three heads of layer 0 are off. So what
+# these three say about the particular row and place is hardly needed, and the zeros mostly show the harm that zeros do.
 
 # %% [markdown]
 # ## 5. Put one vector back
@@ -505,7 +505,8 @@ print(
 #
 # $$\text{share} = \frac{\log p_\text{patched} - \log p_\text{corrupted}}{\log p_\text{clean} - \log p_\text{corrupted}}$$
 #
-# It is 0 if the patch does nothing, and 1 if it mends everything.
+# It is 0 if the patch does nothing, and 1 if it mends everything. (It can lie a little above 1, if the patched run is
+# even surer than the clean one.)
 
 # %%
 PLACE = 5
@@ -576,8 +577,8 @@ print("one place in each layer brings back more than 0.9, every other place less
 # look. So here the weights and the patch agree, and the patch adds what the weights alone could not say. This vector is
 # *enough*.
 #
-# Now back to the two models without a score. The map shows for each recorded model how far behind the first copy
-# layer 1 looks, and the frame is what patching finds.
+# Now back to the two models whose circuit the score missed. The map shows, for each recorded model, how many places
+# after the first copy layer 1 looks. The frame marks the place that patching finds.
 
 # %% tags=["hide-input"]
 PLACES = """\
@@ -597,7 +598,7 @@ figure, ax = plotting.panels(1, height=4.6)
 plotting.attention_map(
     after,
     [f"seed {seed}" for seed in range(6)],
-    ["first copy", "+1", "+2", "+3", "+4"],
+    ["+0", "+1", "+2", "+3", "+4"],
     ax,
     limit=1.0,
     colour_label="largest weight of a head in layer 1",
@@ -609,7 +610,7 @@ for seed, offset in enumerate(patched[:, 0].int().tolist()):
 plotting.picture(
     figure,
     caption="Patching (frames) finds where layer 1 looks in all six models. The score asks for +1 alone.",
-    alt="Six models as rows, and how far behind the first copy of a word layer 1 looks as columns, from 0 to 4 places. "
+    alt="Six models as rows, and how many places after the first copy of a word layer 1 looks as columns, from 0 to 4. "
     + " ".join(
         f"Seed {seed}: most weight, {after[seed].max():.2f}, at +{after[seed].argmax().item()}; patching finds "
         f"+{int(patched[seed, 0])}."
@@ -626,13 +627,13 @@ assert back[3, 2] > 0.8 and back[3, 1] > 0.5 and back[5, 0] > 0.7 and back[5, 1]
 print("the frame is where layer 1 looks most, in all six")
 
 # %% [markdown]
-# In the models of seeds 3 and 5, layer 1 does not look at the word after the earlier copy, but three and two places
-# behind that copy. How can it say the right word? Because layer 0 looks further back, too. In the model of seed 3 one
-# head of layer 0 looks three words back (weight 0.87) and another one two words back (0.60). So the vector three places
-# behind A can hold a note about A *and* a note about B, of which layer 1 finds the one and copies the other. In the
-# model of seed 5 layer 0 looks two words back (0.60) and one (0.75), so both notes can be two places behind A. It is
-# the same idea as in section 2 with other distances, and nearly as good for the task. The score was made for one of the
-# distances, whereas patching assumes none.
+# In the models of seeds 3 and 5, layer 1 does not look at the next word after the earlier copy, but three and two
+# places after that copy. How can it say the right word? It can, because layer 0 looks further back, too. In the model
+# of seed 3 one head of layer 0 looks three words back (weight 0.87) and another one two words back (0.60). So the
+# vector three places after A can hold a note about A *and* a note about B, of which layer 1 finds the one and copies
+# the other. In the model of seed 5 layer 0 looks two words back (0.60) and one (0.75), so both notes can be two places
+# after A. It is the same idea as in section 2 with other distances, and nearly as good for the task. The score was made
+# for one of the distances, whereas patching assumes none.
 #
 # Try it yourself, on one row of 12 words that come twice. Two trained models run in the view, which calls them model A
 # and model B. (They have nothing to do with the words A and B.) The first has a seed of its own and an induction head.
@@ -653,9 +654,9 @@ live.inside_view()
 #
 # 1. All four heads of layer 1 look at the word after the first copy, three of them with most of their weight.
 #    Without any one of them at least ten of the twelve words are still right. Without all four at most one is.
-# 2. A head of layer 0 in both models, 0.3 in model A and 0.0 in model B. The first looks one word back, the second
-#    three.
-# 3. They look three places behind the first copy. In the lower row, the vector at that place brings back all of the
+# 2. A head of layer 0 in both models, 0.3 in model A and 0.0 in model B. Head 0.3 of model A looks one word back, and
+#    head 0.0 of model B three.
+# 3. They look three places after the first copy. In the lower row, the vector at that place brings back all of the
 #    answer, and no other one does.
 #
 # </details>
@@ -705,6 +706,10 @@ plotting.picture(
 
 # %% tags=["hide-input"]
 itself, before, answers = read.values()
+own = lens[1].gather(-1, ids[..., None])  # (B, T, 1): the logit of the word itself after layer 0
+ranks = (lens[1] > own).sum(dim=-1)  # (B, T): how many words are likelier
+early, late = (streams(model, ids)[layer].norm(dim=-1).mean() for layer in (0, 1))
+assert ranks.float().median() > 55 and late > 4 * early
 assert itself[0] > 0.99 and itself[1] < 0.05 and max(before[1], answers[1]) < 0.1
 assert answers[0] < 0.02 and answers[2] > 0.85
 print("the word itself, then nothing that the lens can read, then the answer")
@@ -714,13 +719,15 @@ questions.ask("12", "a-silent-lens")
 
 # %% [markdown]
 # After layer 0 the lens names neither the word nor its neighbour nor the answer. Has the model forgotten everything? It
-# cannot have, for patching has just shown that a vector at this height carries all that is missing. But the lens names
-# only the word that is *likeliest*, the one whose embedding fits the vector best. The note about A is not written as
-# the embedding of A, so A is not the likeliest word, and the lens passes over the note.
+# cannot have. Patching has just shown that a single vector, read at the same point between the two layers, carries all
+# that is missing. But the lens names only the *likeliest* word, the one whose embedding fits the vector best, and layer
+# 0 has added vectors several times as long as the embedding. So the word itself is no longer the likeliest, and it even
+# ranks near the last of all 64. The note about A is not written as the embedding of A either, so the lens passes over
+# both.
 #
 # If we *learn* a reading, we find the note. A **probe** is a small map that is trained to read something from the
-# stream. Ours is linear. It reads the word that stood as many places back as the circuit of this model needs, and it
-# is tried on rows that it was not fitted to.
+# stream. Ours is linear. It reads the word itself, or the word that stood as many places back as the circuit of this
+# model needs, and it is tried on rows that it was not fitted to.
 
 
 # %%
@@ -736,6 +743,7 @@ def probe(model, layer, back):
 
 # %% tags=["nbval-ignore-output"]
 back = place - PLACE  # as patching found it
+print(f"the word itself, from before layer 1: {probe(model, 1, 0):.2f}")
 print(f"the word {back} back, from the embedding:   {probe(model, 0, back):.2f}")
 print(f"the word {back} back, from before layer 1: {probe(model, 1, back):.2f}")
 second = copiers.recorded("further")  # model B of the view
@@ -743,14 +751,14 @@ notes = {further: probe(second, 1, further) for further in (1, 2, 3)}
 print("model B, before layer 1: " + ", ".join(f"{n} back {notes[n]:.2f}" for n in notes))
 
 # %% tags=["hide-input"]
-assert probe(model, 0, back) < 0.05 and probe(model, 1, back) > 0.8
+assert probe(model, 1, 0) > 0.995 and probe(model, 0, back) < 0.05 and probe(model, 1, back) > 0.8
 assert notes[1] < 0.1 and notes[2] > 0.95 and 0.9 < notes[3] < 0.96
 print("a learned reading finds after layer 0 what the lens does not see")
 
 # %% [markdown]
-# So the note is there. In the second model of the view, the vector before layer 1 holds the two notes that section 5
-# guessed. The word three places back is read in 0.93 of the cases and the one two places back in all, but the one
-# directly before in only 0.05.
+# So the note is there, and the word itself is read without an error. In the second model of the view, the vector before
+# layer 1 holds the two notes that section 5 guessed. The word three places back is read in 0.93 of the cases and the
+# one two places back in practically all of them, but the one directly before in only 0.05.
 #
 # For large models Belrose et al. (2023) learn a map for every layer that predicts the final output, the *tuned lens*,
 # because the plain one is often brittle. But whatever is learned for reading has a weakness. It proves that something
@@ -768,7 +776,7 @@ print("a learned reading finds after layer 0 what the lens does not see")
 #
 # In our models the weights told the truth, if one looked at the whole map. What failed was a score whose definition
 # fixed in advance where to look. And the map alone told us neither that the heads of layer 1 are needed together, nor
-# that none of them is needed alone. Here is what each tool can and cannot prove.
+# that none of them is indispensable alone. Here is what each tool can and cannot prove.
 #
 # | tool | asks | can show | cannot show |
 # |---|---|---|---|
@@ -808,7 +816,8 @@ print("a learned reading finds after layer 0 what the lens does not see")
 #   well.
 # - Ablation shows what is needed. That no single head is missed does not mean that none of them works.
 # - Patching shows which vector is enough. It found the place in all six models without being told where to look.
-# - The lens shows the word that would be said at once. What it does not name may be there, and a probe may find it.
+# - The lens shows the word that the model would say if it stopped there. What it does not name may be there, and a
+#   probe may find it.
 #
 # **Now you:** [assignment a13, looking inside](../exercises/a13_looking_inside/a13_looking_inside.ipynb). This is the
 # end of the core, and of the last lecture. Section 9 goes deeper, into weights that can be changed without any effect,
@@ -862,15 +871,15 @@ print("a learned reading finds after layer 0 what the lens does not see")
 #
 # Could the weights of our own model be exchanged without any effect, as Jain and Wallace found? For one query and one
 # head the output is $\sum_j \alpha_j v^{(j)}$, with weights $\alpha_j$ that are not negative and sum to one. If we
-# change them by $\delta_j$ with $\sum_j \delta_j v^{(j)} = 0$ and $\sum_j \delta_j = 0$, nothing changes. With $S$
-# keys there are such changes whenever the matrix $[V, 1]$, the values with a column of ones, has a rank below $S$. That
-# is so if two of them are equal, or if $S > d_v + 1$.
+# change them by $\delta_j$ with $\sum_j \delta_j v^{(j)} = 0$ and $\sum_j \delta_j = 0$, nothing changes. With $S$ keys
+# there are such changes whenever the matrix $[V, 1]$, the values with a column of ones, has a rank below $S$. That is
+# so if two values are equal, or if $S > d_v + 1$.
 #
 # In layer 0 two values *are* equal, wherever a word comes twice, because values know no position. So all the weight
-# that a query puts on one copy can be moved to the other. In layer 1 the values differ, but there are 24 keys and
-# $d_v = 16$. The function below lowers the weight of the strongest key as far as it gets. It walks along those
-# changes, the null space, and stops where a weight would become negative, which is then kept at zero. It need not
-# find the lowest weight, so what it finds is a limit from above.
+# that a query puts on one copy can be moved to the other. In layer 1 the values differ, but there are 24 keys and $d_v
+# = 16$. The function below lowers the weight of the strongest key as far as it can. It walks along those changes, the
+# null space, and stops where a weight would become negative, which is then kept at zero. It need not find the lowest
+# weight, so what it finds is only an upper bound.
 
 
 # %%
@@ -922,10 +931,11 @@ print(
 )
 
 # %% [markdown]
-# All this is of one model. The query is the last word of a row, and the weights are means over 20 rows. In layer 0 the
-# strongest weight of every head can be brought to zero, and nothing that comes later notices. A map of layer 0 that
-# shows weight on a word of the second copy and none on its twin in the first could as well show the reverse. In layer 1
-# the walk hardly gets anywhere. There the output pins the strongest weight down, or at least we found no lower one.
+# All of this is about one model. The query is the last word of a row, and the weights are means over 20 rows. In layer
+# 0 the strongest weight of every head can be brought to zero, and nothing that comes later notices. A map of layer 0
+# that shows weight on a word of the second copy and none on its twin in the first could as well show the reverse. In
+# layer 1 the walk hardly gets anywhere. There the output pins the strongest weight down, or at least we found no lower
+# one.
 #
 # So for a given output there may be other weights, as Jain and Wallace say, and how many depends on the values. Whether
 # queries and keys could ever *produce* these weights, in all rows at once, is the question of Wiegreffe and Pinter,

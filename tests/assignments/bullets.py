@@ -47,7 +47,7 @@ EVERYWHERE = {
 BULLETS = {
     "a1_rnn_attention": {
         "Any code that does": uses("joined_by_loops", "InEinsum", "InLoops"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Your code must not change its inputs": breaks(
             "joined_in_place", "StateChanged", "AnnotationsChanged", "MaskChanged",
             "joined_in_float32", "AlwaysFloat32", "joined_for_contiguous_states",
@@ -62,7 +62,7 @@ BULLETS = {
     },
     "a2_self_attention": {
         "Any code that does": uses("weights_by_loops", "context_by_einsum", "batch_by_three_loops"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "A function never changes its inputs": breaks(
             "weights_that_change_their_input", "batch_in_place", "weights_always_float32",
             "context_always_float32", "weights_detached", "context_detached",
@@ -80,7 +80,7 @@ BULLETS = {
     },
     "a3_scaled_dot_product_attention": {
         "Any code that does": uses("sentence_by_loops", "attention_by_broadcasting"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "A function never changes its inputs": breaks(
             "softmax_in_place_on_the_input", "sentence_that_scales_its_input",
             "attention_that_scales_the_query_itself", "attention_that_changes_the_mask",
@@ -107,7 +107,7 @@ BULLETS = {
     },
     "a4_masks": {
         "Any code that does": uses("causal_by_loops", "decoder_by_comparing_positions"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "A later part may call": STOOD_IN,
         "You may call `causal_mask`": uses("decoder_from_two_masks"),
         "Again only keys are hidden": breaks("decoder_with_padding_in_rows_and_columns"),
@@ -115,7 +115,7 @@ BULLETS = {
     },
     "a5_multi_head_attention": {
         "Any code that does": uses("split_by_a_loop", "WithEinsum", "WithALoopOverHeads"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "You may bring a": uses("AsInTheLecture"),
         "Your code must not change its inputs": breaks(
             "split_and_scaled_in_place", "merge_in_place", "ChangesItsQuery", "ChangesItsMask",
@@ -170,7 +170,7 @@ BULLETS = {
     },
     "a7_dropout_and_layer_norm": {
         "Any code that does": uses("ByLoop", "ByEinsum", "BySentence"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "In both parts you write an `nn.Module`": breaks(
             "NoModule", "AlwaysFloat32", "InPlace", "ContiguousOnly", "Detached", "FrozenParameters",
             "AlwaysSinglePrecision", "ScalesItsQuery", "ContiguousInputs", "WithoutGradient",
@@ -197,7 +197,7 @@ BULLETS = {
             "NetworkWithMapsOfOtherNames", "NetworkWithMapsInAList", "LayerWithEverythingInAList",
         ),
         "You may import `course_utils.attention`": uses("LayerInTwoLines"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Masks are `bool`": breaks(
             "mask inverted", "NetworkThatChangesItsInput", "LayerThatChangesItsInput",
             "LayerThatChangesTheMask", "NetworkThatIsAlwaysFloat32", "LayerThatIsAlwaysFloat32",
@@ -224,7 +224,7 @@ BULLETS = {
         "Any code that does": uses("LayerByEinsum", "ModelByEinsum", "decoded_one_sentence_at_a_time"),
         "Nothing is trained here": breaks("LayerWithNormsInAList", "ModelWithLayersInAPythonList"),
         "You may import what you need": uses("LayerOnTopOfTheEncoders"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Masks are `bool`": breaks(
             "masks inverted", "LayerThatChangesItsInput", "decoded_with_the_source_overwritten",
             "LayerThatIsAlwaysFloat32", "ModelInFloat32Only", "LayerWithDetachedMemory",
@@ -262,7 +262,7 @@ BULLETS = {
     "a10_language_models": {
         "Any code that does": uses("RowByRow", "loss_by_loops", "drawn_by_gumbel", "merges_by_a_heap"),
         "You may import what you need": uses("WithFunctionalLinear", "WithOwnLayers"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Inputs are never changed": breaks(
             "logits changed", "ids_hidden_in_place", "word_counts_emptied", "ids_overwritten",
             "torch_seeded_with_the_generator",
@@ -309,7 +309,7 @@ BULLETS = {
     "a11_fast_attention": {
         "Any code that does": uses("cached_word_by_word", "HeadByHead", "tiles_in_two_passes", "window_by_loops"),
         "You may import `course_utils.attention`": uses("cached_with_the_courses_softmax", "InGroups"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Inputs are never changed": breaks(
             "writes_into_the_query", "in_float32_throughout", "sums_in_float32", "detached_cache",
         ),
@@ -339,7 +339,7 @@ BULLETS = {
     "a12_modern_block": {
         "Any code that does": uses("TokenByToken", "rotary_by_complex_numbers", "ByGlu", "HeadByHead"),
         "You may import `course_utils.attention`": uses("WithTheCoursesAttention"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Inputs are never changed": breaks("WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient"),
         "Nothing is remembered": breaks("tables_kept_by_length", "RemembersItsPositions"),
         "Masks are `bool`": breaks("Inverted"),
@@ -357,13 +357,13 @@ BULLETS = {
         "There is no dropout, and there are no further parameters.": breaks("WithDropout", "WithBiases"),
         "Heads are cut and merged": breaks("ViewedIntoHeads", "BeforeTheCut", "ValuesToo"),
         "Scores are divided": breaks("Unscaled", "RootOfTheModel"),
-        "A word that may attend": breaks("AverageInEmptyRows"),
+        "A head in which a word may attend": breaks("AverageInEmptyRows"),
         "Where `num_heads` does not": breaks("Unchecked"),
     },
     "a13_looking_inside": {
         "Any code that does": uses("score_by_loops", "ablated_by_zero_columns", "patched_layer_by_layer", "lens_by_hooks"),
         "You may import the course's modules": uses("patched_by_hooks", "lens_layer_by_layer"),
-        "What would be the answer itself": BARRED,
+        "Anything that would be the answer itself": BARRED,
         "Inputs are never changed": breaks(
             "score_that_clears_the_rest", "ablated_with_its_list_emptied", "lens_that_remembers",
             "score_into_zeros", "patched_in_single_precision", "patched_with_what_was_kept_last_time",
