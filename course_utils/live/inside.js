@@ -241,7 +241,7 @@ function buildHeads() {
   const hint = make(
     'p',
     { className: 'hint' },
-    'Take the tick from a head and watch what is said next. The bar below a word is the probability ' +
+    'Clear the box of a head and watch what is said next. The bar below a word is the probability ' +
       'of the right one.',
   );
   page.numbers = make('div');
