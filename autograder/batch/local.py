@@ -17,6 +17,7 @@ from autograder.kernels import sandbox
 from autograder.kernels.channel import LARGEST_BODY, Channel, ChannelClosed
 from autograder.kernels.forks import LOST, Zygote, ZygoteError
 from autograder.notebook.work import Result, to_json
+from autograder.verdict.content import course
 
 # of a process over one job: then it is poisoned, or this machine cannot grade
 DEATHS, LOSSES = 2, 5
@@ -44,10 +45,11 @@ class Local:
 
     def __init__(self, workers: int, isolation: str, modules: Sequence[str] = ()) -> None:
         self.workers = workers
+        taught = course()
         self._missing = sandbox.missing() if isolation == sandbox.FULL else ""
         self._start: dict[str, Callable[[], Zygote]] = {
             "kernel": partial(Zygote, SHELL, isolation, modules),
-            "worker": partial(Zygote, WORKER),
+            "worker": partial(Zygote, WORKER, packages=(taught.package, *taught.libraries)),
         }
         self._lock = threading.Lock()
         self._stop = threading.Event()

@@ -53,10 +53,15 @@ class Zygote:
         isolation: `sandbox.FULL`, or for a zygote with no walls `sandbox.NONE` and `sandbox.USER`, the
             second of which runs as another user than this process, which must be root.
         modules: of the course, those that its forks may import; also what ``prepare`` is given.
+        packages: others that its forks find where this process does, which no walls keep from them.
     """
 
     def __init__(
-        self, purpose: str, isolation: str = sandbox.NONE, modules: Sequence[str] = ()
+        self,
+        purpose: str,
+        isolation: str = sandbox.NONE,
+        modules: Sequence[str] = (),
+        packages: Sequence[str] = (),
     ) -> None:
         self.isolation, self.modules = isolation, tuple(modules)
         self._ready = False
@@ -64,6 +69,11 @@ class Zygote:
         walls = sandbox.command(modules) if isolation == sandbox.FULL else []
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         environment = {**os.environ, **ONE_THREAD}
+        # the folder in which a class is graded may have packages of its own, as a restored one does
+        places = [*map(str, sandbox.places_of((*modules, *packages)))]
+        if places:
+            rest = filter(None, [environment.get("PYTHONPATH")])
+            environment["PYTHONPATH"] = os.pathsep.join([*places, *rest])
         if isolation != sandbox.NONE:  # a fork can read what its zygote was started with
             known = (*sandbox.HARMLESS, *ONE_THREAD, "PYTHONPATH")
             environment = {name: environment[name] for name in known if name in environment}

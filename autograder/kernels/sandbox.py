@@ -118,6 +118,12 @@ def files_of(modules: Iterable[str]) -> set[Path]:
     return found
 
 
+def places_of(modules: Iterable[str]) -> list[Path]:
+    """The folders in which Python finds the packages of these modules, each once."""
+    libraries = [module.partition(".")[0] for module in modules]
+    return list(dict.fromkeys(folder_of(library).resolve().parent for library in libraries))
+
+
 @cache
 def folder_of(library: str) -> Path:
     """Where a package of the course lies; it is not imported, since that would run it."""

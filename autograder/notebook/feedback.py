@@ -136,8 +136,7 @@ class Section:
 
     @property
     def doubted(self) -> bool:
-        """The checks found nothing wrong, and the visible test did: a person must look."""
-        return bool(self.verdict and self.verdict.right and fails_visibly(self.stopped))
+        return bool(self.verdict and is_doubted(self.verdict, self.stopped))
 
     @property
     def state(self) -> str:
@@ -368,6 +367,19 @@ def fails_visibly(error: str) -> bool:
     return error.startswith("AssertionError")
 
 
+def is_doubted(verdict: PartVerdict, stopped: str) -> bool:
+    """Whether a person must look: the checks found nothing wrong, and the visible test did.
+
+    A visible test calls the student's own earlier parts. Where one of them was wrong, and the check
+    put ours in its place, the test has to stop, and that says nothing about this part.
+
+    Args:
+        verdict: on the part.
+        stopped: the error with which its visible test stopped; empty if it did not.
+    """
+    return verdict.right and not verdict.stood_in and fails_visibly(stopped)
+
+
 def doubted_parts(cells: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
     """Parts that earned everything while their visible test says that something is wrong.
 
@@ -384,7 +396,7 @@ def doubted_parts(cells: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
             stopped, _ = _error_in(outputs)
         elif name.startswith(CHECK):
             verdict = verdict_in(outputs)
-            if verdict and verdict.right and fails_visibly(stopped):
+            if verdict and is_doubted(verdict, stopped):
                 yield verdict.part, stopped
             stopped = ""
 

@@ -74,6 +74,21 @@ def graded(tmp_path_factory):
     return course, done.stdout
 
 
+def test_its_folder_can_be_graded_in_wherever_it_lies(graded, tmp_path):
+    """The package is nowhere on Python's path: workers find it where the command does."""
+    course, _ = graded
+    moved = tmp_path / "moved"
+    shutil.copytree(course, moved, ignore=shutil.ignore_patterns("__pycache__"))
+    words = ("grade", ASSIGNMENT, "--again", "--student", "right", "--isolation", ISOLATION)
+    done = subprocess.run(
+        [sys.executable, "-m", "autograder", *words],
+        cwd=moved, env={**environment(course), "PYTHONPATH": str(ROOT)}, capture_output=True,
+        text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "5 / 5" in done.stdout
+
+
 def page_of(course, student):
     page = course / "feedback" / student / ASSIGNMENT / f"{ASSIGNMENT}.html"
     text = re.sub(r"<(style|script).*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)

@@ -56,6 +56,16 @@ def test_a_comma_moves_no_score_and_no_name_is_a_formula(course):
     assert rows["joe"]["timestamp"] == ""
 
 
+def test_who_has_no_name_stands_in_the_order_of_ids(course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        for student in ("zoe", "amy", "kim"):
+            gradebook.add_student(student)
+        gradebook.db.commit()
+    assert [row["student_id"] for row in export(course)] == [
+        "amy", "joe", "kim", "zoe", "ada", "eve",
+    ]  # fmt: skip
+
+
 def test_nbgraders_own_flags_hold(course):
     rows = export(course, f"--assignment=['{ASSIGNMENT}']", "--student=['eve']")
     assert [row["student_id"] for row in rows] == ["eve"]

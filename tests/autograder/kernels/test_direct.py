@@ -78,6 +78,29 @@ def test_files_lie_beside_the_notebook(zygote):
         assert printed(kernel, "print(len(open('data/deep/er.bin', 'rb').read()))") == "256\n"
 
 
+@pytest.mark.parametrize("isolation", sorted({ISOLATION, sandbox.NONE}))
+def test_a_module_of_the_course_comes_from_the_folder_that_it_is_graded_in(
+    isolation, tmp_path, monkeypatch
+):
+    package = f"taught_{isolation}"
+    folder = tmp_path / package
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "helper.py").write_text("HELPED = 3\n", encoding="utf-8")
+    (folder / "answer.py").write_text("ANSWER = 4\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    zygote = Zygote(SHELL, isolation, [f"{package}.helper"])
+    try:
+        zygote.wait_until_ready()
+        with DirectKernel(zygote.client, Limits()) as kernel:
+            code = f"from {package} import helper; print(helper.HELPED, helper.__file__)"
+            assert printed(kernel, code) == f"3 {folder / 'helper.py'}\n"
+            done, _ = run(kernel, f"import {package}.answer")
+            assert done.status == ("error" if isolation == sandbox.FULL else "ok")
+    finally:
+        zygote.close()
+
+
 def test_the_probe_answers_from_the_notebooks_own_names(kernel):
     run(kernel, "def f(x): return x + one\none = 1.5")
     assert call(kernel)["value"] == 2.5

@@ -175,6 +175,18 @@ def test_a_visible_test_that_stops_beside_full_points_is_looked_at_by_a_person(e
     assert found == ([("double", "AssertionError: 3 is not 6")] if doubted else [])
 
 
+def test_a_visible_test_that_an_earlier_part_stops_needs_no_person():
+    notebook = assignment()
+    visible = next(c for c in notebook.cells if "test_double" in str(c.metadata))
+    stop = new_output("error", ename="AssertionError", evalue="3 is not\n6", traceback=[])
+    visible.outputs = [stop]
+    marks = {"check_double": Mark(2.0, 2.0), "why": Mark(3.0, 3.0, by_hand=True)}
+    text = words(shown(notebook, RIGHT, RIGHT, marks=marks, verdict={"stood_in": ("earlier",)}))
+    assert "A person will look" not in text and "nothing to mend" in text
+    assert "still use your own version of the earlier part, so they stop with" in text
+    assert list(doubted_parts(notebook.cells)) == []
+
+
 def test_what_is_wrong_and_charged_elsewhere_has_a_sign_of_its_own():
     also = StepVerdict("it halves", 1.0, 1.0, "a case", "off", spared=Spared.SAME)
     wrong = StepVerdict("it doubles", 0.0, 1.0, "a case", "row [0] is wrong")
