@@ -3,7 +3,7 @@ BIN := $(CURDIR)/.venv/bin
 export PATH := $(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup lab author classroom test test-slow bench lint build figures sample grade feedback-zip handout
+.PHONY: help setup lab author classroom test test-all test-slow bench lint build figures sample grade feedback-zip handout
 .PHONY: accuracy lock site new-assignment new-lecture
 
 help:  ## list the jobs
@@ -22,11 +22,15 @@ author: setup  ## write, and grade in the formgrader: JupyterLab on the course's
 	@$(BIN)/python tools/lab.py --author $(LAB_FLAGS)
 
 TESTS = tests lectures solutions
-test: setup lint  ## every notebook, number and grade is checked (half an hour or more on two cores; TESTS=tests/build for a part)
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope --nbval $(TESTS)
+PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope
+test: setup lint  ## every notebook, number and answer is checked (TESTS=tests/build for a part)
+	@$(PYTEST) --nbval -m "not slow and not long" $(TESTS)
 
-test-slow: setup  ## what takes longer: every check with 200 seeds, lectures 1 and 8 with others
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope -m slow tests
+test-all: setup lint  ## the same, and whole classes, services, servers, the website: what CI runs
+	@$(PYTEST) --nbval $(TESTS)
+
+test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 and 8 with others
+	@$(PYTEST) -m slow tests
 
 lint: setup  ## ruff, mypy and the grader's import rules on all Python; Prettier and ESLint on what browsers run
 	@ruff check . && ruff format --check . && mypy && lint-imports && python -m tools.web_style

@@ -8,7 +8,7 @@ from filelock import FileLock
 
 from tests.autograder.measure import HEAD, Outcome, Tally
 from tests.sample_class import grade, hand_in, whole_class
-from tests.scheduling import Together
+from tests.scheduling import LONG, Together
 
 
 @pytest.fixture(scope="session")
@@ -34,6 +34,14 @@ def course(graded_class):
 @pytest.fixture
 def rows(graded_class):
     return graded_class[1]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark the tests that take long, before `-m` is looked at."""
+    for item in items:
+        if item.nodeid.split("::")[0] in LONG:
+            item.add_marker(pytest.mark.long)
 
 
 def pytest_xdist_make_scheduler(config, log):

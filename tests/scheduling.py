@@ -1,4 +1,6 @@
-"""Which tests stay together where several workers run them."""
+"""Which tests take long, and which stay together where several workers run them."""
+
+from contextlib import suppress
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -15,6 +17,41 @@ SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
 # whose tests look at the class of everything odd, which takes minutes to grade
 ODD_CLASS = ("test_odd_submissions.py", "test_odd_pages.py")
 
+# `make test` leaves these to `make test-all`: whole classes, services, servers, copies of the course,
+# websites, and the translators at every word
+LONG = (
+    "tests/assignments/test_published.py",
+    "tests/autograder/batch/test_alike.py",
+    "tests/autograder/batch/test_anonymous.py",
+    "tests/autograder/batch/test_archive.py",
+    "tests/autograder/batch/test_hostile.py",
+    "tests/autograder/batch/test_how_it_ends.py",
+    "tests/autograder/batch/test_late.py",
+    "tests/autograder/batch/test_odd_pages.py",
+    "tests/autograder/batch/test_odd_submissions.py",
+    "tests/autograder/batch/test_one_truth.py",
+    "tests/autograder/batch/test_regrade.py",
+    "tests/autograder/batch/test_two_graders.py",
+    "tests/autograder/doors/test_doors.py",
+    "tests/autograder/doors/test_other_user.py",
+    "tests/autograder/notebook/test_fuzz.py",
+    "tests/autograder/notebook/test_roads.py",
+    "tests/autograder/service/test_watch.py",
+    "tests/autograder/test_patches.py",
+    "tests/autograder/test_second_course.py",
+    "tests/browser/test_formgrader.py",
+    "tests/browser/test_live_translation.py",
+    "tests/browser/test_site.py",
+    "tests/build/test_contributing.py",
+    "tests/build/test_living_course.py",
+    "tests/build/test_own_course.py",
+    "tests/classroom/test_classroom.py",
+    "tests/course_utils/test_live_translation.py",
+    "tests/course_utils/test_translators.py",
+    "tests/course_utils/test_validation.py",
+    "tests/tools/test_new.py",
+)
+
 
 class Together(LoadScopeScheduling):
     """Keeps on one worker what shares fixtures or a notebook's kernel, which is a file's tests.
@@ -30,6 +67,11 @@ class Together(LoadScopeScheduling):
         if name in ODD_CLASS:
             return "the odd class"
         return "the sample class" if name in SAMPLE_CLASS else path
+
+    def _assign_work_unit(self, node):
+        """Give a worker the next tests; what one that has just died cannot be told comes back with it."""
+        with suppress(OSError):
+            super()._assign_work_unit(node)
 
     def remove_node(self, node):
         """Take a worker away; which test it was at, if it was at one."""

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.scheduling import LONG
+
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
 from tests.scheduling import Together
@@ -22,6 +24,10 @@ def test_one(number):
     if number in {deadly}:
         os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def test_what_takes_long_is_there():
+    assert [path for path in LONG if not (ROOT / path).is_file()] == []
 
 
 @pytest.mark.parametrize(

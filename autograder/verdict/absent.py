@@ -11,9 +11,8 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from IPython.core.inputtransformer2 import TransformerManager
-
 from autograder.probe.experiments import ErrorReport
+from autograder.verdict.forbidden import as_python
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -31,7 +30,7 @@ def why_missing(name: str, cells: Sequence[str]) -> str:
         if not re.search(rf"\b(def|class)\s+{name}\b", cell):
             continue
         try:
-            ast.parse(TransformerManager().transform_cell(cell))
+            ast.parse(as_python(cell))
         except SyntaxError as error:
             line = (error.text or "").strip()
             return (
@@ -107,7 +106,7 @@ def _definitions(name: str, cell: str) -> Iterator[Definition]:
     if not re.search(rf"\b(def|class)\s+{name}\b", cell):
         return
     try:
-        tree = ast.parse(TransformerManager().transform_cell(cell))
+        tree = ast.parse(as_python(cell))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for statement in tree.body:

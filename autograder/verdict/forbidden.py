@@ -38,6 +38,7 @@ DOORS = {
 
 # a line that is no Python, but IPython's own: `%time f()`, `!ls`, `files = !ls`, `f?`
 MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$")
+MOST_MAGICS = 100  # of a cell that is read as a whole
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ def _read(cell: str) -> list[tuple[ast.stmt, set[str]]]:
 def statements_of(cell: str) -> list[ast.stmt] | None:
     """A cell's statements as IPython runs them: none if it cannot run, None if it cannot be read."""
     try:
-        return ast.parse(_as_python(cell)).body
+        return ast.parse(as_python(cell)).body
     except SyntaxError:
         return []
     except (ValueError, RecursionError, MemoryError):
@@ -131,13 +132,16 @@ def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
     return [statement, *_statements_in(text.value if isinstance(text, ast.Constant) else "")]
 
 
-def _as_python(cell: str) -> str:
-    """A cell as IPython would run it; line by line where that gives up, at some hundred magics."""
-    try:
+def as_python(cell: str) -> str:
+    """A cell as IPython would run it; line by line where it has more magics than are read at once."""
+    lines = cell.splitlines(keepends=True)
+    magics = [MAGIC.search(line) is not None for line in lines]
+    if sum(magics) <= MOST_MAGICS:
         return TransformerManager().transform_cell(cell)
-    except RuntimeError:
-        lines = cell.splitlines(keepends=True)
-        return "".join(_line_as_python(line) if MAGIC.search(line) else line for line in lines)
+    # IPython reads the whole cell again for each of them, and gives up at 500
+    return "".join(
+        _line_as_python(line) if magic else line for line, magic in zip(lines, magics, strict=True)
+    )
 
 
 def _line_as_python(line: str) -> str:

@@ -5,7 +5,7 @@ import torch
 
 from assignments import load
 from autograder.probe.probe import answer
-from autograder.verdict.absent import says_unanswered
+from autograder.verdict.absent import says_unanswered, why_missing
 from autograder.verdict.decide import decide
 from autograder.verdict.obstacles import Obstacle
 
@@ -105,3 +105,9 @@ def test_the_released_line_is_known_with_and_without_its_source():
     assert says_unanswered({**error, "line": "", "message": "not answered yet"})
     assert not says_unanswered({**error, "line": "x @ y"})
     assert not says_unanswered({**error, "type": "ValueError"})
+
+
+def test_a_cell_with_more_magics_than_ipython_reads_is_read():
+    cell = "%pwd\n" * 600 + "def part(q):\n    return q\n"
+    assert "Line 603, `)`" in why_missing("part", [cell + ")\n"])
+    assert "typing error" not in why_missing("part", [cell])
