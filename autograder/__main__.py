@@ -20,17 +20,26 @@ import time
 import traceback
 from pathlib import Path
 
-from autograder.batch import anonymous, archive, extensions, next_term
-from autograder.batch.engine import engine_for
-from autograder.batch.settings import Settings
-from autograder.doors import command as doors
-from autograder.errors import CourseError, EngineError
-from autograder.files import printable
-from autograder.kernels import limits, sandbox
-from autograder.kernels.sandbox import SandboxError
-from autograder.lms import command as lms
-from autograder.service import command as watching
-from autograder.verdict.content import allowed_modules, course
+try:
+    from autograder.batch import anonymous, archive, extensions, next_term
+    from autograder.batch.engine import engine_for
+    from autograder.batch.settings import Settings
+    from autograder.doors import command as doors
+    from autograder.errors import CourseError, EngineError
+    from autograder.files import printable
+    from autograder.kernels import limits, sandbox
+    from autograder.kernels.sandbox import SandboxError
+    from autograder.lms import command as lms
+    from autograder.service import command as watching
+    from autograder.verdict.content import allowed_modules, course
+except ModuleNotFoundError as error:
+    print(
+        f"expected a Python that has the grader's packages, found {sys.executable}, in which there is no "
+        f"{error.name}. Where the course was set up with make, start with .venv/bin/python, or put its "
+        "folder first on PATH: export PATH=$PWD/.venv/bin:$PATH",
+        file=sys.stderr,
+    )
+    sys.exit(2)
 
 ENGINES = ("local", "dask")
 

@@ -61,7 +61,8 @@ def open_assignment(course: Path, assignment: str) -> NbGraderAPI:
     api = open_course(course)
     solutions = course / api.coursedir.source_directory
     if not (solutions / assignment / f"{assignment}.ipynb").exists():
-        there = sorted(path.name for path in solutions.glob("*") if path.is_dir())
+        names = [path.name for path in solutions.glob("*") if path.is_dir()]
+        there = sorted(names, key=lambda name: (len(name.partition("_")[0]), name))
         raise CourseError(
             f"there is no assignment '{assignment}' in {solutions}. "
             f"There {'are' if there else 'is'}: {', '.join(there) or 'none'}."

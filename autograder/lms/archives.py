@@ -39,6 +39,10 @@ class Archive:
         self.path = path
         try:
             self._zip = zipfile.ZipFile(path)
+        except FileNotFoundError as error:
+            raise CourseError(
+                f"expected the platform's archive of submissions in {path}, found no such file"
+            ) from error
         except (OSError, zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise CourseError(
                 f"expected the platform's archive of submissions in {path}, found none that can be "

@@ -67,6 +67,13 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
         for student, prefix in prefixes.items()
     }
     students = [student for student in prefixes if page_of(course, assignment, student).is_file()]
+    here = {path.parent.parent.name for path in course.glob(f"feedback/*/{assignment}/*.html")}
+    if here and not students:
+        raise CourseError(
+            f"expected in {like} students who have a page of {assignment} in {course / 'feedback'}, found "
+            "none of them. Name the platform's table with --students, which says who is who, and with --by "
+            "its column that has your ids"
+        )
     if not students:
         raise CourseError(
             f"expected feedback pages of {assignment} in {course / 'feedback'} for those in {like}, "
@@ -75,7 +82,6 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     target = course / "grading" / assignment / f"feedback_{platform.casefold()}.zip"
     target.parent.mkdir(parents=True, exist_ok=True)
     write_pages(target, {name: page for name, page in pages.items() if page.is_file()})
-    here = {path.parent.parent.name for path in course.glob(f"feedback/*/{assignment}/*.html")}
     return Packed(
         target, platform, tuple(students),
         tuple(student for student in prefixes if student not in students),

@@ -180,7 +180,7 @@ def in_words(transfer: Transfer) -> str:
         f"{printable(student)} ({printable(why)}: {_cell(sheet, rows[student], column)})"
         for student, why in transfer.stay.items()
     ]
-    missing = [printable(student) for student in transfer.matching.missing]
+    missing = sorted(map(printable, transfer.matching.missing))
     strangers = [_person(transfer, row) for row in transfer.strangers]
     asides = [
         f"{_person(transfer, row)}: {sheet.aside(row)}"

@@ -1,6 +1,7 @@
 """What the command line says and how it ends."""
 
 import subprocess
+import sys
 import zipfile
 
 import pytest
@@ -31,6 +32,16 @@ def grade(course, assignment, *flags):
             *flags,
         ]
     )
+
+
+def test_a_python_without_the_packages_is_told_which_to_take():
+    done = subprocess.run(
+        [sys.executable, "-S", "-m", "autograder", "grade", ASSIGNMENT],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert f"found {sys.executable}, in which there is no msgspec" in done.stderr
+    assert "export PATH=$PWD/.venv/bin:$PATH" in done.stderr
 
 
 def test_a_folders_name_will_do_and_pages_come_as_one_file_a_student(course, capsys):

@@ -96,6 +96,17 @@ def test_canvass_table_alone_does_not_name_what_was_handed_in(course, tmp_path, 
     assert "download the submissions and name that archive with --like" in capsys.readouterr().err
 
 
+def test_an_archive_of_people_with_other_ids_needs_to_know_who_is_who(course, tmp_path, capsys):
+    like = archive(tmp_path / "submissions.zip", {f"angstromanna_101_9001_{NOTEBOOK}": "anna"})
+    assert lms(course, "feedback", "--like", like) == 2
+    assert "Name the platform's table with --students" in capsys.readouterr().err
+
+
+def test_a_missing_archive_is_not_to_be_downloaded_again(course, tmp_path, capsys):
+    assert lms(course, "feedback", "--like", tmp_path / "gone.zip") == 2
+    assert "gone.zip, found no such file" in capsys.readouterr().err
+
+
 def test_without_a_page_there_is_no_archive(tmp_path, capsys):
     course = course_with(tmp_path / "bare", {"s001": 1})
     assert lms(course, "feedback", "--like", table(tmp_path / "w.csv", worksheet(MOODLE))) == 2
