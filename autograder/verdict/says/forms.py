@@ -20,11 +20,13 @@ def form(attempts: Sequence[Attempt]) -> Sentences:
     """What is wrong with the form of all results that are wrong, as (name, sentence)."""
     wrong = [item for item in attempts if item.problem and not item.case.raises]
     # where one call alone is wrong already, a later one says nothing of its own
-    wrong = [item for item in wrong if not is_right_at_first(item)] or wrong
+    first = [item for item in wrong if not is_right_at_first(item)] or wrong
+    opening = "In a first call: " if len(first) < len(wrong) else ""
+    wrong = first
     by_rule = [item for item in wrong if not item.case.random]
     here = [[item for item in by_rule if item.step is step] for step in attempts[0].part.steps]
     for where, chosen in (
-        ("", wrong),
+        (opening, wrong),
         ("Where nothing is left to chance: ", by_rule),
         *((f"Where asked for this: {items[0].step.asks}. ", items) for items in here if items),
     ):
