@@ -376,7 +376,7 @@ def ablated_by_counting_from_one(model, token_ids, heads, means=None):
     return with_pairs(model, token_ids, shifted, means)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="loop variable read too late")
 def ablated_by_closures_over_the_loop(model, token_ids, heads, means=None):
     """Every hook sees the last value of the loop's variables."""
     refused(model, heads)
@@ -682,7 +682,7 @@ def ablated_in_single_precision(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means).to(torch.float32)
 
 
-@BANK.wrong(PART, told="right numbers in another shape")
+@BANK.wrong(PART, named="last position only")
 def ablated_last_position_alone(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means)[:, -1]
 

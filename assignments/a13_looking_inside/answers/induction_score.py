@@ -205,7 +205,7 @@ def score_with_start_for_queries_alone(weights, period, start=0):
     return (weights * followers(T, period, 0)).sum(-1)[:, :, start + period :].mean(dim=(0, 2))
 
 
-@BANK.wrong(PART, told="wrong by a constant factor")
+@BANK.wrong(PART, named="first copy counted as zeros")
 def score_with_start_for_keys_alone(weights, period, start=0):
     T = weights.shape[-1]
     refused(T, period, start)
@@ -318,12 +318,12 @@ def score_of_causal_weights(weights, period, start=0):
     return score_by_einsum(weights / weights.sum(-1, keepdim=True), period, start)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="softmax once more")
 def score_after_another_softmax(weights, period, start=0):
     return score_by_einsum(weights.softmax(dim=-1), period, start)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="hits counted")
 def score_of_the_largest_key(weights, period, start=0):
     """The share of queries whose largest weight is on a word that followed."""
     T = weights.shape[-1]

@@ -158,7 +158,7 @@ def lens_from_the_end(model, token_ids):
     return lens_layer_by_layer(model, token_ids).flip(0)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="embeddings left out, last row twice")
 def lens_with_the_last_stream_twice(model, token_ids):
     return by_streams(lambda model, streams: streams[1:] + streams[-1:])(model, token_ids)
 
@@ -221,7 +221,7 @@ def lens_into_the_future(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="mask turned round")
 def lens_with_the_mask_upside_down(model, token_ids):
     with evaluating(model):
         x = model.embed(token_ids)

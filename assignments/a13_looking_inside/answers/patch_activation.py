@@ -251,7 +251,7 @@ def patched_with_the_whole_beginning(model, clean_ids, corrupted_ids, layer, pos
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="all positions from this one on")
 def patched_with_the_whole_rest(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position:] = clean[:, position:]
@@ -259,7 +259,7 @@ def patched_with_the_whole_rest(model, clean_ids, corrupted_ids, layer, position
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="all positions before this one")
 def patched_up_to_but_not_with_it(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, :position] = clean[:, :position]
@@ -283,7 +283,7 @@ def patched_with_the_vector_before(model, clean_ids, corrupted_ids, layer, posit
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, told="some rows right")
 def patched_with_the_last_vector(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean[:, -1]
@@ -291,7 +291,7 @@ def patched_with_the_last_vector(model, clean_ids, corrupted_ids, layer, positio
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, told="some rows right")
 def patched_with_the_mean_of_all_vectors(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean.mean(dim=1)
@@ -307,7 +307,7 @@ def patched_on_the_axis_of_sentences(model, clean_ids, corrupted_ids, layer, pos
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="a feature for a position")
 def patched_on_the_axis_of_features(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[..., position] = clean[..., position]
@@ -323,7 +323,7 @@ def patched_with_one_vector(model, clean_ids, corrupted_ids, layer, position):
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, told="some rows right")
 def patched_with_sentences_in_reverse(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean.flip(0)[:, position]
@@ -487,7 +487,7 @@ def patched_and_compared(model, clean_ids, corrupted_ids, layer, position):
         return logits - model(corrupted_ids)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="mask forgotten")
 def patched_without_a_mask(model, clean_ids, corrupted_ids, layer, position):
     refused(model, clean_ids, corrupted_ids, layer, position)
     with evaluating(model):
@@ -499,7 +499,7 @@ def patched_without_a_mask(model, clean_ids, corrupted_ids, layer, position):
         return model.unembed(x)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="no norm")
 def patched_without_the_last_norm(model, clean_ids, corrupted_ids, layer, position):
     refused(model, clean_ids, corrupted_ids, layer, position)
     with evaluating(model):
@@ -528,7 +528,7 @@ def patched_wherever_python_allows(model, clean_ids, corrupted_ids, layer, posit
             return model(corrupted_ids)
 
 
-@BANK.wrong(PART, told="wrong where an error is asked for")
+@BANK.wrong(PART, named="nothing checked")
 def patched_unchecked(model, clean_ids, corrupted_ids, layer, position):
     block = model.layers[layer]
     with evaluating(model):
@@ -627,7 +627,7 @@ def patched_with_a_layer_left(model, clean_ids, corrupted_ids, layer, position):
     return logits
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, told="result 1 right, result 2 wrong")
 def patched_with_what_was_kept_last_time(model, clean_ids, corrupted_ids, layer, position):
     """The first clean run is kept for all calls."""
     refused(model, clean_ids, corrupted_ids, layer, position)

@@ -159,6 +159,12 @@ class PatchingWrite:
         """You put in the clean vectors of all positions from `position` on. Only this one is put in."""
         x[:, position:] = stream[:, position:]
 
+    @called("all positions before this one")
+    def before_here(self, x, vector, stream, position):
+        """You put in the clean vectors of the positions before `position`, and not the one at `position`.
+        This one alone is put in."""
+        x[:, :position] = stream[:, :position]
+
     @called("last position patched")
     def last(self, x, vector, stream, position):
         """You patch the last position, whatever `position` is. The vector is put in at `position`."""
