@@ -5,9 +5,11 @@ from contextlib import ExitStack, contextmanager
 
 import torch
 from torch import nn
+from torch.func import functional_call
 
 from assignments.a13_looking_inside.answers.bank import BANK
 from course_utils.evaluation import evaluating
+from course_utils.masks import causal_mask
 
 PART = "ablate_heads"
 
@@ -722,3 +724,281 @@ def ablated_to_what_is_said_here(model, token_ids, heads, means=None):
     finally:
         for handle in handles:
             handle.remove()
+
+
+@BANK.right(PART)
+def ablated_with_other_weights(model, token_ids, heads, means=None):
+    """The call is given other weights of `w_o`; the model keeps its own."""
+    refused(model, heads)
+    H, others = model.layers[0].num_heads, {}
+    with ExitStack() as stack:
+        stack.enter_context(evaluating(model))
+        for number, block in enumerate(model.layers):
+            columns = block.w_o.weight.clone().unflatten(1, (H, -1))  # (D, H, d_k)
+            own = sorted({head for layer, head in heads if layer == number})
+            if means is not None:
+                more = torch.einsum("dhk,hk->d", columns[:, own], means[number, own])
+                stack.enter_context(
+                    block.w_o.register_forward_hook(lambda _, __, out, more=more: out + more)
+                )
+            columns[:, own] = 0
+            others[f"layers.{number}.w_o.weight"] = columns.flatten(1)
+        return functional_call(model, others, (token_ids,))
+
+
+class Silence:
+    """A model without some of its heads, for as long as the context lasts."""
+
+    def __init__(self, model, heads, means):
+        self.model, self.heads, self.means = model, heads, means
+
+    def __enter__(self):
+        self.modes = {part: part.training for part in self.model.modules()}
+        self.model.eval()
+        layers = {layer for layer, _ in self.heads}
+        self.handles = [
+            self.model.layers[layer].w_o.register_forward_pre_hook(self.hook(layer))
+            for layer in layers
+        ]
+
+    def hook(self, layer):
+        own = {head for its_layer, head in self.heads if its_layer == layer}
+
+        def speak(module, given):
+            pieces = list(torch.tensor_split(given[0], self.model.layers[layer].num_heads, dim=-1))
+            for head in own:
+                said = 0 * pieces[head] if self.means is None else self.means[layer, head]
+                pieces[head] = said.expand_as(pieces[head])
+            return torch.cat(pieces, dim=-1)
+
+        return speak
+
+    def __exit__(self, *_):
+        for handle in self.handles:
+            handle.remove()
+        for part, training in self.modes.items():
+            part.training = training
+
+
+@BANK.right(PART)
+def ablated_by_a_context(model, token_ids, heads, means=None):
+    refused(model, heads)
+    with Silence(model, heads, means), torch.no_grad():
+        return model(token_ids)
+
+
+@BANK.right(PART)
+def ablated_pair_by_pair(model, token_ids, heads, means=None):
+    """A hook for each pair, one within the other; gradients flow."""
+    refused(model, heads)
+    H, D = model.layers[0].num_heads, model.embedding.embedding_dim
+    head_of = torch.arange(D) // (D // H)
+
+    def without(rest):
+        if not rest:
+            return model(token_ids)
+        (layer, head), *others = rest
+
+        def hook(module, given):
+            said = torch.zeros(H, D // H, dtype=given[0].dtype)
+            if means is not None:
+                said[head] = means[layer, head]
+            return torch.where(head_of == head, said.flatten(), given[0])
+
+        with model.layers[layer].w_o.register_forward_pre_hook(hook):
+            return without(others)
+
+    modes = [(part, part.training) for part in model.modules()]
+    try:
+        model.eval()
+        return without(list(heads))
+    finally:
+        for part, training in modes:
+            part.training = training
+
+
+@BANK.right(PART)
+def ablated_through_attend(model, token_ids, heads, means=None):
+    """A block's own steps, one after the other, on a model whose mode is never touched."""
+    refused(model, heads)
+    x, mask = model.embedding(token_ids), causal_mask(token_ids.shape[1])
+    for number, block in enumerate(model.layers):
+        context, _ = block.attend(block.norm1(x), mask)  # (B, H, T, d_k)
+        spoken = list(context.unbind(dim=1))
+        for layer, head in heads:
+            if layer == number:
+                spoken[head] = torch.zeros_like(spoken[head])
+                if means is not None:
+                    spoken[head] = spoken[head] + means[layer, head]
+        x = x + block.w_o(torch.cat(spoken, dim=-1))
+        x = x + block.feed_forward(block.norm2(x))
+    return model.unembed(x).detach()
+
+
+def by_change(change):
+    """An answer that changes the merged heads of each layer by a function of them and of the pairs."""
+
+    def answer(model, token_ids, heads, means=None):
+        refused(model, heads)
+        H = model.layers[0].num_heads
+        with evaluating(model), ExitStack() as stack:
+            for layer, block in enumerate(model.layers):
+
+                def hook(module, given, layer=layer):
+                    own = [head for its_layer, head in heads if its_layer == layer]
+                    said = [None if means is None else means[layer, head] for head in own]
+                    return (change(given[0].clone(), H, list(zip(own, said, strict=True))),)
+
+                stack.enter_context(block.w_o.register_forward_pre_hook(hook))
+            return model(token_ids)
+
+    return answer
+
+
+@BANK.wrong(PART, named="cut into heads before words")
+def ablated_in_a_view_of_four_axes(model, token_ids, heads, means=None):
+    def change(merged, H, own):
+        B, T, D = merged.shape
+        cut = merged.reshape(B, H, T, D // H)
+        for head, said in own:
+            cut[:, head] = 0 if said is None else said
+        return cut.reshape(B, T, D)
+
+    return by_change(change)(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, named="a mean where silence is asked")
+def ablated_to_a_mean_in_any_case(model, token_ids, heads, means=None):
+    def change(merged, H, own):
+        cut = merged.unflatten(-1, (H, -1))
+        for head, said in own:
+            cut[:, :, head] = cut[:, :, head].mean(dim=(0, 1)) if said is None else said
+        return cut.flatten(-2)
+
+    return by_change(change)(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, named="loop variable read too late")
+def ablated_by_hooks_that_share_a_layer(model, token_ids, heads, means=None):
+    refused(model, heads)
+    H = model.layers[0].num_heads
+    handles = []
+    try:
+        for layer, block in enumerate(model.layers):
+            hook = lambda _, given: (changed(given[0], H, layer, heads, means),)  # noqa: B023
+            handles.append(block.w_o.register_forward_pre_hook(hook))
+        with evaluating(model):
+            return model(token_ids)
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@BANK.wrong(PART, named="features of the stream zeroed")
+def ablated_in_a_block_without_its_mask(model, token_ids, heads, means=None):
+    refused(model, heads)
+    H = model.layers[0].num_heads
+    with evaluating(model), ExitStack() as stack:
+        for layer, block in enumerate(model.layers):
+
+            def hook(module, given, layer=layer):
+                return (changed(given[0], H, layer, heads, means),)
+
+            stack.enter_context(block.register_forward_pre_hook(hook))
+        return model(token_ids)
+
+
+def layer_by_layer(model, token_ids, mask=None):
+    x = model.embed(token_ids)
+    for block in model.layers:
+        x = block(x, mask)
+    return x
+
+
+@BANK.wrong(PART, named="mask forgotten")
+def ablated_layer_by_layer_without_a_mask(model, token_ids, heads, means=None):
+    refused(model, heads)
+    with evaluating(model), silent(model, heads, means):
+        return model.unembed(layer_by_layer(model, token_ids))
+
+
+@BANK.wrong(PART, named="no norm")
+def ablated_layer_by_layer_without_the_last_norm(model, token_ids, heads, means=None):
+    refused(model, heads)
+    with evaluating(model), silent(model, heads, means):
+        mask = causal_mask(token_ids.shape[1])
+        return layer_by_layer(model, token_ids, mask) @ model.embedding.weight.T
+
+
+@BANK.wrong(PART, named="probabilities for logits")
+def ablated_and_squashed(model, token_ids, heads, means=None):
+    refused(model, heads)
+    return with_pairs(model, token_ids, heads, means).softmax(dim=-1)
+
+
+@BANK.wrong(PART, named="the model's own mode given to all its parts")
+def ablated_and_checked_in_eval_mode(model, token_ids, heads, means=None):
+    was = model.training
+    model.eval()
+    try:
+        refused(model, heads)
+        with torch.no_grad(), silent(model, heads, means):
+            return model(token_ids)
+    finally:
+        model.train(was)
+
+
+@BANK.wrong(PART, named="all parts in train mode afterwards")
+def ablated_and_woken_at_the_end(model, token_ids, heads, means=None):
+    refused(model, heads)
+    model.eval()
+    with torch.no_grad(), silent(model, heads, means):
+        logits = model(token_ids)
+    model.train()
+    return logits
+
+
+@BANK.wrong(PART, named="w_o not put back")
+def ablated_by_columns_and_a_constant(model, token_ids, heads, means=None):
+    refused(model, heads)
+    H = model.layers[0].num_heads
+    with evaluating(model), ExitStack() as stack:
+        for layer, head in sorted(set(heads)):
+            columns = model.layers[layer].w_o.weight.unflatten(1, (H, -1))[:, head]
+            if means is not None:
+                more = columns @ means[layer, head]
+                stack.enter_context(
+                    model.layers[layer].w_o.register_forward_hook(
+                        lambda _, __, out, more=more: out + more
+                    )
+                )
+            columns.zero_()
+        return model(token_ids)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_by_a_module_that_stays(model, token_ids, heads, means=None):
+    refused(model, heads)
+    H = model.layers[0].num_heads
+
+    class Changed(nn.Module):
+        def __init__(self, w_o, layer):
+            super().__init__()
+            self.w_o, self.layer = w_o, layer
+
+        def forward(self, merged):
+            return self.w_o(changed(merged, H, self.layer, heads, means))
+
+    with evaluating(model):
+        for number, block in enumerate(model.layers):
+            block.w_o = Changed(block.w_o, number)
+        return model(token_ids)
+
+
+@BANK.wrong(PART, told="wrong where something that it calls stops with an error")
+def ablated_and_nothing_raised(model, token_ids, heads, means=None):
+    refused(model, heads)
+    try:
+        return with_pairs(model, token_ids, heads, means)
+    except IndexError:
+        return None

@@ -654,3 +654,216 @@ def patched_with_what_was_kept_last_time(model, clean_ids, corrupted_ids, layer,
 @BANK.wrong(PART, named="float32 always")
 def patched_in_single_precision(model, clean_ids, corrupted_ids, layer, position):
     return patched_by_hooks(model, clean_ids, corrupted_ids, layer, position).float()
+
+
+@BANK.right(PART)
+def patched_by_one_hook_for_both_runs(model, clean_ids, corrupted_ids, layer, position):
+    """The first time the hook notes what it sees, the second time it changes it."""
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    kept = {}
+
+    def hook(module, given, keywords):
+        if "clean" not in kept:
+            kept["clean"] = given[0]
+            return None
+        here = (torch.arange(given[0].shape[1]) == position)[:, None]
+        return (torch.where(here, kept["clean"], given[0]), *given[1:]), keywords
+
+    handle = model.layers[layer].register_forward_pre_hook(hook, with_kwargs=True)
+    with hooked(handle), evaluating(model):
+        model(clean_ids)
+        return model(corrupted_ids)
+
+
+@BANK.right(PART)
+def patched_by_recursion(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    mask = causal_mask(clean_ids.shape[1])
+
+    def stream(ids, number):
+        if number == 0:
+            return model.embed(ids)
+        return model.layers[number - 1](stream(ids, number - 1), mask)
+
+    with evaluating(model):
+        clean = stream(clean_ids, layer)[:, [position]]
+        x = stream(corrupted_ids, layer).index_copy(1, torch.tensor([position]), clean)
+        for block in model.layers[layer:]:
+            x = block(x, mask)
+        return model.unembed(x)
+
+
+@BANK.right(PART)
+def patched_in_place_before_the_layer(model, clean_ids, corrupted_ids, layer, position):
+    """What a layer is given is nobody's input, so a hook may write into it, and returns nothing."""
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    block, kept = model.layers[layer], []
+    with evaluating(model):
+        with block.register_forward_pre_hook(lambda _, given: kept.append(given[0])):
+            model(clean_ids)
+
+        def hook(module, given):
+            given[0][:, position] = kept[0][:, position]
+
+        with block.register_forward_pre_hook(hook):
+            return model(corrupted_ids)
+
+
+def with_hooks(model, clean_ids, corrupted_ids, layer, position, record, put, afterwards="always"):
+    """Both runs, each with a hook on the layer, which are removed always, if all goes well, or never."""
+    block, handles = model.layers[layer], []
+    with evaluating(model):
+        try:
+            handles.append(block.register_forward_pre_hook(record))
+            model(clean_ids)
+            if afterwards != "never":
+                handles.pop().remove()
+            handles.append(block.register_forward_pre_hook(put))
+            logits = model(corrupted_ids)
+            if afterwards == "if all goes well":
+                handles.pop().remove()
+            return logits
+        finally:
+            for handle in handles if afterwards == "always" else ():
+                handle.remove()
+
+
+def pair_of_hooks(position, returned=lambda x, given: (x, *given[1:])):
+    kept = []
+
+    def put(module, given):
+        x = given[0].clone()
+        x[:, position] = kept[0][:, position]
+        return returned(x, given)
+
+    return lambda _, given: kept.append(given[0]), put
+
+
+@BANK.wrong(PART, named="mask lost in the hook")
+def patched_by_a_tuple_of_one(model, clean_ids, corrupted_ids, layer, position):
+    given = model, clean_ids, corrupted_ids, layer, position
+    refused(*given)
+    return with_hooks(*given, *pair_of_hooks(position, lambda x, given: (x,)))
+
+
+@BANK.wrong(PART, named="logits of the corrupted run")
+def patched_by_a_hook_that_returns_nothing(model, clean_ids, corrupted_ids, layer, position):
+    given = model, clean_ids, corrupted_ids, layer, position
+    refused(*given)
+    return with_hooks(*given, *pair_of_hooks(position, lambda x, given: None))
+
+
+@BANK.wrong(PART, named="hook left")
+def patched_by_two_hooks_that_stay(model, clean_ids, corrupted_ids, layer, position):
+    given = model, clean_ids, corrupted_ids, layer, position
+    refused(*given)
+    return with_hooks(*given, *pair_of_hooks(position), afterwards="never")
+
+
+@BANK.wrong(PART, named="hook left")
+def patched_with_the_recording_going_on(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    record, put = pair_of_hooks(position)
+    with evaluating(model):
+        model.layers[layer].register_forward_pre_hook(record)
+        model(clean_ids)
+        with hooked(model.layers[layer].register_forward_pre_hook(put)):
+            return model(corrupted_ids)
+
+
+@BANK.wrong(PART, named="hook left after an error")
+def patched_and_tidied_up_at_the_end(model, clean_ids, corrupted_ids, layer, position):
+    given = model, clean_ids, corrupted_ids, layer, position
+    refused(*given)
+    return with_hooks(*given, *pair_of_hooks(position), afterwards="if all goes well")
+
+
+@BANK.wrong(PART, named="every layer")
+def patched_all_the_way_up(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    mask = causal_mask(clean_ids.shape[1])
+    with evaluating(model):
+        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
+        for block in model.layers:
+            x = x.clone()
+            x[:, position] = clean[:, position]
+            clean, x = block(clean, mask), block(x, mask)
+        return model.unembed(x)
+
+
+@BANK.wrong(PART, named="vector of another layer")
+def patched_with_what_the_layer_gives(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    mask = causal_mask(clean_ids.shape[1])
+    with evaluating(model):
+        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
+        for number, block in enumerate(model.layers):
+            clean = block(clean, mask)
+            if number == layer:
+                x = x.clone()
+                x[:, position] = clean[:, position]
+            x = block(x, mask)
+        return model.unembed(x)
+
+
+@BANK.wrong(PART, named="last position patched")
+def patched_at_the_end_of_the_text(model, clean_ids, corrupted_ids, layer, position):
+    def write(x, clean, position):
+        x[:, -1] = clean[:, -1]
+
+    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
+
+
+@BANK.wrong(PART, named="stream for logits")
+def patched_and_not_unembedded(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    mask = causal_mask(clean_ids.shape[1])
+    with evaluating(model):
+        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
+        for number, block in enumerate(model.layers):
+            if number == layer:
+                x = x.clone()
+                x[:, position] = clean[:, position]
+            clean, x = block(clean, mask), block(x, mask)
+        return x
+
+
+@BANK.wrong(PART, named="probabilities for logits")
+def patched_and_made_log_probabilities(model, clean_ids, corrupted_ids, layer, position):
+    return patched_by_recursion(model, clean_ids, corrupted_ids, layer, position).log_softmax(-1)
+
+
+@BANK.wrong(PART, named="negative numbers pass")
+def patched_below_zero(model, clean_ids, corrupted_ids, layer, position):
+    if clean_ids.shape != corrupted_ids.shape:
+        raise ValueError("two texts of one shape are asked for")
+    if layer >= len(model.layers) or position >= clean_ids.shape[1]:
+        raise ValueError("too far")
+    given = model, clean_ids, corrupted_ids, layer, position
+    return with_hooks(*given, *pair_of_hooks(position))
+
+
+@BANK.wrong(PART, named="layers outside pass")
+def patched_in_a_loop_that_meets_no_layer(model, clean_ids, corrupted_ids, layer, position):
+    if clean_ids.shape != corrupted_ids.shape or position not in range(clean_ids.shape[1]):
+        raise ValueError("shapes or position")
+    mask = causal_mask(clean_ids.shape[1])
+    with evaluating(model):
+        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
+        for number, block in enumerate(model.layers):
+            if number == layer:
+                x = x.clone()
+                x[:, position] = clean[:, position]
+            clean, x = block(clean, mask), block(x, mask)
+        return model.unembed(x)
+
+
+@BANK.wrong(PART, named="left in eval mode after an error")
+def patched_and_checked_in_eval_mode(model, clean_ids, corrupted_ids, layer, position):
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    logits = patched_by_recursion(model, clean_ids, corrupted_ids, layer, position)
+    for part, training in modes.items():
+        part.training = training
+    return logits
