@@ -214,10 +214,11 @@ class LensUnembedded:
         return [streams[0] @ model.embedding.weight.T, *rows]
 
     @called("layer norm for the last norm")
-    def centred(self, model, streams):
+    @variants("eps", (1e-5, 1e-6))
+    def centred(self, model, streams, eps):
         """You subtract the mean, as layer norm does. The model's last norm is an RMSNorm, which divides by
         the root of the mean square alone; `model.unembed` has it."""
-        norm = partial(functional.layer_norm, weight=model.norm.weight, eps=model.norm.eps)
+        norm = partial(functional.layer_norm, weight=model.norm.weight, eps=eps)
         return [norm(x, x.shape[-1:]) @ model.embedding.weight.T for x in streams]
 
     @called("embedding reshaped instead of transposed")
