@@ -492,7 +492,7 @@ def ablated_last_position_alone(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means)[:, -1]
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="the difference for the logits")
 def ablated_difference(model, token_ids, heads, means=None):
     """The effect of the ablation instead of the logits."""
     refused(model, heads)
@@ -696,3 +696,37 @@ def ablated_and_nothing_raised(model, token_ids, heads, means=None):
         return with_pairs(model, token_ids, heads, means)
     except IndexError:
         return None
+
+
+def through_the_steps(change):
+    """An answer that goes through the steps of each block, the last two of which it takes its own way."""
+
+    def answer(model, token_ids, heads, means=None):
+        refused(model, heads)
+        mask = causal_mask(token_ids.shape[1])
+        with evaluating(model):
+            x = model.embed(token_ids)
+            for number, block in enumerate(model.layers):
+                context, _ = block.attend(block.norm1(x), mask)
+                merged = context.transpose(1, 2).flatten(2)
+                said = block.w_o(changed(merged, block.num_heads, number, heads, means))
+                x = change(block, x, said)
+            return model.unembed(x)
+
+    return answer
+
+
+@BANK.wrong(PART, named="a residual connection left out")
+def ablated_in_steps_without_a_sum(model, token_ids, heads, means=None):
+    def change(block, x, said):
+        return said + block.feed_forward(block.norm2(said))
+
+    return through_the_steps(change)(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, named="a norm of the block left out")
+def ablated_in_steps_without_a_norm(model, token_ids, heads, means=None):
+    def change(block, x, said):
+        return x + said + block.feed_forward(x + said)
+
+    return through_the_steps(change)(model, token_ids, heads, means)

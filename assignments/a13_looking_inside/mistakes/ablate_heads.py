@@ -14,6 +14,8 @@ from assignments.a13_looking_inside.mistakes.looking import (
 )
 from assignments.a13_looking_inside.rubric import ABLATION_MANNERS, REPLACED, SILENCED, ablation
 from autograder.verdict.mistakes import called, variants
+from course_utils.attention import merge_heads
+from course_utils.masks import causal_mask
 
 
 class Ablation(Looking):
@@ -270,6 +272,45 @@ class AblationRest:
     def scaled(self, merged, heads, H):
         """You scale the other heads up, as dropout does. Here they stay as they are."""
         return merged * (H / max(H - len(set(heads)), 1))
+
+
+def block_by_block(model, token_ids, norm1=True, norm2=True, attention=True, feed_forward=True):
+    """The model's logits by the steps of its blocks, some of whose norms and residuals are left out."""
+    x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
+    for block in model.layers:
+        context, _ = block.attend(block.norm1(x) if norm1 else x, mask)
+        x = x * attention + block.w_o(merge_heads(context))
+        x = x * feed_forward + block.feed_forward(block.norm2(x) if norm2 else x)
+    return model.unembed(x)
+
+
+@ablation.mistakes_in(Looking.run, costs=SILENCED, of=Ablation)
+class AblationRun:
+    @called("a residual connection left out")
+    @variants("around", ("attention", "feed_forward"))
+    def no_residual(self, model, token_ids, around):
+        """You go through the blocks yourself, and what goes into attention, or into the feed-forward
+        network, is not added to what comes out. Calling the block spares you its steps."""
+        return block_by_block(model, token_ids, **{around: False})
+
+    @called("a norm of the block left out")
+    @variants("norm", ("norm1", "norm2"))
+    def no_norm(self, model, token_ids, norm):
+        """You go through the blocks yourself, and leave out their `{norm}`. Calling the block spares you
+        its steps."""
+        return block_by_block(model, token_ids, **{norm: False})
+
+
+@ablation.mistakes_in(Ablation.answer, costs=SILENCED)
+class AblationAnswer:
+    @called("the difference for the logits")
+    @variants("sign", (1, -1))
+    def effect(self, model, token_ids, heads, means=None, *, sign):
+        """You return by how much the logits differ from the model's own. The logits without these heads are
+        asked for, themselves."""
+        ablated = Ablation.answer(self, model, token_ids, heads, means)
+        with self.mode(model):
+            return sign * (model(token_ids) - ablated)
 
 
 @ablation.mistakes_in(Ablation.said, costs=SILENCED)
