@@ -306,7 +306,7 @@ def lens_with_each_layers_norm(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="layer norm for the last norm")
 def lens_with_layer_norm(model, token_ids):
     def read(model, x):
         normed = F.layer_norm(x, x.shape[-1:], model.norm.weight)
