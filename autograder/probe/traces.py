@@ -20,7 +20,8 @@ class Left(TypedDict):
     Attributes:
         training: which of its parts are in train mode, by name; the module itself has the name "".
         hooks_left, hooks_gone: names of the parts that have hooks more, or no longer have some.
-        changed: names of parameters and buffers that are new, gone, or not the same bit by bit.
+        changed: names of parameters and buffers that are not the same bit by bit.
+        renamed: names of those that are new or gone, as where a part was put in the place of another.
         same_results: whether it gives what it gave before, in train mode with the same random numbers.
     """
 
@@ -28,6 +29,7 @@ class Left(TypedDict):
     hooks_left: list[str]
     hooks_gone: list[str]
     changed: list[str]
+    renamed: list[str]
     same_results: bool
 
 
@@ -50,16 +52,15 @@ class Traces:
         hooks, tensors = _hooks(self._model), _tensors(self._model)
         changed = [
             name
-            for name in dict.fromkeys([*self._tensors, *tensors])
-            if name not in tensors
-            or name not in self._tensors
-            or not _bit_by_bit(self._tensors[name], tensors[name])
+            for name, tensor in self._tensors.items()
+            if name in tensors and not _bit_by_bit(tensor, tensors[name])
         ]
         return {
             "training": {name: part.training for name, part in self._model.named_modules()},
             "hooks_left": [name for name in hooks if _more(hooks, self._hooks, name)],
             "hooks_gone": [name for name in self._hooks if _more(self._hooks, hooks, name)],
             "changed": changed,
+            "renamed": sorted(self._tensors.keys() ^ tensors.keys()),
             "same_results": self._gives_the_same(),
         }
 

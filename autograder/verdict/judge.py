@@ -157,6 +157,13 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
 
 def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Problem:
     """What is wrong with a model that is not as it was found, see `probe.traces.Left`."""
+    if now.get("renamed"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"these weights of `{name}` are new or gone: {_listed(now['renamed'])}. Where you put a "
+            "part of your own in the place of another, put the other back in a `finally`, so that it "
+            "is put back after an error as well",
+        )
     if now.get("hooks_left"):
         return Problem(
             Kind.MODEL_CHANGED,

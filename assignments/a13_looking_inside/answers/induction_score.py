@@ -205,7 +205,7 @@ def score_with_start_for_queries_alone(weights, period, start=0):
     return (weights * followers(T, period, 0)).sum(-1)[:, :, start + period :].mean(dim=(0, 2))
 
 
-@BANK.wrong(PART, told="wrong by a constant factor")
+@BANK.wrong(PART, named="first copy counted as zeros")
 def score_with_start_for_keys_alone(weights, period, start=0):
     T = weights.shape[-1]
     refused(T, period, start)
@@ -318,12 +318,12 @@ def score_of_causal_weights(weights, period, start=0):
     return score_by_einsum(weights / weights.sum(-1, keepdim=True), period, start)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="softmax once more")
 def score_after_another_softmax(weights, period, start=0):
     return score_by_einsum(weights.softmax(dim=-1), period, start)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="hits counted")
 def score_of_the_largest_key(weights, period, start=0):
     """The share of queries whose largest weight is on a word that followed."""
     T = weights.shape[-1]
@@ -347,3 +347,131 @@ def score_by_a_view(weights, period, start=0):
     counts = followers(T, period, start).view(-1).to(weights)
     B, H = weights.shape[:2]
     return (weights.view(B, H, T * T) @ counts).mean(0) / (T - start - period)
+
+
+@BANK.right(PART)
+def score_of_a_cropped_square(weights, period, start=0):
+    """What stands before `start` is cut off first, so that the block begins at 0."""
+    refused(weights.shape[-1], period, start)
+    square = weights[..., start:, start:]
+    place = torch.arange(square.shape[-1])
+    same = place[:, None] % period == (place - 1) % period
+    counts = same & (place <= place[:, None] - period + 1) & (place > 0)
+    return square.masked_fill(~counts, 0)[..., period:, :].sum(-1).mean(-1).mean(0)
+
+
+@BANK.right(PART)
+def score_by_recursion(weights, period, start=0):
+    refused(weights.shape[-1], period, start)
+
+    def back_from(i, place):
+        if place < start:
+            return 0
+        return weights[:, :, i, place + 1] + back_from(i, place - period)
+
+    queries = range(start + period, weights.shape[-1])
+    return torch.stack([back_from(i, i - period) for i in queries]).mean(dim=(0, 1))
+
+
+@BANK.right(PART)
+def score_by_strided_slices(weights, period, start=0):
+    refused(weights.shape[-1], period, start)
+    sums = []
+    for i in range(start + period, weights.shape[-1]):
+        first = start + (i - start) % period + 1
+        sums.append(weights[:, :, i, first : i - period + 2 : period].sum(dim=-1))
+    return torch.stack(sums, dim=-1).mean(dim=2).mean(dim=0)
+
+
+@BANK.wrong(PART, named="the query's own place counted as a copy")
+def score_that_counts_from_zero(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    total = 0
+    for i in range(start + period, T):
+        m = 0
+        while i - m * period >= start:
+            key = i - m * period + 1
+            if key < T:
+                total = total + weights[:, :, i, key].mean(dim=0)
+            m += 1
+    return total / (T - start - period)
+
+
+def by_remainders(*conditions):
+    """An answer that looks for pairs by a remainder, and by more conditions on how far back and key."""
+
+    def answer(weights, period, start=0):
+        T = weights.shape[-1]
+        refused(T, period, start)
+        query, key = torch.arange(T)[:, None], torch.arange(T)
+        back = query - key + 1
+        counts = back % period == 0
+        for condition in conditions:
+            counts = counts & condition(back, key, start)
+        return (weights * counts).sum(-1)[:, :, start + period :].mean(dim=(0, 2))
+
+    return answer
+
+
+@BANK.wrong(PART, named="later copies counted")
+def score_of_every_copy(weights, period, start=0):
+    return by_remainders(lambda back, key, start: key > start)(weights, period, start)
+
+
+@BANK.wrong(PART, named="later copies counted")
+def score_of_every_other_copy(weights, period, start=0):
+    return by_remainders(lambda back, key, start: (key > start) & (back != 0))(
+        weights, period, start
+    )
+
+
+@BANK.wrong(PART, named="a copy before the block counted")
+def score_of_keys_from_start_on(weights, period, start=0):
+    return by_remainders(lambda back, key, start: (back > 0) & (key >= start))(
+        weights, period, start
+    )
+
+
+@BANK.wrong(PART, named="a copy before the block counted")
+def score_of_all_keys_so_far(weights, period, start=0):
+    return by_remainders(lambda back, key, start: back > 0)(weights, period, start)
+
+
+@BANK.wrong(PART, named="the block's first token left out")
+def score_of_copies_after_start(weights, period, start=0):
+    return by_remainders(lambda back, key, start: (back > 0) & (key > start + 1))(
+        weights, period, start
+    )
+
+
+@BANK.wrong(PART, named="one query too few")
+def score_without_the_last_query(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    sums = (weights * followers(T, period, start)).sum(dim=-1)
+    return sums[:, :, start + period : -1].mean(dim=(0, 2))
+
+
+@BANK.wrong(PART, named="heads averaged")
+def score_shared_by_all_heads(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    sums = (weights * followers(T, period, start)).sum(dim=-1)
+    return sums[:, :, start + period :].mean().expand(weights.shape[1])
+
+
+@BANK.wrong(PART, named="first copy counted as zeros")
+def score_over_the_rows_from_start_on(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    sums = (weights * followers(T, period, start)).sum(dim=-1)
+    return sums[:, :, start:].mean(dim=(0, 2))
+
+
+@BANK.wrong(PART, told="wrong by a constant factor")
+def score_over_one_block(weights, period, start=0):
+    T = weights.shape[-1]
+    refused(T, period, start)
+    sums = (weights * followers(T, period, start)).sum(dim=(0, 2, 3))
+    return sums / (len(weights) * period)

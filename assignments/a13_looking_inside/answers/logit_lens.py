@@ -158,7 +158,7 @@ def lens_from_the_end(model, token_ids):
     return lens_layer_by_layer(model, token_ids).flip(0)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="embeddings left out, last row twice")
 def lens_with_the_last_stream_twice(model, token_ids):
     return by_streams(lambda model, streams: streams[1:] + streams[-1:])(model, token_ids)
 
@@ -221,7 +221,7 @@ def lens_into_the_future(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="mask turned round")
 def lens_with_the_mask_upside_down(model, token_ids):
     with evaluating(model):
         x = model.embed(token_ids)
@@ -306,7 +306,7 @@ def lens_with_each_layers_norm(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="layer norm for the last norm")
 def lens_with_layer_norm(model, token_ids):
     def read(model, x):
         normed = F.layer_norm(x, x.shape[-1:], model.norm.weight)
@@ -482,3 +482,113 @@ def lens_that_remembers(model, token_ids):
     if not hasattr(model, "seen_rows"):
         model.seen_rows = lens_layer_by_layer(model, token_ids)
     return model.seen_rows
+
+
+@BANK.right(PART)
+def lens_by_a_generator(model, token_ids):
+    def walk():
+        x = model.embed(token_ids)
+        yield x
+        for layer in model.layers:
+            x = layer(x, causal_mask(token_ids.shape[-1]))
+            yield x
+
+    with evaluating(model):
+        return torch.cat([model.unembed(x).unsqueeze(0) for x in walk()])
+
+
+@BANK.right(PART)
+def lens_past_the_dropout(model, token_ids):
+    """The rows of the embedding are taken as they are, so the mode of the model is never touched."""
+    mask = token_ids.new_ones((token_ids.shape[1],) * 2).tril().bool()
+    streams = [model.embedding(token_ids)]
+    for layer in model.layers:
+        streams.append(layer(streams[-1], mask))
+    normed = torch.stack([model.norm(x) for x in streams])
+    return torch.einsum("lbtd,vd->lbtv", normed, model.embedding.weight)
+
+
+@BANK.wrong(PART, named="no norm in the first row")
+def lens_that_begins_with_dot_products(model, token_ids):
+    with evaluating(model):
+        first, *streams = streams_of(model, token_ids)
+        rows = [first @ model.embedding.weight.T, *(model.unembed(x) for x in streams)]
+        return torch.stack(rows)
+
+
+@BANK.wrong(PART, named="layer norm for the last norm")
+def lens_with_layer_norm_and_its_weight(model, token_ids):
+    def read(x):
+        centred = F.layer_norm(x, x.shape[-1:], model.norm.weight, eps=model.norm.eps)
+        return centred @ model.embedding.weight.T
+
+    with evaluating(model):
+        return torch.stack([read(x) for x in streams_of(model, token_ids)])
+
+
+@BANK.wrong(PART, named="embedding reshaped instead of transposed")
+def lens_with_a_view_of_the_embedding(model, token_ids):
+    with evaluating(model):
+        x, weight = torch.stack(streams_of(model, token_ids)), model.embedding.weight
+        return model.norm(x) @ weight.view(weight.shape[1], weight.shape[0])
+
+
+@BANK.wrong(PART, named="stream for logits")
+def lens_that_does_not_read(model, token_ids):
+    with evaluating(model):
+        return torch.stack(streams_of(model, token_ids))
+
+
+@BANK.wrong(PART, named="residual added again")
+def lens_with_a_residual_of_its_own(model, token_ids):
+    with evaluating(model):
+        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
+        rows = [model.unembed(x)]
+        for layer in model.layers:
+            x = x + layer(x, mask)
+            rows.append(model.unembed(x))
+        return torch.stack(rows)
+
+
+@BANK.wrong(PART, named="normed stream passed on")
+def lens_that_keeps_the_norm(model, token_ids):
+    with evaluating(model):
+        x, mask = model.norm(model.embed(token_ids)), causal_mask(token_ids.shape[1])
+        rows = [x @ model.embedding.weight.T]
+        for layer in model.layers:
+            x = model.norm(layer(x, mask))
+            rows.append(x @ model.embedding.weight.T)
+        return torch.stack(rows)
+
+
+@BANK.wrong(PART, named="all parts in train mode afterwards")
+def lens_and_woken_at_the_end(model, token_ids):
+    model.eval()
+    with torch.no_grad():
+        rows = torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
+    model.train()
+    return rows
+
+
+@BANK.wrong(PART, named="the model's own mode given to all its parts")
+def lens_with_one_mode_given_back_at_the_end(model, token_ids):
+    was = model.training
+    model.eval()
+    with torch.no_grad():
+        rows = torch.stack([model.unembed(x) for x in streams_of(model, token_ids)])
+    model.train(was)
+    return rows
+
+
+@BANK.wrong(PART, told="wrong where something that it calls stops with an error")
+def lens_with_an_identity_left_after_an_error(model, token_ids):
+    """The last norm is taken out, so that the model gives its stream, and put back at the end."""
+    streams = []
+    with evaluating(model):
+        norm, model.norm = model.norm, torch.nn.Identity()
+        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
+        for layer in model.layers:
+            streams.append(x)
+            x = layer(x, mask)
+        model.norm = norm
+        return torch.stack([model.unembed(x) for x in (*streams, x)])

@@ -48,21 +48,6 @@ def put(write):
     return hook
 
 
-def by_writing(write, at=lambda layer: layer):
-    """An answer that is right but for what it writes, from the clean stream, and for the layer."""
-
-    def answer(model, clean_ids, corrupted_ids, layer, position):
-        refused(model, clean_ids, corrupted_ids, layer, position)
-        block = model.layers[at(layer)]
-        with evaluating(model):
-            clean = inputs_of(model, block, clean_ids)
-            hook = block.register_forward_pre_hook(put(lambda x: write(x, clean, position)))
-            with hooked(hook):
-                return model(corrupted_ids)
-
-    return answer
-
-
 @BANK.right(PART)
 def patched_by_hooks(model, clean_ids, corrupted_ids, layer, position):
     refused(model, clean_ids, corrupted_ids, layer, position)
@@ -203,454 +188,54 @@ def patched_by_a_forward_of_one_object(model, clean_ids, corrupted_ids, layer, p
             module.training = training
 
 
-# ------------------------------------------------------------------------------ wrong answers
-
-
-@BANK.wrong(PART, named="runs exchanged")
-def patched_the_other_way(model, clean_ids, corrupted_ids, layer, position):
-    return patched_by_hooks(model, corrupted_ids, clean_ids, layer, position)
-
-
-@BANK.wrong(PART, named="runs exchanged")
-def patched_everywhere_else(model, clean_ids, corrupted_ids, layer, position):
-    """All but one vector of the clean run is as good as one corrupted vector in it."""
-
-    def write(x, clean, position):
-        others = torch.arange(x.shape[1]) != position
-        x[:, others] = clean[:, others]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="all positions, or the clean run's logits")
-def patched_whole_streams(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x.copy_(clean)
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="all positions, or the clean run's logits")
-def patched_from_the_clean_stream_on(model, clean_ids, corrupted_ids, layer, position):
-    """The layers from there on go on with the clean stream."""
+@BANK.right(PART)
+def patched_by_one_hook_for_both_runs(model, clean_ids, corrupted_ids, layer, position):
+    """The first time the hook notes what it sees, the second time it changes it."""
     refused(model, clean_ids, corrupted_ids, layer, position)
+    kept = {}
+
+    def hook(module, given, keywords):
+        if "clean" not in kept:
+            kept["clean"] = given[0]
+            return None
+        here = (torch.arange(given[0].shape[1]) == position)[:, None]
+        return (torch.where(here, kept["clean"], given[0]), *given[1:]), keywords
+
+    handle = model.layers[layer].register_forward_pre_hook(hook, with_kwargs=True)
+    with hooked(handle), evaluating(model):
+        model(clean_ids)
+        return model(corrupted_ids)
+
+
+@BANK.right(PART)
+def patched_by_recursion(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    mask = causal_mask(clean_ids.shape[1])
+
+    def stream(ids, number):
+        if number == 0:
+            return model.embed(ids)
+        return model.layers[number - 1](stream(ids, number - 1), mask)
+
     with evaluating(model):
-        model(corrupted_ids)  # as for a clean text, so that a bad id stops it
-        x, mask = model.embed(clean_ids), causal_mask(clean_ids.shape[1])
-        for block in model.layers:
+        clean = stream(clean_ids, layer)[:, [position]]
+        x = stream(corrupted_ids, layer).index_copy(1, torch.tensor([position]), clean)
+        for block in model.layers[layer:]:
             x = block(x, mask)
         return model.unembed(x)
 
 
-@BANK.wrong(PART, named="all positions up to this one")
-def patched_with_the_whole_beginning(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        past = slice(None, position + 1)
-        x[:, past] = clean[:, past]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, told="right in part")
-def patched_with_the_whole_rest(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position:] = clean[:, position:]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART)
-def patched_up_to_but_not_with_it(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, :position] = clean[:, :position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="one position before")
-def patched_where_the_word_is_predicted(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position - 1] = clean[:, position - 1]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="vector of another position")
-def patched_with_the_vector_before(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = clean[:, position - 1]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, told="right in part")
-def patched_with_the_last_vector(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = clean[:, -1]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, told="right in part")
-def patched_with_the_mean_of_all_vectors(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = clean.mean(dim=1)
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, told="stops with IndexError")
-def patched_on_the_axis_of_sentences(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[position] = clean[position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART)
-def patched_on_the_axis_of_features(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[..., position] = clean[..., position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="one sentence's vector for all")
-def patched_with_one_vector(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = clean[0, position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, told="right in part")
-def patched_with_sentences_in_reverse(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = clean.flip(0)[:, position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="first sentence only")
-def patched_in_sentence_zero(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:1, position] = clean[:1, position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="added instead of put")
-def patched_by_addition(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = x[:, position] + clean[:, position]
-
-    return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="the embedding patched")
-def patched_before_any_layer(model, clean_ids, corrupted_ids, layer, position):
+@BANK.right(PART)
+def patched_in_place_before_the_layer(model, clean_ids, corrupted_ids, layer, position):
+    """What a layer is given is nobody's input, so a hook may write into it, and returns nothing."""
     refused(model, clean_ids, corrupted_ids, layer, position)
-    return patched_by_hooks(model, clean_ids, corrupted_ids, 0, position)
-
-
-@BANK.wrong(PART, named="the embedding patched")
-def patched_in_the_text(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    here = torch.arange(clean_ids.shape[1]) == position
+    block, kept = model.layers[layer], []
     with evaluating(model):
-        model(clean_ids), model(corrupted_ids)
-        return model(torch.where(here, clean_ids, corrupted_ids))
+        with block.register_forward_pre_hook(lambda _, given: kept.append(given[0])):
+            model(clean_ids)
 
+        def hook(module, given):
+            given[0][:, position] = kept[0][:, position]
 
-@BANK.wrong(PART, named="the embedding patched")
-def patched_in_the_text_itself(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    corrupted_ids[:, position] = clean_ids[:, position]
-    with evaluating(model):
-        model(clean_ids)
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="the layer's output")
-def patched_after_the_layer(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    kept = []
-
-    def hook(module, given, result):
-        kept.append(result)
-        patched = result.clone()
-        patched[:, position] = kept[0][:, position]
-        return patched
-
-    with evaluating(model), hooked(model.layers[layer].register_forward_hook(hook)):
-        model(clean_ids)
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="the layer before")
-def patched_by_counting_from_one(model, clean_ids, corrupted_ids, layer, position):
-    def write(x, clean, position):
-        x[:, position] = clean[:, position]
-
-    at = by_writing(write, lambda layer: layer - 1)
-    return at(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, told="right in part")
-def patched_in_the_next_layer(model, clean_ids, corrupted_ids, layer, position):
-    """Behind the last layer there is none, so that its own is patched there."""
-
-    def write(x, clean, position):
-        x[:, position] = clean[:, position]
-
-    last = len(model.layers) - 1
-    at = by_writing(write, lambda layer: min(layer + 1, last))
-    return at(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="attention's output alone")
-def patched_behind_w_o(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    kept = []
-
-    def hook(module, given, result):
-        kept.append(result)
-        patched = result.clone()
-        patched[:, position] = kept[0][:, position]
-        return patched
-
-    with evaluating(model), hooked(model.layers[layer].w_o.register_forward_hook(hook)):
-        model(clean_ids)
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="the normed vector alone")
-def patched_behind_the_norm(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    norm = model.layers[layer].norm1
-    with evaluating(model):
-        clean = inputs_of(model, norm, clean_ids)
-
-        def write(x):
-            x[:, position] = clean[:, position]
-
-        with hooked(norm.register_forward_pre_hook(put(write))):
+        with block.register_forward_pre_hook(hook):
             return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="all positions, or the clean run's logits")
-def patched_and_the_wrong_logits_kept(model, clean_ids, corrupted_ids, layer, position):
-    patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)
-    with evaluating(model):
-        return model(clean_ids)
-
-
-@BANK.wrong(PART, named="logits of the corrupted run")
-def patched_with_its_own_vector(model, clean_ids, corrupted_ids, layer, position):
-    """What the first run kept is overwritten by the second run, before it is put in."""
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    kept = {}
-
-    def hook(module, given):
-        kept["clean"] = given[0]
-        x = given[0].clone()
-        x[:, position] = kept["clean"][:, position]
-        return (x, *given[1:])
-
-    with evaluating(model), hooked(model.layers[layer].register_forward_pre_hook(hook)):
-        model(clean_ids)
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="logits at the position alone")
-def patched_and_read_there(model, clean_ids, corrupted_ids, layer, position):
-    return patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)[:, position]
-
-
-@BANK.wrong(PART, named="last position only")
-def patched_and_read_at_the_end(model, clean_ids, corrupted_ids, layer, position):
-    return patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)[:, -1, :]
-
-
-@BANK.wrong(PART, told="more results than asked")
-def patched_with_both_runs_beside(model, clean_ids, corrupted_ids, layer, position):
-    logits = patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)
-    with evaluating(model):
-        return logits, model(clean_ids), model(corrupted_ids)
-
-
-@BANK.wrong(PART)
-def patched_and_compared(model, clean_ids, corrupted_ids, layer, position):
-    """The share of the answer that comes back, instead of the logits."""
-    logits = patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)
-    with evaluating(model):
-        return logits - model(corrupted_ids)
-
-
-@BANK.wrong(PART)
-def patched_without_a_mask(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    with evaluating(model):
-        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
-        for number, block in enumerate(model.layers):
-            if number == layer:
-                x[:, position] = clean[:, position]
-            clean, x = block(clean), block(x)
-        return model.unembed(x)
-
-
-@BANK.wrong(PART)
-def patched_without_the_last_norm(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    with evaluating(model):
-        mask = causal_mask(clean_ids.shape[1])
-        clean, x = model.embed(clean_ids), model.embed(corrupted_ids)
-        for number, block in enumerate(model.layers):
-            if number == layer:
-                x[:, position] = clean[:, position]
-            clean, x = block(clean, mask), block(x, mask)
-        return x @ model.embedding.weight.T
-
-
-@BANK.wrong(PART, named="layers outside pass")
-def patched_wherever_python_allows(model, clean_ids, corrupted_ids, layer, position):
-    """Shapes and positions are checked, and layers are Python's business."""
-    if clean_ids.shape != corrupted_ids.shape or not 0 <= position < clean_ids.shape[1]:
-        raise ValueError("texts or position")
-    block = model.layers[layer]
-    with evaluating(model):
-        clean = inputs_of(model, block, clean_ids)
-
-        def write(x):
-            x[:, position] = clean[:, position]
-
-        with hooked(block.register_forward_pre_hook(put(write))):
-            return model(corrupted_ids)
-
-
-@BANK.wrong(PART, told="wrong where an error is asked for")
-def patched_unchecked(model, clean_ids, corrupted_ids, layer, position):
-    block = model.layers[layer]
-    with evaluating(model):
-        clean = inputs_of(model, block, clean_ids)
-
-        def write(x):
-            x[:, position] = clean[:, position]
-
-        with hooked(block.register_forward_pre_hook(put(write))):
-            return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="negative positions pass")
-def patched_from_either_end(model, clean_ids, corrupted_ids, layer, position):
-    T = clean_ids.shape[1]
-    counted = position + T if -T <= position < 0 else position
-    return patched_by_hooks(model, clean_ids, corrupted_ids, layer, counted)
-
-
-@BANK.wrong(PART, named="shapes not compared")
-def patched_texts_of_any_shape(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, clean_ids, layer, position)
-    return patched_unchecked(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="clean run in train mode")
-def patched_with_a_sleepless_cache(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    block = model.layers[layer]
-    with torch.no_grad():
-        clean = inputs_of(model, block, clean_ids)
-
-    def write(x):
-        x[:, position] = clean[:, position]
-
-    with evaluating(model), hooked(block.register_forward_pre_hook(put(write))):
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="run in train mode")
-def patched_awake(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    return patched_unmoded(model, clean_ids, corrupted_ids, layer, position)
-
-
-@torch.no_grad()
-def patched_unmoded(model, clean_ids, corrupted_ids, layer, position):
-    clean = inputs_of(model, model.layers[layer], clean_ids)
-
-    def write(x):
-        x[:, position] = clean[:, position]
-
-    with hooked(model.layers[layer].register_forward_pre_hook(put(write))):
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="model left in eval mode")
-def patched_and_asleep(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    model.eval()
-    return patched_unmoded(model, clean_ids, corrupted_ids, layer, position)
-
-
-@BANK.wrong(PART, named="all parts in train mode afterwards")
-def patched_and_woken(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    try:
-        return patched_unmoded(model.eval(), clean_ids, corrupted_ids, layer, position)
-    finally:
-        model.train(True)
-
-
-@BANK.wrong(PART, named="hook left")
-def patched_for_ever(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    block = model.layers[layer]
-    with evaluating(model):
-        clean = inputs_of(model, block, clean_ids)
-
-        def write(x):
-            x[:, position] = clean[:, position]
-
-        block.register_forward_pre_hook(put(write))
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, told="wrong where something that it calls stops with an error")
-def patched_with_a_layer_left(model, clean_ids, corrupted_ids, layer, position):
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    own = model.layers[layer]
-    with evaluating(model):
-        vector = inputs_of(model, own, clean_ids)[:, position : position + 1]
-        model.layers[layer] = Patched(own, position, vector)
-        logits = model(corrupted_ids)
-        model.layers[layer] = own
-    return logits
-
-
-@BANK.wrong(PART, told="right in part")
-def patched_with_what_was_kept_last_time(model, clean_ids, corrupted_ids, layer, position):
-    """The first clean run is kept for all calls."""
-    refused(model, clean_ids, corrupted_ids, layer, position)
-    if not hasattr(model, "clean_streams"):
-        streams, x = [], None
-        with evaluating(model):
-            x, mask = model.embed(clean_ids), causal_mask(clean_ids.shape[1])
-            for block in model.layers:
-                streams.append(x)
-                x = block(x, mask)
-        model.clean_streams = streams
-    clean = model.clean_streams[layer]
-
-    def write(x):
-        x[:, position] = clean[:, position]
-
-    with (
-        evaluating(model),
-        hooked(model.layers[layer].register_forward_pre_hook(put(write))),
-    ):
-        return model(corrupted_ids)
-
-
-@BANK.wrong(PART, named="float32 always")
-def patched_in_single_precision(model, clean_ids, corrupted_ids, layer, position):
-    return patched_by_hooks(model, clean_ids, corrupted_ids, layer, position).float()

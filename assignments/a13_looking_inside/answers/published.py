@@ -131,7 +131,11 @@ def streams_unembedded_without_a_norm(model, token_ids):
         )
 
 
-@BANK.wrong("logit_lens", told="right in part", published="TransformerLensOrg/TransformerLens#1076")
+@BANK.wrong(
+    "logit_lens",
+    told="each row has a factor of its own",
+    published="TransformerLensOrg/TransformerLens#1076",
+)
 def all_streams_with_the_last_ones_scale(model, token_ids):
     """All streams are divided by the root mean square of the last one, kept from the forward pass."""
     with evaluating(model):

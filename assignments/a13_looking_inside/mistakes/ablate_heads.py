@@ -7,9 +7,15 @@ from functools import partial
 
 import torch
 
-from assignments.a13_looking_inside.mistakes.looking import Looking, leaves_traces
+from assignments.a13_looking_inside.mistakes.looking import (
+    Looking,
+    leaves_traces,
+    runs_and_answers,
+)
 from assignments.a13_looking_inside.rubric import ABLATION_MANNERS, REPLACED, SILENCED, ablation
 from autograder.verdict.mistakes import called, variants
+from course_utils.attention import merge_heads
+from course_utils.masks import causal_mask
 
 
 class Ablation(Looking):
@@ -61,10 +67,10 @@ class Ablation(Looking):
         return self.hooked(list(self.hooks(model, heads, means)))
 
     def answer(self, model, token_ids, heads, means=None):
-        self.check(model, heads)
-        heads = self.pairs(list(heads), len(model.layers), model.layers[0].num_heads)
-        with self.mode(model), self.changing(model, heads, means):
-            return model(token_ids)
+        with self.entered(model, lambda: self.check(model, heads)):
+            heads = self.pairs(list(heads), len(model.layers), model.layers[0].num_heads)
+            with self.changing(model, heads, means):
+                return self.form(self.run(model, token_ids))
 
 
 @ablation.mistakes_in(Ablation.on, costs=SILENCED)
@@ -76,9 +82,14 @@ class AblationOn:
         return block.w_o, "forward", lambda module, given, result: change(result)
 
     @called("features of the stream zeroed")
-    def stream(self, block, change):
+    @variants("masked", (True, False))
+    def stream(self, block, change, masked):
         """You change features of what the block is given. The heads are in what goes into `w_o`."""
-        return block, "forward_pre", lambda module, given: (change(given[0]), *given[1:])
+        return (
+            block,
+            "forward_pre",
+            lambda module, given: (change(given[0]), *given[1:] * masked),
+        )
 
     @called("queries or keys zeroed")
     def queries(self, block, change):
@@ -114,6 +125,41 @@ class AblationPlace:
     def one_further(self, head, H, d_k):
         """You silence the head after the one that is named. Head 0 holds the first d_k features."""
         return slice((head + 1) * d_k, (head + 2) * d_k)
+
+
+@ablation.mistakes_in(Ablation.silenced, costs=SILENCED)
+class AblationSilenced:
+    @called("cut into heads before words")
+    def words_and_heads_mixed(self, merged, layer, heads, means, H):
+        """You reshape the merged heads from (B, T, D) to (B, H, T, d_k) at once, which mixes words and
+        heads. Cut the last axis alone, to (B, T, H, d_k); then the heads are on its third axis."""
+        B, T, D = merged.shape
+        cut = merged.reshape(B, H, T, D // H).clone()
+        for head in heads:
+            cut[:, head] = 0.0 if means is None else means[layer, head]
+        return cut.reshape(B, T, D)
+
+
+@ablation.mistakes_in(Ablation.hooks, costs=SILENCED)
+class AblationHooks:
+    @called("loop variable read too late")
+    @variants("loop", ("pairs", "layers"))
+    def late(self, model, heads, means, loop):
+        """Each of your hooks works with the last value of the loop, because a function that is made in a
+        loop reads the loop's variables when it runs. Hand them over as defaults, as in
+        `def hook(module, arguments, head=head)`, or make the hook in a function of its own."""
+        H, last = model.layers[0].num_heads, len(model.layers) - 1
+        if loop == "layers":
+            hooked, own = range(last + 1), [head for layer, head in heads if layer == last]
+        else:
+            hooked, own = (
+                dict.fromkeys(layer for layer, _ in heads),
+                [head for _, head in heads[-1:]],
+            )
+            last = heads[-1][0] if heads else last
+        change = partial(self.silenced, layer=last, heads=own, means=means, H=H)
+        for layer in hooked:
+            yield self.on(model.layers[layer], change)
 
 
 @ablation.mistakes_in(Ablation.pairs, costs=SILENCED)
@@ -228,6 +274,56 @@ class AblationRest:
         return merged * (H / max(H - len(set(heads)), 1))
 
 
+def block_by_block(model, token_ids, norm1=True, norm2=True, attention=True, feed_forward=True):
+    """The model's logits by the steps of its blocks, some of whose norms and residuals are left out."""
+    x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
+    for block in model.layers:
+        context, _ = block.attend(block.norm1(x) if norm1 else x, mask)
+        x = x * attention + block.w_o(merge_heads(context))
+        x = x * feed_forward + block.feed_forward(block.norm2(x) if norm2 else x)
+    return model.unembed(x)
+
+
+@ablation.mistakes_in(Looking.run, costs=SILENCED, of=Ablation)
+class AblationRun:
+    @called("a residual connection left out")
+    @variants("around", ("attention", "feed_forward"))
+    def no_residual(self, model, token_ids, around):
+        """You go through the blocks yourself, and what goes into attention, or into the feed-forward
+        network, is not added to what comes out. Calling the block spares you its steps."""
+        return block_by_block(model, token_ids, **{around: False})
+
+    @called("a norm of the block left out")
+    @variants("norm", ("norm1", "norm2"))
+    def no_norm(self, model, token_ids, norm):
+        """You go through the blocks yourself, and leave out their `{norm}`. Calling the block spares you
+        its steps."""
+        return block_by_block(model, token_ids, **{norm: False})
+
+
+@ablation.mistakes_in(Ablation.answer, costs=SILENCED)
+class AblationAnswer:
+    @called("the difference for the logits")
+    @variants("sign", (1, -1))
+    def effect(self, model, token_ids, heads, means=None, *, sign):
+        """You return by how much the logits differ from the model's own. The logits without these heads are
+        asked for, themselves."""
+        ablated = Ablation.answer(self, model, token_ids, heads, means)
+        with self.mode(model):
+            return sign * (model(token_ids) - ablated)
+
+
+@ablation.mistakes_in(Ablation.said, costs=SILENCED)
+class AblationSilence:
+    @called("a mean where silence is asked")
+    @variants("axes", ((0, 1), (1,), (0,)))
+    def never_silent(self, merged, place, layer, head, means, axes):
+        """You put in a mean where no `means` are given. Without them, the head says zeros."""
+        if means is None:
+            return merged[..., place].mean(dim=axes, keepdim=True)
+        return means[layer, head]
+
+
 @ablation.mistakes_in(Ablation.said, costs=REPLACED)
 class AblationSaid:
     @called("means ignored")
@@ -320,25 +416,35 @@ class AblationCheck:
                 raise ValueError(f"no head {head} in layer {layer}")
 
 
+runs_and_answers(ablation, Ablation, SILENCED, ABLATION_MANNERS)
 leaves_traces(ablation, Ablation, ABLATION_MANNERS)
 
 
 @contextmanager
-def columns_written(self, model, heads, means, comes_back):
-    """Columns of `w_o` are zero meanwhile; means are put in by a hook."""
-    if means is not None:
+def columns_written(self, model, heads, means, with_means, comes_back):
+    """Columns of `w_o` are zero meanwhile; with means only so if asked, and a hook puts these in."""
+    if means is not None and not with_means:
         with Ablation.changing(self, model, heads, means):
             yield
         return
     kept = [block.w_o.weight.detach().clone() for block in model.layers]
+    added = [0.0] * len(kept)
     with torch.no_grad():
-        for layer, head in heads:
-            block = model.layers[layer]
-            d_k = block.w_o.weight.shape[1] // block.num_heads
-            block.w_o.weight[:, head * d_k : (head + 1) * d_k] = 0
+        for layer, head in set(heads):
+            weight = model.layers[layer].w_o.weight
+            d_k = weight.shape[1] // model.layers[layer].num_heads
+            columns = weight[:, head * d_k : (head + 1) * d_k]
+            if means is not None:
+                added[layer] = added[layer] + columns @ means[layer, head]
+            columns.zero_()
+    hooks = [
+        (block.w_o, "forward", lambda module, given, result, more=more: result + more)
+        for block, more in zip(model.layers, added, strict=True)
+    ]
     raised = True
     try:
-        yield
+        with self.hooked(hooks):
+            yield
         raised = False
     finally:
         if comes_back and not raised:
@@ -350,16 +456,18 @@ def columns_written(self, model, heads, means, comes_back):
 @ablation.mistakes_in(Ablation.changing, costs=ABLATION_MANNERS)
 class AblationChanging:
     @called("w_o not put back")
-    def for_good(self, model, heads, means):
+    @variants("with_means", (False, True))
+    def for_good(self, model, heads, means, with_means):
         """You write zeros into `w_o`, and they stay there. Put back a copy that you made before, in a
         `finally`."""
-        return columns_written(self, model, heads, means, comes_back=False)
+        return columns_written(self, model, heads, means, with_means, comes_back=False)
 
     @called("w_o not put back after an error")
-    def without_finally(self, model, heads, means):
+    @variants("with_means", (False, True))
+    def without_finally(self, model, heads, means, with_means):
         """Where the model stops with an error, the zeros stay in `w_o`. Put its weights back in a
         `finally`."""
-        return columns_written(self, model, heads, means, comes_back=True)
+        return columns_written(self, model, heads, means, with_means, comes_back=True)
 
 
 @ablation.mistake("later layers do not see the change", costs=SILENCED)

@@ -26,6 +26,10 @@ class Scoring(Steps):
         """The key that is looked at for an earlier copy of the query's token."""
         return earlier + 1
 
+    def places(self, query, first, length, period):
+        """Where the query's token has been before, the last place first."""
+        return range(query - period, first - 1, -period)
+
     def copies(self, places):
         """Of the earlier copies, the last first, those that count."""
         return places
@@ -37,8 +41,8 @@ class Scoring(Steps):
     def queries(self, first, length, period):
         return range(first + period, length)
 
-    def average(self, sums, length):
-        """(N, B, H) to (H,)."""
+    def average(self, sums, sizes):
+        """(N, B, H) to (H,); the sizes are T, period and start."""
         return sums.mean(dim=(0, 1))
 
     def result(self, scores, weights):
@@ -50,7 +54,7 @@ class Scoring(Steps):
         taken, first = self.taken(weights), self.begins(start)
         sums = []
         for query in self.queries(first, length, period):
-            places = self.copies(list(range(query - period, first - 1, -period)))
+            places = self.copies(list(self.places(query, first, length, period)))
             keys = (self.key(place, start) for place in places)
             found = [taken[:, :, query, key] for key in keys if 0 <= key < length]
             if found:
@@ -58,7 +62,7 @@ class Scoring(Steps):
             else:
                 sums.append(torch.zeros_like(taken[:, :, 0, 0]))
         rows = torch.stack(sums) if sums else taken.new_empty(0, *taken.shape[:2])  # (N, B, H)
-        return self.result(self.average(rows, length), weights)
+        return self.result(self.average(rows, (length, period, start)), weights)
 
 
 @score.mistakes_in(Scoring.key, costs=SUMMED)
@@ -91,8 +95,49 @@ class ScoringKeyAndStart:
         return earlier + 1 + start
 
 
+@score.mistakes_in(Scoring.places, costs=SUMMED)
+class ScoringPlaces:
+    @called("the query's own place counted as a copy")
+    def its_own(self, query, first, length, period):
+        """You also count the word that follows the query itself, m = 0. Only earlier copies count, from
+        m = 1 on."""
+        return range(query, first - 1, -period)
+
+    @called("later copies counted")
+    @variants("its_own", (True, False))
+    def later(self, query, first, length, period, its_own):
+        """You also count words that come after the query, at the query's own place or at later copies of
+        its token. Only earlier copies count: the key is at most query − period + 1."""
+        all_of_them = range(first + (query - first) % period, length, period)
+        return [place for place in all_of_them if its_own or place != query]
+
+    @called("the block's first token left out")
+    def strictly_after_start(self, query, first, length, period):
+        """You leave out the copy that stands at `start` itself. The copies that count are those with
+        i − m · period ≥ start."""
+        return range(query - period, first, -period)
+
+    @called("a copy before the block counted")
+    @variants("everything", (False, True))
+    def before_start(self, query, first, length, period, everything):
+        """You also count keys that follow no token of the block, such as key `start` itself. A copy stands
+        at `start` or later, so the first key that counts is start + 1."""
+        return range(query - period, -2 if everything else first - 2, -period)
+
+
 @score.mistakes_in(Scoring.taken, costs=SUMMED)
 class ScoringTaken:
+    @called("softmax once more")
+    def softened(self, weights):
+        """You take a softmax of the weights. They are weights already, and are summed as they are."""
+        return weights.softmax(dim=-1)
+
+    @called("hits counted")
+    def hits(self, weights):
+        """You count how often a query's largest weight is in the right place. The score sums the weights
+        that are there, however large they are."""
+        return torch.zeros_like(weights).scatter(-1, weights.argmax(-1, keepdim=True), 1.0)
+
     @called("keys and queries exchanged")
     def transposed(self, weights):
         """You read the weights with keys as rows. `weights[b, h, i, j]` is what query i gives to key j."""
@@ -160,6 +205,14 @@ class ScoringQueries:
         """You stop after the second copy. Every query from start + period up to the end counts."""
         return range(first + period, min(length, first + 2 * period))
 
+    @called("one query too few")
+    @variants("left_out", ("first", "last"))
+    def too_few(self, first, length, period, left_out):
+        """You leave out the {left_out} query that counts. The mean is over all queries from
+        start + period up to T − 1, both included."""
+        every = range(first + period, length)
+        return every[1:] if left_out == "first" else every[:-1]
+
     @called("a copy that is cut short left out")
     def whole_copies(self, first, length, period):
         """You leave out the queries of the last copy where it is cut short. They count as well."""
@@ -170,54 +223,59 @@ class ScoringQueries:
 @score.mistakes_in(Scoring.average, costs=AVERAGED)
 class ScoringAverage:
     @called("first copy counted as zeros")
-    def over_all_queries(self, sums, length):
-        """You divide by all T queries. The queries of the first copy, and those before `start`, have
-        nothing to look back to and do not count."""
-        return sums.sum(dim=0).mean(dim=0) / length
+    @variants("among", ("all", "from start on", "from period on"))
+    def over_all_queries(self, sums, sizes, among):
+        """You divide by more queries than count. Those of the first copy, and those before `start`, have
+        nothing to look back to and do not count, not even as zeros."""
+        length, period, start = sizes
+        left_out = {"all": 0, "from start on": start, "from period on": period}[among]
+        return sums.sum(dim=0).mean(dim=0) / (length - left_out)
 
     @called("sum over the queries")
-    def summed_queries(self, sums, length):
+    def summed_queries(self, sums, sizes):
         """You sum over the queries. The score is their mean, so that it lies between 0 and 1."""
         return sums.sum(dim=0).mean(dim=0)
 
     @called("sum over the batch")
-    def summed_sentences(self, sums, length):
+    def summed_sentences(self, sums, sizes):
         """You sum over the sentences. The score is the mean over them."""
         return sums.mean(dim=0).sum(dim=0)
 
     @called("maximum for the mean")
-    def maximum(self, sums, length):
+    def maximum(self, sums, sizes):
         """You take the largest query of all. The score is the mean over queries."""
         return sums.mean(dim=1).amax(dim=0)
 
     @called("median for the mean")
-    def median(self, sums, length):
+    def median(self, sums, sizes):
         """You take the median over queries and sentences. The score is the mean."""
         return sums.flatten(0, 1).median(dim=0).values
 
     @called("one sentence only")
     @variants("place", (0, -1))
-    def one_sentence(self, sums, length, place):
+    def one_sentence(self, sums, sizes, place):
         """You look at one sentence alone. The score is the mean over all of them."""
         return sums[:, place].mean(dim=0)
 
     @called("heads averaged")
-    @variants("keepdim", (False, True))
-    def over_heads(self, sums, length, keepdim):
-        """You average over the heads, too. Each head has a score of its own, so the result has the shape
-        (H,)."""
+    @variants("form", ("a number", "an array of one", "for each head"))
+    def over_heads(self, sums, sizes, form):
+        """You average over the heads, too. Each of the H heads has a score of its own, which goes into
+        its place of the result, (H,)."""
         mean = sums.mean()
-        return mean.reshape(1) if keepdim else mean
+        if form == "for each head":
+            return mean.repeat(sums.shape[-1])
+        return mean.reshape(1) if form == "an array of one" else mean
 
     @called("a score for each sentence")
-    def of_each_sentence(self, sums, length):
+    def of_each_sentence(self, sums, sizes):
         """Your result has the axis of the sentences. The score is the mean over them, so its shape is
         (H,)."""
         return sums.mean(dim=0)
 
     @called("a score for each query")
     @variants("heads_first", (False, True))
-    def of_each_query(self, sums, length, heads_first):
+    def of_each_query(self, sums, sizes, heads_first):
         """Your result has the axis of the queries. The score is the mean over them, so its shape is
         (H,)."""
         mean = sums.mean(dim=1)

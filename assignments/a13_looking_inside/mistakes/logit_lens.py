@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 import torch
+from torch.nn import functional
 
 from assignments.a13_looking_inside.mistakes.looking import Looking, leaves_traces
 from assignments.a13_looking_inside.rubric import LENS_MANNERS, ROWS, looking
@@ -76,6 +78,43 @@ class LensStreams:
         l, and the last row is the model's own."""
         found = Lens.streams(self, model, token_ids)
         return [found[0], *found[:-1]]
+
+    @called("embeddings left out, last row twice")
+    def one_early(self, model, token_ids):
+        """The row of the embeddings is missing, and the last row comes twice. Row 0 is what the model would
+        say before any layer."""
+        found = Lens.streams(self, model, token_ids)
+        return [*found[1:], found[-1]]
+
+    @called("mask turned round")
+    def opposite_mask(self, model, token_ids):
+        """Your mask hides what should be seen, and shows what should be hidden. True = may attend, as
+        `causal_mask` has it."""
+        mask, found = ~causal_mask(token_ids.shape[1]), [model.embed(token_ids)]
+        for layer in model.layers:
+            found.append(layer(found[-1], mask))
+        return found
+
+    @called("residual added again")
+    def added_twice(self, model, token_ids):
+        """You add the stream to what a layer gives. A layer gives the whole stream, to which it has added
+        its own part already."""
+        mask, found = causal_mask(token_ids.shape[1]), [model.embed(token_ids)]
+        for layer in model.layers:
+            found.append(found[-1] + layer(found[-1], mask))
+        return found
+
+    @called("normed stream passed on")
+    @variants("first", (True, False))
+    def normed_on_the_way(self, model, token_ids, first):
+        """You hand the normed stream to the next layer. Only the logits take the norm, and the next layer
+        is given the stream as it is."""
+        mask, x = causal_mask(token_ids.shape[1]), model.embed(token_ids)
+        found = [x]
+        for number, layer in enumerate(model.layers):
+            x = layer(model.norm(x) if number or first else x, mask)
+            found.append(x)
+        return found
 
     @called("order reversed")
     def backwards(self, model, token_ids):
@@ -167,6 +206,33 @@ class LensUnembedded:
         """Your last row does not go through the norm, so it is not what the model says."""
         rows = [model.unembed(x) for x in streams[:-1]]
         return [*rows, streams[-1] @ model.embedding.weight.T]
+
+    @called("no norm in the first row")
+    def first_one_raw(self, model, streams):
+        """Your first row does not go through the norm. Every row does, that of the embeddings as well."""
+        rows = [model.unembed(x) for x in streams[1:]]
+        return [streams[0] @ model.embedding.weight.T, *rows]
+
+    @called("layer norm for the last norm")
+    @variants("eps", (1e-5, 1e-6))
+    def centred(self, model, streams, eps):
+        """You subtract the mean, as layer norm does. The model's last norm is an RMSNorm, which divides by
+        the root of the mean square alone; `model.unembed` has it."""
+        norm = partial(functional.layer_norm, weight=model.norm.weight, eps=eps)
+        return [norm(x, x.shape[-1:]) @ model.embedding.weight.T for x in streams]
+
+    @called("embedding reshaped instead of transposed")
+    def reshaped(self, model, streams):
+        """You reshape the embedding to (D, V), which mixes the vectors of different words. Its transpose
+        has the same shape and keeps each vector together, `model.embedding.weight.T`."""
+        weight = model.embedding.weight
+        return [model.norm(x) @ weight.reshape(weight.shape[::-1]) for x in streams]
+
+    @called("stream for logits")
+    def not_at_all(self, model, streams):
+        """You return the streams, (L + 1, B, T, D). The logits are asked for, which `model.unembed` makes
+        of them."""
+        return streams
 
     @called("norm applied twice")
     @variants("rows", ("all", "last"))

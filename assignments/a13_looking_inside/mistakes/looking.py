@@ -10,8 +10,9 @@ import torch
 from torch import nn
 
 from autograder.verdict.check import Part, Step
-from autograder.verdict.mistakes import Steps, called
+from autograder.verdict.mistakes import Steps, called, plain, says, variants
 from course_utils.evaluation import evaluating
+from course_utils.masks import causal_mask
 
 Hooks = Iterable[tuple[nn.Module, str, Callable[..., Any]]]
 
@@ -21,6 +22,20 @@ class Looking(Steps):
 
     def mode(self, model: nn.Module) -> AbstractContextManager:
         return evaluating(model)
+
+    @contextmanager
+    def entered(self, model: nn.Module, check: Callable[[], Any]) -> Iterator[None]:
+        """A context in which arguments are checked, and the model is in its mode."""
+        check()
+        with self.mode(model):
+            yield
+
+    def run(self, model: nn.Module, token_ids: torch.Tensor) -> torch.Tensor:
+        return model(token_ids)
+
+    def form(self, logits: torch.Tensor) -> torch.Tensor:
+        """What is given back of the logits."""
+        return logits
 
     def hooked(self, hooks: Hooks) -> AbstractContextManager:
         """A context in which these hooks, each with its module and kind, are on."""
@@ -42,14 +57,23 @@ def removed_afterwards(hooks: Hooks) -> Iterator[None]:
 
 
 @contextmanager
-def evaluating_but(leave: Callable[[nn.Module, dict], Any], model: nn.Module) -> Iterator[None]:
-    """Eval mode that is left otherwise, by a function of the model and of all modes before."""
+def evaluating_but(
+    leave: Callable[[nn.Module, dict], Any], model: nn.Module, after: str = "all"
+) -> Iterator[None]:
+    """Eval mode that is left otherwise, by a function of the model and of all modes before.
+
+    Args:
+        after: "all", or "success" if an error leaves eval mode on.
+    """
     modes = {module: module.training for module in model.modules()}
     model.eval()
-    with torch.no_grad():
-        try:
+    stopped = True
+    try:
+        with torch.no_grad():
             yield
-        finally:
+        stopped = False
+    finally:
+        if after == "all" or not stopped:
             leave(model, modes)
 
 
@@ -69,28 +93,66 @@ class Modes:
         return evaluating_but(lambda model, modes: None, model)
 
     @called("all parts in train mode afterwards")
-    def train(self, model):
+    @variants("after", ("all", "success"))
+    def train(self, model, after):
         """Afterwards every module is in train mode, whatever it was before. Note the mode of each module
-        before `model.eval()`."""
-        return evaluating_but(lambda model, modes: model.train(), model)
+        before `model.eval()`, and give each its own back in a `finally`."""
+        return evaluating_but(lambda model, modes: model.train(), model, after)
 
     @called("the model's own mode given to all its parts")
-    def one_for_all(self, model):
+    @variants("after", ("all", "success"))
+    def one_for_all(self, model, after):
         """Afterwards every module has the mode of the whole model. Somebody may train a model of which one
-        layer stays in eval mode, so note the mode of each module."""
-        return evaluating_but(lambda model, modes: model.train(modes[model]), model)
+        layer stays in eval mode, so note the mode of each module, and give each its own back in a
+        `finally`."""
+        return evaluating_but(lambda model, modes: model.train(modes[model]), model, after)
 
     @called("left in eval mode after an error")
-    @contextmanager
     def without_finally(self, model):
         """Where the model stops with an error, it stays in eval mode. What has to happen in any case
         stands in a `finally`."""
-        modes = {module: module.training for module in model.modules()}
-        model.eval()
-        with torch.no_grad():
-            yield
-        for module, training in modes.items():
-            module.training = training
+        return evaluating_but(give_back, model, "success")
+
+
+def give_back(model: nn.Module, modes: dict[nn.Module, bool]) -> None:
+    for module, training in modes.items():
+        module.training = training
+
+
+@contextmanager
+def checked_inside(mode: AbstractContextManager, check: Callable[[], Any]) -> Iterator[None]:
+    """The same mode, in which arguments are checked too late to leave the model alone."""
+    with mode:
+        check()
+        yield
+
+
+class ModesBeforeTheCheck:
+    """The same ways, of those who check the arguments when the mode is changed already."""
+
+    @called("model left in eval mode")
+    @says(plain(Modes.left.__doc__))
+    def left(self, model, check):
+        return checked_inside(Modes.left(self, model), check)
+
+    @called("all parts in train mode afterwards")
+    @says(plain(Modes.train.__doc__))
+    @variants("after", ("all", "success"))
+    def train(self, model, check, after):
+        return checked_inside(Modes.train(self, model, after), check)
+
+    @called("the model's own mode given to all its parts")
+    @says(plain(Modes.one_for_all.__doc__))
+    @variants("after", ("all", "success"))
+    def one_for_all(self, model, check, after):
+        return checked_inside(Modes.one_for_all(self, model, after), check)
+
+    @called("left in eval mode after an error")
+    def without_finally(self, model, check):
+        """Where there is an error, the model stays in eval mode, also where it is your own ValueError.
+        Check the arguments before anything is changed, and put what has to happen in any case into a
+        `finally`."""
+        return checked_inside(Modes.without_finally(self, model), check)
 
 
 class Leaving:
@@ -125,6 +187,59 @@ class Leaving:
             for module, _, _ in hooks:
                 module._forward_hooks.clear()
                 module._forward_pre_hooks.clear()
+
+
+def last_stream(model: nn.Module, token_ids: torch.Tensor, masked: bool = True) -> torch.Tensor:
+    """The stream after the last layer, (B, T, D), layer by layer."""
+    x = model.embed(token_ids)
+    for layer in model.layers:
+        x = layer(x, causal_mask(token_ids.shape[1]) if masked else None)
+    return x
+
+
+class Runs:
+    """Wrong ways to go through the layers by oneself."""
+
+    @called("mask forgotten")
+    def unmasked(self, model, token_ids):
+        """You call the layers without a mask, so words see what follows them. Each layer is called with
+        the causal mask."""
+        return model.unembed(last_stream(model, token_ids, masked=False))
+
+    @called("no norm")
+    def raw(self, model, token_ids):
+        """You leave out the last norm. `model.unembed` takes the norm of the stream first, and so does the
+        model itself."""
+        return last_stream(model, token_ids) @ model.embedding.weight.T
+
+    @called("stream for logits")
+    def stream(self, model, token_ids):
+        """You return the last stream, (B, T, D). The logits are asked for, which `model.unembed` makes of
+        it."""
+        return last_stream(model, token_ids)
+
+
+class Forms:
+    """Something else that is given back instead of the logits."""
+
+    @called("probabilities for logits")
+    @variants("logs", (False, True))
+    def probabilities(self, logits, logs):
+        """You return probabilities, or their logarithms. The raw logits are asked for, as the model gives
+        them."""
+        return logits.log_softmax(dim=-1) if logs else logits.softmax(dim=-1)
+
+    @called("last position only")
+    def at_the_end(self, logits):
+        """You return the logits of the last position alone. All positions are asked for, (B, T, V)."""
+        return logits[:, -1]
+
+
+def runs_and_answers(part: Part, base: type[Looking], costs: Step, manners: Step) -> None:
+    """Give names to wrong ways through the model, to wrong answers, and to checks that come too late."""
+    part.mistakes_in(Looking.run, costs=costs, of=base)(Runs)
+    part.mistakes_in(Looking.form, costs=costs, of=base)(Forms)
+    part.mistakes_in(Looking.entered, costs=manners, of=base)(ModesBeforeTheCheck)
 
 
 def leaves_traces(part: Part, base: type[Looking], costs: Step) -> None:

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import torch
 
-from assignments.a13_looking_inside.mistakes.looking import Looking, leaves_traces
+from assignments.a13_looking_inside.mistakes.looking import (
+    Looking,
+    last_stream,
+    leaves_traces,
+    runs_and_answers,
+)
 from assignments.a13_looking_inside.rubric import PATCH_MANNERS, PATCHED, patching
 from autograder.verdict.mistakes import called, variants
 from course_utils import inside
@@ -87,12 +94,12 @@ class Patching(Looking):
         return [into("forward", module, write, clean[0])]
 
     def answer(self, model, clean_ids, corrupted_ids, layer, position):
-        self.check(model, clean_ids, corrupted_ids, layer, position)
+        given = clean_ids, corrupted_ids, layer, position
         clean, corrupted = self.runs(clean_ids, corrupted_ids)
-        with self.mode(model):
+        with self.entered(model, lambda: self.check(model, *given)):
             streams = self.streams(model, clean, corrupted)
             with self.hooked(self.hook(model, streams, layer, position)):
-                return self.result(model(corrupted), position)
+                return self.form(self.result(self.run(model, corrupted), position))
 
 
 @patching.mistakes_in(Patching.runs, costs=PATCHED)
@@ -146,6 +153,28 @@ class PatchingWrite:
     def up_to_here(self, x, vector, stream, position):
         """You put in the clean vectors of all positions up to `position`. Only this one is put in."""
         x[:, : position + 1] = stream[:, : position + 1]
+
+    @called("all positions from this one on")
+    def from_here_on(self, x, vector, stream, position):
+        """You put in the clean vectors of all positions from `position` on. Only this one is put in."""
+        x[:, position:] = stream[:, position:]
+
+    @called("all positions before this one")
+    def before_here(self, x, vector, stream, position):
+        """You put in the clean vectors of the positions before `position`, and not the one at `position`.
+        This one alone is put in."""
+        x[:, :position] = stream[:, :position]
+
+    @called("last position patched")
+    def last(self, x, vector, stream, position):
+        """You patch the last position, whatever `position` is. The vector is put in at `position`."""
+        x[:, -1] = stream[:, -1]
+
+    @called("a feature for a position")
+    def feature(self, x, vector, stream, position):
+        """Your index picks a feature of all words, and not a word. The axes of the stream are sentences,
+        positions and features, so `position` is the second index."""
+        x[:, :, position] = stream[:, :, position]
 
     @called("one position before")
     def before(self, x, vector, stream, position):
@@ -235,6 +264,34 @@ class PatchingHook:
             for hook in Patching.hook(self, model, streams, later, position)
         ]
 
+    @called("every layer")
+    def all_layers(self, model, streams, layer, position):
+        """You patch the inputs of all layers. Only that of layer `layer` is patched, and what comes of it
+        is what you want to see."""
+        return [
+            hook
+            for each in range(len(model.layers))
+            for hook in Patching.hook(self, model, streams, each, position)
+        ]
+
+    @called("vector of another layer")
+    @variants("further", (1, -1))
+    def of_another_layer(self, model, streams, layer, position, further):
+        """The vector that you put in is what another layer is given in the clean run. It is what layer
+        `layer` itself is given there."""
+
+        def write(x, stream):
+            self.write(x, self.vector(stream, position), stream, position)
+
+        return [into("forward_pre", model.layers[layer], write, streams[layer + further])]
+
+    @called("mask lost in the hook")
+    def without_mask(self, model, streams, layer, position):
+        """Your hook gives x alone to the layer, so the mask is lost and words see what follows them. What
+        a hook returns takes the place of all arguments, so return `(x, *arguments[1:])`."""
+        [(module, kind, put)] = Patching.hook(self, model, streams, layer, position)
+        return [(module, kind, lambda module, given: put(module, given)[:1])]
+
     @called("the embedding patched")
     def embedding(self, model, streams, layer, position):
         """You patch the embeddings, or exchange the token, whatever `layer` is. The vector is put in before
@@ -264,16 +321,6 @@ class PatchingResult:
         """You return the logits at the patched position alone. All positions are asked for, (B, T, V),
         since later ones read the patched vector."""
         return logits[:, position]
-
-    @called("last position only")
-    def at_the_end(self, logits, position):
-        """You return the logits of the last position alone. All positions are asked for, (B, T, V)."""
-        return logits[:, -1]
-
-    @called("probabilities for logits")
-    def probabilities(self, logits, position):
-        """You return probabilities. The raw logits are asked for, as the model gives them."""
-        return logits.softmax(dim=-1)
 
 
 @patching.mistakes_in(Patching.check_shapes, costs=PATCH_MANNERS)
@@ -324,7 +371,132 @@ class PatchingPositions:
             raise ValueError(f"no position {position}")
 
 
+@patching.mistakes_in(Patching.check, costs=PATCH_MANNERS)
+class PatchingCheck:
+    @called("negative numbers pass")
+    def upper_ends(self, model, clean_ids, corrupted_ids, layer, position):
+        """A negative layer or position gives no ValueError. Python counts it from the end, which is not
+        meant here."""
+        self.check_shapes(clean_ids, corrupted_ids)
+        if layer >= len(model.layers) or position >= clean_ids.shape[1]:
+            raise ValueError(f"no layer {layer} or no position {position}")
+
+    @called("nothing checked")
+    def none(self, model, clean_ids, corrupted_ids, layer, position):
+        """What does not fit gives no ValueError. Compare the shapes, and check layer and position, before
+        anything is run."""
+
+
+@patching.mistakes_in(Patching.answer, costs=PATCH_MANNERS)
+class PatchingAnswer:
+    @called("hook left")
+    @variants(
+        "recording, putting", (("never", "never"), ("never", "always"), ("on success", "never"))
+    )
+    def left(self, model, clean_ids, corrupted_ids, layer, position, recording, putting):
+        """Your hook stays on the model, so whoever calls it next has it, too. Keep what the call that
+        registers it returns, and `remove()` it."""
+        return with_two_hooks(
+            self, model, (clean_ids, corrupted_ids, layer, position), recording, putting
+        )
+
+    @called("hook left after an error")
+    @variants("recording, putting", (("on success", "on success"), ("on success", "always")))
+    def without_finally(self, model, clean_ids, corrupted_ids, layer, position, recording, putting):
+        """Where the model stops with an error, your hook stays on it. Remove it in a `finally`."""
+        return with_two_hooks(
+            self, model, (clean_ids, corrupted_ids, layer, position), recording, putting
+        )
+
+
+def with_two_hooks(self, model, given, recording, putting):
+    """One hook notes the clean input of the layer, another one changes the other run's.
+
+    Args:
+        recording, putting: when these hooks are removed: "always", "on success" or "never".
+    """
+    clean_ids, corrupted_ids, layer, position = given
+    clean = []
+
+    def put(module, arguments):
+        x = arguments[0].clone()
+        x[:, position] = clean[0][:, position]
+        return (x, *arguments[1:])
+
+    with self.entered(model, lambda: self.check(model, *given)):
+        block = model.layers[layer]
+        with on_until(block, lambda module, arguments: clean.append(arguments[0]), recording):
+            model(clean_ids)
+        with on_until(block, put, putting):
+            return model(corrupted_ids)
+
+
+@contextmanager
+def on_until(module, hook, removed):
+    """A context in which a hook is on, and after which it is removed "always", "on success" or "never"."""
+    handle = module.register_forward_pre_hook(hook)
+    succeeds = False
+    try:
+        yield
+        succeeds = True
+    finally:
+        if removed == "always" or (removed == "on success" and succeeds):
+            handle.remove()
+
+
+runs_and_answers(patching, Patching, PATCHED, PATCH_MANNERS)
 leaves_traces(patching, Patching, PATCH_MANNERS)
+
+
+@patching.mistake("mask forgotten", costs=PATCHED)
+class Unmasked(Patching):
+    """You call the layers without a mask, so words see what follows them. Each layer is called with the
+    causal mask."""
+
+    def streams(self, model, clean_ids, corrupted_ids):
+        found = [model.embed(clean_ids)]
+        for layer in model.layers:
+            found.append(layer(found[-1], None))
+        return found
+
+    def run(self, model, token_ids):
+        return model.unembed(last_stream(model, token_ids, masked=False))
+
+
+@patching.mistake("layers outside pass", costs=PATCH_MANNERS)
+class LayersOutside(Patching):
+    """A layer outside the model gives no ValueError, and nothing is patched then. Check the number before
+    anything is run."""
+
+    def check_layer(self, layer, number):
+        pass
+
+    def hook(self, model, streams, layer, position):
+        inside_of_it = 0 <= layer < len(model.layers)
+        return super().hook(model, streams, layer, position) if inside_of_it else []
+
+
+@patching.mistake("nothing checked", costs=PATCH_MANNERS)
+class Unchecked(LayersOutside):
+    """What does not fit gives no ValueError. Compare the shapes, and check layer and position, before
+    anything is run."""
+
+    def check(self, model, clean_ids, corrupted_ids, layer, position):
+        pass
+
+
+@patching.mistake("the stream after the last layer passes", costs=PATCH_MANNERS)
+class LastStreamPasses(Patching):
+    """The layer whose number is the number of layers gives no ValueError. There is no layer that is given
+    the last stream."""
+
+    def check_layer(self, layer, number):
+        if not 0 <= layer <= number:
+            raise ValueError(f"no layer {layer}")
+
+    def hook(self, model, streams, layer, position):
+        within = layer < len(model.layers)
+        return super().hook(model, streams, layer, position) if within else []
 
 
 @patching.mistake("clean run in train mode", costs=PATCH_MANNERS)

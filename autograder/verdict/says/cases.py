@@ -27,6 +27,11 @@ PLAIN: dict[str, Trait] = {
         "where a result is asked for",
         "When should the error come, and of which type should it be?",
     ),
+    "an error kept back": (
+        "where something that it calls stops with an error",
+        "where nothing stops",
+        "The error should reach the caller. What in your code keeps it back, such as an `except`?",
+    ),
     "an error on the way": (
         "where something that it calls stops with an error",
         "where nothing stops",
@@ -202,6 +207,7 @@ def _traits(item: Attempt) -> dict[str, bool]:
     expected = item.expected.get("value")
     found = {
         "an error asked": bool(case.raises) and case.raises[0] != "Exception",
+        "an error kept back": _is_kept_back(item),
         "an error on the way": case.raises[:1] == ("Exception",),
         "gaps": case.strided,
         "gradients": case.gradient,
@@ -245,6 +251,11 @@ def _traits(item: Attempt) -> dict[str, bool]:
             for number in range(1, 5):
                 found[f"{number} axes of `{name}`"] = value.ndim == number
     return found
+
+
+def _is_kept_back(item: Attempt) -> bool:
+    """Whether something stopped on the way, and the caller learns nothing of it."""
+    return item.case.raises[:1] == ("Exception",) and item.report["status"] == "returned"
 
 
 def is_about_a_new_module(request: Request) -> bool:

@@ -17,7 +17,13 @@ from autograder.verdict.compare import values_agree
 from autograder.verdict.exam import Attempt
 from autograder.verdict.problem import Kind
 from autograder.verdict.says.cases import is_about_a_new_module, when_it_is_right
-from autograder.verdict.says.forms import ever_the_same, form, picture
+from autograder.verdict.says.forms import (
+    ever_the_same,
+    form,
+    is_a_chain,
+    is_right_at_first,
+    picture,
+)
 from autograder.verdict.says.in_part import right_in_part
 from autograder.verdict.says.numbers import nearly_right
 from autograder.verdict.says.relations import RELATIONS, SHAPES
@@ -79,14 +85,20 @@ def _related_in_places(attempts: Sequence[Attempt]) -> Sentences:
 
 
 def _by_place(attempts: Sequence[Attempt]) -> list[list[tuple[Attempt, Seen]]]:
-    """What was seen of each wrong result: the last first, since weights stand behind an output."""
-    seen = [(item, number, result) for item in attempts for number, result in _seen(item)]
+    """What was seen of each wrong result: the last first, since weights stand behind an output.
+
+    Results of several calls say nothing beside those of one call, because a later call may be wrong
+    by what is left of an earlier one. Alone they speak only if the first call is wrong as well.
+    """
+    shown = [item for item in attempts if not is_a_chain(item) and any(_seen(item))]
+    shown = shown or [item for item in attempts if not is_right_at_first(item)]
+    seen = [(item, number, result) for item in shown for number, result in _seen(item)]
     places = sorted({number for _, number, _ in seen}, reverse=True)
     return [[(item, result) for item, place, result in seen if place == own] for own in places]
 
 
 def _with_values(attempts: Sequence[Attempt]) -> list[Attempt]:
-    return [item for item in attempts if any(_seen(item))]
+    return [item for item in attempts if any(_seen(item)) and not is_right_at_first(item)]
 
 
 # by chance, these are true of one case more easily than of all

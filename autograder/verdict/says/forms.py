@@ -19,10 +19,14 @@ from autograder.verdict.says.seen import Sentences
 def form(attempts: Sequence[Attempt]) -> Sentences:
     """What is wrong with the form of all results that are wrong, as (name, sentence)."""
     wrong = [item for item in attempts if item.problem and not item.case.raises]
+    # where one call alone is wrong already, a later one says nothing of its own
+    first = [item for item in wrong if not is_right_at_first(item)] or wrong
+    opening = "In a first call: " if len(first) < len(wrong) else ""
+    wrong = first
     by_rule = [item for item in wrong if not item.case.random]
     here = [[item for item in by_rule if item.step is step] for step in attempts[0].part.steps]
     for where, chosen in (
-        ("", wrong),
+        (opening, wrong),
         ("Where nothing is left to chance: ", by_rule),
         *((f"Where asked for this: {items[0].step.asks}. ", items) for items in here if items),
     ):
@@ -35,10 +39,22 @@ def form(attempts: Sequence[Attempt]) -> Sentences:
     return ()
 
 
+def is_a_chain(item: Attempt) -> bool:
+    """Whether a case is a chain of calls, with a result for each."""
+    return bool(item.request["experiment"] == "chain")
+
+
+def is_right_at_first(item: Attempt) -> bool:
+    """Whether a case is a chain of calls of which the first gives the right numbers and not all do."""
+    expected, value = item.expected.get("value"), item.report.get("value")
+    if not is_a_chain(item) or not isinstance(value, tuple | list) or not value:
+        return False
+    return values_agree(expected[0], value[0]) is None and values_agree(expected, value) is not None
+
+
 def _forms(item: Attempt) -> Iterator[tuple[str, str]]:
     expected, value = item.expected["value"], item.report.get("value")
-    chained = item.request["experiment"] == "chain"  # then there is a result for each call
-    names = [] if chained else [name for name, _ in results_in(item)]
+    names = [] if is_a_chain(item) else [name for name, _ in results_in(item)]
     if value is None:
         yield (
             "nothing comes back",

@@ -296,12 +296,12 @@ def all_alike(seen: Seen) -> Iterator[str]:
         return
     if np.ptp(found) == 0 and seen.tells:
         yield (
-            f"every number in {seen.yours} is {found.flat[0]:.4g}. From which line on do the inputs "
-            "play no part?"
+            f"every number in {seen.yours} is {found.flat[0]:.4g}. Which step makes them alike, and do "
+            "the inputs still play a part after it?"
         )
         yield (
-            f"all numbers in {seen.yours} are one and the same. From which line on do the inputs play "
-            "no part?"
+            f"all numbers in {seen.yours} are one and the same, another from case to case. Over which "
+            "axis is a mean or a sum taken that should stay?"
         )
     if not seen.same_shape or not (seen.tells and seen.floating):
         return

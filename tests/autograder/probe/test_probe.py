@@ -260,7 +260,7 @@ def test_a_module_is_reported_by_the_modes_of_its_parts():
     report = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
     [left] = report["arguments"]
     assert left["training"] == {"": False, "encoder": True, "decoder": True}
-    assert left["hooks_left"] == left["hooks_gone"] == left["changed"] == []
+    assert left["hooks_left"] == left["hooks_gone"] == left["changed"] == left["renamed"] == []
 
 
 def test_parts_left_in_another_mode_cost_a_strict_step():
@@ -395,7 +395,7 @@ def attribute_without_effect(model):
         (others_hooks_cleared, {"hooks_gone": ["linear1"]}),
         (last_digit_changed, {"changed": ["norm2.weight"]}),
         (sign_of_zero_changed, {"changed": ["norm1.bias"]}),
-        (parameter_added, {"changed": ["more"]}),
+        (parameter_added, {"renamed": ["more"]}),
         (forward_replaced, {"same_results": False}),
         (dropout_switched_off, {"same_results": False}),
     ],
@@ -415,8 +415,8 @@ def test_what_is_left_in_a_model_is_reported_also_after_an_error(f, found, stops
     [left] = report["arguments"]
     training = left.pop("training")
     assert [name for name in training if training[name]] == ["", "dropout1"]
-    expected = {"hooks_left": [], "hooks_gone": [], "changed": [], "same_results": True}
-    assert left == {**expected, **found}
+    nothing = {"hooks_left": [], "hooks_gone": [], "changed": [], "renamed": []}
+    assert left == {**nothing, "same_results": True, **found}
 
 
 def test_trying_a_model_leaves_its_modes_and_torchs_numbers_alone():

@@ -9,7 +9,9 @@ from torch import nn
 from autograder.probe.probe import answer
 from autograder.verdict.check import Assignment, Call, Case, Chain, Part, given_to, model, set_of
 from autograder.verdict.decide import decide
+from autograder.verdict.says.differences import relations_in
 from course_utils.evaluation import evaluating
+from tests.autograder.measure import attempts_at
 
 
 def scores(model, ids):
@@ -134,6 +136,11 @@ def attribute_left(model, ids):
     return scores(model, ids)
 
 
+def part_exchanged(model, ids):
+    model[1] = torch.nn.Sequential(model[1])
+    return scores(model, ids)
+
+
 @pytest.mark.parametrize(
     ("code", "lost", "says"),
     [
@@ -141,6 +148,7 @@ def attribute_left(model, ids):
         (hook_left_after_an_error, [3], "a hook of yours is still on `model.1`"),
         (others_hooks_cleared, [2], "had put on `model.1` is gone"),
         (weights_rounded, [2, 3], "bit by bit: `1.weight`"),
+        (part_exchanged, [2, 3], "new or gone: `1.0.bias`, `1.0.weight`, `1.bias`, `1.weight`"),
         (modes_left, [2], "parts of `model` were left in another mode"),
         (attribute_left, [2, 3], "it gives something else"),
     ],
@@ -157,6 +165,7 @@ def test_an_error_that_is_swallowed_is_none():
 
     verdict = verdict_on(swallowed)
     assert verdict.steps[3].problem == "expected an error here, but no error came"
+    assert "What in your code keeps it back" in verdict.relations[0][1]
 
 
 def test_what_is_remembered_from_call_to_call_is_told():
@@ -175,6 +184,29 @@ def test_an_error_that_leaves_something_is_told_by_its_cases():
     assert [name for name, _ in verdict.relations] == [
         "wrong where something that it calls stops with an error"
     ]
+
+
+def test_a_later_call_says_nothing_of_its_own_where_a_first_one_leaves_something():
+    """What the first call leaves makes the second one wrong, and no number is wrong but there."""
+    [(name, sentence), *_] = verdict_on(hook_left).relations
+    assert name == "left in the model"
+    assert sentence.startswith("In a first call: All numbers are right")
+
+
+def test_a_factor_is_that_of_all_calls_and_not_of_the_last_one():
+    def over_words(model, ids):
+        return scores(model, ids) / ids.shape[1]
+
+    def longer(randn):
+        words = torch.zeros(2, 9, dtype=torch.int64)
+        return Chain([[tiny(randn), ids(randn)], [given_to(0, 0), words]])
+
+    part = Part("scores(model, ids (B, T)) -> (B, T, V)", scores)
+    part.step("the scores", 1, Case("ids", lambda randn: called(randn).arguments))
+    part.step("again", 1, Case("two calls", longer))
+    [(name, sentence)] = relations_in(attempts_at(part, over_words))
+    assert name == "wrong by a constant factor"
+    assert sentence.startswith("Every number in your result is 1/T times")
 
 
 def test_what_a_mistake_leaves_behind_is_its_name():

@@ -352,3 +352,13 @@ def test_results_are_read_from_signatures():
     ]
     transformer = load("a9_transformer").part("Transformer")
     assert results_of(transformer, "decode") == (("logits", ("B", "T", "tgt_vocab")),)
+
+
+def test_one_number_for_each_case_is_none_for_all_cases():
+    """The inputs play a part in it, so that is not denied."""
+    name, sentence = told(seen_after(lambda right, *_: np.full_like(right, right.mean()), 0))
+    assert name == "all the same"
+    assert "another from case to case" in sentence
+    name, sentence = told(seen_after(lambda right, *_: np.full_like(right, 0.5), 0))
+    assert name == "all the same"
+    assert "is 0.5. " in sentence
