@@ -189,7 +189,7 @@ class Leaving:
                 module._forward_pre_hooks.clear()
 
 
-def last_stream(model: nn.Module, token_ids: torch.Tensor, masked: bool = True) -> torch.Tensor:
+def last_stream(model: Any, token_ids: torch.Tensor, masked: bool = True) -> torch.Tensor:
     """The stream after the last layer, (B, T, D), layer by layer."""
     x = model.embed(token_ids)
     for layer in model.layers:

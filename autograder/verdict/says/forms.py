@@ -47,7 +47,7 @@ def is_a_chain(item: Attempt) -> bool:
 def is_right_at_first(item: Attempt) -> bool:
     """Whether a case is a chain of calls of which the first gives the right numbers and not all do."""
     expected, value = item.expected.get("value"), item.report.get("value")
-    if not is_a_chain(item) or not isinstance(value, tuple | list) or not value:
+    if not is_a_chain(item) or not expected or not isinstance(value, tuple | list) or not value:
         return False
     return values_agree(expected[0], value[0]) is None and values_agree(expected, value) is not None
 
