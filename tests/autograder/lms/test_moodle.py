@@ -88,7 +88,7 @@ def test_moodle_takes_the_scores_of_a_worksheet(
     assert "Moodle worksheet: column “Grade”, 10 points; students by “Email address”" in said
     assert "2 to change, 1 there already" in said
     assert "1 in the platform's table, and not known here: Wei Li (wei2@example.org)" in said
-    assert "2 known here, and not in the platform's table: none, dropped" in said
+    assert "2 known here, and not in the platform's table: dropped, none" in said
 
     again = course / "again.csv"
     again.write_bytes(upload(course))

@@ -191,7 +191,7 @@ def test_what_is_wrong_and_charged_elsewhere_has_a_sign_of_its_own():
     also = StepVerdict("it halves", 1.0, 1.0, "a case", "off", spared=Spared.SAME)
     wrong = StepVerdict("it doubles", 0.0, 1.0, "a case", "row [0] is wrong")
     page = shown(assignment(), also, wrong)
-    assert "(✗) it halves (1 of 1; wrong here too, by the same mistake" in words(page)
+    assert "(✗) it halves (1 of 1; wrong here too, as the same mistake explains" in words(page)
     folded = re.findall(r"<details>.*?</details>", page, flags=re.DOTALL)
     assert "on a case: off" in folded[0] and not any("row [0] is wrong" in one for one in folded)
 
