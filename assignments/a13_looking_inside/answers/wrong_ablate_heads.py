@@ -24,6 +24,14 @@ def with_pairs(model, token_ids, heads, means=None):
         return model(token_ids)
 
 
+def with_hooks(model, token_ids, hook_of):
+    """The logits while each layer's `w_o` has a pre-hook of its own, which ``hook_of(layer)`` makes."""
+    with evaluating(model), ExitStack() as stack:
+        for layer, block in enumerate(model.layers):
+            stack.callback(block.w_o.register_forward_pre_hook(hook_of(layer)).remove)
+        return model(token_ids)
+
+
 def by_features(features, on="w_o", kind="pre"):
     """An answer that writes zeros, or means, into some features of a submodule's input or output."""
 
@@ -232,16 +240,7 @@ def ablated_on_the_wrong_axis(model, token_ids, heads, means=None):
 
         return hook
 
-    handles = [
-        block.w_o.register_forward_pre_hook(written(layer))
-        for layer, block in enumerate(model.layers)
-    ]
-    try:
-        with evaluating(model):
-            return model(token_ids)
-    finally:
-        for handle in handles:
-            handle.remove()
+    return with_hooks(model, token_ids, written)
 
 
 @BANK.wrong(PART, named="means ignored")
@@ -266,15 +265,7 @@ def ablated_with_means_added(model, token_ids, heads, means=None):
 
         return hook
 
-    handles = [
-        block.w_o.register_forward_pre_hook(more(layer)) for layer, block in enumerate(model.layers)
-    ]
-    try:
-        with evaluating(model):
-            return model(token_ids)
-    finally:
-        for handle in handles:
-            handle.remove()
+    return with_hooks(model, token_ids, more)
 
 
 @BANK.wrong(PART, named="mean over the heads")
@@ -517,16 +508,7 @@ def ablated_to_what_is_said_here(model, token_ids, heads, means=None):
 
         return hook
 
-    handles = [
-        block.w_o.register_forward_pre_hook(averaged(layer))
-        for layer, block in enumerate(model.layers)
-    ]
-    try:
-        with evaluating(model):
-            return model(token_ids)
-    finally:
-        for handle in handles:
-            handle.remove()
+    return with_hooks(model, token_ids, averaged)
 
 
 def by_change(change):
@@ -535,16 +517,14 @@ def by_change(change):
     def answer(model, token_ids, heads, means=None):
         refused(model, heads)
         H = model.layers[0].num_heads
-        with evaluating(model), ExitStack() as stack:
-            for layer, block in enumerate(model.layers):
 
-                def hook(module, given, layer=layer):
-                    own = [head for its_layer, head in heads if its_layer == layer]
-                    said = [None if means is None else means[layer, head] for head in own]
-                    return (change(given[0].clone(), H, list(zip(own, said, strict=True))),)
+        def changing(layer):
+            own = [head for its_layer, head in heads if its_layer == layer]
+            said = [None if means is None else means[layer, head] for head in own]
+            pairs = list(zip(own, said, strict=True))
+            return lambda module, given: (change(given[0].clone(), H, pairs),)
 
-                stack.enter_context(block.w_o.register_forward_pre_hook(hook))
-            return model(token_ids)
+        return with_hooks(model, token_ids, changing)
 
     return answer
 

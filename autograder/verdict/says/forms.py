@@ -18,11 +18,10 @@ from autograder.verdict.says.seen import Sentences
 
 def form(attempts: Sequence[Attempt]) -> Sentences:
     """What is wrong with the form of all results that are wrong, as (name, sentence)."""
-    wrong = [item for item in attempts if item.problem and not item.case.raises]
+    all_wrong = [item for item in attempts if item.problem and not item.case.raises]
     # where one call alone is wrong already, a later one says nothing of its own
-    first = [item for item in wrong if not is_right_at_first(item)] or wrong
-    opening = "In a first call: " if len(first) < len(wrong) else ""
-    wrong = first
+    wrong = [item for item in all_wrong if not is_right_at_first(item)] or all_wrong
+    opening = "In a first call: " if len(wrong) < len(all_wrong) else ""
     by_rule = [item for item in wrong if not item.case.random]
     here = [[item for item in by_rule if item.step is step] for step in attempts[0].part.steps]
     for where, chosen in (
