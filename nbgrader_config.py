@@ -1,6 +1,6 @@
 # nbgrader reads this file when it is started in this folder.
 from autograder.batch.nbgrader_settings import use_engine
-from course_utils.validation import sentences_first
+from autograder.validation import sentences_first
 
 c = get_config()  # noqa: F821
 

@@ -12,5 +12,9 @@ The grader knows none of these by name; it asks for them here.
 
 from autograder.verdict.content import Course
 
-COURSE = Course(__name__, libraries=("course_utils",), always_allowed=("course_utils.signoff",))
+COURSE = Course(
+    __name__,
+    libraries=("course_utils", "lecture_kit"),
+    always_allowed=("course_utils.signoff",),
+)
 known, load, allowed_modules = COURSE.known, COURSE.load, COURSE.allowed_modules

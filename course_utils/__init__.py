@@ -1,1 +1,20 @@
-"""Reference implementations for the course: small, exact, and meant to be read."""
+"""The code that the lectures build, one module an idea: the reference that answers are compared with.
+
+| module | what it holds | lecture | source |
+|---|---|--:|---|
+| `rnn` | translation with recurrent networks, with and without attention | 1 | Bahdanau et al. (2015) |
+| `attention` | additive, basic, scaled dot-product, multi-head | 1 to 5 | Vaswani et al. (2017), section 3.2 |
+| `masks` | causal and padding masks, and targets shifted by one | 4 | Vaswani et al. (2017), section 3.2.3 |
+| `positional` | sinusoids, relative biases, ALiBi and rotary positions | 6 | Vaswani et al. (2017), section 3.5 |
+| `layers` | layer norm, dropout, feed-forward, encoder and decoder layer | 7, 8 | Vaswani et al. (2017), section 3.1 |
+| `transformer` | the whole model, with greedy and beam decoding | 8 | Vaswani et al. (2017) |
+| `language_models` | GPT and BERT, sampling, subwords | 9 | Radford et al. (2018), Devlin et al. (2019) |
+| `fast_attention` | cache, sliding window, grouped heads, one-pass softmax | 10 | Shazeer (2019), Dao et al. (2022) |
+| `modern` | RMSNorm, SwiGLU, rotary positions, and their block | 11 | Touvron et al. (2023) |
+| `inside` | induction score, ablation, patching and the logit lens | 12 | Olsson et al. (2022), Meng et al. (2022) |
+| `evaluation` | running a model without training it | 4 to 12 | |
+| `signoff` | the last cell of an assignment | | |
+
+Every function is checked against PyTorch's own with the same weights, outputs and gradients alike, in
+`tests/course_utils/`. What lectures are furnished with, such as pictures and data, is in `lecture_kit`.
+"""

@@ -77,26 +77,25 @@ class PositionalEncoding(nn.Module):
         return self.dropout(x + self.pe[start:end].to(x.dtype))  # (B, T, D)
 
 
-def visualize_positional_encodings(length, d_model=512, ax=None):
+def visualize_positional_encodings(length, d_model=512, ax=None, cmap="RdBu"):
     """Draw the table of encodings: dimensions from left to right, positions from top to bottom.
 
     Args:
         length: number of positions.
         d_model: number of dimensions.
         ax: matplotlib Axes to draw on; None opens a new figure.
+        cmap: a matplotlib colour map for signed values, as they lie between -1 and 1.
 
     Returns:
         The Axes. Nothing is shown: call `plt.show()` or display the Axes' figure.
     """
     import matplotlib.pyplot as plt  # here, so that models need no drawing library
 
-    from course_utils.plotting.colours import signed_colours
-
     if ax is None:
         _, ax = plt.subplots(figsize=(8, 4.5), layout="constrained")
     table = positional_encoding(length, d_model).numpy()
-    # The values are signed, so the colours run from one hue over that of the page to another.
-    image = ax.imshow(table, cmap=signed_colours(), vmin=-1, vmax=1, aspect="auto")
+    # The values are signed, so the colours run from one hue over a pale one to another.
+    image = ax.imshow(table, cmap=cmap, vmin=-1, vmax=1, aspect="auto")
     ax.set(xlabel="dimension", ylabel="position")
     ax.figure.colorbar(image, ax=ax, label="value")
     return ax

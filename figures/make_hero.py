@@ -12,7 +12,9 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextToPath
 from style import INK, MUTED, PAPER, PLAIN_TINT, PLUM, ROLES, themed
 
-from course_utils import data, transformer, translators
+from course_utils import transformer
+from lecture_kit import data
+from lecture_kit.trained import translators
 
 SENTENCE = data.EXAMPLE.source
 WIDTH, HEIGHT, MARGIN = 880, 300, 22

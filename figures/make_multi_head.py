@@ -12,7 +12,7 @@ from style import (
     weight_map,
 )
 
-from course_utils import learned
+from lecture_kit.trained import learned
 
 LETTERS = [
     ("query", "Q", "q", "T"),

@@ -19,8 +19,8 @@ from matplotlib.path import Path
 from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 
-from course_utils.plotting import colours
-from course_utils.plotting.colours import (  # noqa: F401  the scripts take their colours from here
+from lecture_kit.plotting import colours
+from lecture_kit.plotting.colours import (  # noqa: F401  the scripts take their colours from here
     INK,
     MUTED,
     OCHRE,
@@ -35,7 +35,7 @@ from course_utils.plotting.colours import (  # noqa: F401  the scripts take thei
     STEPS,
     shade,
 )
-from course_utils.plotting.output import SVG_SETTINGS, refuse_small_letters, rounded, themed
+from lecture_kit.plotting.output import SVG_SETTINGS, refuse_small_letters, rounded, themed
 
 TEXT = 16
 SMALL_TEXT = 14.5

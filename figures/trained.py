@@ -5,7 +5,9 @@ import math
 
 import torch
 
-from course_utils import data, rnn, transformer, translators
+from course_utils import rnn, transformer
+from lecture_kit import data
+from lecture_kit.trained import translators
 
 LONGEST = 20  # words that a translation may have here
 

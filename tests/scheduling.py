@@ -46,9 +46,9 @@ LONG = (
     "tests/build/test_living_course.py",
     "tests/build/test_own_course.py",
     "tests/classroom/test_classroom.py",
-    "tests/course_utils/test_live_translation.py",
-    "tests/course_utils/test_translators.py",
-    "tests/course_utils/test_validation.py",
+    "tests/lecture_kit/test_live_translation.py",
+    "tests/lecture_kit/test_translators.py",
+    "tests/autograder/test_validation.py",
     "tests/tools/test_new.py",
 )
 

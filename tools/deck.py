@@ -13,7 +13,7 @@ from pathlib import Path
 
 import genanki
 
-from course_utils import questions
+from lecture_kit import questions
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course.apkg"

@@ -8,7 +8,7 @@ Both have the lectures, the assignments as they are released, and what `make lab
 solutions, sources or tests. With self-check, students can decide their own notebook by
 `python -m autograder check`; whoever wants to can then also read how it is decided, on which inputs
 and by which wrong answers. Without it there is no grader, and no text that speaks of one. In both,
-`course_utils/` is the reference code that the lectures build on.
+`course_utils/` is the reference code that the lectures build on, and `lecture_kit/` what they are furnished with.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from autograder.batch.given_out import without_self_check
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
-FOLDERS = ("course_utils", "exercises", "figures", "lectures", "tools/jupyter")
+FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "tools/jupyter")
 FILES = (
     "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "environment.yml",
     "nbgrader_config.py", "pyproject.toml", "requirements.lock", "sandbox.lock",
@@ -110,8 +110,9 @@ def leave_out_the_grader(target: Path) -> None:
     guide.write_text(section.sub("", guide.read_text(encoding="utf-8")), encoding="utf-8")
     config = target / "nbgrader_config.py"
     lines = r"^from autograder.*\n|^# Notebooks are run.*\nuse_engine.*\n\n"
-    text = config.read_text(encoding="utf-8")
-    config.write_text(re.sub(lines, "", text, flags=re.MULTILINE), encoding="utf-8")
+    text = re.sub(lines, "", config.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    validation = (ROOT / "autograder/validation.py").read_text(encoding="utf-8")  # needs no grader
+    config.write_text(f"{validation}\n\n{text}", encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
     provisioners = r"^\[project\.entry-points.*?(?=^\[)"

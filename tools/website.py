@@ -34,8 +34,9 @@ from filelock import FileLock
 from nbformat import NotebookNode
 
 import course_utils
-from course_utils import live
-from course_utils.live.page import STORED_FRAME
+import lecture_kit
+from lecture_kit import live
+from lecture_kit.live.page import STORED_FRAME
 from tools import deck, website_preview
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -268,25 +269,36 @@ def beside(content: bytes, folder: str, ending: str, place: Path, extra: Path) -
 
 
 def write_reference(folder: Path) -> None:
-    """A page for every module of `course_utils`, from its docstrings."""
+    """A page for every module of `course_utils`, and then of `lecture_kit`, from their docstrings."""
     folder.mkdir(parents=True)
-    names = [name for _, name, _ in pkgutil.iter_modules(course_utils.__path__)]
-    rows = []
-    for name in names:
-        module = import_module(f"course_utils.{name}")
-        first = (inspect.getdoc(module) or "").partition("\n")[0]
-        rows.append(f"| [`course_utils.{name}`]({name}.md) | {first} |")
-        (folder / f"{name}.md").write_text(
-            f"# {name}\n\n```{{eval-rst}}\n.. highlight:: none\n\n.. automodule:: course_utils.{name}\n```\n",
-            encoding="utf-8",
-        )
-    table = "\n".join(["| module | what it holds |", "|---|---|", *rows])
-    contents = "\n".join(["```{toctree}", ":hidden:", "", *names, "```"])
-    (folder / "index.md").write_text(
-        "# Reference code\n\nThe code that the lectures build, as a package: small, checked against "
-        f"PyTorch's own, and what grading compares with.\n\n{table}\n\n{contents}\n",
-        encoding="utf-8",
-    )
+    overviews, pages = [], []
+    for package, up in ((course_utils, ""), (lecture_kit, "lecture_kit/")):
+        name = package.__name__
+        text = inspect.getdoc(package) or ""
+        named = re.findall(r"^(?:\| |- )`(\w+)`", text, re.MULTILINE)
+        there = [module for _, module, _ in pkgutil.iter_modules(package.__path__)]
+        if missing := set(there) - set(named):
+            raise SystemExit(f"the docstring of {name} does not say what {missing} are for")
+        for module in named:
+            write_page(folder / f"{up}{module}.md", f"{name}.{module}")
+            pages.append(f"{up}{module}")
+        linked = re.sub(r"^(\| |- )`(\w+)`", rf"\1[`\2`]({up}\2.md)", text, flags=re.MULTILINE)
+        overviews.append(f"## {name}\n\n{linked}")
+    contents = "\n".join(["```{toctree}", ":hidden:", "", *pages, "```"])
+    parts = ["# Reference code", *overviews, contents]
+    (folder / "index.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def write_page(path: Path, name: str) -> None:
+    """The page of one module; one of a package that gathers nothing itself shows its modules, too."""
+    path.parent.mkdir(exist_ok=True)
+    shown = [name]
+    module = import_module(name)
+    if hasattr(module, "__path__") and not hasattr(module, "__all__"):
+        shown += [f"{name}.{inner}" for _, inner, _ in pkgutil.iter_modules(module.__path__)]
+    blocks = "\n".join(f".. automodule:: {one}\n" for one in shown)
+    page = f"# {path.stem}\n\n```{{eval-rst}}\n.. highlight:: none\n\n{blocks}```\n"
+    path.write_text(page, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -8,9 +8,9 @@ import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
-from course_utils.plotting import colours
+from lecture_kit import live
+from lecture_kit.plotting import colours
 
 WIDTH, HEIGHT = 1200, 630  # what sites that show links ask for
 DOTS = 100  # an inch

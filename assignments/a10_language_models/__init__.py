@@ -17,6 +17,6 @@ ASSIGNMENT = Assignment(
     barred=TRANSFORMERS,
     allowed_modules=(
         "course_utils.attention", "course_utils.layers", "course_utils.masks",
-        "course_utils.plotting", "course_utils.positional", "course_utils.signoff",
+        "lecture_kit.plotting", "course_utils.positional", "course_utils.signoff",
     ),
 )  # fmt: skip

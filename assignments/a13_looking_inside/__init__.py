@@ -8,11 +8,11 @@ ASSIGNMENT = Assignment(
     "a13_looking_inside",
     parts=(score, ablation, patching, looking),
     allowed_modules=(
-        "course_utils.attention", "course_utils.block_variants", "course_utils.corpus",
-        "course_utils.data", "course_utils.evaluation", "course_utils.fast_attention",
-        "course_utils.known_language", "course_utils.language_models", "course_utils.layers",
-        "course_utils.learned", "course_utils.masks", "course_utils.modern", "course_utils.plotting",
-        "course_utils.positional", "course_utils.repeated_tokens", "course_utils.rnn",
-        "course_utils.signoff", "course_utils.transformer", "course_utils.translators",
+        "course_utils.attention", "lecture_kit.experiments.block_variants", "lecture_kit.corpus",
+        "lecture_kit.data", "course_utils.evaluation", "course_utils.fast_attention",
+        "lecture_kit.experiments.known_language", "course_utils.language_models", "course_utils.layers",
+        "lecture_kit.trained.learned", "course_utils.masks", "course_utils.modern", "lecture_kit.plotting",
+        "course_utils.positional", "lecture_kit.experiments.repeated_tokens", "course_utils.rnn",
+        "course_utils.signoff", "course_utils.transformer", "lecture_kit.trained.translators",
     ),
 )  # fmt: skip

@@ -10,8 +10,8 @@ ASSIGNMENT = Assignment(
     parts=(decoder_layer, encoder_decoder, greedy),
     barred=TRANSFORMERS,
     allowed_modules=(
-        "course_utils.attention", "course_utils.data", "course_utils.evaluation",
-        "course_utils.layers", "course_utils.masks", "course_utils.plotting",
+        "course_utils.attention", "lecture_kit.data", "course_utils.evaluation",
+        "course_utils.layers", "course_utils.masks", "lecture_kit.plotting",
         "course_utils.positional", "course_utils.rnn", "course_utils.signoff",
     ),
 )  # fmt: skip

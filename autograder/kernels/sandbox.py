@@ -99,6 +99,7 @@ def visible_paths(modules: Iterable[str] = ()) -> set[Path]:
 def files_of(modules: Iterable[str]) -> set[Path]:
     """Files that hold these modules of the course, and what they import of it or read beside it."""
     todo: list[str] = list(modules)
+    libraries = {module.partition(".")[0] for module in todo}
     found: set[Path] = set()
     while todo:
         library, *names = todo.pop().split(".")
@@ -113,8 +114,8 @@ def files_of(modules: Iterable[str]) -> set[Path]:
             if path in found or not path.exists():
                 continue
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            found |= {path, *_data_named_in(tree, course)}
-            todo += _imported_in(tree, library)
+            found |= {path, *_data_named_in(tree, path.parent)}
+            todo += _imported_in(tree, libraries)
     return found
 
 
@@ -133,23 +134,23 @@ def folder_of(library: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _imported_in(tree: ast.AST, library: str) -> Iterator[str]:
+def _imported_in(tree: ast.AST, libraries: set[str]) -> Iterator[str]:
     """What a file of the course imports of the course; a name may be a module's or another's."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == library:
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in libraries:
             yield node.module or ""
             yield from (f"{node.module}.{name.name}" for name in node.names)
         elif isinstance(node, ast.Import):
-            yield from (name.name for name in node.names if name.name.split(".")[0] == library)
+            yield from (name.name for name in node.names if name.name.split(".")[0] in libraries)
 
 
-def _data_named_in(tree: ast.AST, course: Path) -> Iterator[Path]:
-    """Files beside the course's modules that a module reads: it names them."""
+def _data_named_in(tree: ast.AST, folder: Path) -> Iterator[Path]:
+    """Files beside a module of the course that it reads: it names them."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             name = Path(node.value)
-            if name.suffix in DATA and len(name.parts) == 1 and (course / name).is_file():
-                yield course / name
+            if name.suffix in DATA and len(name.parts) == 1 and (folder / name).is_file():
+                yield folder / name
 
 
 @cache

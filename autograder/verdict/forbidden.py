@@ -400,14 +400,15 @@ def _uses(node: ast.AST, text: str, barred: set[str], own: set[str], mine: set[s
 
 def _imports(node: ast.AST, modules: set[str]) -> Used | None:
     if isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
+        names = {alias.name: alias.name for alias in node.names}
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-        base = node.module
-        names = [f"{base}.{alias.name}" if base in own_packages() else base for alias in node.names]
+        base = node.module  # a module, or a package whose modules are asked for by name
+        whole = [f"{base}.{alias.name}" for alias in node.names]
+        names = {name: name if base in own_packages() else base for name in whole}
     else:
         return None
-    for name in names:
+    for name, written in names.items():
         allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
         if name.split(".")[0] in own_packages() and not allowed:
-            return Used(f"import {name}", of_course=True)
+            return Used(f"import {written}", of_course=True)
     return None

@@ -8,7 +8,7 @@ import globals from 'globals';
 // A view's page has common.js and its own script, which share their names. The view of a whole
 // translator is long, so its script comes in several files, which share theirs as well. Two views
 // draw charts, with a file that both have.
-const VIEWS = 'course_utils/live/';
+const VIEWS = 'lecture_kit/live/';
 const COMMON = `${VIEWS}common.js`;
 const CHARTS = `${VIEWS}charts.js`;
 const WITH_CHARTS = ['positions', 'rotary'].map((name) => `${VIEWS}${name}.js`);

@@ -67,9 +67,10 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import data, live, plotting, questions, translators
 from course_utils.attention import BahdanauAttention, annotations
 from course_utils.rnn import Seq2Seq, translate
+from lecture_kit import data, live, plotting, questions
+from lecture_kit.trained import translators
 
 plotting.use_course_style()
 # The tensors here are small: sharing them out among threads gains little, and costs much where
@@ -79,7 +80,7 @@ torch.set_num_threads(1)
 # %% [markdown]
 # ## 2. Why not translate word by word?
 #
-# Our sentences come from a small grammar in `course_utils.data`. It writes German–English pairs of 3 to 28
+# Our sentences come from a small grammar in `lecture_kit.data`. It writes German–English pairs of 3 to 28
 # tokens, which are words and punctuation marks. No German sentence of the test part occurs in the training part.
 
 # %%

@@ -40,7 +40,9 @@ import torch
 import torch.nn.functional as F
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import attention, learned, live, plotting, questions
+from course_utils import attention
+from lecture_kit import live, plotting, questions
+from lecture_kit.trained import learned
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)

@@ -45,7 +45,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import attention, learned, live, plotting, questions
+from course_utils import attention
+from lecture_kit import live, plotting, questions
+from lecture_kit.trained import learned
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # matrices this small are faster on one core than shared between several

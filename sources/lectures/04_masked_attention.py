@@ -46,7 +46,9 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import attention, data, learned, live, masks, plotting, questions
+from course_utils import attention, masks
+from lecture_kit import data, live, plotting, questions
+from lecture_kit.trained import learned
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)

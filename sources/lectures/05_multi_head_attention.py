@@ -43,7 +43,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import attention, learned, live, masks, plotting, questions
+from course_utils import attention, masks
+from lecture_kit import live, plotting, questions
+from lecture_kit.trained import learned
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)

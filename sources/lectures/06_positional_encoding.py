@@ -47,7 +47,8 @@ import torch.nn.functional as F
 from matplotlib.patches import Circle
 from torch import nn
 
-from course_utils import attention, live, masks, plotting, positional, questions
+from course_utils import attention, masks, positional
+from lecture_kit import live, plotting, questions
 
 plotting.use_course_style()
 torch.set_printoptions(precision=3, sci_mode=False)
@@ -258,7 +259,7 @@ print("loop and course_utils agree at width 7; the last column is a sine")
 
 # %% tags=["hide-input"]
 figure, ax = plotting.panels(1, height=4.8)
-positional.visualize_positional_encodings(60, 64, ax=ax)
+positional.visualize_positional_encodings(60, 64, ax=ax, cmap=plotting.signed_colours())
 ax.grid(False)
 ax.set_title("60 positions at width 64")
 plotting.picture(

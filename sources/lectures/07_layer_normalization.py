@@ -43,10 +43,11 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import data, layers, live, plotting, questions
+from course_utils import layers
 from course_utils.attention import MultiHeadAttention
 from course_utils.evaluation import evaluating
 from course_utils.positional import PositionalEncoding, positional_encoding
+from lecture_kit import data, live, plotting, questions
 
 plotting.use_course_style()
 torch.set_printoptions(precision=4, sci_mode=False)

@@ -54,12 +54,14 @@ from pygments.lexers import PythonLexer
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import data, live, masks, plotting, questions, transformer, translators
+from course_utils import masks, transformer
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.layers import TransformerLayer
 from course_utils.positional import positional_encoding
 from course_utils.rnn import Seq2Seq
 from course_utils.transformer import Transformer
+from lecture_kit import data, live, plotting, questions
+from lecture_kit.trained import translators
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine

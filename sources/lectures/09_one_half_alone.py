@@ -49,12 +49,14 @@ import torch.nn.functional as F
 from torch import nn
 
 import course_utils
-from course_utils import data, known_language, language_models, live, plotting, questions
-from course_utils.corpus.exact import distribution, throws
-from course_utils.corpus.statements import judgement, mood
+from course_utils import language_models
 from course_utils.language_models import mask_words, sample_next
 from course_utils.layers import TransformerLayer
 from course_utils.masks import causal_mask
+from lecture_kit import data, live, plotting, questions
+from lecture_kit.corpus.exact import distribution, throws
+from lecture_kit.corpus.statements import judgement, mood
+from lecture_kit.experiments import known_language
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine

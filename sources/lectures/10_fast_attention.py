@@ -44,10 +44,12 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
-from course_utils import fast_attention, known_language, live, plotting, questions
+from course_utils import fast_attention
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
 from course_utils.language_models import CausalLanguageModel, next_token_loss
 from course_utils.masks import causal_mask
+from lecture_kit import live, plotting, questions
+from lecture_kit.experiments import known_language
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine

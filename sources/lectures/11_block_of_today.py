@@ -42,12 +42,13 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from course_utils import block_variants, live, plotting, questions
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
-from course_utils.block_variants import Variant
 from course_utils.masks import causal_mask
 from course_utils.modern import ModernBlock, RMSNorm, SwiGLU, apply_rotary
 from course_utils.positional import positional_encoding, rotate
+from lecture_kit import live, plotting, questions
+from lecture_kit.experiments import block_variants
+from lecture_kit.experiments.block_variants import Variant
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine

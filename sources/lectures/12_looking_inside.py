@@ -42,12 +42,13 @@ import copy
 import torch
 import torch.nn.functional as F
 
-from course_utils import copiers, inside, live, plotting, questions
+from course_utils import inside
 from course_utils.attention import split_heads
 from course_utils.inside import ablate_heads, logit_lens, patch_activation, streams
 from course_utils.masks import causal_mask
 from course_utils.modern import attention_maps
-from course_utils.repeated_tokens import (
+from lecture_kit import live, plotting, questions
+from lecture_kit.experiments.repeated_tokens import (
     D_MODEL,
     HEADS,
     VOCABULARY,
@@ -56,6 +57,7 @@ from course_utils.repeated_tokens import (
     repeated,
     train,
 )
+from lecture_kit.trained import copiers
 
 plotting.use_course_style()
 torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine

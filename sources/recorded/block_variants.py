@@ -12,7 +12,13 @@ others for three. It takes about 20 minutes on one core.
 import torch
 from torch import Tensor
 
-from course_utils.block_variants import Variant, VariantModel, english_text, held_out_loss, train
+from lecture_kit.experiments.block_variants import (
+    Variant,
+    VariantModel,
+    english_text,
+    held_out_loss,
+    train,
+)
 
 SEEDS = range(5)
 CURVE, TABLE = (50, 100, 200, 400, 600, 1000), (100, 200, 600)

@@ -25,8 +25,8 @@ import torch.nn.functional as F
 from compare_translators import Corpus, recurrent, shares_right
 from torch import nn
 
-from course_utils import data
 from course_utils.rnn import Seq2Seq
+from lecture_kit import data
 
 BATCH = 64
 TESTED = 2_000

@@ -28,9 +28,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_utils import data
 from course_utils.rnn import Seq2Seq, translate
 from course_utils.transformer import Transformer, greedy_decode_cached
+from lecture_kit import data
 
 SEEDS = (1, 2, 3)
 STEPS = 1200  # of every model, but those which are held to equal time

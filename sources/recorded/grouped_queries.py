@@ -9,8 +9,8 @@ cache a token, and parameters. It takes about three minutes on one core.
 import torch
 
 from course_utils.fast_attention import GroupedQueryAttention
-from course_utils.known_language import exact_loss, known_language, train
 from course_utils.language_models import CausalLanguageModel, next_token_loss
+from lecture_kit.experiments.known_language import exact_loss, known_language, train
 
 D_MODEL, HEADS, LAYERS, D_FF = 64, 8, 2, 128
 SEEDS = (0, 1, 2)

@@ -11,7 +11,7 @@ import copy
 
 import torch
 
-from course_utils.repeated_tokens import new_model, share_right, train
+from lecture_kit.experiments.repeated_tokens import new_model, share_right, train
 
 SEEDS = range(4)
 LONG, DISTANCES, FACTORS = 128, (12, 30, 60), (1.0, 4.0)

@@ -1,6 +1,6 @@
 """Train the translator of lecture 8 and keep its attention on a few sentences.
 
-    python sources/recorded/learned_maps.py            writes course_utils/learned.json
+    python sources/recorded/learned_maps.py            writes lecture_kit/trained/learned.json
     python sources/recorded/learned_maps.py --check    makes it again and compares, writes nothing
 
 Model, corpus, seed and training are those of lecture 8; it takes two minutes on one core. The same
@@ -30,14 +30,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from course_utils import data
-from course_utils.corpus.nouns import NOUNS
-from course_utils.corpus.verbs import MODALS, VERBS
-from course_utils.corpus.words import ADJECTIVES
-from course_utils.learned import KINDS, UNIT
 from course_utils.transformer import Transformer, attention_maps, greedy_decode
+from lecture_kit import data
+from lecture_kit.corpus.nouns import NOUNS
+from lecture_kit.corpus.verbs import MODALS, VERBS
+from lecture_kit.corpus.words import ADJECTIVES
+from lecture_kit.trained.learned import KINDS, UNIT
 
-TARGET = Path(__file__).parents[2] / "course_utils" / "learned.json"
+TARGET = Path(__file__).parents[2] / "lecture_kit" / "trained" / "learned.json"
 
 SEED, STEPS, WARM_UP, PEAK, BATCH_SIZE = 1, 1200, 100, 5e-3, 96  # as in lecture 8
 

@@ -24,7 +24,7 @@ import torch
 from course_utils.inside import ablate_heads, induction_score, patch_activation, streams
 from course_utils.masks import causal_mask
 from course_utils.modern import ModernLanguageModel, attention_maps
-from course_utils.repeated_tokens import HEADS, VOCABULARY, distinct, new_model, train
+from lecture_kit.experiments.repeated_tokens import HEADS, VOCABULARY, distinct, new_model, train
 
 SEEDS = range(6)
 STEPS, EVERY = 800, 50

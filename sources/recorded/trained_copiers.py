@@ -1,6 +1,6 @@
 """Keep the two trained models of lecture 12 that copy tokens, so that a page can carry them and run them.
 
-    python sources/recorded/trained_copiers.py            writes course_utils/copiers.json
+    python sources/recorded/trained_copiers.py            writes lecture_kit/trained/copiers.json
     python sources/recorded/trained_copiers.py --cost     says what the stored weights cost
 
 Both are trained as lecture 12 trains its models, from the seeds below; together they take half a minute on
@@ -20,11 +20,11 @@ from looking_inside import LENGTH, PERIOD, ROWS
 from trained_translators import TARGET as TRANSLATORS
 from trained_translators import text_of
 
-from course_utils.copiers import LAYERS, NAMES
 from course_utils.inside import induction_score
 from course_utils.modern import ModernLanguageModel, attention_maps
-from course_utils.repeated_tokens import distinct, new_model, train
-from course_utils.translators import packed, unpacked
+from lecture_kit.experiments.repeated_tokens import distinct, new_model, train
+from lecture_kit.trained.copiers import LAYERS, NAMES
+from lecture_kit.trained.translators import packed, unpacked
 
 TARGET = TRANSLATORS.with_name("copiers.json")
 SEEDS = dict(zip(NAMES, (8, 3), strict=True))

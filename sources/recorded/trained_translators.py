@@ -1,6 +1,6 @@
 """Keep the trained translators of lectures 1 and 8, so that a page can carry them and run them.
 
-    python sources/recorded/trained_translators.py            writes course_utils/translators.json
+    python sources/recorded/trained_translators.py            writes lecture_kit/trained/translators.json
     python sources/recorded/trained_translators.py --cost     says what the stored weights cost
 
 The transformer is trained as lecture 8 trains it, by `learned_maps.py`, and the recurrent network as
@@ -29,8 +29,8 @@ from learned_maps import TARGET as MAPS
 from learned_maps import Corpus, train
 from torch import nn
 
-from course_utils import data
-from course_utils.translators import Translator, new_model, packed, unpacked
+from lecture_kit import data
+from lecture_kit.trained.translators import Translator, new_model, packed, unpacked
 
 TARGET = MAPS.with_name("translators.json")
 BITS = {"transformer": 8, "recurrent": 16}

@@ -11,8 +11,8 @@ import torch
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 from selenium.webdriver import ActionChains, Keys
 
-from course_utils import live
 from course_utils.attention import scaled_dot_product_attention
+from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 
@@ -366,7 +366,7 @@ def notebook():
     stored = new_output("execute_result", {"text/html": made.html, "text/plain": repr(made)},
                         execution_count=1)  # fmt: skip
     source = (
-        "import numpy as np\nfrom course_utils import live\n"
+        "import numpy as np\nfrom lecture_kit import live\n"
         "live.attention_view(live.Attention(np.eye(2), np.eye(2), np.eye(2), ['a', 'b']))"
     )
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from course_utils import live
+from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 

@@ -7,13 +7,14 @@ import torch
 from selenium.webdriver import Keys
 from selenium.webdriver.support.select import Select
 
-from course_utils import copiers, live
 from course_utils.inside import ablate_heads, induction_score, patch_activation
 from course_utils.modern import attention_maps
-from course_utils.repeated_tokens import distinct
+from lecture_kit import live
+from lecture_kit.experiments.repeated_tokens import distinct
+from lecture_kit.trained import copiers
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
-from tests.course_utils.test_live import data_of
+from tests.lecture_kit.test_live import data_of
 
 PERIOD = 12
 RUN = """const rows = passed(models[arguments[0]], arguments[1]).logits;

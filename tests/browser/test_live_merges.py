@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 from selenium.webdriver import Keys
 
-from course_utils import live
 from course_utils.language_models import apply_merges, learn_merges
+from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 

@@ -9,7 +9,7 @@ import torch
 from selenium.webdriver import ActionChains, Keys
 from torch import nn
 
-from course_utils import live
+from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import (  # noqa: F401  show is a fixture
     TABLES,

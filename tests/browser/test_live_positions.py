@@ -8,8 +8,8 @@ import pytest
 from selenium.webdriver import ActionChains, Keys
 from selenium.webdriver.support.ui import Select
 
-from course_utils import live
 from course_utils.positional import positional_encoding
+from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a fixture
 

@@ -4,7 +4,7 @@ import pytest
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import ActionChains, Keys
 
-from course_utils import live, questions
+from lecture_kit import live, questions
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import enter, press, show  # noqa: F401  show is a fixture
 

@@ -7,8 +7,8 @@ import torch
 from selenium.webdriver import Keys
 from selenium.webdriver.support.select import Select
 
-from course_utils import live
 from course_utils.modern import apply_rotary
+from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 

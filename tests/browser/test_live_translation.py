@@ -9,13 +9,14 @@ import pytest
 import torch
 from selenium.webdriver import ActionChains, Keys
 
-from course_utils import data, live, translators
 from course_utils.evaluation import evaluating
-from course_utils.live import translation
 from course_utils.positional import positional_encoding
+from lecture_kit import data, live
+from lecture_kit.live import translation
+from lecture_kit.trained import translators
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import WEIGHTS, resize, show  # noqa: F401  show is a fixture
-from tests.course_utils.test_translators import computed_by, part_of
+from tests.lecture_kit.test_translators import computed_by, part_of
 
 CLOSE = 1e-4
 T = 5  # the word that is written at first sight, "translate"

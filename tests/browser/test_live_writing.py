@@ -4,8 +4,8 @@ import pytest
 import torch
 from selenium.webdriver import Keys
 
-from course_utils import data, live
 from course_utils.language_models import CausalLanguageModel, next_token_probabilities
+from lecture_kit import data, live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 

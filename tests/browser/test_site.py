@@ -15,8 +15,9 @@ from bs4 import BeautifulSoup
 from PIL import Image
 from selenium.webdriver import Keys
 
-from course_utils import data, live, questions, translators
 from course_utils.attention import scaled_dot_product_attention
+from lecture_kit import data, live, questions
+from lecture_kit.trained import translators
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import OUTPUT, WEIGHTS, resize
 from tests.browser.test_live_translation import SPEED, answer, ready

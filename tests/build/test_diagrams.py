@@ -13,8 +13,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from course_utils import attention, translators
-from course_utils.plotting import colours
+from course_utils import attention
+from lecture_kit.plotting import colours
+from lecture_kit.trained import translators
 from tests.build.test_figures import FIGURES
 from tests.sample_class import ROOT
 

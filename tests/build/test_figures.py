@@ -10,7 +10,9 @@ import sys
 import pytest
 import torch
 
-from course_utils import data, transformer, translators
+from course_utils import transformer
+from lecture_kit import data
+from lecture_kit.trained import translators
 from tests.sample_class import ROOT
 
 FIGURES = sorted(path.stem.removeprefix("make_") for path in ROOT.glob("figures/make_*.py"))

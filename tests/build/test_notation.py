@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from course_utils.plotting import colours
+from lecture_kit.plotting import colours
 from tests.build.test_minutes import LECTURES
 from tests.sample_class import ROOT
 

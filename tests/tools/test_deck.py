@@ -3,7 +3,7 @@
 import sqlite3
 import zipfile
 
-from course_utils import questions
+from lecture_kit import questions
 from tools import deck
 
 ALL = [question for lecture in questions.lectures() for question in questions.questions_of(lecture)]

@@ -15,9 +15,9 @@ CALLS = "document.body.textContent = {};\n"
 def course(tmp_path, monkeypatch):
     """A folder that is laid out like the course, with no script in it yet."""
     shutil.copy(ROOT / ".prettierrc.toml", tmp_path)
-    (tmp_path / "course_utils/live").mkdir(parents=True)
+    (tmp_path / "lecture_kit/live").mkdir(parents=True)
     monkeypatch.setattr(web_style, "ROOT", tmp_path)
-    return tmp_path / "course_utils/live"
+    return tmp_path / "lecture_kit/live"
 
 
 def test_no_script_stands_where_nobody_looks():
@@ -27,7 +27,7 @@ def test_no_script_stands_where_nobody_looks():
     ).stdout.splitlines()  # fmt: skip
     assert len(listed) >= 10
     for name in listed:
-        assert name.startswith(("course_utils/", "docs/")), f"add {name} to web_style.FILES"
+        assert name.startswith(("lecture_kit/", "docs/")), f"add {name} to web_style.FILES"
 
 
 @pytest.mark.parametrize(
@@ -35,9 +35,9 @@ def test_no_script_stands_where_nobody_looks():
     [
         ("view.js", CALLS.format("totl([1])"), "'totl' is not defined"),
         ("view.js", "function start() {\n  const late = 1;\n}\nstart();\n", "'late' is assigned"),
-        ("view.js", CALLS.format("  total([1])"), "[warn] course_utils/live/view.js"),
+        ("view.js", CALLS.format("  total([1])"), "[warn] lecture_kit/live/view.js"),
         ("view.css", "p {\n  colour: red;\n}\n", "Unknown property 'colour'"),
-        ("view.css", "p { color: red }\n", "[warn] course_utils/live/view.css"),
+        ("view.css", "p { color: red }\n", "[warn] lecture_kit/live/view.css"),
     ],
 )
 def test_a_mistake_is_named(course, capfd, name, text, said):

@@ -28,7 +28,15 @@ from tools.classroom.settings import ROOT, ClassroomError, Settings
 from tools.handout import make_handout
 
 COURSE_ID = "attention"
-PROGRAMS = ("assignments", "autograder", "course_utils", "exercises", "solutions", "tools/jupyter")
+PROGRAMS = (
+    "assignments",
+    "autograder",
+    "course_utils",
+    "lecture_kit",
+    "exercises",
+    "solutions",
+    "tools/jupyter",
+)
 FILES = ("nbgrader_config.py", "pyproject.toml", "requirements.lock")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", ".ipynb_checkpoints", "*.egg-info")
 HERE = Path(__file__).resolve().parent

@@ -15,10 +15,10 @@ from autograder.notebook.job import SHELL
 from tests.sample_class import ROOT
 
 ALLOWED = sorted({allowed_modules(name) for name in known()})
-COURSE = sandbox.folder_of("course_utils")
+COURSE, KIT = map(sandbox.folder_of, ("course_utils", "lecture_kit"))
 EVERYTHING = {
     str(path.relative_to(ROOT).with_suffix("")).replace("/", ".").removesuffix(".__init__")
-    for package in ("assignments", "autograder", "course_utils")
+    for package in ("assignments", "autograder", "course_utils", "lecture_kit")
     for path in (ROOT / package).rglob("*.py")
 }
 # of the grader, what runs beside a submission
@@ -29,7 +29,7 @@ IMPORT = """
 import importlib, json, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
-own = [module for name, module in sys.modules.items() if name.split(".")[0] == "course_utils"]
+own = [module for name, module in sys.modules.items() if name.split(".")[0] in ("course_utils", "lecture_kit")]
 print(json.dumps([module.__file__ for module in own]))
 """
 
@@ -125,9 +125,9 @@ def test_the_files_of_modules_are_those_that_importing_them_reads(modules):
 
 
 def test_a_style_sheet_comes_with_what_plots():
-    styles = set(COURSE.glob("*.mplstyle"))
+    styles = set(KIT.glob("plotting/*.mplstyle"))
     assert styles
-    assert styles <= sandbox.files_of(["course_utils.plotting"])
+    assert styles <= sandbox.files_of(["lecture_kit.plotting"])
     assert not styles & sandbox.files_of(["course_utils.signoff"])
 
 
@@ -262,7 +262,7 @@ def of_ours(names):
     return {
         name
         for name in names
-        if name.split(".")[0] in ("assignments", "autograder", "course_utils")
+        if name.split(".")[0] in ("assignments", "autograder", "course_utils", "lecture_kit")
     }
 
 
@@ -306,8 +306,8 @@ def test_no_other_file_is_on_the_disk(look):
     shown = {module_of(Path(path)) for path in own if path.endswith(".py")}
     assert shown == visible(modules)
     rest = {Path(path) for path in own if not path.endswith((".py", ".pyc"))}
-    with_data = {COURSE / f"{name.rpartition('.')[2]}.json" for name in visible(modules)}
-    assert rest <= set(COURSE.glob("*.mplstyle")) | with_data
+    with_data = {KIT / f"trained/{name.rpartition('.')[2]}.json" for name in visible(modules)}
+    assert rest <= set(KIT.glob("plotting/*.mplstyle")) | with_data
     bytecode = {Path(path).name.split(".")[0] for path in own if path.endswith(".pyc")}
     assert bytecode <= {Path(path).stem for path in own if path.endswith(".py")}
     assert alike == []

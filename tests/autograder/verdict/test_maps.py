@@ -17,7 +17,7 @@ from autograder.verdict.maps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lin
 from autograder.verdict.pictures import shade
 from autograder.verdict.report import as_html, as_text
 from autograder.verdict.verdicts import PartVerdict, StepVerdict
-from course_utils.plotting import colours
+from lecture_kit.plotting import colours
 
 A2, A4, A5 = "a2_self_attention", "a4_masks", "a5_multi_head_attention"
 
