@@ -6,7 +6,6 @@ nbgrader's folders and gradebook stay the truth: what is written here, the formg
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import itertools
 import os
@@ -196,6 +195,8 @@ def _job(folder: Path, whole: Job) -> Job:
     return replace(
         whole,
         notebook=handed_in.notebook,
-        files={name: base64.b64encode(data).decode() for name, data in handed_in.files.items()},
+        digest=handed_in.digest,
+        came_in=handed_in.came_in,
+        files=handed_in.files,
         remark=remark if handed_in.left_out else "",
     )

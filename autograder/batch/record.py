@@ -7,12 +7,11 @@ Scores that a person gave are never touched.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -47,13 +46,23 @@ from autograder.batch.row import (
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
-from autograder.notebook.handed_in import LARGEST_NOTEBOOK, files_beside, read_plain
 from autograder.notebook.work import CHECK, Result, from_json
 
 # the machine's, the gradebook's or the course's trouble, which stops a grading
 STOPS_ALL = (SQLAlchemyError, InvalidEntry, OSError, CourseError)
 # files that a browser shows and does not run
 SERVED = (".csv", ".gif", ".jpeg", ".jpg", ".npy", ".npz", ".png", ".py", ".txt")
+
+
+@dataclass(frozen=True)
+class Held:
+    """A result that waits until all others are there, or its key where it stands in a file."""
+
+    student: str
+    key: str
+    digest: str
+    came_in: str
+    result: Result | None
 
 
 class Recorder:
@@ -80,7 +89,7 @@ class Recorder:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.rows: dict[str, Row] = {}
-        self._held: list[tuple[str, str, Result | None]] = []
+        self._held: list[Held] = []
         self._cells: list[Any] = []
         self._ahead: dict[str, Any] = {}
         self._ahead_grades: dict[str, list[Grade]] = {}
@@ -111,7 +120,7 @@ class Recorder:
         except STOPS_ALL:
             raise
         except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
-            result = _unrecorded(error)
+            result = _unrecorded(error, result)
             self._put_down(student, self._take(student, "", result), result)
 
     def _take(self, student: str, key: str, result: Result) -> tuple[str, bool]:
@@ -129,21 +138,26 @@ class Recorder:
         self.rows[student] = Row(student, 0, 0, reasons=(reason,), failed=True)
         return False
 
-    def same_work(self, student: str) -> bool:
-        """Whether what a student handed in is what was recorded last."""
-        _, work = self.recorded.get(student, ("", ""))
-        return work == self._work(student)
+    def same_work(self, student: str, result: Result) -> bool:
+        """Whether a result is of the work of a student's that was recorded last.
 
-    def replaces(self, student: str, key: str) -> bool:
+        A journal from before digests told of files beside the notebook knows the notebook alone.
+        """
+        _, known = self.recorded.get(student, ("", ""))
+        digest = result.digest if "+" in known else result.digest.partition("+")[0]
+        return known == digest
+
+    def replaces(self, student: str, key: str, result: Result) -> bool:
         """Whether work that is recorded has another result now: it is regraded."""
         known, _ = self.recorded.get(student, ("", ""))
-        return bool(known) and known != key and self.same_work(student)
+        return bool(known) and known != key and self.same_work(student, result)
 
     def hold(self, student: str, key: str, result: Result) -> None:
         """Keep a result until `take_held`; what stands in a file is not kept in memory."""
         if self._nameable(student):
             on_file = (self.kept / f"{key}.json").exists() if key else False
-            self._held.append((student, key, None if on_file else result))
+            kept = None if on_file else result
+            self._held.append(Held(student, key, result.digest, result.came_in, kept))
 
     def take_held(
         self, change_cells: Callable[[], frozenset[str]], look: Callable[[], None], files: bool
@@ -159,27 +173,25 @@ class Recorder:
             look: called in the end, while nothing is written yet that could not be taken back.
             files: also write the graded notebooks, and note what is recorded.
         """
-        held = [
-            (student, key, result, self._brief(key, result)) for student, key, result in self._held
-        ]
+        held = [(one, replace(self._whole(one), notebook="", files={})) for one in self._held]
         self._held, done = [], []
         with one_transaction(self.gradebook):
             self._worth_other = change_cells()
             self._read_ahead()
-            for student, key, result, brief in held:
+            for one, brief in held:
                 try:
                     with self.gradebook.db().begin_nested():
-                        new = self._score(student, key, brief)
+                        new = self._score(one.student, one.key, brief)
                 except STOPS_ALL:
                     raise
                 except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
-                    result = _unrecorded(error)
-                    new = self._score(student, "", result)
-                done.append((student, new, result))
+                    one = replace(one, result=_unrecorded(error, brief))
+                    new = self._score(one.student, "", self._whole(one))
+                done.append((one, new))
             look()
         self._ahead, self._ahead_grades = {}, {}
-        for student, (key, fresh), result in done:
-            whole = result or self._from_file(key)
+        for one, (key, fresh) in done:
+            student, whole = one.student, self._whole(one)
             try:
                 self.rows[student] = self._row(student, key, whole)
                 if files:
@@ -187,11 +199,7 @@ class Recorder:
             except STOPS_ALL:
                 raise
             except Exception as error:  # noqa: BLE001 (one student's result stops nobody)
-                self.take(student, "", _unrecorded(error))
-
-    def _brief(self, key: str, result: Result | None) -> Result:
-        """A result without the graded notebook, which scores do not need."""
-        return replace(result or self._from_file(key), notebook="")
+                self.take(student, "", _unrecorded(error, whole))
 
     def _read_ahead(self) -> None:
         """Read the entries of all students at once; one by one, each would take questions of its own."""
@@ -222,8 +230,10 @@ class Recorder:
         for grade in grades:
             self._ahead_grades.setdefault(grade.notebook_id, []).append(grade)
 
-    def _from_file(self, key: str) -> Result:
-        return from_json((self.kept / f"{key}.json").read_bytes(), Result)
+    def _whole(self, held: Held) -> Result:
+        """A held result; its file may be of an earlier run, before the same work came in again."""
+        result = held.result or from_json((self.kept / f"{held.key}.json").read_bytes(), Result)
+        return replace(result, digest=held.digest, came_in=held.came_in)
 
     def _score(self, student: str, key: str, result: Result) -> tuple[str, bool]:
         """Give scores, within a transaction.
@@ -232,10 +242,10 @@ class Recorder:
             the key under which the result is known from now on, and whether it is not there yet.
         """
         there = self._has(student, key)
-        submission = self._submission(student)
+        submission = self._submission(student, result)
         fresh = bool(result.broken) or self.settings.again or not there
         if result.broken:
-            self._give_nothing(submission)
+            self._give_nothing(submission, result)
             key = ""
         elif fresh:
             self._write_scores(submission, result)
@@ -253,7 +263,7 @@ class Recorder:
         elif fresh:
             self._write(student, result)
             self.pages.pop(student, None)
-        self._note(student, key)
+        self._note(student, key, result.digest)
 
     def _has(self, student: str, key: str) -> bool:
         """Whether this very result stands in the gradebook and in nbgrader's folder."""
@@ -268,16 +278,10 @@ class Recorder:
             return False
         return True
 
-    def _note(self, student: str, key: str) -> None:
-        known = key, self._work(student)
-        if self.recorded.get(student) != known:
-            self._append({"student": student, "key": known[0], "work": known[1]})
-            self.recorded[student] = known
-
-    def _work(self, student: str) -> str:
-        """A digest of the notebook that a student handed in."""
-        path = self._folder("submitted", student) / f"{self.assignment}.ipynb"
-        return hashlib.sha256(read_plain(path, LARGEST_NOTEBOOK) or b"").hexdigest()[:16]
+    def _note(self, student: str, key: str, digest: str) -> None:
+        if self.recorded.get(student) != (key, digest):
+            self._append({"student": student, "key": key, "work": digest})
+            self.recorded[student] = key, digest
 
     def _append(self, entry: dict[str, Any]) -> None:
         with self.journal.open("a", encoding="utf-8") as file:
@@ -322,7 +326,7 @@ class Recorder:
         aside.mkdir(parents=True)
         write_whole(aside / f"{self.assignment}.ipynb", result.notebook)
         copy_files(self.course / "solutions" / self.assignment, aside, but=".ipynb")
-        for name, data in files_beside(self._folder("submitted", student))[0].items():
+        for name, data in result.files.items():
             place = aside / shown_as(name)
             # two names of a student's may become one
             with contextlib.suppress(FileExistsError, NotADirectoryError):
@@ -336,17 +340,19 @@ class Recorder:
 
     def _write_scores(self, submission: Any, result: Result) -> None:
         notebook = self._notebook(submission)
-        self._give(submission.student.id, notebook, result.scores)
+        self._give(submission.student.id, notebook, result, result.scores)
         for comment in notebook.comments:
             comment.auto_comment = "No response." if comment.name in result.unanswered else None
         self.gradebook.db.flush()
 
-    def _give(self, student: str, notebook: Any, scores: Mapping[str, float | None]) -> None:
+    def _give(
+        self, student: str, notebook: Any, result: Result, scores: Mapping[str, float | None]
+    ) -> None:
         """Give scores to the cells of a notebook; what a person gave for other work is to be seen again.
 
         A cell that earns no points asks nobody for a score.
         """
-        changed = not self.same_work(student)
+        changed = not self.same_work(student, result)
         for grade in self._grades(notebook):
             grade.auto_score = scores.get(grade.name, 0.0)
             if not grade.max_score:
@@ -366,11 +372,11 @@ class Recorder:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result))
 
-    def _give_nothing(self, submission: Any) -> None:
+    def _give_nothing(self, submission: Any, result: Result) -> None:
         """No points for a submission that cannot be run."""
         student = submission.student.id
         for notebook in submission.notebooks:
-            self._give(student, notebook, {})
+            self._give(student, notebook, result, {})
             for grade in notebook.grades:
                 if grade.manual_score is None and grade.max_score:
                     grade.needs_manual_grade = True
@@ -381,10 +387,8 @@ class Recorder:
         released = self.gradebook.find_notebook(self.assignment, self.assignment)
         self._cells = [*released.grade_cells, *released.solution_cells]
 
-    def _submission(self, student: str) -> Any:
-        known = {}
-        if self.settings.collected_times:
-            known = time_in(self._folder("submitted", student) / "timestamp.txt")
+    def _submission(self, student: str, result: Result) -> Any:
+        known = time_in(result.came_in) if self.settings.collected_times else {}
         submission = self._ahead.get(student)
         if submission is None:
             if not self._cells:
@@ -509,15 +513,15 @@ def one_transaction(gradebook: Gradebook) -> Iterator[None]:
     session.commit()
 
 
-def _unrecorded(error: Exception) -> Result:
-    return Result(cut(f"the result cannot be recorded: {type(error).__name__}: {error}"))
+def _unrecorded(error: Exception, result: Result) -> Result:
+    reason = f"the result cannot be recorded: {type(error).__name__}: {error}"
+    return Result(cut(reason), digest=result.digest, came_in=result.came_in)
 
 
-def time_in(path: Path) -> dict[str, datetime]:
+def time_in(text: str) -> dict[str, datetime]:
     """When a submission came in, by nbgrader's own file beside it; nothing if that is no time."""
-    text = read_plain(path, most=100)
     try:
-        return {"timestamp": parse_utc(text.decode("ascii").strip())} if text else {}
+        return {"timestamp": parse_utc(text)} if text and text.isascii() else {}
     except (ValueError, OverflowError, TypeError):
         return {}
 

@@ -125,9 +125,9 @@ class Regrade:
     def take(self, recorder: Recorder, student: str, key: str, result: Result) -> None:
         """Record a result, or hold it back until all are there."""
         known = recorder.recorded.get(student)
-        if student in self._before and known and not recorder.same_work(student):
+        if student in self._before and known and not recorder.same_work(student, result):
             self._handed_in_again.add(student)
-        if self.settings.dry_run or self.change or recorder.replaces(student, key):
+        if self.settings.dry_run or self.change or recorder.replaces(student, key, result):
             recorder.hold(student, key, result)
         else:
             recorder.take(student, key, result)

@@ -11,6 +11,7 @@ import hashlib
 import queue
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -28,7 +29,7 @@ ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 def key_of(student: str, job: Job) -> str:
     """A digest of a student's job, of the grader's code and of the packages that it stands on."""
     digest = hashlib.sha256(grader_digest().encode())
-    digest.update(repr(student).encode() + to_json(job))
+    digest.update(repr(student).encode() + to_json(replace(job, came_in="")))
     return digest.hexdigest()[:32]
 
 
@@ -64,22 +65,20 @@ def run_jobs(
         again: also run jobs whose results are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    finished: queue.SimpleQueue[tuple[str, str, Path | Result] | Exception | None]
+    finished: queue.SimpleQueue[Task | tuple[str, Result] | Exception | None]
     finished = queue.SimpleQueue()
-
-    def done(task: Task) -> None:
-        finished.put((task.student, task.key, task.target))
+    done: Callable[[Task], None] = finished.put
 
     def tasks() -> Iterator[Task]:
         for student, job in jobs:
             if isinstance(job, Result):
-                finished.put((student, "", job))
+                finished.put((student, job))
                 continue
             try:
                 key = key_of(student, job)
             except Exception as error:  # noqa: BLE001 (one student's job stops nobody)
                 reason = f"what was handed in cannot be sent: {type(error).__name__}: {error}"
-                finished.put((student, "", Result(cut(reason))))
+                finished.put((student, Result(cut(reason), digest=job.digest, came_in=job.came_in)))
                 continue
             task = Task(student, key, job, folder / f"{key}.json")
             if again:
@@ -103,9 +102,13 @@ def run_jobs(
         while (item := finished.get()) is not None:
             if isinstance(item, Exception):
                 raise item
-            student, key, found = item
-            result = found if isinstance(found, Result) else _read(found)
-            tell(student, key, result)
+            if isinstance(item, Task):
+                # an engine's own words on a job, and a kept result of work that came in again
+                result, job = _read(item.target), item.job
+                result = replace(result, digest=job.digest, came_in=job.came_in)
+                tell(item.student, item.key, result)
+            else:
+                tell(item[0], "", item[1])
     except BaseException:
         engine.close()
         raise

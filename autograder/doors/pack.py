@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import shutil
 import tempfile
@@ -85,5 +84,4 @@ def job_of(folder: Path, assignment: str) -> Job:
 
 def with_files(job: Job, notebook: str, files: dict[str, bytes]) -> Job:
     """The job for one submission."""
-    encoded = {name: base64.b64encode(data).decode() for name, data in files.items()}
-    return replace(job, notebook=notebook, files=encoded)
+    return replace(job, notebook=notebook, files=files)

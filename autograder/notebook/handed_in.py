@@ -7,6 +7,7 @@ submission is said in words; what can be put right without guessing is put right
 from __future__ import annotations
 
 import codecs
+import hashlib
 import itertools
 import json
 import os
@@ -27,6 +28,8 @@ from autograder.notebook.work import Result
 LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, MOST_CELLS = 300, 8, 2000
 LONGEST_NAME = 200  # bytes of a file's or folder's
+TIME = "timestamp.txt"  # nbgrader's own, beside what a student handed in: when it came in
+LONGEST_TIME = 100  # bytes of it
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -43,16 +46,27 @@ class Unreadable(Exception):
         says: what is wrong.
         remedy: what an instructor should do about it.
         no_json: what is wrong is that it is not JSON.
+
+    Attributes:
+        digest, came_in: as of a `HandedIn`.
     """
 
     def __init__(self, says: str, remedy: str = "", no_json: bool = False) -> None:
         super().__init__(f"{says}. {remedy}" if remedy else says)
         self.says, self.no_json = says, no_json
+        self.digest = digest_of_work(b"", {})
+        self.came_in = ""
 
     @property
     def result(self) -> Result:
         """What becomes of its job."""
-        return Result(str(self), told=self.says, no_json=self.no_json)
+        return Result(
+            str(self),
+            told=self.says,
+            no_json=self.no_json,
+            digest=self.digest,
+            came_in=self.came_in,
+        )
 
 
 @dataclass(frozen=True)
@@ -63,11 +77,15 @@ class HandedIn:
         notebook: the text of the notebook's file.
         files: what lies beside it, by relative name.
         left_out: how many files were too many, too large or too deep to be taken along.
+        digest: of the notebook's file and of the files beside it, see `digest_of_work`.
+        came_in: the text of `TIME`; empty if there is none that could be a time.
     """
 
     notebook: str
     files: dict[str, bytes] = field(default_factory=dict)
     left_out: int = 0
+    digest: str = ""
+    came_in: str = ""
 
 
 def read_folder(folder: Path, assignment: str) -> HandedIn:
@@ -82,8 +100,27 @@ def read_folder(folder: Path, assignment: str) -> HandedIn:
                 f"expected a folder {printable(place.name)}, found a link or a file",
                 "Ask for it again",
             )
-    notebook = read_text(folder / f"{assignment}.ipynb")
-    return HandedIn(notebook, *files_beside(folder))
+    files, left_out = files_beside(folder)
+    came_in = (read_plain(folder / TIME, LONGEST_TIME) or b"").decode("utf-8", "replace").strip()
+    data = b""
+    try:
+        data = read_notebook(folder / f"{assignment}.ipynb")
+        notebook = text_of(data)
+    except Unreadable as problem:
+        problem.digest, problem.came_in = digest_of_work(data, files), came_in
+        raise
+    return HandedIn(notebook, files, left_out, digest_of_work(data, files), came_in)
+
+
+def digest_of_work(notebook: bytes, files: Mapping[str, bytes]) -> str:
+    """What tells one piece of work from another: a digest of the notebook's file, +, one of the files.
+
+    When it came in does not count: the same work may be collected again.
+    """
+    beside = hashlib.sha256()
+    for name in sorted(files.keys() - {TIME}):
+        beside.update(f"{len(name)} {name} {len(files[name])} ".encode() + files[name])
+    return f"{hashlib.sha256(notebook).hexdigest()[:16]}+{beside.hexdigest()[:16]}"
 
 
 def files_beside(folder: Path) -> tuple[dict[str, bytes], int]:
@@ -157,6 +194,15 @@ def read_text(path: Path) -> str:
     Raises:
         Unreadable: there is no such file, or it is empty, too large, or no text.
     """
+    return text_of(read_notebook(path))
+
+
+def read_notebook(path: Path) -> bytes:
+    """The content of a notebook's file.
+
+    Raises:
+        Unreadable: there is no such file, or it is empty or too large.
+    """
     if path.is_symlink():
         raise Unreadable(f"{path.name} is a link to somewhere else", "Ask for the file itself")
     if not path.exists():
@@ -174,6 +220,15 @@ def read_text(path: Path) -> str:
     data = read_plain(path, LARGEST_NOTEBOOK)
     if data is None:
         raise Unreadable(f"{path.name} cannot be opened", "May this user read it?")
+    return data
+
+
+def text_of(data: bytes) -> str:
+    """The text that a notebook's file holds.
+
+    Raises:
+        Unreadable: it holds none.
+    """
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         return data.decode(encoding)

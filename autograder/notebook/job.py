@@ -9,7 +9,6 @@ another process or on another machine that has this package. By hand, or for a c
 from __future__ import annotations
 
 import argparse
-import base64
 import contextlib
 import errno
 import time
@@ -60,10 +59,9 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
         kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
         restored=msgspec.to_builtins(restored),
     )
-    files = {name: base64.b64decode(content) for name, content in job.files.items()}
     prepared = time.perf_counter()
-    with Direct(zygote, job.limits, files, bars_of(job.assignment)) as kernel:
-        grading = Grading(kernel, files, job.secret)
+    with Direct(zygote, job.limits, job.files, bars_of(job.assignment)) as kernel:
+        grading = Grading(kernel, job.files, job.secret)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
         behaviours = grading.behaviours()
@@ -167,6 +165,10 @@ def attempt(job: Job, zygote: ZygoteClient) -> Result:
         ZygoteError: kernels cannot be had, which is no fault of the submission.
         OSError: the machine has no room; nor is this.
     """
+    return replace(_attempt(job, zygote), digest=job.digest, files=job.files)
+
+
+def _attempt(job: Job, zygote: ZygoteClient) -> Result:
     try:
         return run_job(job, zygote)
     except ZygoteError:

@@ -49,7 +49,9 @@ class Job:
     Attributes:
         assignment: its id.
         notebook: what was handed in, the file's text.
-        files: what lies beside it, base64 by relative name.
+        digest: of what was handed in, taken when it was read; it says which submission this is.
+        came_in: when, as nbgrader wrote it beside the submission; empty if it did not.
+        files: what lies beside the notebook, by relative name.
         released: nbgrader's cells of the assignment, in order.
         isolation: `sandbox.FULL` or `sandbox.NONE`.
         limits: what the notebook may use.
@@ -63,7 +65,9 @@ class Job:
     notebook: str
     released: tuple[ReleasedCell, ...]
     isolation: str
-    files: dict[str, str] = field(default_factory=dict)
+    digest: str = ""
+    came_in: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     modules: tuple[str, ...] = ()
     secret: str = ""
@@ -87,6 +91,7 @@ class Result:
     Attributes:
         broken: why it could not be graded, in words; empty if it was.
         told: the same for the student; empty where the words are the same.
+        digest, came_in, files: the job's, so that what is recorded is what was graded.
         no_json: the reason is that what was handed in is not JSON.
         poisoned: processes died over it, so that it is not tried again by itself.
         notebook: as graded, JSON text.
@@ -103,6 +108,9 @@ class Result:
     told: str = ""
     no_json: bool = False
     poisoned: bool = False
+    digest: str = ""
+    came_in: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
     notebook: str = ""
     scores: dict[str, float | None] = field(default_factory=dict)
     unanswered: tuple[str, ...] = ()

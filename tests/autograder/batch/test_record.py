@@ -9,6 +9,7 @@ from nbgrader.api import Gradebook, Student
 from autograder.batch.record import Recorder, one_transaction, shown_as, time_in
 from autograder.batch.row import Row
 from autograder.batch.settings import Settings
+from autograder.notebook.handed_in import read_folder
 
 ASSIGNMENT = "a0_doubles"
 
@@ -25,13 +26,13 @@ ASSIGNMENT = "a0_doubles"
     ],
 )
 def test_a_time_is_read_or_left(tmp_path, text, time):
-    path = tmp_path / "timestamp.txt"
-    path.write_text(text, encoding="utf-8")
-    assert time_in(path) == ({"timestamp": time} if time else {})
-
-
-def test_no_time_is_read_where_there_is_none(tmp_path):
-    assert time_in(tmp_path / "timestamp.txt") == {}
+    folder = tmp_path / "ada" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / f"{ASSIGNMENT}.ipynb").write_text("{}")
+    assert time_in(read_folder(folder, ASSIGNMENT).came_in) == {}
+    (folder / "timestamp.txt").write_text(text, encoding="utf-8")
+    found = time_in(read_folder(folder, ASSIGNMENT).came_in)
+    assert found == ({"timestamp": time} if time else {})
 
 
 @pytest.mark.parametrize(
@@ -128,7 +129,7 @@ def test_a_row_that_failed_wants_no_page(recorder):
 
 def test_the_last_line_of_a_run_that_was_killed_is_left_out(recorder):
     first = recorder()
-    first._note("ada", "key")
+    first._note("ada", "key", "digest")
     with first.journal.open("a") as file:
         file.write('{"student": "bob", "key": "ke')
     assert recorder().recorded == first.recorded
