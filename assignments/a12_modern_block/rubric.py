@@ -192,7 +192,9 @@ def refused(d_model: int, H: int) -> Case:
 
 def about(expected: Any, got: Any) -> Said:
     """Compare as closely as tables of angles in float32 allow."""
-    if isinstance(expected, tuple) and isinstance(got, tuple) and len(got) == len(expected):
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple) or len(got) != len(expected):
+            return values_agree(expected, got)
         for number, (wanted, found) in enumerate(zip(expected, got, strict=True), 1):
             problem = about(wanted, found)
             if problem:

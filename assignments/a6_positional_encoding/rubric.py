@@ -103,7 +103,11 @@ def in_single_precision(expected: Tensor, got: Any) -> Said:
     single = values_agree(expected.float(), got.float() if isinstance(got, Tensor) else got)
     if single or expected.dtype != torch.float64:
         return single
-    return None if (got - expected).abs().max() <= 1e-5 else values_agree(expected, got)
+    return (
+        None
+        if (torch.as_tensor(got) - expected).abs().max() <= 1e-5
+        else values_agree(expected, got)
+    )
 
 
 def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> Said:
@@ -186,7 +190,8 @@ def as_picture(got: Any) -> Picture | None:
         return None
     picture = Picture(*got)
     is_table = isinstance(picture.values, Tensor) and picture.values.dim() == 2
-    return picture if is_table and picture.values.numel() else None
+    seen = all(isinstance(fact, bool) for fact in picture[1:])
+    return picture if is_table and seen and picture.values.numel() else None
 
 
 def in_words(table: Tensor) -> str:

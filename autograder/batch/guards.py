@@ -14,6 +14,8 @@ from sqlalchemy.exc import OperationalError
 
 from autograder.errors import CourseError
 
+LOG = "autograder"
+
 
 @contextlib.contextmanager
 def nothing_lost(gradebook: str) -> Iterator[None]:
@@ -54,8 +56,8 @@ def logged(path: Path) -> Iterator[None]:
     logger = logging.getLogger("traitlets")
     before = logger.handlers[:], logger.propagate
     logger.handlers, logger.propagate = [handler], False
-    # what Python warns of, and what nbgrader's gradebook complains to
-    others = [logging.getLogger(name) for name in ("py.warnings", "tornado.application")]
+    # the grader's own errors, what Python warns of, and what nbgrader's gradebook complains to
+    others = [logging.getLogger(name) for name in (LOG, "py.warnings", "tornado.application")]
     for other in others:
         other.addHandler(handler)
         other.propagate = False

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
@@ -34,6 +35,7 @@ from sqlalchemy.orm import joinedload, selectinload, undefer
 
 from autograder.batch.extensions import Waiting
 from autograder.batch.findings import findings_in
+from autograder.batch.guards import LOG
 from autograder.batch.row import (
     Row,
     by_hand,
@@ -470,6 +472,8 @@ class Recorder:
             penalty=penalty,
             shown=digest_of_page(submission, notebook, key),
         )
+        for fault in result.faults:
+            logging.getLogger(LOG).error("%s: %s\n%s", student, fault, fault.trace)
         unseen = [name for name, grade in grades.items() if grade.needs_manual_grade]
         reasons = [*lateness(row), *by_hand(grades[name] for name in unseen)]
         if result.broken:
@@ -477,7 +481,8 @@ class Recorder:
             return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
         waiting = [name for name in unseen if grades[name].manual_score is None]
         doubted = list(doubted_by_visible_tests(result))
-        reasons = [*reasons_for(result), *doubted, *reasons]
+        failures = [f"{fault}; log.txt has the rest" for fault in result.faults]
+        reasons = [*failures, *reasons_for(result), *doubted, *reasons]
         if waiting:
             reasons.append(f"waits for a person: {', '.join(waiting)}")
         return replace(
@@ -487,7 +492,7 @@ class Recorder:
             findings=tuple(findings_in(result, submission.student.id)),
             signatures={part: verdict.signature for part, verdict in result.verdicts.items()},
             seconds=sum(result.seconds.values()),
-            needs_person=bool(unseen or doubted),
+            needs_person=bool(unseen or doubted or result.faults),
         )
 
 

@@ -101,7 +101,9 @@ def outcome_of(job: Job, result: Result) -> Outcome:
     waiting = {
         cell.name: cell.points
         for cell in job.released
-        if cell.points and not cell.name.startswith(CHECK) and result.scores.get(cell.name) is None
+        if cell.points
+        and result.scores.get(cell.name) is None
+        and (not cell.name.startswith(CHECK) or cell.name in result.scores)
     }
     return Outcome(
         tuple(result.verdicts.values()),

@@ -15,6 +15,7 @@ from typing import Protocol
 from msgspec import structs
 from nbformat import NotebookNode, from_dict
 
+from autograder.faults import Fault, collected, note
 from autograder.kernels.forks import ZygoteError
 from autograder.probe.bar import Bar
 from autograder.verdict.behaviour import Behaviour, behaviour_of, is_unexplained
@@ -22,6 +23,7 @@ from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import load
 from autograder.verdict.decide import Probe, bar_of, decide, nothing
 from autograder.verdict.forbidden import modules_beside
+from autograder.verdict.obstacles import Obstacle
 from autograder.verdict.reaching import reaches_into
 from autograder.verdict.report import as_bundle
 from autograder.verdict.verdicts import PartVerdict
@@ -44,6 +46,8 @@ STUCK = (
     "without an end?"
 )
 
+
+UNDECIDED = "The grader itself failed over this part, which is no fault of yours. A person has to decide it."
 
 LOOKED_AT_AGAIN = (
     "This notebook has `{tool}`, with which code can look into the process that runs it, so the part "
@@ -76,6 +80,7 @@ class Grading:
 
     Attributes:
         verdicts: the verdict on each part so far.
+        faults: the grader's own errors on the way.
     """
 
     def __init__(
@@ -83,6 +88,7 @@ class Grading:
     ) -> None:
         self.kernel, self.files, self.secret = kernel, files or {}, secret
         self.verdicts: dict[str, PartVerdict] = {}
+        self.faults: list[Fault] = []
         self._decided: list[tuple[NotebookNode, PartVerdict]] = []
         self._cells: list[str] = []
         self._own: list[str] = []  # those of them that are not the course's
@@ -120,12 +126,14 @@ class Grading:
                 continue
             assignment = load(self._assignment)
             part = assignment.part(name)
-            try:
-                seen = behaviour_of(
-                    assignment, part, self.kernel.ask, verdict.stood_in, self.secret
-                )
-            except NotebookStopped:
-                break
+            with collected() as faults:
+                try:
+                    seen = behaviour_of(
+                        assignment, part, self.kernel.ask, verdict.stood_in, self.secret
+                    )
+                except NotebookStopped:
+                    break
+            self.faults += faults
             if seen:
                 found[name] = seen
         return found
@@ -153,17 +161,18 @@ class Grading:
                 self._stop(stopped, cell, index)
                 return b""
 
-        try:
-            verdict = self._by(probe, assignment, part)
-            if verdict.earned and not self._stopped:
-                verdict = self._looked_at_again(verdict, assignment, part)
-        except (ZygoteError, OSError):
-            raise  # the machine's trouble, not this part's
-        except Exception as error:  # noqa: BLE001 (what was earned before stays)
-            reason = (
-                f"This part could not be decided ({type(error).__name__}). Ask your instructor."
-            )
-            verdict = nothing(part, reason)
+        with collected() as faults:
+            try:
+                verdict = self._by(probe, assignment, part)
+                if verdict.earned and not self._stopped:
+                    verdict = self._looked_at_again(verdict, assignment, part)
+            except (ZygoteError, OSError):
+                raise  # the machine's trouble, not this part's
+            except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
+                note(f"deciding `{part_name}`", error)
+        self.faults += faults
+        if any(fault.undecided for fault in faults):
+            verdict = nothing(part, UNDECIDED, Obstacle.FAULT)
         if self._stopped:
             verdict = nothing(part, self._stopped)
         self.verdicts[part_name] = verdict

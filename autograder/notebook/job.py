@@ -22,6 +22,7 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
+from autograder.faults import fault_of
 from autograder.files import write_whole
 from autograder.kernels.direct import DirectKernel, KernelDied, KernelStuck
 from autograder.kernels.forks import ZygoteClient, ZygoteError
@@ -33,10 +34,11 @@ from autograder.notebook.handed_in import Unreadable, notebook_in
 from autograder.notebook.intake import grade_id_of, restore
 from autograder.notebook.outputs import Outputs
 from autograder.notebook.sanitize import Sanitize
-from autograder.notebook.work import Job, Result, from_json, to_json
+from autograder.notebook.work import CHECK, Job, Result, from_json, to_json
 from autograder.probe.bar import Bar
 from autograder.verdict.decide import bars_of
 from autograder.verdict.forbidden import forget
+from autograder.verdict.obstacles import Obstacle
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -85,11 +87,17 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
             cell.metadata.nbgrader.grade_id: score_of(cell)
             for cell in notebook.cells
             if utils.is_grade(cell)
+        }
+        | {
+            f"{CHECK}{part}": None  # a person must look
+            for part, verdict in grading.verdicts.items()
+            if verdict.obstacle is Obstacle.FAULT
         },
         unanswered=tuple(unanswered),
         verdicts=grading.verdicts,
         behaviours=behaviours,
         restored=restored,
+        faults=tuple(grading.faults),
         remark="; ".join(remarks),
         seconds={"prepare": prepared - began, "run": executed - prepared},
     )
@@ -185,7 +193,8 @@ def _attempt(job: Job, zygote: ZygoteClient) -> Result:
 
 def broken(error: Exception) -> Result:
     """The result of a job over which the grader itself stumbled."""
-    return Result(broken=f"grading stopped with {type(error).__name__}: {error}"[:400])
+    fault = fault_of("grading a notebook", error)
+    return Result(broken=f"grading stopped with {fault.error}", faults=(fault,))
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from autograder.faults import Fault
 from autograder.kernels.limits import Limits
 from autograder.verdict.verdicts import Behaviour, PartVerdict
 
@@ -100,6 +101,7 @@ class Result:
         verdicts: by part.
         behaviours: of the parts whose answer nothing explains, what it does on the class's inputs.
         restored: locked cells that were put right.
+        faults: the grader's own errors over it, for which a person must look.
         remark: what concerns the whole submission.
         seconds: by stage.
     """
@@ -117,6 +119,7 @@ class Result:
     verdicts: dict[str, PartVerdict] = field(default_factory=dict)
     behaviours: dict[str, Behaviour] = field(default_factory=dict)
     restored: Restored = field(default_factory=Restored)
+    faults: tuple[Fault, ...] = ()
     remark: str = ""
     seconds: dict[str, float] = field(default_factory=dict)
 

@@ -11,6 +11,7 @@ from functools import cached_property, lru_cache
 
 from msgspec import structs
 
+from autograder.faults import note
 from autograder.probe.bar import Bar
 from autograder.probe.wall import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
@@ -209,8 +210,10 @@ class Trial:
         """The points of each step: all, or none and the first case on which it failed."""
         part, attempts, steps = self.part, self.attempts, []
         why: dict[Step, Spared] = {}
-        with contextlib.suppress(Exception):  # what is too odd to compare is charged as it is
+        try:
             why = spared(attempts, lambda: self.found)
+        except Exception as error:  # noqa: BLE001 (noted; each step is charged by itself)
+            note(f"looking for steps of `{part.name}` that one mistake explains", error)
         for step in part.steps:
             wrong = next((item for item in attempts if item.step is step and item.problem), None)
             if wrong:
@@ -234,7 +237,8 @@ class Trial:
             mistakes = mistakes_in(self.attempts, self.found)
             relations = () if mistakes else relations_in(self.attempts)
             return structs.replace(verdict, mistakes=mistakes, relations=relations)
-        except Exception:  # noqa: BLE001 (what is too odd to compare has no name either)
+        except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
+            note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
             return verdict
 
 
@@ -297,4 +301,5 @@ def _tried(exam: Exam, probe: Probe, bar: Bar, stand_ins: dict[str, str]) -> lis
     if used:
         raise Undecided(_why_barred(exam.part, used), Obstacle.BARRED)
     attempts = [Attempt(exam, number, report) for number, report in enumerate(reports)]
+    exam.refuse_stopped_reference()
     return [replace(item, problem=problem_with(item)) for item in attempts]

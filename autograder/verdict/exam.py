@@ -10,6 +10,7 @@ from typing import Any
 
 from torch import nn
 
+from autograder.faults import GraderError
 from autograder.probe.experiments import Report, Request, describe, perform
 from autograder.probe.wire import decode, encode
 from autograder.verdict.check import Call, Case, Chain, Drawing, Part, Randn, Step
@@ -51,6 +52,20 @@ class Exam:
             for (_, case), request in zip(self.plan, self.requests, strict=True)
         ]
         return decode(encode(reports))
+
+    def refuse_stopped_reference(self) -> None:
+        """See to it that ours returns wherever no error is asked for.
+
+        Raises:
+            GraderError: it does not, so that nobody can tell who is wrong.
+        """
+        for (_, case), report in zip(self.plan, self.expected, strict=True):
+            if report["status"] != "returned" and not case.raises:
+                error = report.get("error", {"type": report["status"], "message": "", "line": ""})
+                raise GraderError(
+                    f"our own `{self.part.name}` gives no result in the case '{case.label}': "
+                    f"{error['type']}: {error['message']}, in `{error['line']}`"
+                )
 
     def done_by(self, answer: Callable[..., Any], number: int) -> Report:
         """What a wrong answer of ours does in a case, in the form in which a student's comes back.

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.faults import note
 from autograder.files import cut
 from autograder.probe.experiments import ErrorReport, Report
 from autograder.verdict.absent import says_unanswered
@@ -22,7 +23,7 @@ from autograder.verdict.problem import Kind, Problem, as_problem
 def problem_with(item: Attempt, expected: Report | None = None) -> Problem | None:
     """None if the report of an attempt is right, else what is wrong with it.
 
-    Also where what came back is so odd that nobody can compare it.
+    What came back has been checked where it arrived, so an error here is the grader's own.
 
     Args:
         item: the try.
@@ -30,8 +31,9 @@ def problem_with(item: Attempt, expected: Report | None = None) -> Problem | Non
     """
     try:
         return _problem(item, expected or item.expected)
-    except Exception as error:  # noqa: BLE001 (a submission may return anything at all)
-        return Problem(Kind.ODD, f"the result cannot be compared ({type(error).__name__})")
+    except Exception as error:  # noqa: BLE001 (noted, and a person looks)
+        note(f"comparing `{item.part.name}` in the case '{item.case.label}'", error)
+        return Problem(Kind.ODD, "the result could not be compared")
 
 
 def in_words(item: Attempt) -> str:
@@ -65,6 +67,8 @@ def _problem(item: Attempt, right: Report) -> Problem | None:
         return Problem(Kind.RAISED, _error_in_words(report["error"]))
     if status != "returned":
         return Problem(Kind.NO_ANSWER, "no answer came back")
+    if right["status"] != "returned":  # a wrong answer of ours that stops here
+        return Problem(Kind.ODD, "a result, where the other answer has none")
     expected, value = right["value"], report.get("value")
     if item.case.chance is None:
         problem = as_problem(item.step.judge(expected, value))

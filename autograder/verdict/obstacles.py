@@ -14,6 +14,7 @@ class Obstacle(StrEnum):
     MISSING = "missing"
     TIME_LIMIT = "time limit"
     STOPPED = "stopped"
+    FAULT = "fault"
 
     @property
     def words(self) -> str:
@@ -33,4 +34,5 @@ WORDS = {
     Obstacle.MISSING: "not defined",
     Obstacle.TIME_LIMIT: "the time limit was reached",
     Obstacle.STOPPED: "the notebook stopped before it",
+    Obstacle.FAULT: "the grader itself failed over it",
 }

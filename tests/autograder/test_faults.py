@@ -1,0 +1,148 @@
+"""An error of the grader's own costs no student points: it is noted, and a person looks."""
+
+import dataclasses
+
+import pytest
+from nbformat.v4 import new_code_cell
+from nbgrader.api import Gradebook
+
+from assignments import allowed_modules, load
+from autograder import faults
+from autograder.batch.classroom import grade_and_compare
+from autograder.batch.engine import engine_for
+from autograder.files import write_whole
+from autograder.notebook import grading
+from autograder.notebook.work import CHECK, Result, from_json, to_json
+from autograder.probe import experiments
+from autograder.probe.probe import answer
+from autograder.verdict import decide, judge, maps
+from autograder.verdict.obstacles import Obstacle
+from tests.autograder.measure import ours_may_answer
+from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
+
+PART = load(ASSIGNMENT).part("attention_weights")
+RIGHT, WRONG = PART.reference, lambda x: (x @ x.mT).softmax(dim=0)
+
+
+@pytest.fixture(autouse=True)
+def _exams_anew():
+    """Exams keep what the reference did, also with an error that was planted."""
+    decide.exam_on.cache_clear()
+    yield
+    decide.exam_on.cache_clear()
+
+
+class Kernel:
+    """A kernel that holds one answer."""
+
+    def __init__(self, code):
+        self.names = {PART.name: code}
+
+    def run(self, cell, index):
+        pass
+
+    def ask(self, message):
+        return answer(message, self.names)
+
+
+def graded(code):
+    """What is decided of one answer, and the faults on the way."""
+    source = f"from autograder.cell import grade\ngrade({ASSIGNMENT!r}, {PART.name!r})"
+    going = grading.Grading(Kernel(code))
+    with ours_may_answer():
+        going.take(new_code_cell(source, metadata={"nbgrader": {"locked": True}}), 0)
+    return going.verdicts[PART.name], going.faults
+
+
+def failing(*_, **__):
+    raise KeyError("traces_")
+
+
+STAGES = {
+    "the probe": (experiments.EXPERIMENTS, "call", RIGHT, True),
+    "the reference's reports": (decide.Exam, "refuse_stopped_reference", RIGHT, True),
+    "the comparison": (judge, "strict_differences", RIGHT, True),
+    "what is charged once": (decide, "spared", WRONG, True),
+    "names": (decide, "mistakes_in", WRONG, False),
+    "relations": (decide, "found_in", WRONG, True),
+    "pictures": (maps, "_pairs", WRONG, False),
+    "the decision": (grading, "decide", RIGHT, True),
+}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_an_error_of_ours_in_any_stage_is_noted_and_never_charged(stage, monkeypatch):
+    owner, name, code, undecided = STAGES[stage]
+    before, none = graded(code)
+    assert none == []
+    if isinstance(owner, dict):
+        monkeypatch.setitem(owner, name, failing)
+    else:
+        monkeypatch.setattr(owner, name, failing)
+    decide.exam_on.cache_clear()
+    verdict, noted = graded(code)
+    assert noted and all("KeyError: 'traces_'" in f"{fault.error}{fault.trace}" for fault in noted)
+    assert all(PART.name in fault.doing for fault in noted)
+    assert any(fault.undecided for fault in noted) == undecided
+    if undecided:
+        assert verdict.obstacle is Obstacle.FAULT
+        assert verdict.remark == grading.UNDECIDED
+        assert not any(step.problem for step in verdict.steps)
+    else:
+        assert verdict.earned == before.earned
+
+
+def test_where_nobody_collects_the_error_is_raised(monkeypatch):
+    monkeypatch.setattr(judge, "strict_differences", failing)
+    with pytest.raises(KeyError, match="traces_"):
+        faults.note("comparing", KeyError("traces_"))
+
+
+class Stumbling:
+    """An engine whose workers failed over one part of every submission."""
+
+    def __init__(self, engine):
+        self.engine = engine
+
+    def run(self, tasks, done):
+        def told(task):
+            result = from_json(task.target.read_bytes(), Result)
+            fault = faults.fault_of(f"deciding `{PART.name}`", KeyError("traces_"))
+            scores = {**result.scores, f"{CHECK}{PART.name}": None}
+            verdict = decide.nothing(PART, grading.UNDECIDED, Obstacle.FAULT)
+            write_whole(
+                task.target,
+                to_json(
+                    dataclasses.replace(
+                        result,
+                        scores=scores,
+                        verdicts={**result.verdicts, PART.name: verdict},
+                        faults=(fault,),
+                    )
+                ),
+            )
+            done(task)
+
+        self.engine.run(tasks, told)
+
+    def close(self):
+        self.engine.close()
+
+
+def test_a_person_is_asked_and_the_log_says_where_it_came_from(tmp_path):
+    course = tmp_path / "course"
+    hand_in(course, {"ada": submission("right_loops")})
+    settings = dataclasses.replace(SETTINGS, feedback=False)
+    with engine_for(settings, allowed_modules(ASSIGNMENT)) as engine:
+        (row,) = grade_and_compare(
+            course, ASSIGNMENT, lambda *_: None, (), settings, Stumbling(engine)
+        ).rows
+    assert row.needs_person
+    assert any("the grader itself failed while deciding" in reason for reason in row.reasons)
+    with Gradebook(f"sqlite:///{course}/gradebook.db") as gradebook:
+        grades = gradebook.find_submission_notebook(ASSIGNMENT, ASSIGNMENT, "ada").grades
+        (grade,) = [one for one in grades if one.name == f"{CHECK}{PART.name}"]
+        assert grade.auto_score is None and grade.needs_manual_grade
+        assert not any(one.needs_manual_grade for one in grades if one is not grade)
+    log = (course / "grading" / ASSIGNMENT / "log.txt").read_text(encoding="utf-8")
+    assert f"ada: the grader itself failed while deciding `{PART.name}`: KeyError" in log
