@@ -28,7 +28,7 @@ from autograder.errors import CourseError
 from autograder.files import cut
 from autograder.kernels import sandbox
 from autograder.notebook.handed_in import Unreadable, read_folder
-from autograder.notebook.work import Job, Result
+from autograder.notebook.work import Job, ReleasedCell, Result
 from autograder.verdict.content import allowed_modules
 
 
@@ -105,22 +105,13 @@ def grade_and_compare(
                     "is left with the old ones; --dry-run shows whose score changes"
                 )
             recorder = Recorder(api, course, assignment, gradebook, kept, settings)
-            whole = Job(
-                assignment=assignment,
-                notebook="",
-                released=tuple(regrade.cells),
-                isolation=settings.isolation,
-                limits=settings.limits,
-                modules=allowed_modules(assignment),
-                secret=course_secret(course),
-                own_text=own_text(course / api.coursedir.source_directory, assignment),
-            )
+            whole = job_of_class(course, assignment, tuple(regrade.cells), settings)
 
             def jobs() -> Iterator[tuple[str, Job | Result]]:
                 for student in students:
                     folder = course / "submitted" / student / assignment
                     try:
-                        yield student, _job(folder, whole)
+                        yield student, job_of(folder, whole)
                     except Unreadable as problem:
                         yield student, problem.result
                     except Exception as error:  # noqa: BLE001 (one student's folder stops nobody)
@@ -178,7 +169,24 @@ def _submitted(course: Path, assignment: str) -> list[str]:
     return students
 
 
-def _job(folder: Path, whole: Job) -> Job:
+def job_of_class(
+    course: Path, assignment: str, released: tuple[ReleasedCell, ...], settings: Settings
+) -> Job:
+    """A job with all that a class has in common, and no submission in it."""
+    solutions = course / open_assignment(course, assignment).coursedir.source_directory
+    return Job(
+        assignment=assignment,
+        notebook="",
+        released=released,
+        isolation=settings.isolation,
+        limits=settings.limits,
+        modules=allowed_modules(assignment),
+        secret=course_secret(course),
+        own_text=own_text(solutions, assignment),
+    )
+
+
+def job_of(folder: Path, whole: Job) -> Job:
     """Everything that grading one submission needs.
 
     Args:

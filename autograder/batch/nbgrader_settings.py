@@ -11,33 +11,14 @@ def use_engine(config: Any) -> None:
     Args:
         config: what ``get_config()`` gives in ``nbgrader_config.py``.
     """
-    # Cells that students deleted, moved or edited are put right before anything runs.
-    config.Autograde.sanitize_preprocessors = [
-        "autograder.notebook.intake.Intake",
-        "nbgrader.preprocessors.ClearOutput",
-        "nbgrader.preprocessors.DeduplicateIds",
-        "nbgrader.preprocessors.OverwriteKernelspec",
-        "nbgrader.preprocessors.OverwriteCells",
-        "nbgrader.preprocessors.CheckCellMetadata",
-    ]
-
-    # Notebooks run in a kernel, checks are decided outside it, and outputs cannot act in a browser.
+    # What was handed in is read and graded as in a batch, so that nothing has to be put right before.
+    config.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     config.Autograde.autograde_preprocessors = [
-        "autograder.notebook.execute.Execute",
-        "autograder.notebook.sanitize.Sanitize",
-        "nbgrader.preprocessors.IgnorePattern",
-        "nbconvert.preprocessors.ClearMetadataPreprocessor",
-        "nbgrader.preprocessors.LimitOutput",
-        "nbgrader.preprocessors.SaveAutoGrades",
+        "autograder.batch.autograde.Grade",
+        "autograder.batch.autograde.SaveScores",
         "nbgrader.preprocessors.AssignLatePenalties",
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
-
-    # Seconds for one cell. A check gives a call five of them and then names the endless loop itself.
-    config.Execute.timeout = 20
-
-    # The kernels' own warnings do not belong between an instructor's results.
-    config.Execute.extra_arguments = ["--log-level=ERROR"]
 
     # The page that students get, from the command, the formgrader and a batch alike.
     config.GenerateFeedback.preprocessors = ["autograder.batch.feedback.Marks"]

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 
-from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
-from nbgrader.preprocessors import NbGraderPreprocessor
 
-from autograder.notebook.earlier import Earlier, read_earlier
-from autograder.notebook.handed_in import free_id, is_given_out
+from autograder.notebook.earlier import Earlier
+from autograder.notebook.handed_in import free_id
 from autograder.notebook.work import ReleasedCell, Restored
 
 
@@ -177,26 +174,3 @@ def _put_back(nb: NotebookNode, released: Sequence[ReleasedCell], present: set[s
         present.add(missing.name)
         put.append(missing.name)
     return put[::-1]
-
-
-class Intake(NbGraderPreprocessor):
-    """`restore` as a step of stock ``nbgrader autograde``, by what the gradebook holds.
-
-    What was put right is listed in the notebook's metadata under ``restored``. nbgrader's own
-    ``add_missing_cells`` stops with a KeyError where the answer before a deleted cell is gone too.
-    """
-
-    def preprocess(
-        self, nb: NotebookNode, resources: ResourcesDict
-    ) -> tuple[NotebookNode, ResourcesDict]:
-        names = resources["nbgrader"]
-        with Gradebook(names["db_url"]) as gradebook:
-            released = released_cells(gradebook, names["notebook"], names["assignment"])
-        # nbgrader's converters work in the course's folder
-        released = with_history(released, read_earlier(Path.cwd(), names["assignment"]))
-        for cell in nb.cells:
-            marks = cell.metadata.get("nbgrader")
-            if isinstance(marks, dict):
-                marks["given_out"] = is_given_out(cell, marks)
-        nb.metadata["restored"] = asdict(restore(nb, released))
-        return nb, resources
