@@ -15,6 +15,7 @@ from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
 from autograder.errors import CourseError
+from autograder.order import by_number
 
 
 class AnyName(CourseDirectory):
@@ -62,7 +63,7 @@ def open_assignment(course: Path, assignment: str) -> NbGraderAPI:
     solutions = course / api.coursedir.source_directory
     if not (solutions / assignment / f"{assignment}.ipynb").exists():
         names = [path.name for path in solutions.glob("*") if path.is_dir()]
-        there = sorted(names, key=lambda name: (len(name.partition("_")[0]), name))
+        there = sorted(names, key=by_number)
         raise CourseError(
             f"there is no assignment '{assignment}' in {solutions}. "
             f"There {'are' if there else 'is'}: {', '.join(there) or 'none'}."
