@@ -31,6 +31,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         60  # seconds; its own 5 are few on a busy machine
     )
     katex.KaTeXServer.start_server_process = started_katex
+    # it goes from its own folder to KaTeX's by way of `..`, which ends elsewhere where .venv is a link
+    katex.SRC_DIR = str(Path(katex.SRC_DIR).resolve())
     app.add_config_value("course_repository", "", "html", str)
     app.add_config_value("course_address", "", "html", str)
     app.add_directive("live-translation", LiveTranslation)

@@ -2,6 +2,8 @@
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -136,6 +138,20 @@ def answer_with(monkeypatch, program):
         return [sys.executable, "-c", program, str(socket)]
 
     monkeypatch.setattr(katex.KaTeXServer, "build_command", command)
+
+
+def test_formulas_are_set_where_the_environment_is_a_link(course_pages, monkeypatch, tmp_path):
+    (tmp_path / "deep/down").mkdir(parents=True)
+    linked = tmp_path / "deep/down/linked"
+    linked.symlink_to(katex.SRC_DIR)
+    library = tmp_path / "katex.min.js"
+    library.touch()
+    monkeypatch.setattr(katex, "SRC_DIR", str(linked))
+    monkeypatch.setattr(katex.KaTeXServer, "katex_path", str(library))
+    monkeypatch.setattr(katex.KaTeXServer, "start_server_process", None)
+    course_pages.setup(Mock())
+    place = katex.KaTeXServer.build_command()[-1]
+    assert Path(linked.resolve(), f"{place}.js").resolve() == library.resolve()
 
 
 @pytest.mark.parametrize("before, between", [(0, 0.3), (0.3, 0)])
