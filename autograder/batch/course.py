@@ -14,6 +14,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder.batch.nbgrader_settings import use_own_programs
 from autograder.errors import CourseError
 from autograder.order import by_number
 
@@ -24,13 +25,6 @@ class AnyName(CourseDirectory):
     def format_path(self, step: str, student: str, assignment: str, escape: bool = False) -> str:
         path = super().format_path(step, student, assignment, escape=escape)
         return f"(?s){path}" if escape else path
-
-
-def use_own_programs() -> None:
-    """Put this environment's programs on PATH: nbgrader starts ``alembic`` by its bare name."""
-    own = str(Path(sys.executable).parent)
-    if own not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] = own + os.pathsep + os.environ["PATH"]
 
 
 def open_course(course: Path) -> NbGraderAPI:
