@@ -21,6 +21,8 @@ from pathlib import Path
 import jupytext
 from nbformat import NotebookNode
 
+from autograder.order import by_number
+
 WORDS_A_MINUTE = 200
 LINES_A_MINUTE = 15
 # What takes time beside words and lines: how it is found in a text or in code, and its minutes.
@@ -154,4 +156,4 @@ def table(paths: list[Path]) -> str:
 
 if __name__ == "__main__":
     folder = Path(__file__).resolve().parent / "lectures"
-    sys.stdout.write(table(sorted(folder.glob("*.py"))) + "\n")
+    sys.stdout.write(table(sorted(folder.glob("*.py"), key=by_number)) + "\n")

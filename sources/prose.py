@@ -18,6 +18,8 @@ from pathlib import Path
 
 import jupytext
 
+from autograder.order import by_number
+
 # Dropped with all that they hold, in this order.
 UNREAD = [
     re.compile(pattern, re.MULTILINE | re.DOTALL)
@@ -134,5 +136,5 @@ def table(paths: list[Path]) -> str:
 
 if __name__ == "__main__":
     lectures = Path(__file__).resolve().parent / "lectures"
-    chosen = [Path(name) for name in sys.argv[1:]] or sorted(lectures.glob("*.py"))
+    chosen = [Path(name) for name in sys.argv[1:]] or sorted(lectures.glob("*.py"), key=by_number)
     sys.stdout.write(table(chosen) + "\n")

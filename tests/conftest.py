@@ -12,10 +12,10 @@ from tests.scheduling import LONG, Together
 
 
 @pytest.fixture(scope="session")
-def graded_class(tmp_path_factory, worker_id):
+def graded_class(tmp_path_factory, pytestconfig):
     """The course folder of the sample class, and its rows by student."""
     shared = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
+    if hasattr(pytestconfig, "workerinput"):  # one of several workers
         shared = shared.parent
     course, result = shared / "course", shared / "rows.pickle"
     with FileLock(shared / "course.lock"):
@@ -44,6 +44,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.long)
 
 
+@pytest.hookimpl(optionalhook=True)  # there is no such hook without xdist
 def pytest_xdist_make_scheduler(config, log):
     """Say which tests stay together where several workers run them."""
     return Together(config, log)

@@ -2,7 +2,10 @@
 
 from contextlib import suppress
 
-from xdist.scheduler import LoadScopeScheduling
+try:
+    from xdist.scheduler import LoadScopeScheduling
+except ImportError:  # then one process runs all tests, and nobody asks who runs which
+    LoadScopeScheduling = object
 
 # whose tests share nothing, and are thousands or take long: each goes where there is room
 SPREAD = (

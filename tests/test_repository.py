@@ -22,13 +22,30 @@ def test_conda_users_get_the_packages_of_pyproject():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     listed = {item for item in environment["dependencies"] if isinstance(item, str)}
     wanted = {f"python{project['requires-python']}", "pip"}
-    for requirement in project["dependencies"]:
-        if ";" in requirement:
-            continue  # for some systems only, so pip brings it
-        name, version = re.match(r"([\w-]+)(.*)", requirement).groups()
-        wanted.add(CONDA_NAMES.get(name, name) + version)
-    assert listed == wanted
-    assert environment["dependencies"][-1] == {"pip": ["--editable ."]}
+    wanted |= {
+        in_conda(requirement)
+        for requirement in project["dependencies"]
+        if ";" not in requirement  # what is for some systems only, pip brings
+    }
+    assert listed >= wanted
+    testing = listed - wanted
+    assert testing <= set(map(in_conda, project["optional-dependencies"]["dev"]))
+    runners = {re.match(r"[\w-]+", requirement).group() for requirement in testing}
+    assert runners >= {"hypothesis", "nbval", "pytest", "pytest-xdist"}
+    assert environment["dependencies"][-1] == {"pip": ["--editable .[dev]"]}, "and all the rest"
+
+
+def in_conda(requirement):
+    name, version = re.match(r"([\w-]+)(.*)", requirement).groups()
+    return CONDA_NAMES.get(name, name) + version
+
+
+def test_authors_with_conda_read_what_make_test_runs():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [flags] = re.findall(r'--nbval (-m ".+") \$\(TESTS\)', makefile)
+    [folders] = re.findall(r"^TESTS = (.*)", makefile, re.MULTILINE)
+    guide = (ROOT / "docs/authors.md").read_text(encoding="utf-8")
+    assert f"python -m pytest -n 2 --nbval {flags} {folders}" in guide
 
 
 def test_the_lock_pins_every_package_of_pyproject():

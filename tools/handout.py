@@ -27,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
 FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "tools/jupyter")
 FILES = (
-    "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "environment.yml",
-    "nbgrader_config.py", "pyproject.toml", "requirements.lock", "sandbox.lock",
+    "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "nbgrader_config.py",
+    "pyproject.toml", "requirements.lock", "sandbox.lock",
     "docs/glossary.md", "docs/notation.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
 )  # fmt: skip
@@ -82,6 +82,7 @@ def make_handout(target: Path, self_check: bool) -> None:
     for name in (*FILES, *(ON_GRADING if self_check else [])):
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target / name)
+    (target / "environment.yml").write_text(for_conda(), encoding="utf-8")
     (target / "README.md").write_text(START + tables(), encoding="utf-8")
     (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
     if not self_check:
@@ -119,6 +120,13 @@ def leave_out_the_grader(target: Path) -> None:
     text = re.sub(provisioners, "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r'^"autograder\.pages" = .*\n', "", text, flags=re.MULTILINE)
     project.write_text(text, encoding="utf-8")
+
+
+def for_conda() -> str:
+    """environment.yml without what runs the tests, because students get no tests."""
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    tests = r"^  # What runs the tests.*?(?=^  - pip:)"
+    return re.sub(tests, "", text, flags=re.MULTILINE | re.DOTALL).replace(".[dev]", ".")
 
 
 def main(arguments: list[str]) -> None:

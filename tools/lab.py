@@ -67,7 +67,9 @@ def prepare_workspace(
     record = workspace / ".copied.json"
     copied = json.loads(record.read_text()) if record.exists() else {}
     news = []
-    for source in sorted(path for pattern in notebooks for path in course.glob(pattern)):
+    listed = (course / MAP).read_text(encoding="utf-8")
+    found = [path for pattern in notebooks for path in course.glob(pattern)]
+    for source in sorted(found, key=lambda path: listed.find(path.name)):
         name = source.relative_to(course).as_posix()
         target = workspace / name
         if not target.exists() or digest(target) == digest(source):

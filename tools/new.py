@@ -25,7 +25,9 @@ FORMS = {
     "lecture": r"([0-9]{2,})_([a-z][a-z0-9_]*)",
 }
 EXAMPLES = {"assignment": "a14_title", "lecture": "13_title"}
-FIRST_SECTION = "[{number} §1 First section](../lectures/{name}.ipynb#1.-First-section)"
+FIRST_SECTION = (
+    "[{number} §1 First section](../lectures/{name}.ipynb#1.-First-section) “Pictures end with”"
+)
 
 
 class NotNew(Exception):

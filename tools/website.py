@@ -35,6 +35,7 @@ from nbformat import NotebookNode
 
 import course_utils
 import lecture_kit
+from autograder.order import by_number
 from lecture_kit import live
 from lecture_kit.live.page import STORED_FRAME
 from tools import deck, website_preview
@@ -52,6 +53,7 @@ PICTURE = re.compile(
     r'<source type="image/svg\+xml" srcset="data:image/svg\+xml;base64,(?P<svg>[^"]+)">'
     r'<img alt="(?P<alt>[^"]*)" width="(?P<width>\d+)"[^>]*></picture>'
 )
+PATTERN = re.compile(r"^\w+(?:/\*)+$", re.MULTILINE)
 LINK = re.compile(r"(?<!!)\[([^\]]+)\]\((?!\w+:|#)([^)#\s]+)(#[^)\s]*)?\)")
 FENCED = re.compile(r"^ *(`{3,}|~{3,}).*?^ *\1[ \t]*$", re.MULTILINE | re.DOTALL)
 SRCDOC = re.compile(r'srcdoc="[^"]*"')
@@ -152,7 +154,7 @@ def gather(source: Path, repository: str) -> None:
         place = source / path.relative_to(ROOT)
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(path, place)
-    home = (SITE / "index.md").read_text("utf-8")
+    home = with_pages((SITE / "index.md").read_text("utf-8"), source)
     (source / "index.md").write_text(with_address(home, repository), "utf-8")
     frames = source / "extra/_frames"
     frames.mkdir(parents=True, exist_ok=True)
@@ -162,6 +164,20 @@ def gather(source: Path, repository: str) -> None:
     copy_letters(source / "extra/_static")
     website_preview.draw(source / "extra/_static/preview.png")
     shutil.copy(SITE / "404.html", source / "extra")
+
+
+def with_pages(home: str, source: Path) -> str:
+    """The first page, with each pattern for notebooks, such as `lectures/*`, replaced by their names.
+
+    Sphinx's own `:glob:` would list 10 before 2.
+    """
+
+    def named(found: re.Match[str]) -> str:
+        notebooks = sorted(source.glob(f"{found[0]}.ipynb"), key=by_number)
+        names = (path.relative_to(source).with_suffix("") for path in notebooks)
+        return "\n".join(name.as_posix() for name in names)
+
+    return PATTERN.sub(named, home)
 
 
 def copy_letters(static: Path) -> None:

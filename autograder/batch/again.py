@@ -16,6 +16,7 @@ import msgspec
 
 from autograder.batch.row import Row
 from autograder.files import write_whole
+from autograder.order import by_number
 
 FILE = "mistakes.json"
 
@@ -57,18 +58,11 @@ def keep(course: Path, assignment: str, rows: Sequence[Row]) -> None:
 def earlier_mistakes(course: Path, assignment: str) -> dict[str, Made]:
     """Who made which mistake in each assignment before this one, in the order of their numbers."""
     found = {}
-    for path in sorted(
-        (course / "grading").glob(f"*/{FILE}"), key=lambda path: _order(path.parent.name)
-    ):
-        if _order(path.parent.name) < _order(assignment):
+    for path in sorted((course / "grading").glob(f"*/{FILE}"), key=by_number):
+        if by_number(path.parent.name) < by_number(assignment):
             with contextlib.suppress(OSError, msgspec.MsgspecError):
                 found[path.parent.name] = msgspec.json.decode(path.read_bytes(), type=Made)
     return found
-
-
-def _order(assignment: str) -> tuple[int, str]:
-    """By which a10 comes after a9."""
-    return len(assignment.partition("_")[0]), assignment
 
 
 def made_again(rows: Sequence[Row], earlier: Mapping[str, Made]) -> list[Again]:

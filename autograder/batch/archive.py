@@ -31,6 +31,7 @@ import msgspec
 
 from autograder.errors import CourseError
 from autograder.files import printable
+from autograder.order import by_number
 
 MANIFEST, FORMAT = "manifest.json", 1
 MOST_FILES, LARGEST_MANIFEST = 2_000_000, 512 << 20
@@ -118,7 +119,7 @@ def write_archive(course: Path, target: Path) -> Manifest:
             f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
             _versions(),
             _grader(),
-            {name: _entry(path) for name, path in sorted(paths.items())},
+            {name: _entry(paths[name]) for name in sorted(paths, key=by_number)},
             [name for name in empty_folders(coursedir) if _is_text(name)],
             left_out,
         )

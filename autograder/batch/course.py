@@ -14,7 +14,9 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder.batch.nbgrader_settings import use_own_programs
 from autograder.errors import CourseError
+from autograder.order import by_number
 
 
 class AnyName(CourseDirectory):
@@ -23,13 +25,6 @@ class AnyName(CourseDirectory):
     def format_path(self, step: str, student: str, assignment: str, escape: bool = False) -> str:
         path = super().format_path(step, student, assignment, escape=escape)
         return f"(?s){path}" if escape else path
-
-
-def use_own_programs() -> None:
-    """Put this environment's programs on PATH: nbgrader starts ``alembic`` by its bare name."""
-    own = str(Path(sys.executable).parent)
-    if own not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] = own + os.pathsep + os.environ["PATH"]
 
 
 def open_course(course: Path) -> NbGraderAPI:
@@ -62,7 +57,7 @@ def open_assignment(course: Path, assignment: str) -> NbGraderAPI:
     solutions = course / api.coursedir.source_directory
     if not (solutions / assignment / f"{assignment}.ipynb").exists():
         names = [path.name for path in solutions.glob("*") if path.is_dir()]
-        there = sorted(names, key=lambda name: (len(name.partition("_")[0]), name))
+        there = sorted(names, key=by_number)
         raise CourseError(
             f"there is no assignment '{assignment}' in {solutions}. "
             f"There {'are' if there else 'is'}: {', '.join(there) or 'none'}."

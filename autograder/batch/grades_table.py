@@ -15,6 +15,7 @@ from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from nbgrader.plugins import ExportPlugin
 
 from autograder.files import harmless, write_whole
+from autograder.order import by_number
 
 COLUMNS = (
     "assignment", "duedate", "timestamp", "student_id", "last_name", "first_name", "email",
@@ -49,7 +50,7 @@ def as_csv(
         for submission in gradebook.db.query(SubmittedAssignment)
     }
     everybody = sorted(gradebook.students, key=_place)
-    for assignment in gradebook.assignments:
+    for assignment in sorted(gradebook.assignments, key=lambda item: by_number(item.name)):
         for student in everybody:
             if (not names or assignment.name in names) and (not ids or student.id in ids):
                 submission = handed_in.get((assignment.id, student.id))

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import os
+import sys
+from pathlib import Path
 from typing import Any
+
+
+def use_own_programs() -> None:
+    """Put this environment's programs on PATH: nbgrader starts ``alembic`` by its bare name.
+
+    Without it, ``nbgrader generate_assignment --force`` takes the old release away, and then stops.
+    """
+    own = str(Path(sys.executable).parent)
+    there = os.environ.get("PATH", os.defpath)
+    if own not in there.split(os.pathsep):
+        os.environ["PATH"] = own + os.pathsep + there
 
 
 def use_engine(config: Any) -> None:
     """Let this engine run and decide notebooks, and write the pages that students get.
 
+    nbgrader finds the programs that it calls, whether or not this environment is on PATH.
+
     Args:
         config: what ``get_config()`` gives in ``nbgrader_config.py``.
     """
+    use_own_programs()
+
     # What was handed in is read and graded as in a batch, so that nothing has to be put right before.
     config.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     config.Autograde.autograde_preprocessors = [

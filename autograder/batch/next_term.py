@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from autograder.errors import CourseError
+from autograder.order import by_number
 
 
 def start_next_term(course: Path, folder: Path) -> list[str]:
@@ -38,9 +39,8 @@ def start_next_term(course: Path, folder: Path) -> list[str]:
     for path in files_of_course(coursedir):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(Path(coursedir.root, path), folder / path)
-    return sorted(
-        path.name for path in (folder / coursedir.source_directory).glob("*") if path.is_dir()
-    )
+    solutions = (folder / coursedir.source_directory).glob("*")
+    return sorted((path.name for path in solutions if path.is_dir()), key=by_number)
 
 
 def add_to(commands: Any) -> None:

@@ -13,6 +13,7 @@ from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 
 from autograder.batch.course import open_course
 from autograder.batch.row import due_of
+from autograder.order import by_number
 
 
 @dataclass(frozen=True)
@@ -72,9 +73,7 @@ def standings(course: Path) -> tuple[int, list[Standing]]:
             _standing(course, name, list(rows))
             for name, rows in groupby(question, key=lambda row: row.name)
         ]
-    # a10 comes after a9
-    found.sort(key=lambda item: (len(item.assignment.partition("_")[0]), item.assignment))
-    return students, found
+    return students, sorted(found, key=lambda item: by_number(item.assignment))
 
 
 def _standing(course: Path, name: str, rows: list) -> Standing:

@@ -51,7 +51,7 @@ def release(assignment: str, course: Path, solutions: Path, exercises: Path) -> 
     from nbgrader.coursedir import CourseDirectory
     from nbgrader.utils import capture_log
 
-    from autograder.batch.course import use_own_programs
+    from autograder.batch.nbgrader_settings import use_own_programs
 
     use_own_programs()
     with tempfile.TemporaryDirectory() as folder:

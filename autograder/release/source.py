@@ -11,6 +11,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.order import by_number
 from autograder.release.tags import BuildError
 
 ASSIGNMENT_TEXT = "notebook.py"
@@ -75,8 +76,8 @@ def read_source(path: Path) -> Source:
 
 
 def in_order(paths: Iterable[Path]) -> list[Path]:
-    """By the number that a name begins with: a10 after a9, 10 after 09."""
-    return sorted(paths, key=lambda path: (len(name_of(path).partition("_")[0]), name_of(path)))
+    """By the numbers of what they hold: a10 after a9, 10 after 09."""
+    return sorted(paths, key=lambda path: by_number(name_of(path)))
 
 
 def sources_in(root: Path, files: str, form: str, example: str) -> list[Source]:

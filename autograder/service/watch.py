@@ -27,6 +27,7 @@ from autograder.batch.term import title_of
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.kernels.sandbox import SandboxError
+from autograder.order import by_number
 from autograder.service import shown
 from autograder.service.arrivals import (
     Arrival,
@@ -450,7 +451,8 @@ class Watch:
 def assignments_of(api: NbGraderAPI, course: Path) -> list[str]:
     """Ids of the assignments that a course folder has sources of."""
     folders = (course / api.coursedir.source_directory).glob("*/")
-    return sorted(path.name for path in folders if (path / f"{path.name}.ipynb").exists())
+    names = (path.name for path in folders if (path / f"{path.name}.ipynb").exists())
+    return sorted(names, key=by_number)
 
 
 @cache

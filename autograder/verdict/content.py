@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from autograder.order import by_number
+
 if TYPE_CHECKING:
     from autograder.verdict.check import Assignment
 
@@ -47,7 +49,7 @@ class Course:
     def known(self) -> list[str]:
         """Ids of all assignments, by their numbers: a10 after a9."""
         names = [path.parent.name for path in folder_of(self.package).glob("a[0-9]*_*/__init__.py")]
-        return sorted(names, key=lambda name: (len(name.partition("_")[0]), name))
+        return sorted(names, key=by_number)
 
     def load(self, name: str) -> Assignment:
         """The checks of one assignment.

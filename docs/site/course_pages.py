@@ -18,6 +18,8 @@ from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 from sphinxcontrib import katex
 
+from autograder.order import by_number
+
 LONGEST_DESCRIPTION = 200  # letters; more is cut where links are shown
 COLOUR = re.compile(r"#[0-9a-f]{6}")
 VIEWPORT = re.compile(r'<meta [^>]*name="viewport"[^>]*>\s*')
@@ -29,6 +31,8 @@ def setup(app: Sphinx) -> dict[str, Any]:
         60  # seconds; its own 5 are few on a busy machine
     )
     katex.KaTeXServer.start_server_process = started_katex
+    # it goes from its own folder to KaTeX's by way of `..`, which ends elsewhere where .venv is a link
+    katex.SRC_DIR = str(Path(katex.SRC_DIR).resolve())
     app.add_config_value("course_repository", "", "html", str)
     app.add_config_value("course_address", "", "html", str)
     app.add_directive("live-translation", LiveTranslation)
@@ -191,12 +195,16 @@ class CourseCards(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         source = Path(self.env.srcdir)
-        lectures = sorted(source.glob("lectures/*.ipynb"))
-        exercises = sorted(source.glob("exercises/*/*.ipynb"))
+        lectures = by_their_numbers(source, "lectures/*.ipynb")
+        exercises = by_their_numbers(source, "exercises/*/*.ipynb")
         for path in (*lectures, *exercises):
             self.env.note_dependency(str(path))
         cards = "".join(card(path, source, exercises) for path in lectures)
         return [nodes.raw("", f'<ol class="cards">{cards}</ol>', format="html")]
+
+
+def by_their_numbers(source: Path, pattern: str) -> list[Path]:
+    return sorted(source.glob(pattern), key=by_number)
 
 
 def card(lecture: Path, source: Path, exercises: list[Path]) -> str:

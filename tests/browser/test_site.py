@@ -119,6 +119,16 @@ def test_every_source_has_its_page(site, pages):
     assert {"index.html", "search.html", *written} <= {*pages}
 
 
+def test_every_sidebar_is_in_the_order_of_numbers(site):
+    for page in ("index.html", LECTURE, ASSIGNMENT):
+        tree = BeautifulSoup((site / page).read_bytes(), "html.parser").select_one(".sidebar-tree")
+        titles = [link.get_text() for link in tree.select("a.reference")]
+        for kind in ("Lecture", "Assignment"):
+            numbered = [title.split(":")[0] for title in titles if title.startswith(f"{kind} ")]
+            assert numbered == [f"{kind} {number + 1}" for number in range(len(numbered))], page
+            assert len(numbered) > 9, page
+
+
 def test_every_page_says_what_it_is_about(site, pages):
     for page in pages:
         if page in ("search.html", "404.html") or page.startswith("_"):

@@ -10,6 +10,7 @@ import zipfile
 
 import nbformat
 import pytest
+import yaml
 
 from autograder.batch.given_out import own_text, without_self_check
 from autograder.files import digest_of
@@ -47,6 +48,20 @@ def test_it_has_all_to_read_and_no_answers(copies, self_check):
     for path in copies[self_check].glob("exercises/*/*.ipynb"):
         text = path.read_text(encoding="utf-8")
         assert "BEGIN SOLUTION" not in text and "autograder.cell" not in text, path
+
+
+@BOTH
+def test_conda_users_get_what_the_course_needs_and_no_tests(copies, self_check):
+    ours, theirs = (
+        yaml.safe_load((folder / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+        for folder in (ROOT, copies[self_check])
+    )
+    assert theirs[-1] == {"pip": ["--editable ."]}
+    testing = {item.partition(">")[0] for item in ours[:-1]} - {
+        item.partition(">")[0] for item in theirs[:-1]
+    }
+    assert testing == {"hypothesis", "nbval", "pytest", "pytest-xdist", "pyyaml"}
+    assert "test" not in (copies[self_check] / "environment.yml").read_text(encoding="utf-8")
 
 
 def test_without_the_grader_nothing_speaks_of_it(copies):

@@ -62,6 +62,22 @@ def test_the_first_use_copies_what_a_reader_needs_and_no_answers(course, tmp_pat
     }  # fmt: skip
 
 
+def test_news_come_in_the_order_of_the_course_map(course, tmp_path):
+    names = ("a1", "a2", "a10")
+    (course / "course_map.md").write_text("\n".join(f"[{name}]({name}.ipynb)" for name in names))
+    workspace = tmp_path / "workspace"
+    for text in ("first", "second"):
+        for name in names:
+            (course / f"exercises/{name}").mkdir(exist_ok=True)
+            write(course / f"exercises/{name}/{name}.ipynb", text)
+        news = lab.prepare_workspace(course, workspace)
+        for name in names:
+            (workspace / f"exercises/{name}/{name}.ipynb").write_text("my answer")
+    assert [sentence.partition(" ")[0] for sentence in news] == [
+        f"exercises/{name}/{name}.ipynb" for name in names
+    ]
+
+
 def test_an_update_never_overwrites_a_notebook(course, tmp_path):
     workspace = tmp_path / "workspace"
     lab.prepare_workspace(course, workspace)

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from tests.course_copy import copy_course, run
+from tests.sample_class import ROOT
 from tools.new import NotNew, lay_out
 
 ASSIGNMENT, LECTURE = "a14_centred_rows", "13_centred_rows"
@@ -30,11 +31,14 @@ def test_an_assignment_has_its_files_and_its_line(page, tmp_path):
         assert re.search(r"\$(name|part|title|number)", text) is None
         if path.suffix == ".py":
             compile(text, str(path), "exec")
-    lay_out(tmp_path, "lecture", LECTURE)
+    lecture, _ = lay_out(tmp_path, "lecture", LECTURE)
+    for target in re.findall(r"\]\((\S+\.ipynb)\)", lecture.read_text(encoding="utf-8")):
+        assert (ROOT / "lectures" / target).exists(), f"the template links to {target}"
+    assert "Pictures end with" in lecture.read_text(encoding="utf-8"), "as its line says"
     assert page.read_text().endswith(
         "| a | b |\n|---|---|\n\n## Beyond the documents\n\n| what | taught in |\n|---|---|\n"
         "| centred rows | a14 `centred_rows` |\n"
-        "| centred rows | [13 §1 First section](../lectures/13_centred_rows.ipynb#1.-First-section) |\n"
+        "| centred rows | [13 §1 First section](../lectures/13_centred_rows.ipynb#1.-First-section) “Pictures end with” |\n"
     )
 
 

@@ -2,6 +2,8 @@
 
 import sys
 from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from unittest.mock import Mock
 
 import nbformat
 import pytest
@@ -84,6 +86,41 @@ def test_links_in_code_stay_as_they_are():
     assert kept.count("/blob/main/docs/02_basic_self_attention.py") == 2
 
 
+NAMES = ("a1_one", "a2_two", "a10_ten")
+
+
+@pytest.fixture
+def gathered(tmp_path):
+    """What Sphinx reads of a course with two lectures and three assignments."""
+    made = {"lectures/09_x": "Lecture 9: x", "lectures/10_x": "Lecture 10: x"}
+    made |= {f"exercises/{name}/{name}": f"Assignment: {name}" for name in NAMES}
+    for place, title in made.items():
+        links = " ".join(f"[{name}](../exercises/{name}/{name}.ipynb)" for name in NAMES)
+        cells = [nbformat.v4.new_markdown_cell(f"# {title}\n\n{links}", id="only")]
+        about = {"course": {"summary": "x", "minutes": 1}}
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        nbformat.write(
+            nbformat.v4.new_notebook(cells=cells, metadata=about), tmp_path / f"{place}.ipynb"
+        )
+    return tmp_path
+
+
+def test_every_sidebar_lists_lectures_and_assignments_by_number(gathered):
+    home = website.with_pages((website.SITE / "index.md").read_text("utf-8"), gathered)
+    pages = [line for line in home.splitlines() if line.startswith(("lectures/", "exercises/"))]
+    assert pages == [
+        "lectures/09_x", "lectures/10_x", *(f"exercises/{name}/{name}" for name in NAMES)
+    ]  # fmt: skip
+    assert ":glob:" not in home, "by which Sphinx sorts as it likes"
+
+
+def test_a_card_lists_the_assignments_of_its_lecture_by_number(course_pages, gathered):
+    exercises = course_pages.by_their_numbers(gathered, "exercises/*/*.ipynb")
+    card = course_pages.card(gathered / "lectures/09_x.ipynb", gathered, exercises)
+    places = [card.find(f"exercises/{name}/{name}.html") for name in NAMES]
+    assert -1 not in places and places == sorted(places)
+
+
 @pytest.mark.parametrize(
     "repository, address",
     [
@@ -101,6 +138,20 @@ def answer_with(monkeypatch, program):
         return [sys.executable, "-c", program, str(socket)]
 
     monkeypatch.setattr(katex.KaTeXServer, "build_command", command)
+
+
+def test_formulas_are_set_where_the_environment_is_a_link(course_pages, monkeypatch, tmp_path):
+    (tmp_path / "deep/down").mkdir(parents=True)
+    linked = tmp_path / "deep/down/linked"
+    linked.symlink_to(katex.SRC_DIR)
+    library = tmp_path / "katex.min.js"
+    library.touch()
+    monkeypatch.setattr(katex, "SRC_DIR", str(linked))
+    monkeypatch.setattr(katex.KaTeXServer, "katex_path", str(library))
+    monkeypatch.setattr(katex.KaTeXServer, "start_server_process", None)
+    course_pages.setup(Mock())
+    place = katex.KaTeXServer.build_command()[-1]
+    assert Path(linked.resolve(), f"{place}.js").resolve() == library.resolve()
 
 
 @pytest.mark.parametrize("before, between", [(0, 0.3), (0.3, 0)])

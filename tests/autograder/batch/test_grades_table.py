@@ -56,6 +56,14 @@ def test_a_comma_moves_no_score_and_no_name_is_a_formula(course):
     assert rows["joe"]["timestamp"] == ""
 
 
+def test_assignments_stand_by_number(course):
+    with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
+        for name in ("a10_ten", "a1_one", "a9_nine"):
+            gradebook.add_assignment(name)
+    names = dict.fromkeys(row["assignment"] for row in export(course))
+    assert list(names) == ["a1_one", ASSIGNMENT, "a9_nine", "a10_ten"]
+
+
 def test_who_has_no_name_stands_in_the_order_of_ids(course):
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
         for student in ("zoe", "amy", "kim"):
