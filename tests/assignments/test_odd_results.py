@@ -17,6 +17,7 @@ PARTS = [(name, part.name) for name in known() for part in load(name).parts]
 
 def anything(right):
     """What could come back in the place of what is right, of every type that can travel."""
+    yield right
     yield None
     yield Opaque("Thing")
     yield from (
