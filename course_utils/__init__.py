@@ -15,6 +15,6 @@
 | `evaluation` | running a model without training it | 4 to 12 | |
 | `signoff` | the last cell of an assignment | | |
 
-Every function is checked against PyTorch's own with the same weights, outputs and gradients alike, in
+Wherever PyTorch has the same, ours is held to it with equal weights, outputs and gradients alike, in
 `tests/course_utils/`. What lectures are furnished with, such as pictures and data, is in `lecture_kit`.
 """

@@ -1,7 +1,7 @@
-"""The road through nbclient: nbgrader's own execution, with checks decided outside the kernel.
+"""A kernel of Jupyter's own runs the notebook, and checks are decided outside it.
 
-Stock ``nbgrader autograde``, the formgrader's button and `self_check` go this way; batches go the
-shorter one of `autograder.notebook.job`. What is shown and what is decided is the same.
+This is the road of `self_check` on macOS, where processes are not forked as on Linux. Everything else goes
+the road of `autograder.notebook.job`. What is shown and what is decided is the same.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from autograder.kernels.forks import ZygoteClient, ZygoteError
 from autograder.kernels.limits import Limits
 from autograder.kernels.provisioner import own_zygote
 from autograder.kernels.start import EXIT
-from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped
+from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in
 from autograder.notebook.intake import grade_id_of, restore
 from autograder.notebook.outputs import Outputs
@@ -39,6 +39,7 @@ from autograder.probe.bar import Bar
 from autograder.verdict.decide import bars_of
 from autograder.verdict.forbidden import forget
 from autograder.verdict.obstacles import Obstacle
+from autograder.verdict.verdicts import PartVerdict
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -84,14 +85,9 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
     return Result(
         notebook=nbformat.v4.writes_json(notebook),
         scores={
-            cell.metadata.nbgrader.grade_id: score_of(cell)
+            cell.metadata.nbgrader.grade_id: score_of(cell, grading.verdicts)
             for cell in notebook.cells
             if utils.is_grade(cell)
-        }
-        | {
-            f"{CHECK}{part}": None  # a person must look
-            for part, verdict in grading.verdicts.items()
-            if verdict.obstacle is Obstacle.FAULT
         },
         unanswered=tuple(unanswered),
         verdicts=grading.verdicts,
@@ -103,8 +99,11 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
     )
 
 
-def score_of(cell: NotebookNode) -> float | None:
-    """What a cell earns, as nbgrader reads its outputs; None where a person must look."""
+def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float | None:
+    """What a cell earns, by its part's verdict or, where it has none, as nbgrader says; None where a person must look."""
+    verdict = verdicts.get(grade_id_of(cell).removeprefix(CHECK))
+    if verdict and graded_part(cell.source):
+        return None if verdict.obstacle is Obstacle.FAULT else verdict.earned
     try:
         return utils.determine_grade(cell)[0]
     except (ValueError, TypeError):  # a number that cannot be: more than there is, or none

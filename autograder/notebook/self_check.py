@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -12,13 +13,18 @@ from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
+from autograder.kernels import sandbox
+from autograder.kernels.limits import Limits
+from autograder.kernels.provisioner import close, own_zygote
 from autograder.notebook.execute import Execute
 from autograder.notebook.feedback import Mark, Plan, feedback_page, on_site, plan_of
-from autograder.notebook.grading import graded_part
-from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
+from autograder.notebook.grading import Grading, graded_part
+from autograder.notebook.handed_in import Unreadable, files_beside, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
+from autograder.notebook.job import SHELL, Direct
 from autograder.notebook.work import CHECK
-from autograder.verdict.content import known, load
+from autograder.verdict.content import allowed_modules, known, load
+from autograder.verdict.decide import bars_of
 from autograder.verdict.report import as_text
 from autograder.verdict.verdicts import PartVerdict
 
@@ -37,11 +43,13 @@ class Checked:
         verdicts: one a part, in the assignment's order.
         plan: what the assignment asks, answers in words included.
         notebook: as run, with the verdicts in it.
+        isolation: `sandbox.FULL`, or `sandbox.NONE` where this machine has no sandbox.
     """
 
     verdicts: tuple[PartVerdict, ...]
     plan: Plan
     notebook: NotebookNode
+    isolation: str
 
     @property
     def earned(self) -> float:
@@ -58,28 +66,39 @@ class Checked:
         return sum(task.of for task in self.plan.tasks if task.in_words)
 
 
-class Telling(Execute):
-    """Runs and decides as `Execute` does, and says before each cell where it is."""
+class Progress:
+    """Says of each cell of a notebook, before it is taken, where it stands.
 
-    tell: Callable[[str], None]
+    Args:
+        notebook: whose cells are taken.
+        tell: is told.
+    """
 
-    def preprocess(
-        self, nb: NotebookNode, resources: ResourcesDict
-    ) -> tuple[NotebookNode, ResourcesDict]:
-        code = [cell for cell in nb.cells if cell.cell_type == "code" and cell.source.strip()]
+    def __init__(self, notebook: NotebookNode, tell: Callable[[str], None]) -> None:
+        code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
         checks = [cell for cell in code if _is_check(cell)]
         self._places = {id(cell): place for place, cell in enumerate(code, start=1)}
         self._parts = {id(cell): place for place, cell in enumerate(checks, start=1)}
-        return super().preprocess(nb, resources)
+        self._tell = tell
+
+    def at(self, cell: NotebookNode) -> None:
+        """Tell that this cell is next."""
+        if id(cell) in self._parts:
+            name = grade_id_of(cell).removeprefix(CHECK)
+            self._tell(f"deciding part {self._parts[id(cell)]} of {len(self._parts)}: {name}")
+        elif id(cell) in self._places:
+            self._tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
+
+
+class Telling(Execute):
+    """Runs and decides as `Execute` does, and says before each cell where it is."""
+
+    progress: Progress
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, index: int
     ) -> tuple[NotebookNode, ResourcesDict]:
-        if id(cell) in self._parts:
-            name = grade_id_of(cell).removeprefix(CHECK)
-            self.tell(f"deciding part {self._parts[id(cell)]} of {len(self._parts)}: {name}")
-        elif id(cell) in self._places:
-            self.tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
+        self.progress.at(cell)
         return super().preprocess_cell(cell, resources, index)
 
 
@@ -119,11 +138,41 @@ def check_notebook(
     add_checks(notebook, assignment)
     _keep_points(notebook, text)
     plan = plan_of(notebook)
+    progress, folder = Progress(notebook, tell), path.resolve().parent
+    if sys.platform == "linux":
+        isolation = sandbox.NONE if sandbox.missing() else sandbox.FULL
+        decided = _in_a_fork(notebook, assignment, folder, isolation, progress)
+    else:
+        isolation, decided = sandbox.NONE, _in_jupyter(notebook, folder, progress)
+    verdicts = tuple(decided[part.name] for part in load(assignment).parts)
+    return Checked(verdicts, replace(plan, title=plan.title or assignment), notebook, isolation)
+
+
+def _in_a_fork(
+    notebook: NotebookNode, assignment: str, folder: Path, isolation: str, progress: Progress
+) -> dict[str, PartVerdict]:
+    """The verdicts on all parts, on the road of a class."""
+    files, _ = files_beside(folder)
+    limits = Limits(clock_per_cell=SECONDS_PER_CELL)
+    try:
+        zygote = own_zygote(SHELL, isolation, allowed_modules(assignment))
+        with Direct(zygote, limits, files, bars_of(assignment)) as kernel:
+            grading = Grading(kernel, files)
+            for index, cell in enumerate(notebook.cells):
+                progress.at(cell)
+                grading.take(cell, index)
+    finally:
+        close()
+    grading.finish()
+    return grading.verdicts
+
+
+def _in_jupyter(notebook: NotebookNode, folder: Path, progress: Progress) -> dict[str, PartVerdict]:
+    """The same where processes are not forked so: in a kernel of Jupyter's own."""
     runner = Telling(timeout=SECONDS_PER_CELL)
-    runner.tell = tell
-    runner.preprocess(notebook, {"metadata": {"path": str(path.resolve().parent)}})
-    verdicts = tuple(runner.verdicts[part.name] for part in load(assignment).parts)
-    return Checked(verdicts, replace(plan, title=plan.title or assignment), notebook)
+    runner.progress = progress
+    runner.preprocess(notebook, {"metadata": {"path": str(folder)}})
+    return runner.verdicts
 
 
 def add_checks(notebook: NotebookNode, assignment: str) -> None:
@@ -158,7 +207,16 @@ def summary(checked: Checked) -> str:
     if checked.by_a_person:
         more = checked.by_a_person
         total += f" that this check can give; {more:g} more {'is' if more == 1 else 'are'} given by a person"
-    return "\n\n".join([*map(as_text, checked.verdicts), total])
+    return "\n\n".join([*map(as_text, checked.verdicts), total, *_without_sandbox(checked)])
+
+
+def _without_sandbox(checked: Checked) -> Iterator[str]:
+    """What may differ from a class, where the notebook did not run as it does there."""
+    if checked.isolation == sandbox.NONE:
+        yield (
+            "This machine has no sandbox, so the notebook could reach the network and your files. In a "
+            "class it cannot."
+        )
 
 
 def page(checked: Checked, notebook: Path, place: Path) -> str:
