@@ -100,7 +100,7 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
 
 
 def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float | None:
-    """What a cell earns, by its part's verdict or, where it has none, as nbgrader says; None where a person must look."""
+    """What a cell earns by its part's verdict, or else as nbgrader says; None where a person must look."""
     verdict = verdicts.get(grade_id_of(cell).removeprefix(CHECK))
     if verdict and graded_part(cell.source):
         return None if verdict.obstacle is Obstacle.FAULT else verdict.earned
