@@ -394,8 +394,8 @@ class Attention(layers.SelfAttentionWithDropoutAndNorm):
 @attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_that_stops(*arguments, **keywords):
     """No module can be made from `features` and `dropout_rate`, because the constructor stops with
-    the error in the line above. In the printed class, `features` is a name that has no value, since
-    no argument brings it in."""
+    the error in the line above. In the class as it was handed out, `features` is a name that has no
+    value, since no argument brings it in."""
     raise NameError("name 'features' is not defined")
 
 
@@ -409,8 +409,8 @@ def constructor_without_super(*arguments, **keywords):
 @attention.mistake("features undefined", costs_more=NOT_MADE)
 def constructor_of_other_arguments(*arguments, **keywords):
     """No module can be made, because your constructor does not take `features` and `dropout_rate`,
-    in this order and under these names. In the printed class nothing brings `features` in, but the
-    caller knows the width."""
+    in this order and under these names. In the class as it was handed out, nothing brings `features`
+    in, but the caller knows the width."""
     raise TypeError("__init__() got an unexpected keyword argument")
 
 
@@ -443,8 +443,8 @@ class AttentionInit:
 @attention.mistakes_in(Attention.divisor, costs=SCALED)
 class AttentionDivisor:
     def not_scaled(self, query, key, value):
-        """Your numbers match plain dot products, as in the printed class. Before the softmax, each
-        score should be divided by a root (lecture 3)."""
+        """Your numbers match plain dot products, as in the class that was handed out. Before the softmax,
+        each score should be divided by a root (lecture 3)."""
         return 1.0
 
     @called("divided by the root of the value's width")

@@ -1,4 +1,4 @@
-"""Assignment 7: layer norm, and attention with dropout on its weights and a norm on its output.
+"""Assignment 7: layer norm, attention with dropout and a norm, and the sums of rows under dropout.
 
 Two more points are for a written answer, which a person grades.
 """
@@ -9,13 +9,15 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from itertools import combinations_with_replacement, product
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from autograder.verdict.check import Build, Case, Judge, Part, Randn
+from assignments.common.draws import a_generator, again_or_not, in_which_state
+from autograder.verdict.check import Build, Call, Case, Chance, Judge, Part, Randn
 from autograder.verdict.compare import kind_of, numbers, values_agree
 from autograder.verdict.problem import Said
 from course_utils import layers
@@ -142,6 +144,136 @@ def seen_through(
 
     notes = ["train mode", "dropout_rate left out" if rate is None else f"dropout_rate={rate}"]
     return silent(Case(", ".join([*notes, f"{d_k=}, {B * T * KEYS} weights"]), draw))
+
+
+# --------------------------------------------------- what is drawn: rows whose sums dropout changes
+
+ROWS = 2000
+
+
+def shaken(
+    row: tuple[float, ...],
+    rate: float,
+    draws: int,
+    *,
+    rows: int = ROWS,
+    seeded: bool = False,
+) -> Case:
+    """weights (rows, S) that are all the same row, in an order that differs by submission.
+
+    What is counted is how many rows have which mean, and which standard deviation.
+    """
+
+    def draw(randn: Randn) -> list[Any]:
+        order = torch.randperm(len(row), generator=randn.generator)
+        weights = torch.tensor(row, dtype=randn.dtype)[order].repeat(rows, 1)
+        return [weights, rate, draws, *([a_generator(randn)] if seeded else [])]
+
+    notes = f"{rows} rows of {', '.join(f'{weight:.3g}' for weight in row)}, {rate=}, {draws=}"
+    notes += ", with a generator" * seeded
+    return Case(notes, draw, random=True, chance=means_and_spreads(row, rate, draws, rows))
+
+
+def outcomes_of(
+    row: tuple[float, ...], rate: float, draws: int
+) -> list[tuple[float, float, float]]:
+    """(mean, standard deviation, probability) of each way in which the draws of one row can end."""
+    one: dict[float, float] = {}  # the sum in a single draw, and its probability
+    for mask in product((0, 1), repeat=len(row)):
+        total = sum(weight for weight, kept in zip(row, mask, strict=True) if kept) / (1 - rate)
+        chance = math.prod(1 - rate if kept else rate for kept in mask)
+        one[round(total, 9)] = one.get(round(total, 9), 0.0) + chance
+    found = []
+    for sums in combinations_with_replacement(sorted(one), draws):
+        orders = math.factorial(draws) // math.prod(
+            math.factorial(sums.count(s)) for s in set(sums)
+        )
+        mean = sum(sums) / draws
+        variance = sum((each - mean) ** 2 for each in sums) / draws
+        found.append((mean, math.sqrt(variance), orders * math.prod(one[each] for each in sums)))
+    return found
+
+
+# below the first the root of a difference of squares is off; rounding in float32 goes no further
+TOLERANCE, WIDTH, WIDEST = 2e-3, 0.1, 6.0
+
+
+class Places:
+    """Numbers that can come, those within a tolerance taken together, and intervals for all others.
+
+    Args:
+        numbers: (number, probability) pairs.
+
+    Attributes:
+        chances: the probability of each place.
+        names: of each place, in words.
+    """
+
+    def __init__(self, numbers: list[tuple[float, float]], what: str) -> None:
+        self.ends: list[list[float]] = []
+        self.chances: list[float] = []
+        for number, chance in sorted(numbers):
+            if self.ends and number - self.ends[-1][1] < 2 * TOLERANCE:
+                self.ends[-1][1] = number
+                self.chances[-1] += chance
+            else:
+                self.ends.append([number, number])
+                self.chances.append(chance)
+        self.names = [f"{what} of {least:.3f}" for least, _ in self.ends]
+        self.names += [f"{what} that is negative or no number"]
+        self.names += [f"{what} near {WIDTH * (k + 0.5):.2f}, which no masks give,"
+                       for k in range(round(WIDEST / WIDTH) + 1)]  # fmt: skip
+        self.chances += [0.0] * (len(self.names) - len(self.chances))
+
+    def tally(self, numbers: Tensor) -> Tensor:
+        """How many numbers are in each place."""
+        numbers = numbers.reshape(-1, 1).double()
+        ends = torch.tensor(self.ends, dtype=torch.float64)
+        inside = (numbers > ends[:, 0] - TOLERANCE) & (numbers < ends[:, 1] + TOLERANCE)
+        beyond = numbers[:, 0].nan_to_num(-1.0, WIDEST, -1.0).clamp(-WIDTH, WIDEST) / WIDTH
+        other = len(self.ends) + 1 + beyond.floor().long()
+        where = torch.where(inside.any(dim=1), inside.int().argmax(dim=1), other)
+        return torch.bincount(where, minlength=len(self.names))
+
+
+def means_and_spreads(row: tuple[float, ...], rate: float, draws: int, rows: int) -> Chance:
+    """How many rows have which mean and which spread, and how many have the mean of the next row.
+
+    Where all rows have one mean although chance decides, that is all that is counted: which mean it
+    is, says nothing.
+    """
+    ends = outcomes_of(row, rate, draws)
+    means = Places([(mean, chance) for mean, _, chance in ends], "a mean")
+    spreads = Places([(std, chance) for _, std, chance in ends], "a standard deviation")
+    pairs = (rows - 1) * sum(chance**2 for chance in means.chances)
+    usual = [0.0, pairs, *(rows * chance for chance in means.chances + spreads.chances)]
+    names = ("a mean that all rows have in common", "a mean that the next row has, too,")
+
+    def tally(result: Any) -> Tensor:
+        mean, std = (each.reshape(-1) for each in result)
+        same = (mean[1:] - mean[:-1]).abs() < TOLERANCE
+        if rate > 0 and len(mean) > 1 and same.all():
+            return torch.tensor([len(mean), *[0] * (len(usual) - 1)])
+        counted = torch.cat([means.tally(mean), spreads.tally(std)])
+        return torch.cat([torch.tensor([0, int(same.sum())]), counted])
+
+    return Chance(
+        lambda *_: torch.tensor(usual, dtype=torch.float64),
+        tally,
+        (*names, *means.names, *spreads.names),
+    )
+
+
+def shaken_twice(anew: bool, seeded: bool = True) -> Case:
+    """Two calls: with a generator in the same state each, with one that goes on, or with none."""
+
+    def draw(randn: Randn) -> Call:
+        given: list[Any] = [randn(30, 7).softmax(dim=-1), 0.4, 3]
+        if seeded:
+            given.append(a_generator(randn))
+        return Call(given, times=2, anew=anew)
+
+    return Case(in_which_state(anew, seeded), draw, random=True)
 
 
 # ------------------------------------------------------------------------------------- judges
@@ -456,4 +588,44 @@ MANNERS = attention.manners(
     # so large that a factor of all weights does not show, since step 2 asks for it
     scale_free(d_k=4, keys_alike=True, size=50.0).with_gaps(),
     asks="float64 stays float64, inputs stay as they were, any memory layout, gradients",
+)
+
+
+# --------------------------------------------------------------------- row_sums_under_dropout
+
+row_sums = Part(
+    "row_sums_under_dropout(weights (T, S), rate, draws, generator=None) -> mean (T,), std (T,)",
+    layers.row_sums_under_dropout,
+    reads=(
+        "lecture 7, on rows that summed to one",
+        f"{LECTURE}#What-happens-to-rows-that-summed-to-one",
+    ),
+)
+SHARES = (1 / 7, 2 / 7, 4 / 7)  # each choice of these has a sum of its own
+SUMS = row_sums.step(
+    "which sums a row has after dropout, how often, and their mean and standard deviation",
+    1,
+    shaken(SHARES, 0.5, draws=1),
+    shaken(SHARES, 0.5, draws=2),
+    shaken((0.25, 0.375, 0.875), 0.3, draws=2),
+    shaken((1.0, 0.0, 0.0, 0.0), 0.75, draws=1),
+    shaken((1.0, 0.0), 0.2, draws=5),
+    shaken((1.0, 0.0, 0.0), 0.5, draws=20),
+    shaken((0.5, 1.0, 2.0), 0.1, draws=3),
+    shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=5),
+)
+OWN_MASKS = row_sums.step(
+    "each weight of each draw is dropped by itself; the generator, float64, weights as they were",
+    1,
+    shaken(SHARES, 0.6, draws=1, seeded=True),
+    shaken((0.5, 0.0, 0.25), 0.4, draws=2, seeded=True),
+    shaken(SHARES, 0.5, draws=2).in_float64(),
+    shaken(SHARES, 0.25, draws=2).with_gaps(),
+    shaken((0.4, 0.6), 0.0, draws=2, rows=1),
+    shaken((1.5,), 0.0, draws=2, rows=4),
+    shaken_twice(anew=True),
+    shaken_twice(anew=False),
+    shaken_twice(anew=False, seeded=False),
+    judge=again_or_not(values_agree),
+    strict=True,
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograder.notebook.work import RELEASES
+
 
 def use_engine(config: Any) -> None:
     """Let this engine run and decide notebooks, and write the pages that students get.
@@ -11,6 +13,22 @@ def use_engine(config: Any) -> None:
     Args:
         config: what ``get_config()`` gives in ``nbgrader_config.py``.
     """
+    # What is handed out in the place of a solution may be more than a line that stops.
+    config.GenerateAssignment.preprocessors = [
+        "nbgrader.preprocessors.IncludeHeaderFooter",
+        "nbgrader.preprocessors.InstantiateTests",
+        "nbgrader.preprocessors.LockCells",
+        "autograder.release.clear_solutions.ClearSolutionsOrHandOut",
+        "nbgrader.preprocessors.ClearOutput",
+        "nbgrader.preprocessors.CheckCellMetadata",
+        "nbgrader.preprocessors.ComputeChecksums",
+        "nbgrader.preprocessors.SaveCells",
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbgrader.preprocessors.ClearMarkScheme",
+        "nbgrader.preprocessors.ComputeChecksums",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+
     # Cells that students deleted, moved or edited are put right before anything runs.
     config.Autograde.sanitize_preprocessors = [
         "autograder.notebook.intake.Intake",
@@ -47,7 +65,7 @@ def use_engine(config: Any) -> None:
     config.ExportApp.plugin_class = "autograder.batch.grades_table.GradesTable"
 
     config.CourseDirectory.source_directory = "solutions"
-    config.CourseDirectory.release_directory = "exercises"
+    config.CourseDirectory.release_directory = RELEASES
     config.ClearSolutions.code_stub = {
         "python": "# Write your answer here and delete the next line.\n"
         'raise NotImplementedError("not answered yet")'

@@ -73,15 +73,21 @@ class Grading:
         kernel: runs its cells.
         files: what lies beside the notebook, by relative name.
         secret: the course's own, for `seed_of`.
+        handed_out: source of the solution cells as students got them, by the names of their parts.
 
     Attributes:
         verdicts: the verdict on each part so far.
     """
 
     def __init__(
-        self, kernel: Kernel, files: Mapping[str, bytes] | None = None, secret: str = ""
+        self,
+        kernel: Kernel,
+        files: Mapping[str, bytes] | None = None,
+        secret: str = "",
+        handed_out: Mapping[str, str] | None = None,
     ) -> None:
         self.kernel, self.files, self.secret = kernel, files or {}, secret
+        self.handed_out = handed_out or {}
         self.verdicts: dict[str, PartVerdict] = {}
         self._decided: list[tuple[NotebookNode, PartVerdict]] = []
         self._cells: list[str] = []
@@ -178,6 +184,7 @@ class Grading:
             failed_before=self._failed_before(assignment, part),
             files=self.files,
             secret=self.secret,
+            handed_out=self.handed_out.get(part.name, ""),
         )
 
     def _looked_at_again(

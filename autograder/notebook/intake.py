@@ -65,6 +65,11 @@ def released_cells(gradebook: Gradebook, notebook: str, assignment: str) -> list
     ]
 
 
+def solution_cells(released: Sequence[ReleasedCell]) -> dict[str, str]:
+    """Source of the cells that students fill in, as they got them, by name."""
+    return {cell.name: cell.source for cell in released if cell.written}
+
+
 def with_history(cells: Sequence[ReleasedCell], earlier: Earlier) -> list[ReleasedCell]:
     """The cells with the names that they had before, and whether they came later."""
     return [
@@ -182,7 +187,8 @@ def _put_back(nb: NotebookNode, released: Sequence[ReleasedCell], present: set[s
 class Intake(NbGraderPreprocessor):
     """`restore` as a step of stock ``nbgrader autograde``, by what the gradebook holds.
 
-    What was put right is listed in the notebook's metadata under ``restored``. nbgrader's own
+    What was put right is listed in the notebook's metadata under ``restored``, and what students fill
+    in stands under ``handed_out`` as they got it, for the `Execute` that follows. nbgrader's own
     ``add_missing_cells`` stops with a KeyError where the answer before a deleted cell is gone too.
     """
 
@@ -199,4 +205,5 @@ class Intake(NbGraderPreprocessor):
             if isinstance(marks, dict):
                 marks["given_out"] = is_given_out(cell, marks)
         nb.metadata["restored"] = asdict(restore(nb, released))
+        nb.metadata["handed_out"] = solution_cells(released)
         return nb, resources

@@ -17,8 +17,8 @@ from autograder.notebook.feedback import Mark, Plan, feedback_page, on_site, pla
 from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
-from autograder.notebook.work import CHECK
-from autograder.verdict.content import known, load
+from autograder.notebook.work import CHECK, RELEASES
+from autograder.verdict.content import course, folder_of, known, load
 from autograder.verdict.report import as_text
 from autograder.verdict.verdicts import PartVerdict
 
@@ -118,12 +118,23 @@ def check_notebook(
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     add_checks(notebook, assignment)
     _keep_points(notebook, text)
+    notebook.metadata.handed_out = handed_out(assignment)
     plan = plan_of(notebook)
     runner = Telling(timeout=SECONDS_PER_CELL)
     runner.tell = tell
     runner.preprocess(notebook, {"metadata": {"path": str(path.resolve().parent)}})
     verdicts = tuple(runner.verdicts[part.name] for part in load(assignment).parts)
     return Checked(verdicts, replace(plan, title=plan.title or assignment), notebook)
+
+
+def handed_out(assignment: str) -> dict[str, str]:
+    """Cells as the release beside the course's package has them, by name; none where there is none."""
+    folder = folder_of(course().package).parent / RELEASES / assignment
+    try:
+        notebook = notebook_in(read_text(folder / f"{assignment}.ipynb"))
+    except (Unreadable, OSError):
+        return {}
+    return {grade_id_of(cell): cell.source for cell in notebook.cells if grade_id_of(cell)}
 
 
 def add_checks(notebook: NotebookNode, assignment: str) -> None:
