@@ -519,6 +519,7 @@ print("✓ SelfAttentionWithDropoutAndNorm")
 #   draws. A weight that is kept is divided by `1 - rate`, and nothing else happens to the row.
 # - For the standard deviation, the sum of squares is divided by the number of draws. So `std` is 0 if there is a
 #   single draw.
+# - Where all draws give a row the same sum, `std` is 0 or, because of rounding, nearly so. It is never NaN.
 # - With a `generator`, all random numbers come from it, and torch's own are left alone. A generator in the same state
 #   gives the same result, and a second call goes on with the numbers that follow.
 # - Without a `generator`, torch's own random numbers are used, and your function seeds nothing.
@@ -568,12 +569,26 @@ def test_row_sums_without_dropout():
             f"for weights (2, 3), {name} should have shape (2,), got {tuple(found.shape)}. "
             "Which axis holds the weights of a row, and which the draws?"
         )
+        assert found.dtype == torch.float32, (
+            f"for float32 weights, {name} should be float32, got {found.dtype}"
+        )
         assert torch.allclose(found, torch.tensor(expected), atol=2e-3), (
             f"at rate 0 nothing is dropped, so {name} should be {expected}, got {found.tolist()}"
         )
     assert torch.equal(weights, torch.tensor([[0.5, 0.3, 0.2], [1.0, 2.0, 4.0]])), (
         "weights were changed, and should stay as they were"
     )
+    std = row_sums_under_dropout(
+        torch.rand(60, 5, generator=torch.Generator().manual_seed(7)), 0.0, 7
+    )[1]
+    assert std.isfinite().all(), (
+        "where all seven draws give the same sum, std should be 0 or nearly so, but it contains NaN. "
+        "Is there a root of a number that rounding makes negative?"
+    )
+    for found in row_sums_under_dropout(torch.ones(1, 1), 0.0, 1):
+        assert found.shape == (1,), (
+            f"for weights (1, 1), expected shape (1,), got {tuple(found.shape)}"
+        )
     for found in row_sums_under_dropout(weights.double(), 0.5, 4):
         assert found.dtype == torch.float64, (
             f"for float64 weights, expected float64, got {found.dtype}"
@@ -582,20 +597,29 @@ def test_row_sums_without_dropout():
 
 def test_row_sums_of_one_weight():
     torch.manual_seed(7)
-    weights = torch.eye(3)[torch.arange(3000) % 3]  # rows with all weight on one word
+    weights = torch.eye(3)[torch.arange(1500) % 3]  # rows with all weight on one word
     mean, std = row_sums_under_dropout(weights, 0.75, 1)
     assert ((mean == 0) | torch.isclose(mean, torch.tensor(4.0))).all(), (
         "a row with a single weight of 1 has, after dropout 0.75, the sum 0 or 1/(1 - 0.75) = 4, but yours are "
         f"among {mean.unique()[:6].tolist()}. What is a kept weight divided by?"
     )
     zeros = (mean == 0).float().mean()
-    assert abs(zeros - 0.75) < 0.05, (
+    assert abs(zeros - 0.75) < 0.06, (
         f"with rate=0.75, about three of four rows should lose their weight, but it is {zeros:.0%} of them"
     )
     assert (std == 0).all(), (
         f"a single draw has no spread, so std should be 0, but yours begins with {std[:4].tolist()}"
     )
     mean, std = row_sums_under_dropout(weights, 0.75, 5)
+    counts = mean * 5 / 4  # in how many of the five draws a row kept its weight
+    assert torch.allclose(counts, counts.round(), atol=1e-3) and set(counts.round().tolist()) > {
+        0.0,
+        1.0,
+        2.0,
+    }, (
+        f"the mean of five sums that are 0 or 4 is 0, 0.8, 1.6 and so on, but yours are among "
+        f"{mean.unique()[:6].tolist()}. Are there as many draws as asked for, each with a mask of its own?"
+    )
     expected = (mean * (4 - mean)).clamp(min=0).sqrt()  # of five sums that are 0 or 4
     assert torch.allclose(std, expected, atol=1e-2), (
         f"five sums of 0 or 4 whose mean is {mean[0]:.2f} have the standard deviation {expected[0]:.3f}, "
@@ -606,7 +630,7 @@ def test_row_sums_of_one_weight():
 
 def test_each_weight_has_a_mask_of_its_own():
     torch.manual_seed(7)
-    weights = torch.tensor([[1.0, 2.0, 4.0]]).repeat(4000, 1)
+    weights = torch.tensor([[1.0, 2.0, 4.0]]).repeat(2000, 1)
     mean, _ = row_sums_under_dropout(weights, 0.5, 1)
     which = (mean / 2).round().long()  # 1 + 2 if the first two were kept, and so on
     assert torch.allclose(mean, 2.0 * which, atol=1e-3) and which.min() >= 0 and which.max() <= 7, (
@@ -614,8 +638,8 @@ def test_each_weight_has_a_mask_of_its_own():
         f"among {mean.unique()[:6].tolist()}"
     )
     counts = torch.bincount(which, minlength=8)
-    assert (abs(counts - 500) < 130).all(), (
-        "the row (1, 2, 4) stands there 4000 times, so each of the sums 0, 2, …, 14 should come about 500 times, but "
+    assert (abs(counts - 250) < 80).all(), (
+        "the row (1, 2, 4) stands there 2000 times, so each of the sums 0, 2, …, 14 should come about 250 times, but "
         f"they come {counts.tolist()} times. Is each weight of each row dropped by itself?"
     )
 
@@ -623,13 +647,13 @@ def test_each_weight_has_a_mask_of_its_own():
 def test_row_sums_over_many_draws():
     torch.manual_seed(7)
     weights = torch.tensor([[0.5, 0.3, 0.2], [0.2, 0.2, 0.2], [1.0, 0.0, 0.0]])
-    mean, std = row_sums_under_dropout(weights, 0.2, 20_000)
+    mean, std = row_sums_under_dropout(weights, 0.2, 4000)
     for name, found, expected in (
         ("mean", mean, [1.0, 0.6, 1.0]),
         ("std", std, [0.3082, 0.1732, 0.5]),
     ):
-        assert torch.allclose(found, torch.tensor(expected), atol=0.02), (
-            f"with rate=0.2 and 20 000 draws, {name} should be near {expected}, but it is {found.tolist()}. Does every "
+        assert torch.allclose(found, torch.tensor(expected), atol=0.05), (
+            f"with rate=0.2 and 4000 draws, {name} should be near {expected}, but it is {found.tolist()}. Does every "
             "draw have a mask of its own?"
         )
 

@@ -169,7 +169,8 @@ def shaken(
         weights = torch.tensor(row, dtype=randn.dtype)[order].repeat(rows, 1)
         return [weights, rate, draws, *([a_generator(randn)] if seeded else [])]
 
-    notes = f"{rows} rows of {', '.join(f'{weight:.3g}' for weight in row)}, {rate=}, {draws=}"
+    how_many = f"{rows} rows" if rows > 1 else "a single row"
+    notes = f"{how_many} of {', '.join(f'{weight:.3g}' for weight in row)}, {rate=}, {draws=}"
     notes += ", with a generator" * seeded
     return Case(notes, draw, random=True, chance=means_and_spreads(row, rate, draws, rows))
 
@@ -236,6 +237,13 @@ class Places:
         return torch.bincount(where, minlength=len(self.names))
 
 
+HEAD = (
+    "the sum without any dropout, in all rows and draws,",
+    "the mean and the standard deviation that theory expects, in all rows,",
+    "a mean that all rows have in common",
+)
+
+
 def means_and_spreads(row: tuple[float, ...], rate: float, draws: int, rows: int) -> Chance:
     """How many rows have which mean and which spread, and how many have the mean of the next row.
 
@@ -245,30 +253,40 @@ def means_and_spreads(row: tuple[float, ...], rate: float, draws: int, rows: int
     ends = outcomes_of(row, rate, draws)
     means = Places([(mean, chance) for mean, _, chance in ends], "a mean")
     spreads = Places([(std, chance) for _, std, chance in ends], "a standard deviation")
-    pairs = (rows - 1) * sum(chance**2 for chance in means.chances)
-    usual = [0.0, pairs, *(rows * chance for chance in means.chances + spreads.chances)]
-    names = ("a mean that all rows have in common", "a mean that the next row has, too,")
+    alone = [rows * chance for chance in means.chances + spreads.chances]
+    usual = [*[0.0] * len(HEAD), *alone, (rows - 1) * sum(chance**2 for chance in means.chances)]
+    in_theory = math.sqrt(rate / (1 - rate) * sum(weight**2 for weight in row))
 
     def tally(result: Any) -> Tensor:
         mean, std = (each.reshape(-1) for each in result)
         same = (mean[1:] - mean[:-1]).abs() < TOLERANCE
+        counts = torch.zeros(len(usual), dtype=torch.int64)
         if rate > 0 and len(mean) > 1 and same.all():
-            return torch.tensor([len(mean), *[0] * (len(usual) - 1)])
-        counted = torch.cat([means.tally(mean), spreads.tally(std)])
-        return torch.cat([torch.tensor([0, int(same.sum())]), counted])
+            as_before = abs(float(mean[0]) - sum(row)) < TOLERANCE
+            expected = (std - in_theory).abs().max() < TOLERANCE
+            counts[0 if as_before and not std.any() else 1 if as_before and expected else 2] = len(
+                mean
+            )
+        else:
+            counts[len(HEAD) :] = torch.cat(
+                [means.tally(mean), spreads.tally(std), same.sum()[None]]
+            )
+        return counts
 
-    return Chance(
-        lambda *_: torch.tensor(usual, dtype=torch.float64),
-        tally,
-        (*names, *means.names, *spreads.names),
-    )
+    names = (*HEAD, *means.names, *spreads.names, "a mean that the next row has, too,")
+    return Chance(lambda *_: torch.tensor(usual, dtype=torch.float64), tally, names)
+
+
+WHOLE = Case(
+    "60 rows, rate=0.0, draws=7", lambda randn: [0.4 * randn(60, 3).abs(), 0.0, 7], random=True
+)
 
 
 def shaken_twice(anew: bool, seeded: bool = True) -> Case:
     """Two calls: with a generator in the same state each, with one that goes on, or with none."""
 
     def draw(randn: Randn) -> Call:
-        given: list[Any] = [randn(30, 7).softmax(dim=-1), 0.4, 3]
+        given: list[Any] = [randn(ROWS, 3).softmax(dim=-1), 0.4, 3]
         if seeded:
             given.append(a_generator(randn))
         return Call(given, times=2, anew=anew)
@@ -461,6 +479,26 @@ def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     return None
 
 
+def sums_agree(expected: Any, got: Any) -> Said:
+    """Compares means, and standard deviations within what a difference of squares loses."""
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    problem = values_agree(expected[0], got[0])
+    if problem or not isinstance(got[1], Tensor) or got[1].shape != expected[1].shape:
+        return (
+            problem
+            or f"expected {kind_of(expected[1])} as the second result, got {kind_of(got[1])}"
+        )
+    if not torch.isfinite(got[1]).all():
+        return "`std` should be finite, but it contains NaN or infinity"
+    furthest = float((got[1] - expected[1]).abs().max())
+    return (
+        f"`std` should be 0 in all rows, but it is up to {furthest:.3g}"
+        if furthest > TOLERANCE
+        else None
+    )
+
+
 # ---------------------------------------------------------------------------------- LayerNorm
 
 norm = Part(
@@ -609,10 +647,12 @@ SUMS = row_sums.step(
     shaken(SHARES, 0.5, draws=2),
     shaken((0.25, 0.375, 0.875), 0.3, draws=2),
     shaken((1.0, 0.0, 0.0, 0.0), 0.75, draws=1),
-    shaken((1.0, 0.0), 0.2, draws=5),
-    shaken((1.0, 0.0, 0.0), 0.5, draws=20),
+    shaken((1.0, 0.0), 0.3, draws=5),
+    shaken((1.0, 0.0, 0.0), 0.5, draws=21, rows=600),
     shaken((0.5, 1.0, 2.0), 0.1, draws=3),
-    shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=5),
+    shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=500),
+    WHOLE,
+    judge=sums_agree,
 )
 OWN_MASKS = row_sums.step(
     "each weight of each draw is dropped by itself; the generator, float64, weights as they were",
@@ -622,7 +662,8 @@ OWN_MASKS = row_sums.step(
     shaken(SHARES, 0.5, draws=2).in_float64(),
     shaken(SHARES, 0.25, draws=2).with_gaps(),
     shaken((0.4, 0.6), 0.0, draws=2, rows=1),
-    shaken((1.5,), 0.0, draws=2, rows=4),
+    shaken((1.5,), 0.5, draws=3),
+    shaken((0.3, 0.9), 0.0, draws=4),
     shaken_twice(anew=True),
     shaken_twice(anew=False),
     shaken_twice(anew=False, seeded=False),

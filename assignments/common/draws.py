@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from autograder.probe.wire import Instance
 from autograder.verdict.check import Judge, Randn
@@ -40,9 +39,10 @@ def again_or_not(judge: Judge) -> Judge:
         if not isinstance(got, list) or len(got) != 2:
             return f"expected two results, got {kind_of(got)}"
         first, second = (tuple(one) if isinstance(one, list) else one for one in got)
-        for one in first if isinstance(first, tuple) else (first,):
-            if not isinstance(one, Tensor):
-                return f"expected torch tensors, got {kind_of(one)}"
+        wanted, found = (one if isinstance(one, tuple) else (one,) for one in (expected[0], first))
+        forms = [kind_of(one) for one in wanted], [kind_of(one) for one in found]
+        if forms[0] != forms[1] or isinstance(expected[0], tuple) != isinstance(first, tuple):
+            return f"expected {kind_of(expected[0])}, got {kind_of(first)}"
         same = values_agree(first, second) is None
         if same == (values_agree(*expected) is None):
             return None
