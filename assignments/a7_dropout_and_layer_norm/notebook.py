@@ -686,7 +686,7 @@ print("✓ row_sums_under_dropout")
 # %% check="row_sums_under_dropout"
 
 # %% [markdown]
-# ## 4. Four dropout rates
+# ## 4. In words: four dropout rates
 #
 # Here is a small task on which you can see what dropout changes. A sentence has eight words and one of four topics.
 # About every second word hints at the topic, and the others are drawn at random from all words, so no single word
@@ -754,15 +754,18 @@ def trained_and_tried(rate, seed, steps=50):
 
 
 try:
-    print("rate   learned, train mode   learned, eval mode   new   new ones right")
-    for rate in (0.0, 0.1, 0.3, 0.5):
-        numbers = torch.stack([trained_and_tried(rate, seed) for seed in (1, 2)]).mean(dim=0)
-        print("{:.1f} {:18.2f} {:20.2f} {:11.2f} {:9.0%}".format(rate, *numbers.tolist()))
+    rows = {
+        rate: torch.stack([trained_and_tried(rate, seed) for seed in (1, 2)]).mean(dim=0)
+        for rate in (0.0, 0.1, 0.3, 0.5)
+    }
+    print("rate   learned, train mode   learned, eval mode    new   new ones right")
+    for rate, numbers in rows.items():
+        print("{:.1f} {:18.2f} {:20.2f} {:12.2f} {:12.0%}".format(rate, *numbers.tolist()))
 except (AttributeError, NameError, RuntimeError, TypeError, ValueError) as error:
     print(f"The comparison comes when part 2 is right ({type(error).__name__}: {error})")
 
 # %% [markdown]
-# ### In words: what dropout did
+# ### What you see, and why
 #
 # Answer in the cell below, in about 100 to 200 words. Numbers are welcome, both from the table and from your function
 # of part 3.

@@ -68,7 +68,7 @@ def test_points_that_a_person_gives_are_told(tmp_path, capsys):
     printed = capsys.readouterr()
     assert "13 of 13 points that this check can give; 2 more are given by a person" in printed.out
     told = page.read_text(encoding="utf-8")
-    assert "13 of 15 points" in told and "In words: what dropout did" in told
+    assert "13 of 15 points" in told and "In words: four dropout rates" in told
     assert "<math" in told and "$" not in re.sub(r"<pre.*?</pre>", "", told, flags=re.DOTALL)
 
 
