@@ -727,19 +727,22 @@ class TopicReader(nn.Module):
 
 
 # %%
-def trained_and_tried(rate, seed, steps=50):
+def trained_and_tried(rate, seed, steps=60):
     """Losses on learned sentences in train and eval mode, the loss on new ones, and the share right."""
     torch.manual_seed(seed)
     generator = torch.Generator().manual_seed(seed)
     learned, topics = sentences(100, generator)
     new, new_topics = sentences(1000, generator)
     model = TopicReader(rate)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.03)
+    velocities = {parameter: torch.zeros_like(parameter) for parameter in model.parameters()}
     for _ in range(steps):
-        loss = F.cross_entropy(model(learned), topics)
-        optimiser.zero_grad()
-        loss.backward()
-        optimiser.step()
+        model.zero_grad()
+        F.cross_entropy(model(learned), topics).backward()
+        with torch.no_grad():  # gradient descent with momentum
+            for parameter, velocity in velocities.items():
+                if parameter.grad is not None:
+                    velocity.mul_(0.9).add_(parameter.grad)
+                    parameter.sub_(0.2 * velocity)
     with torch.no_grad():
         in_train_mode = F.cross_entropy(model(learned), topics)
         model.eval()
@@ -792,8 +795,8 @@ for _ in range(5):
 # %% [markdown] written="rows_after_dropout" points=2
 # **One answer.**
 #
-# As the rate grows from 0 to 0.5, the loss on the learned sentences in train mode rises from 0.00 to 0.16. On new
-# sentences the loss falls from 1.67 to 0.72, and the share of right topics rises from 81 % to 85 %. On the learned
+# As the rate grows from 0 to 0.5, the loss on the learned sentences in train mode rises from 0.00 to 0.29. On new
+# sentences the loss falls from 1.70 to 0.53, and the share of right topics rises from 80 % to 85 %. On the learned
 # sentences the loss in train mode is larger than in eval mode, because some of the hints are missing in every draw,
 # whereas in eval mode all of them are there. Without dropout the model can memorise the 100 sentences, random words
 # included, and is then very sure of itself when these words mean something else. With dropout any word may be
