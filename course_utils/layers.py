@@ -98,6 +98,27 @@ class SelfAttentionWithDropoutAndNorm(nn.Module):
         return self.layer_norm(weights @ value)  # (B, T, features)
 
 
+def row_sums_under_dropout(weights, rate, draws, generator=None):
+    """Sum each row of weights after inverted dropout, and tell mean and spread over many draws.
+
+    Over all draws, the sum of row i has the mean Σ_j w_ij and the variance p / (1 − p) · Σ_j w_ij².
+
+    Args:
+        weights: (T, S) float tensor.
+        rate: p, the probability of a zero, at least 0 and less than 1.
+        draws: number of masks, 1 or more; every weight of every mask is drawn independently.
+        generator: a `torch.Generator` to draw from; None takes torch's own.
+
+    Returns:
+        mean, std: (T,) tensors, over the draws; the variance is divided by their number.
+
+    Source: Srivastava et al. (2014), section 4; the variance is derived in lecture 7.
+    """
+    numbers = torch.rand(draws, *weights.shape, generator=generator, device=weights.device)
+    sums = (weights * (numbers >= rate) / (1 - rate)).sum(dim=-1)  # (draws, T)
+    return sums.mean(dim=0), sums.std(dim=0, correction=0)
+
+
 class TransformerLayer(nn.Module):
     """One layer of the encoder: self-attention, then the feed-forward network.
 

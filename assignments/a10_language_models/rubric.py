@@ -11,8 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from assignments.common.draws import a_generator, again_or_not, in_which_state
 from assignments.common.layers import EVERYTHING, words_agree
-from autograder.probe.wire import Instance
 from autograder.verdict.check import Build, Call, Case, Chance, Part, Randn
 from autograder.verdict.compare import (
     dropped,
@@ -163,8 +163,7 @@ def next_words(
             given.pop()
         if seeded:
             given += [None] * (4 - len(given))
-            seed = int(torch.randint(2**31, (), generator=randn.generator))
-            given.append(Instance("generator", {"seed": seed}))
+            given.append(a_generator(randn))
         return Call(given)
 
     options = {"temperature": temperature * size, "top_k": top_k, "top_p": top_p}
@@ -233,17 +232,10 @@ def drawn_twice(anew: bool, seeded: bool = True) -> Case:
     def draw(randn: Randn) -> Call:
         given: list[Any] = [randn(300, 9), 1.0, None, None]
         if seeded:
-            seed = int(torch.randint(2**31, (), generator=randn.generator))
-            given.append(Instance("generator", {"seed": seed}))
+            given.append(a_generator(randn))
         return Call(given, times=2, anew=anew)
 
-    return Case(f"two calls, {_by(anew, seeded)}", draw, random=True)
-
-
-def _by(anew: bool, seeded: bool) -> str:
-    if not seeded:
-        return "without a generator"
-    return "a generator in the same state each time" if anew else "one generator that goes on"
+    return Case(in_which_state(anew, seeded), draw, random=True)
 
 
 def refused(**given: Any) -> Case:
@@ -283,8 +275,7 @@ def hidden_words(
         if share is not None or seeded:
             given.append(0.15 if share is None else share)
         if seeded:
-            seed = int(torch.randint(2**31, (), generator=randn.generator))
-            given.append(Instance("generator", {"seed": seed}))
+            given.append(a_generator(randn))
         return Call(given)
 
     by_default = 0.15 if share is None else share
@@ -380,11 +371,10 @@ def hidden_twice(anew: bool, seeded: bool = True) -> Case:
         ids = torch.randint(5, 30, (9, 21), generator=randn.generator)
         given: list[Any] = [ids, 3, 30, (0, 1, 2, 3), 0.4]
         if seeded:
-            seed = int(torch.randint(2**31, (), generator=randn.generator))
-            given.append(Instance("generator", {"seed": seed}))
+            given.append(a_generator(randn))
         return Call(given, times=2, anew=anew)
 
-    return Case(f"two calls, {_by(anew, seeded)}", draw, random=True)
+    return Case(in_which_state(anew, seeded), draw, random=True)
 
 
 # -------------------------------------------------------------------- what is drawn: counted words
@@ -513,28 +503,7 @@ def ids_agree(expected: Tensor | list, got: Any) -> Said:
     return values_agree(expected, got) or strict_differences(expected, got)
 
 
-def as_asked(expected: Any, got: Any) -> Said:
-    """Compare ids; of two calls, whether they should give the same, as ours do, or should not."""
-    if not isinstance(expected, list):
-        return ids_agree(expected, got)
-    if not isinstance(got, list) or len(got) != 2:
-        return f"expected two results, got {kind_of(got)}"
-    first, second = (tuple(one) if isinstance(one, list) else one for one in got)
-    for one in first if isinstance(first, tuple) else (first,):
-        if not isinstance(one, Tensor):
-            return f"expected torch tensors, got {kind_of(one)}"
-    same = values_agree(first, second) is None
-    if same == (values_agree(*expected) is None):
-        return None
-    if same:
-        return (
-            "the second of two calls gives the same result as the first, although it should go on with "
-            "the numbers that follow. Is something seeded anew in every call, or a copy used?"
-        )
-    return (
-        "two calls with a generator in the same state should give the same result, and they do not. "
-        "Do all numbers that are drawn come from `generator`?"
-    )
+as_asked = again_or_not(ids_agree)
 
 
 # ----------------------------------------------------------------------- CausalLanguageModel

@@ -1,12 +1,12 @@
-"""Assignment 7: layer norm, and attention with dropout on its weights and a norm on its output."""
+"""Assignment 7: layer norm, attention with dropout and a norm, and the sums of rows under dropout."""
 
 from assignments.a7_dropout_and_layer_norm import mistakes  # noqa: F401 (its names become the parts' own)
-from assignments.a7_dropout_and_layer_norm.rubric import attention, norm
+from assignments.a7_dropout_and_layer_norm.rubric import attention, norm, row_sums
 from autograder.verdict.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a7_dropout_and_layer_norm",
-    parts=(norm, attention),
+    parts=(norm, attention, row_sums),
     barred=(
         "scaled_dot_product_attention", "_scaled_dot_product_attention", "flex_attention",
         "_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu",

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     lecture: 07_layer_normalization
-#     minutes: 90
-#     summary: layer norm, attention with dropout and a norm, and what dropout does to rows that summed to one
+#     minutes: 120
+#     summary: layer norm, a class to repair, the row sums under dropout, and a comparison of dropout rates
 #   jupytext:
 #     text_representation:
 #       extension: .py
@@ -17,15 +17,17 @@
 # %% [markdown]
 # # Assignment 7: dropout and layer norm
 #
-# You write the layer norm of [lecture 7](../../lectures/07_layer_normalization.ipynb). Then you find out why a
-# printed class for attention with dropout and layer norm stops at once, and why it would be wrong even if it ran,
-# and you write a correct one. Finally, you answer a question in words.
+# You write the layer norm of [lecture 7](../../lectures/07_layer_normalization.ipynb). Then you get a class for
+# attention with dropout and layer norm that is broken. You find out why it stops at once, and why it would be wrong
+# even if it ran, and you repair it. After that you measure what dropout does to rows that summed to one. Finally,
+# you train a small model with your class at four dropout rates, and explain in words what you see.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|
 # | 1 | `LayerNorm` | 5 | 30 min | ●●○ medium |
 # | 2 | `SelfAttentionWithDropoutAndNorm` | 6 | 40 min | ●●● hard |
-# | 3 | an answer in words | 2 | 20 min | ●●○ medium |
+# | 3 | `row_sums_under_dropout` | 2 | 20 min | ●●○ medium |
+# | 4 | a comparison of dropout rates, and an answer in words | 2 | 30 min | ●●○ medium |
 
 # %% [markdown]
 # ## How it works
@@ -33,15 +35,15 @@
 # - Write your answer where it says so, run the cell, and then run the test cell below it. A test that passes
 #   prints only a tick, and one that fails says what it expected and what it found.
 # - The tests that you see earn no points, because they only catch the usual slips on small inputs. The points of
-#   parts 1 and 2 are decided later on other inputs, such as other shapes and widths, train and eval mode,
-#   `float64` and gradients. Part 3 is read by a person.
+#   parts 1 to 3 are decided later on other inputs, such as other shapes and widths, train and eval mode,
+#   `float64` and gradients. Part 4 is read by a person.
 # - Any code that does what the text says is right. You may use loops, `einsum`, helper functions in cells of your
 #   own, and further arguments that have default values.
 # - Anything that would be the answer itself is barred. In part 1 these are all normalisations that a library offers, as
 #   classes or as functions, which are layer, batch, group, instance and RMS norm. In part 2 a layer norm of a library
 #   is welcome, but `F.scaled_dot_product_attention`, `nn.MultiheadAttention`, PyTorch's transformer layers and their
-#   functional forms are barred. In both parts everything in `course_utils` except `signoff` is barred.
-# - In both parts you write an `nn.Module`. The grader sets the parameters by their names, and converts a module
+#   functional forms are barred. In all parts everything in `course_utils` except `signoff` is barred.
+# - In parts 1 and 2 you write an `nn.Module`. The grader sets the parameters by their names, and converts a module
 #   to `float64` when it gets `float64` inputs. The result has the dtype and the device of the inputs, gradients
 #   flow to every input and parameter, and no input is changed.
 # - Part 2 may use your `LayerNorm`. If that one is not right, part 2 is decided with our version of it, so that
@@ -229,28 +231,11 @@ print("✓ LayerNorm")
 # %% [markdown]
 # ## 2. A class to repair
 #
-# Here is a class of a kind that has been printed and copied. It is meant to be attention with dropout and layer
-# norm. Read it, but do not mend it yet.
-
-
-# %% editable=false deletable=false
-class PrintedAttention(nn.Module):
-    def __init__(self, rate=0.1):
-        super().__init__()
-        self.drop = nn.Dropout(rate)
-        self.norm = nn.LayerNorm(features)
-
-    def forward(self, query, key, value):
-        similarity = torch.bmm(query, key.transpose(1, 2))
-        shares = F.softmax(similarity, dim=-1)
-        shares = self.drop(shares)
-        collected = torch.bmm(shares, value)
-        return self.norm(collected)
-
-
-# %% [markdown]
-# Find out what is wrong before you write your own. The cell below is for trying things out, so change it as you
-# like.
+# Below the questions stands a class of a kind that has been printed and copied. It is meant to be attention with
+# dropout and layer norm. You will repair it in its own cell, but read it first, and do not change it yet.
+#
+# Find out what is wrong with the help of six questions. The cell after the class is for trying things out, so
+# change that one as you like.
 #
 # 1. The page on which such a class is printed imports `torch` and `torch.nn.functional as F`, and nothing else.
 #    At which name does Python stop first there? Does it stop as soon as it reads the class, or only when somebody
@@ -259,25 +244,61 @@ class PrintedAttention(nn.Module):
 #    say what the missing name means?
 # 3. A quick remedy is a line `features = 6` in a cell above, and the class then runs. What happens when the next
 #    model needs a second such module, for values of width 8?
-# 4. Three widths could be meant, that of the query, of the key, or of the value. Write down the shape of
-#    `collected`. Over which width does the norm run?
+# 4. Three widths could be meant, that of the query, of the key, or of the value. Write down the shape of what is
+#    passed to `layer_norm`. Over which width does the norm run?
 # 5. Suppose all this is mended, and nothing stops any more. One step of [lecture
 #    3](../../lectures/03_scaled_dot_product_attention.ipynb) is still missing. Which one is it, and what do the
-#    weights look like without it? The cell prints the largest weight of each row at $d_k = 64$.
+#    weights look like without it? The cell for trying things out prints the largest weight of each row at
+#    $d_k = 64$.
 # 6. To how many of the five keys does a query then really attend? Why would you hardly notice this in the loss of
 #    the first steps?
 
+
+# %% solution="SelfAttentionWithDropoutAndNorm"
+### BEGIN SOLUTION
+class SelfAttentionWithDropoutAndNorm(nn.Module):
+    """Scaled attention with dropout on its weights, and layer norm on the weighted sum of the values."""
+
+    def __init__(self, features, dropout_rate=0.1):
+        super().__init__()
+        self.dropout = nn.Dropout(dropout_rate)
+        self.layer_norm = LayerNorm(features)
+
+    def forward(self, query, key, value):
+        """query (B, T, d_k), key (B, S, d_k), value (B, S, features) -> (B, T, features)."""
+        scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(key.shape[-1])  # (B, T, S)
+        weights = self.dropout(scores.softmax(dim=-1))  # (B, T, S)
+        return self.layer_norm(torch.bmm(weights, value))  # (B, T, features)
+
+
+### BEGIN HANDED OUT
+# class SelfAttentionWithDropoutAndNorm(nn.Module):
+#     """Attention with dropout on its weights and a layer norm behind it, to be repaired."""
+#
+#     def __init__(self, dropout_rate=0.1):
+#         super().__init__()
+#         self.dropout = nn.Dropout(dropout_rate)
+#         self.layer_norm = nn.LayerNorm(features)
+#
+#     def forward(self, query, key, value):
+#         similarity = query @ key.transpose(1, 2)
+#         shares = self.dropout(F.softmax(similarity, dim=-1))
+#         return self.layer_norm(shares @ value)
+### END HANDED OUT
+### END SOLUTION
+
+
 # %%
 try:
-    PrintedAttention()
+    SelfAttentionWithDropoutAndNorm()
 except (NameError, TypeError) as error:
     print(f"{type(error).__name__}: {error}")
 
 torch.manual_seed(7)
 queries, keys = torch.randn(2, 3, 64), torch.randn(2, 5, 64)  # (B, T, d_k), (B, S, d_k)
-printed_weights = F.softmax(torch.bmm(queries, keys.transpose(1, 2)), dim=-1)  # (B, T, S)
+unscaled_weights = F.softmax(queries @ keys.transpose(1, 2), dim=-1)  # (B, T, S)
 print("largest weight of each row:")
-print(printed_weights.amax(dim=-1))  # (B, T)
+print(unscaled_weights.amax(dim=-1))  # (B, T)
 
 # %% [markdown]
 # <details><summary>What there is to find</summary>
@@ -289,7 +310,7 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 #    constructor.
 # 3. Both modules read the same global name, so one of them gets the wrong width. What differs from module to
 #    module should be an argument.
-# 4. `collected` is `(B, T, d_v)`, so the norm runs over the width of the **values**.
+# 4. The weighted sum of the values is `(B, T, d_v)`, so the norm runs over the width of the **values**.
 # 5. The scores are not divided by anything. At $d_k = 64$ they have a standard deviation of about 8 here, and the
 #    softmax gives nearly all the weight to one key.
 # 6. To one, mostly. Nothing stops, every shape is right, and the values learn as usual. What suffers is learning
@@ -299,7 +320,9 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # </details>
 
 # %% [markdown]
-# ### Now yours
+# ### Repair it
+#
+# This is what the class should compute:
 #
 # $$\text{output} = \mathrm{LayerNorm}\!\left(\mathrm{dropout}\!\left(
 # \operatorname{softmax}\!\left(\frac{Q K^{\top}}{\sqrt{d_k}}\right)\right) V\right)$$
@@ -307,8 +330,9 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # The name says *self*-attention, but `forward` takes three inputs. If you pass the same tensor three times,
 # `module(x, x, x)`, you get self-attention, and you may pass different tensors as well.
 #
-# **Write** the class `SelfAttentionWithDropoutAndNorm(features, dropout_rate=0.1)`, whose `forward(query, key,
-# value)` returns the output alone:
+# **Repair** the class in the cell where it stands, so that it becomes `SelfAttentionWithDropoutAndNorm(features,
+# dropout_rate=0.1)`, whose `forward(query, key, value)` returns the output alone. You may keep its lines or write
+# all of them anew. As long as its code is what you were given, the part counts as not answered.
 #
 # | tensor | shape | what it is |
 # |---|---|---|
@@ -345,29 +369,9 @@ print(printed_weights.amax(dim=-1))  # (B, T)
 # </details>
 
 
-# %% solution="SelfAttentionWithDropoutAndNorm"
-class SelfAttentionWithDropoutAndNorm(nn.Module):
-    """Scaled attention with dropout on its weights, and layer norm on the weighted sum of the values."""
-
-    def __init__(self, features, dropout_rate=0.1):
-        super().__init__()
-        ### BEGIN SOLUTION
-        self.dropout = nn.Dropout(dropout_rate)
-        self.layer_norm = LayerNorm(features)
-        ### END SOLUTION
-
-    def forward(self, query, key, value):
-        """query (B, T, d_k), key (B, S, d_k), value (B, S, features) -> (B, T, features)."""
-        ### BEGIN SOLUTION
-        scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(key.shape[-1])  # (B, T, S)
-        weights = self.dropout(scores.softmax(dim=-1))  # (B, T, S)
-        return self.layer_norm(torch.bmm(weights, value))  # (B, T, features)
-        ### END SOLUTION
-
-
 # %% test="SelfAttentionWithDropoutAndNorm"
 def test_the_example():
-    module = SelfAttentionWithDropoutAndNorm(3)
+    module = SelfAttentionWithDropoutAndNorm(features=3)
     assert isinstance(module, nn.Module), "the class should inherit from nn.Module"
     module.eval()
     names = [name for name, _ in module.named_children()]
@@ -422,7 +426,7 @@ def test_shapes():
 def test_dropout():
     torch.manual_seed(7)
     query, key, value = torch.randn(2, 3, 4), torch.randn(2, 5, 4), torch.randn(2, 5, 6)
-    module = SelfAttentionWithDropoutAndNorm(6, dropout_rate=0.5)
+    module = SelfAttentionWithDropoutAndNorm(6, 0.5)
     module.eval()
     whole = module(query, key, value)
     assert torch.equal(module(query, key, value), whole), (
@@ -490,22 +494,291 @@ print("✓ SelfAttentionWithDropoutAndNorm")
 # %% check="SelfAttentionWithDropoutAndNorm"
 
 # %% [markdown]
-# ## 3. In words: rows that summed to one
+# ## 3. What dropout does to the sum of a row
 #
-# After the softmax each row of weights sums to one, so a query collects an average of the values. Then comes the
-# dropout.
+# After the softmax each row of weights sums to one, so a query collects an average of the values. Dropout changes
+# that sum. With a mask $m$ of zeros and ones, in which a zero has probability $p$, row $i$ sums to
 #
-# Take a single row, $(0.5,\ 0.3,\ 0.2)$, a dropout rate of $p = 0.5$, and the class of part 2. Answer in the cell
-# below, in about 100 to 200 words. Numbers are welcome.
+# $$r_i = \sum_j \frac{m_{ij}}{1 - p}\, w_{ij}$$
 #
-# 1. *(1 point)* Which sums can the row have after the dropout in train mode, and what is their average over all
-#    draws? What does the division by $1 - p$ have to do with it? And what is the sum in eval mode?
-# 2. *(1 point)* A friend wants to repair the rows and divides each one by its own sum after the dropout. In your
-#    class a layer norm follows. Which part of the friend's repair does the layer norm do anyway, and what does
-#    neither of the two bring back? What comes out for a row that has lost all its weights, in your class and in
-#    your friend's?
+# The division by $1 - p$ is what makes it *inverted* dropout, the kind that `nn.Dropout` does. Here you measure the
+# mean and the standard deviation of $r_i$ over many masks.
 #
-# A person reads your answer. If you work on your own, you can compare your answer with lecture 7, under [what
+# **Write** `row_sums_under_dropout(weights, rate, draws, generator=None)`:
+#
+# | name | shape | what it is |
+# |---|---|---|
+# | `weights` | `(T, S)` | $w$, floats; a row may have any sum |
+# | `rate` | a number | $p$, at least 0 and less than 1 |
+# | `draws` | a whole number | how many masks are drawn, 1 or more |
+# | `generator` | | a `torch.Generator`, or `None` |
+# | first result, `mean` | `(T,)` | the mean of each $r_i$ over the draws |
+# | second result, `std` | `(T,)` | the standard deviation of each $r_i$ over the draws |
+#
+# - In each draw every weight becomes 0 with probability `rate`, independently of all other weights and of all other
+#   draws. A weight that is kept is divided by `1 - rate`, and nothing else happens to the row.
+# - For the standard deviation, the sum of squares is divided by the number of draws. So `std` is 0 if there is a
+#   single draw.
+# - Where all draws give a row the same sum, `std` is 0 or, because of rounding, nearly so. It is never NaN.
+# - With a `generator`, all random numbers come from it, and torch's own are left alone. A generator in the same state
+#   gives the same result, and a second call goes on with the numbers that follow.
+# - Without a `generator`, torch's own random numbers are used, and your function seeds nothing.
+# - The two results have the dtype and the device of `weights`, which may lie in memory in any way and stay as they
+#   were. Gradients need not flow.
+#
+# **By hand.** Take the row $(0.5,\ 0.3,\ 0.2)$ and $p = 0.5$, so that a kept weight doubles. Two draws with the masks
+# $(1, 0, 1)$ and $(0, 1, 1)$ give the sums $1.4$ and $1$. Their mean is $1.2$ and their standard deviation $0.2$.
+#
+# Over all draws, [lecture 7](../../lectures/07_layer_normalization.ipynb#What-happens-to-rows-that-summed-to-one)
+# expects the mean $\sum_j w_j = 1$ and the standard deviation
+# $\sqrt{\frac{p}{1 - p} \sum_j w_j^2} = \sqrt{0.38} = 0.616$.
+#
+# <details><summary>Hint</summary>
+#
+# Random numbers between 0 and 1 are below $p$ with probability $p$. How many of them do you need, and in which shape,
+# so that all draws are made at once? Among PyTorch's functions, `torch.rand` and `torch.bernoulli` take a `generator`,
+# whereas `F.dropout` does not.
+#
+# </details>
+
+
+# %% solution="row_sums_under_dropout"
+def row_sums_under_dropout(weights, rate, draws, generator=None):
+    """weights (T, S) -> mean (T,), std (T,) of each row's sum after dropout, over the draws."""
+    ### BEGIN SOLUTION
+    numbers = torch.rand(draws, *weights.shape, generator=generator, device=weights.device)
+    sums = (weights * (numbers >= rate) / (1 - rate)).sum(dim=-1)  # (draws, T)
+    return sums.mean(dim=0), sums.std(dim=0, correction=0)
+    ### END SOLUTION
+
+
+# %% test="row_sums_under_dropout"
+def test_row_sums_without_dropout():
+    weights = torch.tensor([[0.5, 0.3, 0.2], [1.0, 2.0, 4.0]])
+    result = row_sums_under_dropout(weights, 0.0, 4)
+    assert isinstance(result, tuple | list) and len(result) == 2, (
+        f"expected two tensors, mean and std, got {type(result).__name__}"
+    )
+    for name, found, expected in zip(
+        ("mean", "std"), result, ([1.0, 7.0], [0.0, 0.0]), strict=True
+    ):
+        assert isinstance(found, torch.Tensor), (
+            f"{name} should be a tensor, got {type(found).__name__}"
+        )
+        assert found.shape == (2,), (
+            f"for weights (2, 3), {name} should have shape (2,), got {tuple(found.shape)}. "
+            "Which axis holds the weights of a row, and which the draws?"
+        )
+        assert found.dtype == torch.float32, (
+            f"for float32 weights, {name} should be float32, got {found.dtype}"
+        )
+        assert torch.allclose(found, torch.tensor(expected), atol=2e-3), (
+            f"at rate 0 nothing is dropped, so {name} should be {expected}, got {found.tolist()}"
+        )
+    assert torch.equal(weights, torch.tensor([[0.5, 0.3, 0.2], [1.0, 2.0, 4.0]])), (
+        "weights were changed, and should stay as they were"
+    )
+    std = row_sums_under_dropout(
+        torch.rand(60, 5, generator=torch.Generator().manual_seed(7)), 0.0, 7
+    )[1]
+    assert std.isfinite().all(), (
+        "where all seven draws give the same sum, std should be 0 or nearly so, but it contains NaN. "
+        "Is there a root of a number that rounding makes negative?"
+    )
+    for found in row_sums_under_dropout(torch.ones(1, 1), 0.0, 1):
+        assert found.shape == (1,), (
+            f"for weights (1, 1), expected shape (1,), got {tuple(found.shape)}"
+        )
+    for found in row_sums_under_dropout(weights.double(), 0.5, 4):
+        assert found.dtype == torch.float64, (
+            f"for float64 weights, expected float64, got {found.dtype}"
+        )
+
+
+def test_row_sums_of_one_weight():
+    torch.manual_seed(7)
+    weights = torch.eye(3)[torch.arange(1500) % 3]  # rows with all weight on one word
+    mean, std = row_sums_under_dropout(weights, 0.75, 1)
+    assert ((mean == 0) | torch.isclose(mean, torch.tensor(4.0))).all(), (
+        "a row with a single weight of 1 has, after dropout 0.75, the sum 0 or 1/(1 - 0.75) = 4, but yours are "
+        f"among {mean.unique()[:6].tolist()}. What is a kept weight divided by?"
+    )
+    zeros = (mean == 0).float().mean()
+    assert abs(zeros - 0.75) < 0.06, (
+        f"with rate=0.75, about three of four rows should lose their weight, but it is {zeros:.0%} of them"
+    )
+    assert (std == 0).all(), (
+        f"a single draw has no spread, so std should be 0, but yours begins with {std[:4].tolist()}"
+    )
+    mean, std = row_sums_under_dropout(weights, 0.75, 5)
+    counts = mean * 5 / 4  # in how many of the five draws a row kept its weight
+    some = (counts > 0.5) & (counts < 4.5)
+    assert torch.allclose(counts, counts.round(), atol=1e-3) and some.any(), (
+        f"the mean of five sums that are 0 or 4 is 0, 0.8, 1.6 and so on, but yours are among "
+        f"{mean.unique()[:6].tolist()}. Are there as many draws as asked for, each with a mask of its own?"
+    )
+    expected = (mean * (4 - mean)).clamp(min=0).sqrt()  # of five sums that are 0 or 4
+    assert torch.allclose(std, expected, atol=1e-2), (
+        f"five sums of 0 or 4 whose mean is {mean[0]:.2f} have the standard deviation {expected[0]:.3f}, "
+        f"but the first row has {std[0]:.3f}. Is the sum of squares divided by the number of draws, is the root taken, "
+        "and is it the spread over the draws?"
+    )
+
+
+def test_each_weight_has_a_mask_of_its_own():
+    torch.manual_seed(7)
+    weights = torch.tensor([[1.0, 2.0, 4.0]]).repeat(2000, 1)
+    mean, _ = row_sums_under_dropout(weights, 0.5, 1)
+    which = (mean / 2).round().long()  # 1 + 2 if the first two were kept, and so on
+    assert torch.allclose(mean, 2.0 * which, atol=1e-3) and which.min() >= 0 and which.max() <= 7, (
+        f"in one draw at rate=0.5, the row (1, 2, 4) has a sum of 0, 2, 4, … or 14, but yours are "
+        f"among {mean.unique()[:6].tolist()}"
+    )
+    counts = torch.bincount(which, minlength=8)
+    assert (abs(counts - 250) < 80).all(), (
+        "the row (1, 2, 4) stands there 2000 times, so each of the sums 0, 2, …, 14 should come about 250 times, but "
+        f"they come {counts.tolist()} times. Is each weight of each row dropped by itself?"
+    )
+
+
+def test_row_sums_over_many_draws():
+    torch.manual_seed(7)
+    weights = torch.tensor([[0.5, 0.3, 0.2], [0.2, 0.2, 0.2], [1.0, 0.0, 0.0]])
+    mean, std = row_sums_under_dropout(weights, 0.2, 4000)
+    for name, found, expected in (
+        ("mean", mean, [1.0, 0.6, 1.0]),
+        ("std", std, [0.3082, 0.1732, 0.5]),
+    ):
+        assert torch.allclose(found, torch.tensor(expected), atol=0.05), (
+            f"with rate=0.2 and 4000 draws, {name} should be near {expected}, but it is {found.tolist()}. Does every "
+            "draw have a mask of its own?"
+        )
+
+
+def test_row_sums_and_the_generator():
+    weights = torch.rand(5, 4, generator=torch.Generator().manual_seed(7))
+    generator, own = torch.Generator().manual_seed(1), torch.get_rng_state()
+    first, second = (row_sums_under_dropout(weights, 0.5, 9, generator)[0] for _ in range(2))
+    assert torch.equal(own, torch.get_rng_state()), (
+        "a generator was given, but torch's own random state has changed"
+    )
+    again = row_sums_under_dropout(weights, 0.5, 9, torch.Generator().manual_seed(1))[0]
+    assert torch.equal(first, again), "a generator in the same state should give the same result"
+    assert not torch.equal(first, second), (
+        "a second call should go on with the generator's next numbers, but it gives the same again"
+    )
+    first, second = (row_sums_under_dropout(weights, 0.5, 9)[0] for _ in range(2))
+    assert not torch.equal(first, second), (
+        "without a generator two calls should differ, but they give the same. Is something seeded?"
+    )
+
+
+test_row_sums_without_dropout()
+test_row_sums_of_one_weight()
+test_each_weight_has_a_mask_of_its_own()
+test_row_sums_over_many_draws()
+test_row_sums_and_the_generator()
+print("✓ row_sums_under_dropout")
+
+# %% check="row_sums_under_dropout"
+
+# %% [markdown]
+# ## 4. In words: four dropout rates
+#
+# Here is a small task on which you can see what dropout changes. A sentence has eight words and one of four topics.
+# About every second word hints at the topic, and the others are drawn at random from all words, so no single word
+# settles it. The model attends to all words with your class of part 2 and predicts the topic. It learns from only
+# 100 sentences, which is few enough to memorise them.
+#
+# The next two cells are given, and there is nothing to write in them. The second one trains two models for each of
+# four rates, which takes a second or two, and prints the mean of the two. The first two columns are the loss on the
+# 100 learned sentences, once in train mode, in which dropout acts, and once in eval mode, in which it does not. The
+# other two are the loss on 1000 new sentences in eval mode, and the share of them whose topic is right. If part 2
+# is not right yet, the second cell says so, and the rest of the notebook runs all the same.
+
+# %%
+WORDS, LENGTH, WIDTH, TOPICS = 24, 8, 16, 4
+
+
+def sentences(number, generator):
+    """Words (number, LENGTH) and the topics (number,) at which about half of them hint."""
+    topics = torch.randint(TOPICS, (number,), generator=generator)
+    words = torch.randint(WORDS, (number, LENGTH), generator=generator)
+    hints = torch.rand(number, LENGTH, generator=generator) < 0.5
+    own_words = words - words % TOPICS + topics[:, None]  # words of topic t: t, t + 4, t + 8, …
+    return torch.where(hints, own_words, words), topics
+
+
+class TopicReader(nn.Module):
+    """One query, made from the mean of all words, attends to them with the class of part 2."""
+
+    def __init__(self, rate):
+        super().__init__()
+        self.embedding = nn.Embedding(WORDS, WIDTH)
+        self.query, self.key, self.value = (nn.Linear(WIDTH, WIDTH) for _ in range(3))
+        self.attention = SelfAttentionWithDropoutAndNorm(WIDTH, rate)
+        self.topic = nn.Linear(WIDTH, TOPICS)
+
+    def forward(self, words):
+        x = self.embedding(words)  # (B, S, WIDTH)
+        query = self.query(x.mean(dim=1, keepdim=True))  # (B, 1, WIDTH)
+        collected = self.attention(query, self.key(x), self.value(x))  # (B, 1, WIDTH)
+        return self.topic(collected.squeeze(1))  # (B, TOPICS)
+
+
+# %%
+def trained_and_tried(rate, seed, steps=60):
+    """Losses on learned sentences in train and eval mode, the loss on new ones, and the share right."""
+    torch.manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed)
+    learned, topics = sentences(100, generator)
+    new, new_topics = sentences(1000, generator)
+    model = TopicReader(rate)
+    velocities = {parameter: torch.zeros_like(parameter) for parameter in model.parameters()}
+    for _ in range(steps):
+        model.zero_grad()
+        F.cross_entropy(model(learned), topics).backward()
+        with torch.no_grad():  # gradient descent with momentum
+            for parameter, velocity in velocities.items():
+                if parameter.grad is not None:
+                    velocity.mul_(0.9).add_(parameter.grad)
+                    parameter.sub_(0.2 * velocity)
+    with torch.no_grad():
+        in_train_mode = F.cross_entropy(model(learned), topics)
+        model.eval()
+        in_eval_mode, logits = F.cross_entropy(model(learned), topics), model(new)
+        right = (logits.argmax(dim=-1) == new_topics).float().mean()
+        return torch.stack(
+            [in_train_mode, in_eval_mode, F.cross_entropy(logits, new_topics), right]
+        )
+
+
+try:
+    rows = {
+        rate: torch.stack([trained_and_tried(rate, seed) for seed in (1, 2)]).mean(dim=0)
+        for rate in (0.0, 0.1, 0.3, 0.5)
+    }
+    print("rate   learned, train mode   learned, eval mode    new   new ones right")
+    for rate, numbers in rows.items():
+        print("{:.1f} {:18.2f} {:20.2f} {:12.2f} {:12.0%}".format(rate, *numbers.tolist()))
+except (AttributeError, NameError, RuntimeError, TypeError, ValueError) as error:
+    print(f"The comparison comes when part 2 is right ({type(error).__name__}: {error})")
+
+# %% [markdown]
+# ### What you see, and why
+#
+# Answer in the cell below, in about 100 to 200 words. Numbers are welcome, both from the table and from your function
+# of part 3.
+#
+# 1. *(1 point)* What happens as the rate grows, to the loss on the learned sentences in train mode, and to the loss on
+#    the new ones? Why is the loss on the same sentences larger in train mode than in eval mode? And why may a model
+#    that drops weights while it learns do better on new sentences here?
+# 2. *(1 point)* Take a single row, $(0.5,\ 0.3,\ 0.2)$, and $p = 0.5$. Which sums can it have after the dropout in train
+#    mode, and what is their average over all draws? What is its sum in eval mode? In your class a layer norm follows.
+#    Which part of what dropout does to a row does the layer norm undo, and which not? What comes out for a row that has
+#    lost all its weights?
+#
+# A person reads your answer. If you work on your own, you can compare the second half with lecture 7, under [what
 # happens to rows that summed to
 # one](../../lectures/07_layer_normalization.ipynb#What-happens-to-rows-that-summed-to-one) and in [the third of
 # its three details](../../lectures/07_layer_normalization.ipynb#Three-details-that-are-easy-to-get-wrong).
@@ -522,30 +795,33 @@ for _ in range(5):
 # %% [markdown] written="rows_after_dropout" points=2
 # **One answer.**
 #
-# Each weight becomes 0 or doubles, so the row keeps some of the entries of $(1, 0.6, 0.4)$ and has 0 for the
-# others. All eight cases are equally likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the
-# average of these eight is 1. Without the division by $1 - p$ it would be 0.5, so the division makes up, on
-# average, for what is lost. This holds for the mean of many draws and promises nothing about a single one. In
-# eval mode nothing is dropped, and the sum is exactly 1.
+# As the rate grows from 0 to 0.5, the loss on the learned sentences in train mode rises from 0.00 to 0.29. On new
+# sentences the loss falls from 1.70 to 0.53, and the share of right topics rises from 80 % to 85 %. On the learned
+# sentences the loss in train mode is larger than in eval mode, because some of the hints are missing in every draw,
+# whereas in eval mode all of them are there. Without dropout the model can memorise the 100 sentences, random words
+# included, and is then very sure of itself when these words mean something else. With dropout any word may be
+# missing, so the model has to rely on several hints at once, and hints are what new sentences have in common with
+# the learned ones. This is seen on a task with few sentences and many hints. Where one word holds the whole answer, or
+# where there is much more to learn from, dropout need not help.
 #
-# The friend's division multiplies what was collected by one number for the whole row. Layer norm removes such a
-# factor anyway (except for the effect of ε), so in this class the repair changes next to nothing. Neither of them
-# brings back the words that are missing. Without the first weight, the output is made of the second and third
-# value alone, and points in another direction. Besides, the friend's weights no longer have the right mean,
-# because the first one is 0.355 on average instead of 0.5, if an empty row counts as zero.
-#
-# A row loses everything in one draw of eight. In this class the collected vector is then zero, and the norm turns
-# it into its bias β, the same for every such query. The friend divides 0 by 0, which gives NaN.
+# In the row each weight becomes 0 or doubles, so the row keeps some of the entries of $(1, 0.6, 0.4)$. All eight
+# cases are equally likely. Their sums are 0, 0.4, 0.6, 1 (twice), 1.4, 1.6 and 2, and the average of these eight is
+# 1, because of the division by $1 - p$. In eval mode the sum is exactly 1. Layer norm removes a factor that is common to
+# the whole row (except for the effect of ε), so it hardly matters that the sum is not 1. It does not bring back the
+# words that are missing. Without the first weight, the output is made of the second and third value alone, and
+# points in another direction. A row loses everything in one draw of eight. The collected vector is then zero, and
+# the norm turns it into its bias β, the same for every such query.
 #
 # **For the grader.** Each question is worth one point. Half points are fine, and so is any wording.
 #
-# - First question. The sum differs from draw to draw, between 0 and 2 (half a point for this, with some of the
-#   possible sums or the range). It is 1 on average, because of the division by $1 - p$, and exactly 1 in eval
-#   mode (half a point for these).
-# - Second question. Layer norm takes out the factor common to a row, so the sum hardly matters, but it does
-#   matter which words are missing (half a point). An empty row gives β in the student's class and NaN in the
-#   friend's (half a point; "zero" for "β" counts if the answer says that a new module's bias is zero).
-# - No points off for a missing ε or for a missing calculation of the friend's means.
+# - First question. The loss in train mode rises with the rate and the loss on new sentences falls (half a point).
+#   In train mode hints are missing, and a model that cannot count on any single word memorises less and uses more of
+#   the hints (half a point for these reasons). A table that differs from the one above, because of another class or
+#   machine, is fine if the answer describes it.
+# - Second question. The sum differs from draw to draw, between 0 and 2, is 1 on average and exactly 1 in eval mode
+#   (half a point). Layer norm takes out the factor common to a row, but not the loss of the words that are missing,
+#   and an empty row gives β (half a point; "zero" for "β" counts if the answer says that a new module's bias is zero).
+# - No points off for a missing ε.
 
 # %% [markdown]
 # ## Before you hand in

@@ -1,4 +1,4 @@
-"""Assignment 7: layer norm, and attention with dropout on its weights and a norm on its output.
+"""Assignment 7: layer norm, attention with dropout and a norm, and the sums of rows under dropout.
 
 Two more points are for a written answer, which a person grades.
 """
@@ -15,6 +15,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from assignments.a7_dropout_and_layer_norm.drawn_sums import (
+    TOLERANCE,
+    WHOLE,
+    shaken,
+    shaken_twice,
+)
+from assignments.common.draws import again_or_not
 from autograder.verdict.check import Build, Case, Judge, Part, Randn
 from autograder.verdict.compare import kind_of, numbers, values_agree
 from autograder.verdict.problem import Said
@@ -329,6 +336,26 @@ def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     return None
 
 
+def sums_agree(expected: Any, got: Any) -> Said:
+    """Compares means, and standard deviations within what a difference of squares loses."""
+    if not isinstance(got, tuple | list) or len(got) != 2:
+        return f"expected {kind_of(expected)}, got {kind_of(got)}"
+    problem = values_agree(expected[0], got[0])
+    if problem or not isinstance(got[1], Tensor) or got[1].shape != expected[1].shape:
+        return (
+            problem
+            or f"expected {kind_of(expected[1])} as the second result, got {kind_of(got[1])}"
+        )
+    if not torch.isfinite(got[1]).all():
+        return "`std` should be finite, but it contains NaN or infinity"
+    furthest = float((got[1] - expected[1]).abs().max())
+    return (
+        f"`std` should be 0 in all rows, but it is up to {furthest:.3g}"
+        if furthest > TOLERANCE
+        else None
+    )
+
+
 # ---------------------------------------------------------------------------------- LayerNorm
 
 norm = Part(
@@ -456,4 +483,47 @@ MANNERS = attention.manners(
     # so large that a factor of all weights does not show, since step 2 asks for it
     scale_free(d_k=4, keys_alike=True, size=50.0).with_gaps(),
     asks="float64 stays float64, inputs stay as they were, any memory layout, gradients",
+)
+
+
+# --------------------------------------------------------------------- row_sums_under_dropout
+
+row_sums = Part(
+    "row_sums_under_dropout(weights (T, S), rate, draws, generator=None) -> mean (T,), std (T,)",
+    layers.row_sums_under_dropout,
+    reads=(
+        "lecture 7, on rows that summed to one",
+        f"{LECTURE}#What-happens-to-rows-that-summed-to-one",
+    ),
+)
+SHARES = (1 / 7, 2 / 7, 4 / 7)  # each choice of these has a sum of its own
+SUMS = row_sums.step(
+    "which sums a row has after dropout, how often, and their mean and standard deviation",
+    1,
+    shaken(SHARES, 0.5, draws=1),
+    shaken(SHARES, 0.5, draws=2),
+    shaken((0.25, 0.375, 0.875), 0.3, draws=2),
+    shaken((1.0, 0.0, 0.0, 0.0), 0.75, draws=1),
+    shaken((1.0, 0.0), 0.3, draws=5),
+    shaken((1.0, 0.0, 0.0), 0.5, draws=21, rows=600),
+    shaken((0.5, 1.0, 2.0), 0.1, draws=3),
+    shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=500),
+    WHOLE,
+    judge=sums_agree,
+)
+OWN_MASKS = row_sums.step(
+    "each weight of each draw is dropped by itself; the generator, float64, weights as they were",
+    1,
+    shaken(SHARES, 0.6, draws=1, seeded=True),
+    shaken((0.5, 0.0, 0.25), 0.4, draws=2, seeded=True),
+    shaken(SHARES, 0.5, draws=2).in_float64(),
+    shaken(SHARES, 0.25, draws=2).with_gaps(),
+    shaken((0.4, 0.6), 0.0, draws=2, rows=1),
+    shaken((1.5,), 0.5, draws=3),
+    shaken((0.3, 0.9), 0.0, draws=4),
+    shaken_twice(anew=True),
+    shaken_twice(anew=False),
+    shaken_twice(anew=False, seeded=False),
+    judge=again_or_not(values_agree),
+    strict=True,
 )

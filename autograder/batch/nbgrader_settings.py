@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from autograder.notebook.work import RELEASES
+
 
 def use_own_programs() -> None:
     """Put this environment's programs on PATH: nbgrader starts ``alembic`` by its bare name.
@@ -29,6 +31,22 @@ def use_engine(config: Any) -> None:
     """
     use_own_programs()
 
+    # What is handed out in the place of a solution may be more than a line that stops.
+    config.GenerateAssignment.preprocessors = [
+        "nbgrader.preprocessors.IncludeHeaderFooter",
+        "nbgrader.preprocessors.InstantiateTests",
+        "nbgrader.preprocessors.LockCells",
+        "autograder.release.clear_solutions.ClearSolutionsOrHandOut",
+        "nbgrader.preprocessors.ClearOutput",
+        "nbgrader.preprocessors.CheckCellMetadata",
+        "nbgrader.preprocessors.ComputeChecksums",
+        "nbgrader.preprocessors.SaveCells",
+        "nbgrader.preprocessors.ClearHiddenTests",
+        "nbgrader.preprocessors.ClearMarkScheme",
+        "nbgrader.preprocessors.ComputeChecksums",
+        "nbgrader.preprocessors.CheckCellMetadata",
+    ]
+
     # What was handed in is read and graded as in a batch, so that nothing has to be put right before.
     config.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
     config.Autograde.autograde_preprocessors = [
@@ -46,7 +64,7 @@ def use_engine(config: Any) -> None:
     config.ExportApp.plugin_class = "autograder.batch.grades_table.GradesTable"
 
     config.CourseDirectory.source_directory = "solutions"
-    config.CourseDirectory.release_directory = "exercises"
+    config.CourseDirectory.release_directory = RELEASES
     config.ClearSolutions.code_stub = {
         "python": "# Write your answer here and delete the next line.\n"
         'raise NotImplementedError("not answered yet")'

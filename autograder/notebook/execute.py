@@ -61,7 +61,8 @@ class Execute(NbGraderExecute):
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
         self._files = files_beside(Path(resources["metadata"]["path"]))[0]
-        self._grading = Grading(self, self._files)
+        handed_out = nb.metadata.pop("handed_out", {})
+        self._grading = Grading(self, self._files, handed_out=handed_out)
         self._outputs = Outputs(self.most_output)
         self._listening = False
         self._answer: bytes | None = None  # of the probe, while it is asked

@@ -77,6 +77,7 @@ class Grading:
         kernel: runs its cells.
         files: what lies beside the notebook, by relative name.
         secret: the course's own, for `seed_of`.
+        handed_out: source of the solution cells as students got them, by the names of their parts.
 
     Attributes:
         verdicts: the verdict on each part so far.
@@ -84,9 +85,14 @@ class Grading:
     """
 
     def __init__(
-        self, kernel: Kernel, files: Mapping[str, bytes] | None = None, secret: str = ""
+        self,
+        kernel: Kernel,
+        files: Mapping[str, bytes] | None = None,
+        secret: str = "",
+        handed_out: Mapping[str, str] | None = None,
     ) -> None:
         self.kernel, self.files, self.secret = kernel, files or {}, secret
+        self.handed_out = handed_out or {}
         self.verdicts: dict[str, PartVerdict] = {}
         self.faults: list[Fault] = []
         self._decided: list[tuple[NotebookNode, PartVerdict]] = []
@@ -187,6 +193,7 @@ class Grading:
             failed_before=self._failed_before(assignment, part),
             files=self.files,
             secret=self.secret,
+            handed_out=self.handed_out.get(part.name, ""),
         )
 
     def _looked_at_again(

@@ -62,6 +62,11 @@ def released_cells(gradebook: Gradebook, notebook: str, assignment: str) -> list
     ]
 
 
+def solution_cells(released: Sequence[ReleasedCell]) -> dict[str, str]:
+    """Source of the cells that students fill in, as they got them, by name."""
+    return {cell.name: cell.source for cell in released if cell.written}
+
+
 def with_history(cells: Sequence[ReleasedCell], earlier: Earlier) -> list[ReleasedCell]:
     """The cells with the names that they had before, and whether they came later."""
     return [

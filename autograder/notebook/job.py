@@ -31,7 +31,7 @@ from autograder.kernels.provisioner import own_zygote
 from autograder.kernels.start import EXIT
 from autograder.notebook.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
 from autograder.notebook.handed_in import Unreadable, notebook_in
-from autograder.notebook.intake import grade_id_of, restore
+from autograder.notebook.intake import grade_id_of, restore, solution_cells
 from autograder.notebook.outputs import Outputs
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import CHECK, Job, Result, from_json, to_json
@@ -62,9 +62,10 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
         kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
         restored=msgspec.to_builtins(restored),
     )
+    handed_out = solution_cells(job.released)
     prepared = time.perf_counter()
     with Direct(zygote, job.limits, job.files, bars_of(job.assignment)) as kernel:
-        grading = Grading(kernel, job.files, job.secret)
+        grading = Grading(kernel, job.files, job.secret, handed_out)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
         behaviours = grading.behaviours()
@@ -72,9 +73,10 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
     remarks = [job.remark] if job.remark else []
     if executed - prepared >= job.limits.seconds:
         remarks.append(f"the notebook took more than {job.limits.seconds:g} seconds")
-    given = {cell.name: cell.source for cell in job.released if cell.written}
     unanswered = [
-        grade_id_of(cell) for cell in notebook.cells if given.get(grade_id_of(cell)) == cell.source
+        grade_id_of(cell)
+        for cell in notebook.cells
+        if handed_out.get(grade_id_of(cell)) == cell.source
     ]
     Sanitize(set(job.own_text)).preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})

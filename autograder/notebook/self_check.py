@@ -22,8 +22,8 @@ from autograder.notebook.grading import Grading, graded_part
 from autograder.notebook.handed_in import Unreadable, files_beside, notebook_in, read_text
 from autograder.notebook.intake import grade_id_of
 from autograder.notebook.job import SHELL, Direct
-from autograder.notebook.work import CHECK
-from autograder.verdict.content import allowed_modules, known, load
+from autograder.notebook.work import CHECK, RELEASES
+from autograder.verdict.content import allowed_modules, course, folder_of, known, load
 from autograder.verdict.decide import bars_of
 from autograder.verdict.report import as_text
 from autograder.verdict.verdicts import PartVerdict
@@ -137,6 +137,7 @@ def check_notebook(
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     add_checks(notebook, assignment)
     _keep_points(notebook, text)
+    notebook.metadata.handed_out = handed_out(assignment)
     plan = plan_of(notebook)
     progress, folder = Progress(notebook, tell), path.resolve().parent
     if sys.platform == "linux":
@@ -157,7 +158,7 @@ def _in_a_fork(
     try:
         zygote = own_zygote(SHELL, isolation, allowed_modules(assignment))
         with Direct(zygote, limits, files, bars_of(assignment)) as kernel:
-            grading = Grading(kernel, files)
+            grading = Grading(kernel, files, handed_out=notebook.metadata.pop("handed_out"))
             for index, cell in enumerate(notebook.cells):
                 progress.at(cell)
                 grading.take(cell, index)
@@ -173,6 +174,16 @@ def _in_jupyter(notebook: NotebookNode, folder: Path, progress: Progress) -> dic
     runner.progress = progress
     runner.preprocess(notebook, {"metadata": {"path": str(folder)}})
     return runner.verdicts
+
+
+def handed_out(assignment: str) -> dict[str, str]:
+    """Cells as the release beside the course's package has them, by name; none where there is none."""
+    folder = folder_of(course().package).parent / RELEASES / assignment
+    try:
+        notebook = notebook_in(read_text(folder / f"{assignment}.ipynb"))
+    except (Unreadable, OSError):
+        return {}
+    return {grade_id_of(cell): cell.source for cell in notebook.cells if grade_id_of(cell)}
 
 
 def add_checks(notebook: NotebookNode, assignment: str) -> None:

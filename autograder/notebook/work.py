@@ -16,6 +16,7 @@ from autograder.kernels.limits import Limits
 from autograder.verdict.verdicts import Behaviour, PartVerdict
 
 CHECK = "check_"  # how the ids of the cells begin that decide a part
+RELEASES = "exercises"  # the folder of a course that holds what students get
 
 
 @dataclass(frozen=True)

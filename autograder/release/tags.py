@@ -5,7 +5,8 @@
     # %% check="name"               earns the points; its text and points come from its rubric
     # %% [markdown] written="name" points=2      a written answer, graded by hand
 
-They are read here, and refused in words where they cannot work.
+They are read here, and refused in words where they cannot work. What a solution hands out in its own
+place stands in its cell, see `autograder.release.handed_out`.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from autograder.release.handed_out import hands_out, is_well_marked, with_what_is_handed_out
 from autograder.verdict.check import Assignment, Part
 from autograder.verdict.content import course, known, load
 
@@ -188,18 +190,18 @@ def check_cell_text(assignment: str, part: str, points: float) -> str:
     )
 
 
-def names_defined(cell: NotebookNode) -> set[str]:
+def names_defined(source: str) -> set[str]:
     """Names that a cell defines at its top level."""
     return {
         node.name
-        for node in ast.parse(cell.source).body
+        for node in ast.parse(source).body
         if isinstance(node, ast.FunctionDef | ast.ClassDef)
     }
 
 
 def refuse_unfit_solution(item: TaggedCell) -> None:
     """It defines what its tag says, and marks what the release leaves out."""
-    if item.name not in names_defined(item.cell):
+    if item.name not in names_defined(item.cell.source):
         raise BuildError(
             f'{item.where}: the cell tagged solution="{item.name}" does not define '
             f"'{item.name}'. Name the tag after the function or class that students write."
@@ -209,6 +211,32 @@ def refuse_unfit_solution(item: TaggedCell) -> None:
             f"{item.where}: the solution of '{item.name}' has no '### BEGIN SOLUTION' … "
             "'### END SOLUTION' lines, so the release would lose the signature and the docstring "
             "with it."
+        )
+    if hands_out(item.cell.source):
+        refuse_unfit_to_hand_out(item)
+
+
+def refuse_unfit_to_hand_out(item: TaggedCell) -> None:
+    """What is handed out in a solution's place is marked, and is Python that defines the same name."""
+    if not is_well_marked(item.cell.source):
+        raise BuildError(
+            f"{item.where}: what the solution of '{item.name}' hands out is not marked as it should be. "
+            "Put it between '### BEGIN HANDED OUT' and '### END HANDED OUT', once in a solution and "
+            "above its '### END SOLUTION', with every line of it a comment."
+        )
+    given = with_what_is_handed_out(item.cell.source)
+    try:
+        names = names_defined(given)
+    except SyntaxError as error:
+        raise BuildError(
+            f"{item.where}: Python cannot read what is handed out in the place of '{item.name}': "
+            f"{error.msg}, in line {error.lineno}, `{(error.text or '').strip()}`. Students could not "
+            "run the cell as they get it."
+        ) from None
+    if item.name not in names:
+        raise BuildError(
+            f"{item.where}: what is handed out in the place of '{item.name}' does not define it. Hand "
+            "it out under its own name, under which it will be graded."
         )
 
 

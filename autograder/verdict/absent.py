@@ -1,18 +1,20 @@
 """Say why there is no answer to decide: not written yet, not defined, or never reached.
 
 PyTorch raises `NotImplementedError` as well, where a module has no `forward` or an operation no
-such dtype, so only the line that is released with the text counts as "not answered".
+such dtype, so only the line that is released with the text counts as "not answered". Where more than
+such a line is handed out, as code that is to be repaired, the code itself is compared.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import re
 from collections.abc import Iterator, Sequence
 
 from autograder.probe.experiments import ErrorReport
-from autograder.verdict.forbidden import as_python
+from autograder.verdict.forbidden import Definitions, as_python
 
 Definition = ast.FunctionDef | ast.ClassDef
 
@@ -22,6 +24,33 @@ def says_unanswered(error: ErrorReport) -> bool:
     return error["type"] == "NotImplementedError" and (
         error["line"].lstrip().startswith("raise") or error["message"] in ("", "not answered yet")
     )
+
+
+def is_as_handed_out(name: str, cells: Sequence[str], handed_out: str) -> bool:
+    """Whether a name stands for what was handed out under it, whatever it computes.
+
+    Comments, docstrings, blank lines and the form of the code do not count.
+
+    Args:
+        name: of the function or class.
+        cells: source of the notebook's code cells.
+        handed_out: source of the cell in which the name was handed out; empty if that is not known.
+    """
+    given = next(_definitions(name, handed_out), None)
+    bound = Definitions.of(tuple(cells)).statements.get(name, [])
+    return given is not None and bool(bound) and _code_of(bound[-1]) == _code_of(given)
+
+
+def _code_of(statement: ast.stmt) -> str:
+    """What a statement does, without what it says of itself; empty where it is too deep to be read."""
+    try:
+        bare = copy.deepcopy(statement)
+        for node in ast.walk(bare):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and _is_docstring(node.body[0]):
+                del node.body[0]
+        return ast.dump(bare)
+    except (RecursionError, MemoryError):
+        return ""
 
 
 def why_missing(name: str, cells: Sequence[str]) -> str:
@@ -43,14 +72,22 @@ def why_missing(name: str, cells: Sequence[str]) -> str:
     return f"No `{name}`: no cell defines it. Was the cell deleted, or the name changed?"
 
 
-def why_unanswered(name: str, cells: Sequence[str]) -> str:
-    """What to say of a part that only says that it is not answered."""
+def why_unanswered(name: str, cells: Sequence[str], untouched: bool = False) -> str:
+    """What to say of a part that is not answered.
+
+    Args:
+        name: of the function or class.
+        cells: source of the notebook's code cells.
+        untouched: what was handed out is more than a line that says so itself.
+    """
     definitions = [found for cell in cells for found in _definitions(name, cell)]
     if len(definitions) > 1:
         return (
             f"Two cells define `{name}`, and the later one is not answered yet: it takes the other's "
             "place. Is there an answer in a cell of your own? Put it where the text says."
         )
+    if untouched:
+        return f"This part is not answered yet: the code of `{name}` is as it was handed out."
     return "This part is not answered yet."
 
 

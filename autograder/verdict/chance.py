@@ -64,7 +64,7 @@ def _times(count: float) -> str:
 
 
 def _other_form(expected: Any, got: Any) -> Problem | None:
-    """What differs in type or shape; whole numbers of any kind will do."""
+    """What differs in type or shape; whole numbers of any kind will do, or floats of any precision."""
     if isinstance(expected, tuple):
         if not isinstance(got, tuple | list) or len(got) != len(expected):
             return Problem(Kind.TYPE, f"expected {kind_of(expected)}, got {kind_of(got)}")
@@ -76,6 +76,10 @@ def _other_form(expected: Any, got: Any) -> Problem | None:
     if got.shape != expected.shape:
         shapes = f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
         return Problem(Kind.SHAPE, shapes)
-    if got.is_floating_point() or got.dtype == torch.bool:
-        return Problem(Kind.DTYPE, f"expected whole numbers ({expected.dtype}), got {got.dtype}")
+    if expected.is_floating_point():
+        fits, wanted = got.is_floating_point(), "floats"
+    else:
+        fits, wanted = not got.is_floating_point() and got.dtype != torch.bool, "whole numbers"
+    if not fits:
+        return Problem(Kind.DTYPE, f"expected {wanted} ({expected.dtype}), got {got.dtype}")
     return None

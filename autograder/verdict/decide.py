@@ -17,6 +17,7 @@ from autograder.probe.wall import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 from autograder.verdict import forbidden
 from autograder.verdict.absent import (
+    is_as_handed_out,
     says_unanswered,
     what_hides_it,
     why_missing,
@@ -103,6 +104,7 @@ def decide(
     failed_before: Iterable[str] = (),
     files: Mapping[str, bytes] | None = None,
     secret: str = "",
+    handed_out: str = "",
 ) -> PartVerdict:
     """Decide one part of a submission.
 
@@ -116,6 +118,8 @@ def decide(
             that one error is not charged twice.
         files: what lies beside the notebook, by relative name; read as the cells are.
         secret: the course's own, for `seed_of`.
+        handed_out: source of the part's cell as students got it; empty if that is not known. Who has
+            not changed its code has not answered, also where it can be called.
     """
     cells = list(cells)
     bar = bar_of(assignment, part)
@@ -149,8 +153,9 @@ def decide(
     if all(item.report["status"] == "missing" for item in attempts):
         return nothing(part, why_missing(part.name, cells), Obstacle.MISSING)
     alone = Trial(attempts)
+    untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
     hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
-    if broken and not alone.all_right:
+    if broken and not alone.all_right and not untouched:
         with contextlib.suppress(Undecided):
             again = Trial(_tried(exam, probe, bar, ours))
             # an earlier part that is not answered says so when this one calls it
@@ -160,6 +165,8 @@ def decide(
         return nothing(part, hidden, Obstacle.NONE)
     if alone.unanswered:
         return nothing(part, why_unanswered(part.name, cells), Obstacle.UNANSWERED)
+    if untouched:
+        return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
     return _and_says(alone.with_names(alone.verdict), hidden)
 
 

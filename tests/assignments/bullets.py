@@ -171,7 +171,7 @@ BULLETS = {
     "a7_dropout_and_layer_norm": {
         "Any code that does": uses("ByLoop", "ByEinsum", "BySentence"),
         "Anything that would be the answer itself": BARRED,
-        "In both parts you write an `nn.Module`": breaks(
+        "In parts 1 and 2 you write an `nn.Module`": breaks(
             "NoModule", "AlwaysFloat32", "InPlace", "ContiguousOnly", "Detached", "FrozenParameters",
             "AlwaysSinglePrecision", "ScalesItsQuery", "ContiguousInputs", "WithoutGradient",
         ),
@@ -186,6 +186,21 @@ BULLETS = {
         ),
         "Whether `nn.Dropout` does the work": breaks(
             "DropoutIsNoSubmodule", uses=("ByHandWrittenDropout",)
+        ),
+        "In each draw every weight becomes 0": breaks(
+            "sums_with_columns_dropped", "sums_with_whole_rows_dropped", "sums_with_masks_shared_by_pairs",
+            "sums_of_bare_masks", "sums_repaired", "sums_of_one_mask",
+        ),
+        "For the standard deviation": breaks("sums_with_torchs_std", "sums_with_their_variance"),
+        "Where all draws give a row the same sum": breaks("spread_by_a_difference_of_squares"),
+        "With a `generator`": breaks(
+            "sums_by_dropout_alone", "sums_from_a_copy", "sums_by_numpy",
+            uses=("sums_by_bernoulli", "sums_by_functional_dropout"),
+        ),
+        "Without a `generator`": breaks("sums_seeded_where_no_generator_is"),
+        "The two results have the dtype": breaks(
+            "sums_in_single_precision", "sums_of_a_view", "sums_of_weights_overwritten",
+            uses=("sums_from_masked_copies",),
         ),
         "First question": TELLS,
         "Second question": TELLS,

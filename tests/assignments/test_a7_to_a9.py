@@ -5,6 +5,7 @@ import torch
 from torch import nn
 
 from assignments import load
+from assignments.a7_dropout_and_layer_norm.drawn_sums import outcomes_of
 from course_utils import layers, transformer
 from course_utils.evaluation import evaluating
 from tests.autograder.measure import verdict_on
@@ -157,3 +158,16 @@ def test_a_gradient_that_is_not_finite_is_told_in_plain_words():
 
     verdict = verdict_on(*part_of("LayerNorm"), RootOfZero)
     assert "square root at 0" in verdict.steps[3].problem
+
+
+@pytest.mark.parametrize(
+    ("row", "rate", "draws"), [((0.5, 0.3, 0.2), 0.4, 3), ((1.0, 0.0), 0.7, 9)]
+)
+def test_what_can_become_of_a_row_has_the_moments_of_the_formula(row, rate, draws):
+    """Grading counts on these probabilities, and not on the reference."""
+    mean, std, chance = torch.tensor(outcomes_of(row, rate, draws), dtype=torch.float64).T
+    usual, variance = sum(row), rate / (1 - rate) * sum(weight**2 for weight in row)
+    assert float(chance.sum()) == pytest.approx(1)
+    assert float(chance @ mean) == pytest.approx(usual)
+    assert float(chance @ (mean - usual) ** 2) == pytest.approx(variance / draws)
+    assert float(chance @ std**2) == pytest.approx((draws - 1) / draws * variance)

@@ -41,7 +41,7 @@ POINTS = {
     "a4_masks": 8,
     "a5_multi_head_attention": 15,
     "a6_positional_encoding": 12,
-    "a7_dropout_and_layer_norm": 11,  # and 2 for a written answer, graded by hand
+    "a7_dropout_and_layer_norm": 13,  # and 2 for a written answer, graded by hand
     "a8_transformer_layer": 8,
     "a9_transformer": 12,
     "a10_language_models": 12,

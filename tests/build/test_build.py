@@ -1,8 +1,10 @@
 """What stands in lectures/, solutions/ and exercises/ is what the sources say."""
 
 import json
+import os
 import re
 import shutil
+import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 
 from autograder.release import assignment as release_of_assignments
 from autograder.release import tags
+from autograder.release.handed_out import with_what_is_handed_out
 from autograder.release.source import in_order, name_of, read_source
 from autograder.verdict.check import Assignment
 from tests.sample_class import ROOT
@@ -75,10 +78,16 @@ def test_the_release_shows_no_answer_and_no_check(path):
     text = (ROOT / "exercises" / path.parent.name / f"{path.parent.name}.ipynb").read_text(
         encoding="utf-8"
     )
-    for secret in ("BEGIN SOLUTION", "BEGIN HIDDEN", "autograder.", "autograder import"):
+    for secret in (
+        "BEGIN SOLUTION", "BEGIN HIDDEN", "HANDED OUT", "autograder.", "autograder import",
+    ):  # fmt: skip
         assert secret not in text
     cells = jupytext.read(path, fmt="py:percent").cells
-    shown = "".join(ANSWER.sub("", cell.source) for cell in cells if "written" not in cell.metadata)
+    shown = "".join(
+        ANSWER.sub("", with_what_is_handed_out(cell.source))
+        for cell in cells
+        if "written" not in cell.metadata
+    )
     for cell in cells:
         body = cell.source if "written" in cell.metadata else ""
         if "solution" in cell.metadata:
@@ -135,6 +144,23 @@ NAMES = (
 WHOLE = "".join((SOLUTION + TEST + CHECK).format(name) for name in NAMES)
 
 
+GIVEN = "### BEGIN HANDED OUT", "### END HANDED OUT"
+
+
+def handing_out(code, begin=GIVEN[0], end=GIVEN[1]):
+    """The assignment, with this code handed out in the place of its first part."""
+    whole = f"""# %% solution="attention_weights"
+### BEGIN SOLUTION
+def attention_weights(x):
+    return x
+{begin}
+{code}{end}
+### END SOLUTION
+
+"""
+    return WHOLE.replace(SOLUTION.format("attention_weights"), whole, 1)
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [
@@ -148,6 +174,13 @@ WHOLE = "".join((SOLUTION + TEST + CHECK).format(name) for name in NAMES)
         (WHOLE + SOLUTION.format("extra") + CHECK.format("extra"), "has no part 'extra'"),
         (WHOLE.replace("def attention_weights", "def weights", 1), "does not define"),
         (WHOLE.replace("### BEGIN SOLUTION", "# begin", 1), "no '### BEGIN SOLUTION'"),
+        (handing_out("# def attention_weights(x):\n#     return 0\n", end=""), "not marked as it"),
+        (handing_out("# def attention_weights(x):\n    return 0\n"), "every line of it a comment"),
+        (handing_out(""), "not marked as it should be"),
+        (handing_out("# def attention_weights(x)\n#     return 0\n"), "cannot read .* in line 1"),
+        (handing_out("# def weights(x):\n#     return 0\n"), "does not define it"),
+        (WHOLE.replace("### END SOLUTION", f"### END SOLUTION\n    {GIVEN[0]}\n    {GIVEN[1]}", 1),
+         "above its '### END SOLUTION'"),
         ('# %% solution="a" test="a"\n1\n\n' + WHOLE, "one tag a cell"),
         (WHOLE + WRITTEN.replace(" points=2", ""), "a markdown cell that says its points"),
         (WHOLE + WRITTEN.replace("[markdown] ", ""), "a markdown cell that says its points"),
@@ -182,6 +215,47 @@ def test_a_written_answer_is_graded_by_hand_and_not_given_away(tmp_path):
     assert cells["e"].source == "YOUR ANSWER HERE"
     _, rows = build.course_rows([], [source])
     assert rows[-1].split("|")[3].strip() == "12"  # ten of the checks, two by hand
+
+
+BROKEN = """# def attention_weights(x):
+#     # nothing is weighed
+#
+#     return x * 0
+"""
+AS_GIVEN = "def attention_weights(x):\n    # nothing is weighed\n\n    return x * 0"
+STUB = (
+    "def basic_self_attention(x):\n    # Write your answer here and delete the next line.\n"
+    '    raise NotImplementedError("not answered yet")'
+)
+
+
+def test_what_is_handed_out_takes_the_place_of_a_solution(tmp_path):
+    name = "a2_self_attention"
+    path = tmp_path / f"{name}.py"
+    path.write_text(HEADER + handing_out(BROKEN), encoding="utf-8")
+    solution = build.build_solution(read_source(path))
+    build.write_notebook(solution, tmp_path / "s" / name / f"{name}.ipynb")
+    build.release(name, ROOT, tmp_path / "s", tmp_path / "e")
+    given = nbformat.read(tmp_path / "e" / name / f"{name}.ipynb", as_version=4)
+    sources = {cell.id: cell.source for cell in given.cells}
+    assert sources["attention_weights"] == AS_GIVEN
+    assert sources["basic_self_attention"] == STUB
+    namespace = {}
+    exec(next(cell.source for cell in solution.cells if cell.id == "attention_weights"), namespace)
+    assert namespace["attention_weights"](3) == 3, "the solution itself is what runs"
+
+
+def test_nbgraders_own_command_makes_the_same_release(tmp_path):
+    name = "a7_dropout_and_layer_norm"  # hands out a class
+    shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
+    shutil.copytree(ROOT / "solutions" / name, tmp_path / "solutions" / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "nbgrader", "generate_assignment", name, "--create"],
+        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    made, stored = (place / "exercises" / name / f"{name}.ipynb" for place in (tmp_path, ROOT))
+    assert made.read_bytes() == stored.read_bytes()
 
 
 def test_a_source_without_title_or_header_is_refused_in_words(tmp_path):

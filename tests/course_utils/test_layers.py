@@ -173,6 +173,46 @@ def test_the_repaired_module_has_the_submodules_it_names():
     assert set(module.state_dict()) == {"layer_norm.weight", "layer_norm.bias"}
 
 
+# ------------------------------------------------------------------------ row sums under dropout
+
+
+@DTYPES
+def test_row_sums_have_the_mean_and_the_spread_of_the_formula(dtype, tolerance):
+    weights = torch.randn(T, S, dtype=dtype).softmax(dim=-1) * torch.linspace(0.5, 3, T)[:, None]
+    weights = weights.to(dtype)
+    for rate in (0.1, 0.5, 0.8):
+        mean, std = layers.row_sums_under_dropout(weights, rate, draws=20_000)
+        assert mean.shape == std.shape == (T,) and mean.dtype == std.dtype == dtype
+        usual = (rate / (1 - rate) * weights.square().sum(dim=-1)).sqrt()
+        assert ((mean - weights.sum(dim=-1)).abs() < 5 * usual / 20_000**0.5).all()
+        assert_close(std, usual, 0.05)
+
+
+def test_row_sums_without_dropout_are_exact():
+    weights = torch.randn(T, S)
+    mean, std = layers.row_sums_under_dropout(weights, 0.0, draws=3)
+    assert_close(mean, weights.sum(dim=-1))
+    assert_close(std, torch.zeros(T))
+
+
+def test_a_row_with_one_weight_sums_to_nothing_or_to_what_makes_up_for_it():
+    weights = torch.eye(S)[torch.arange(200) % S]
+    mean, std = layers.row_sums_under_dropout(weights, 0.75, draws=1)
+    assert set(mean.tolist()) == {0.0, 4.0} and not std.any()
+    mean, std = layers.row_sums_under_dropout(weights, 0.75, draws=7)
+    assert_close(std, (mean * (4 - mean)).sqrt(), 1e-5)  # the variance of numbers that are 0 or 4
+    assert len(mean.unique()) > 2  # each row, and each draw, has a mask of its own
+
+
+def test_row_sums_are_drawn_from_the_generator_and_from_it_alone():
+    weights = torch.rand(T, S)
+    generator, own = torch.Generator().manual_seed(5), torch.get_rng_state()
+    first, second = (layers.row_sums_under_dropout(weights, 0.5, 9, generator) for _ in range(2))
+    again = layers.row_sums_under_dropout(weights, 0.5, 9, torch.Generator().manual_seed(5))
+    assert torch.equal(own, torch.get_rng_state())
+    assert torch.equal(first[0], again[0]) and not torch.equal(first[0], second[0])
+
+
 # ------------------------------------------------------------------------------------ layers
 
 

@@ -21,7 +21,7 @@ from autograder.kernels.limits import Limits
 from autograder.notebook.execute import Execute
 from autograder.notebook.grading import graded_part
 from autograder.notebook.handed_in import notebook_in
-from autograder.notebook.intake import restore
+from autograder.notebook.intake import restore, solution_cells
 from autograder.notebook.job import SHELL, run_job
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import Job, ReleasedCell
@@ -58,6 +58,7 @@ def long_road(assignment, text, released=()):
     """The same, by nbclient and the steps of stock ``nbgrader autograde``."""
     notebook = notebook_in(text)
     restore(notebook, released)
+    notebook.metadata.handed_out = solution_cells(released)
     notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     runner = Execute(timeout=SECONDS_PER_CELL)
     with tempfile.TemporaryDirectory() as folder:

@@ -11,6 +11,7 @@ from autograder.notebook.self_check import check_notebook
 from autograder.verdict.report import as_text
 from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS, grade, hand_in, submission
 
+WRITTEN = "a7_dropout_and_layer_norm"
 SOLUTION = ROOT / "solutions" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
 
 
@@ -31,6 +32,22 @@ def test_the_untouched_release_earns_nothing(capsys):
     assert printed.count("not answered yet") == 4
 
 
+def test_code_to_be_repaired_is_not_answered_until_it_is_changed(tmp_path, capsys):
+    notebook = nbformat.read(ROOT / "exercises" / WRITTEN / f"{WRITTEN}.ipynb", as_version=4)
+    [cell] = [cell for cell in notebook.cells if cell.id == "SelfAttentionWithDropoutAndNorm"]
+    cell.source = f"# I have read it\n{cell.source}"
+    path = tmp_path / f"{WRITTEN}.ipynb"
+    nbformat.write(notebook, path)
+    assert main(["check", str(path)]) == 1
+    printed = capsys.readouterr().out
+    assert "0 of 13 points" in printed and printed.count("not answered yet") == 3
+    assert "is as it was handed out" in printed
+    cell.source = cell.source.replace("features", "6")
+    nbformat.write(notebook, path)
+    assert main(["check", str(path)]) == 1
+    assert capsys.readouterr().out.count("not answered yet") == 2
+
+
 def test_mistakes_are_named_and_the_file_is_not_changed(tmp_path, capsys):
     path = write(tmp_path / "mine.ipynb", "swapped_query_and_key")
     before = path.read_bytes()
@@ -44,17 +61,14 @@ def test_mistakes_are_named_and_the_file_is_not_changed(tmp_path, capsys):
     assert path.read_bytes() == before
 
 
-WRITTEN = "a7_dropout_and_layer_norm"
-
-
 def test_points_that_a_person_gives_are_told(tmp_path, capsys):
     page = tmp_path / "feedback.html"
     solution = ROOT / "solutions" / WRITTEN / f"{WRITTEN}.ipynb"
     assert main(["check", str(solution), "--html", str(page)]) == 0
     printed = capsys.readouterr()
-    assert "11 of 11 points that this check can give; 2 more are given by a person" in printed.out
+    assert "13 of 13 points that this check can give; 2 more are given by a person" in printed.out
     told = page.read_text(encoding="utf-8")
-    assert "11 of 13 points" in told and "In words: rows that summed to one" in told
+    assert "13 of 15 points" in told and "In words: four dropout rates" in told
     assert "<math" in told and "$" not in re.sub(r"<pre.*?</pre>", "", told, flags=re.DOTALL)
 
 

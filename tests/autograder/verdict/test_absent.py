@@ -1,5 +1,8 @@
 """Why there is no answer to decide; and no right answer loses by an earlier one that is not there."""
 
+import math
+
+import nbformat
 import pytest
 import torch
 
@@ -8,19 +11,22 @@ from autograder.probe.probe import answer
 from autograder.verdict.absent import says_unanswered, why_missing
 from autograder.verdict.decide import decide
 from autograder.verdict.obstacles import Obstacle
+from tests.sample_class import ROOT
 
 UNANSWERED = 'raise NotImplementedError("not answered yet")'
 
 
-def decided(assignment, part, cells, failed_before=()):
+def decided(assignment, part, cells, failed_before=(), handed_out=""):
     """The verdict on cells that are run in a namespace of their own, as a notebook's are."""
-    namespace = {"torch": torch, "nn": torch.nn}
+    namespace = {"torch": torch, "nn": torch.nn, "math": math, "F": torch.nn.functional}
     for cell in cells:
         exec(cell, namespace)
     checks = load(assignment)
-    return decide(
-        checks, checks.part(part), lambda message: answer(message, namespace), cells, failed_before
-    )
+
+    def probe(message):
+        return answer(message, namespace)
+
+    return decide(checks, checks.part(part), probe, cells, failed_before, handed_out=handed_out)
 
 
 def unanswered(signature):
@@ -111,3 +117,94 @@ def test_a_cell_with_more_magics_than_ipython_reads_is_read():
     cell = "%pwd\n" * 600 + "def part(q):\n    return q\n"
     assert "Line 603, `)`" in why_missing("part", [cell + ")\n"])
     assert "typing error" not in why_missing("part", [cell])
+
+
+# ----------------------------------------------------------------------- what is to be repaired
+
+A7, REPAIRED = "a7_dropout_and_layer_norm", "SelfAttentionWithDropoutAndNorm"
+
+
+def cell_of(folder, name):
+    notebook = nbformat.read(ROOT / folder / A7 / f"{A7}.ipynb", as_version=4)
+    return next(cell.source for cell in notebook.cells if cell.id == name)
+
+
+GIVEN = cell_of("exercises", REPAIRED)
+NORM = cell_of("solutions", "LayerNorm")
+RIGHT = cell_of("solutions", REPAIRED)
+
+
+def repaired(*cells, failed_before=(), handed_out=GIVEN):
+    return decided(A7, REPAIRED, [NORM, *cells], failed_before, handed_out)
+
+
+def with_another_docstring(code):
+    first, _, rest = code.partition('"""')
+    return first + '"""Mine."""' + rest.partition('"""')[2]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        str,
+        lambda code: f"# my answer\n\n{code}\n\n# done\n",
+        lambda code: code.replace("    def ", "\n\n    # why?\n    def "),
+        lambda code: code.replace("    ", "  "),
+        lambda code: code.replace("key.transpose(1, 2)", "key.transpose( 1,\n 2, )"),
+        with_another_docstring,
+        lambda code: f"features = 6\n{code}\nx = 1",
+    ],
+)
+def test_code_as_it_was_handed_out_is_no_answer(change):
+    assert change is str or change(GIVEN) != GIVEN
+    verdict = repaired(change(GIVEN))
+    assert verdict.obstacle is Obstacle.UNANSWERED and verdict.earned == 0
+    assert verdict.remark.endswith(f"the code of `{REPAIRED}` is as it was handed out.")
+    assert verdict.mistakes == ()
+
+
+def test_a_change_to_the_code_is_an_answer():
+    for change in (("0.1", "0.2"), ("dim=-1", "dim=1"), ("shares @ value", "value")):
+        verdict = repaired(GIVEN.replace(*change, 1))
+        assert verdict.obstacle is Obstacle.NONE
+        assert [name for name, _ in verdict.mistakes] == ["features undefined"]
+
+
+def test_where_nobody_knows_what_was_handed_out_code_is_judged_as_it_is():
+    verdict = repaired(GIVEN, handed_out="")
+    assert verdict.obstacle is Obstacle.NONE and verdict.earned == 0
+    assert [name for name, _ in verdict.mistakes] == ["features undefined"]
+
+
+def test_an_answer_below_what_was_handed_out_counts_and_one_above_is_named():
+    assert repaired(GIVEN, RIGHT).right
+    verdict = repaired(RIGHT, GIVEN)
+    assert verdict.obstacle is Obstacle.UNANSWERED
+    assert "the later one is not answered yet" in verdict.remark
+
+
+def test_a_class_that_is_repaired_from_outside_is_an_answer():
+    methods = RIGHT.replace(f"class {REPAIRED}", "class Mine").replace("super()", "nn.Module")
+    methods = methods.replace("nn.Module.__init__()", "nn.Module.__init__(self)")
+    patched = f"{methods}\n{REPAIRED}.__init__ = Mine.__init__\n{REPAIRED}.forward = Mine.forward"
+    assert repaired(GIVEN, patched).right
+    assert repaired(GIVEN, patched.replace(" / math", " * math")).obstacle is Obstacle.NONE
+
+
+def test_code_that_runs_as_it_was_handed_out_earns_nothing_either():
+    running = "def attention_weights(x):\n    return (x @ x.T).softmax(0)\n"
+    answered = decided("a2_self_attention", "attention_weights", [running])
+    assert answered.earned > 0
+    verdict = decided("a2_self_attention", "attention_weights", [running], handed_out=running)
+    assert verdict.earned == 0 and verdict.obstacle is Obstacle.UNANSWERED
+
+
+def test_what_was_handed_out_is_not_decided_with_ours_in_an_earlier_place():
+    verdict = repaired(GIVEN, failed_before=["LayerNorm"])
+    assert verdict.obstacle is Obstacle.UNANSWERED and verdict.stood_in == ()
+
+
+def test_code_that_is_too_deep_to_be_read_is_not_what_was_handed_out():
+    deep = f"def attention_weights(x):\n    return x + {'-' * 3000}1\n"
+    verdict = decided("a2_self_attention", "attention_weights", [], handed_out=deep)
+    assert verdict.obstacle is Obstacle.MISSING

@@ -65,6 +65,23 @@ def test_what_cannot_be_counted_is_told_apart(got, kind):
     assert problem_with(got).kind is kind
 
 
+FLOATS = Chance(
+    expects=lambda shares, *_: NUMBER * shares,
+    tally=lambda numbers: torch.bincount(numbers.round().long(), minlength=4),
+    outcomes=COUNTED.outcomes,
+)
+
+
+def test_floats_are_counted_where_floats_are_right():
+    right = drawn(0.5, 0.3, 0.2, 0.0).float()
+    assert (
+        frequencies_agree(FLOATS, [SHARES], right, drawn(0.5, 0.3, 0.2, 0.0, seed=1).double())
+        is None
+    )
+    problem = frequencies_agree(FLOATS, [SHARES], right, right.long())
+    assert problem.kind is Kind.DTYPE and "expected floats" in problem.says
+
+
 def test_two_results_are_alike_where_their_chances_are():
     alike = [drawn_alike(COUNTED, drawn(0.5, 0.3, 0.2, 0, seed=s), drawn(0.5, 0.3, 0.2, 0, seed=99))
              for s in range(50)]  # fmt: skip

@@ -1,0 +1,59 @@
+"""Two calls of a function that draws random numbers: whether they should give the same again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from autograder.probe.wire import Instance
+from autograder.verdict.check import Judge, Randn
+from autograder.verdict.compare import kind_of, values_agree
+from autograder.verdict.problem import Said
+
+
+def a_generator(randn: Randn) -> Instance:
+    """A `torch.Generator` among the arguments, with a seed that differs by submission."""
+    seed = int(torch.randint(2**31, (), generator=randn.generator))
+    return Instance("generator", {"seed": seed})
+
+
+def in_which_state(anew: bool, seeded: bool) -> str:
+    """The label of such a case."""
+    if not seeded:
+        return "two calls, without a generator"
+    states = "a generator in the same state each time" if anew else "one generator that goes on"
+    return f"two calls, {states}"
+
+
+def again_or_not(judge: Judge) -> Judge:
+    """Judges two calls by whether they give the same as one another, as ours do, or do not.
+
+    Args:
+        judge: of a single result.
+    """
+
+    def judge_each(expected: Any, got: Any) -> Said:
+        if not isinstance(expected, list):
+            return judge(expected, got)
+        if not isinstance(got, list) or len(got) != 2:
+            return f"expected two results, got {kind_of(got)}"
+        first, second = (tuple(one) if isinstance(one, list) else one for one in got)
+        wanted, found = (one if isinstance(one, tuple) else (one,) for one in (expected[0], first))
+        forms = [kind_of(one) for one in wanted], [kind_of(one) for one in found]
+        if forms[0] != forms[1] or isinstance(expected[0], tuple) != isinstance(first, tuple):
+            return f"expected {kind_of(expected[0])}, got {kind_of(first)}"
+        same = values_agree(first, second) is None
+        if same == (values_agree(*expected) is None):
+            return None
+        if same:
+            return (
+                "the second of two calls gives the same result as the first, although it should go on "
+                "with the numbers that follow. Is something seeded anew in every call, or a copy used?"
+            )
+        return (
+            "two calls with a generator in the same state should give the same result, and they do "
+            "not. Do all numbers that are drawn come from `generator`?"
+        )
+
+    return judge_each
