@@ -245,17 +245,30 @@ def test_what_is_handed_out_takes_the_place_of_a_solution(tmp_path):
     assert namespace["attention_weights"](3) == 3, "the solution itself is what runs"
 
 
-def test_nbgraders_own_command_makes_the_same_release(tmp_path):
+@pytest.mark.long
+def test_nbgraders_own_commands_make_the_same_release_and_know_it_again(tmp_path):
     name = "a7_dropout_and_layer_norm"  # hands out a class
     shutil.copy(ROOT / "nbgrader_config.py", tmp_path)
     shutil.copytree(ROOT / "solutions" / name, tmp_path / "solutions" / name)
-    done = subprocess.run(
-        [sys.executable, "-m", "nbgrader", "generate_assignment", name, "--create"],
-        cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+
+    def nbgrader(command):
+        done = subprocess.run(
+            [sys.executable, "-m", "nbgrader", command, name, "--create"], cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+
+    nbgrader("generate_assignment")
     made, stored = (place / "exercises" / name / f"{name}.ipynb" for place in (tmp_path, ROOT))
     assert made.read_bytes() == stored.read_bytes()
+    shutil.copytree(made.parent, tmp_path / "submitted" / "ada" / name)
+    nbgrader("autograde")
+    graded = (tmp_path / "autograded" / "ada" / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    assert (
+        graded.count("is as it was handed out")
+        == graded.count("This part is not answered yet:")
+        > 0
+    )
 
 
 def test_a_source_without_title_or_header_is_refused_in_words(tmp_path):

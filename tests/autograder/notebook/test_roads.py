@@ -6,6 +6,7 @@ import inspect
 import json
 import re
 import tempfile
+from dataclasses import replace
 from functools import cache
 
 import nbformat
@@ -25,6 +26,7 @@ from autograder.notebook.intake import restore, solution_cells
 from autograder.notebook.job import SHELL, run_job
 from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import Job, ReleasedCell
+from autograder.verdict.obstacles import Obstacle
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SUBMISSIONS, submission
 
 SECONDS_PER_CELL = 40
@@ -109,6 +111,20 @@ def released_cells(assignment):
         for cell in marked
         for marks in [cell.metadata.nbgrader]
     )  # fmt: skip
+
+
+def test_code_as_it_was_handed_out_is_no_answer_on_either_road(roads):
+    name, part = "a7_dropout_and_layer_norm", "SelfAttentionWithDropoutAndNorm"
+    text = (ROOT / "exercises" / name / f"{name}.ipynb").read_text(encoding="utf-8")
+    given = {cell.id: cell.source for cell in nbformat.reads(text, as_version=4).cells}
+    released = tuple(
+        replace(cell, source=given[cell.name]) if cell.written else cell
+        for cell in released_cells(name)
+    )
+    (_, short), (_, long) = (road(name, text, released) for road in roads)
+    assert short == long and len(short) == 3
+    assert {verdict.obstacle for verdict in short.values()} == {Obstacle.UNANSWERED}
+    assert "is as it was handed out" in short[part].remark
 
 
 NOTEBOOKS = sorted(path.stem for path in SUBMISSIONS.glob("*.py") if path.stem != "not_json")
