@@ -348,7 +348,7 @@ def sums_agree(expected: Any, got: Any) -> Said:
         )
     if not torch.isfinite(got[1]).all():
         return "`std` should be finite, but it contains NaN or infinity"
-    furthest = float((got[1] - expected[1]).abs().max())
+    furthest = float((got[1].double() - expected[1].double()).abs().max())
     return (
         f"`std` should be 0 in all rows, but it is up to {furthest:.3g}"
         if furthest > TOLERANCE
