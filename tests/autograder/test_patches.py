@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 CELLS = [
     "x = 3\nx + 1",
     "def f(n):\n    return 1 / n\n\ndef g(n):\n    return f(n)",

@@ -16,6 +16,8 @@ from course_utils.transformer import Transformer
 from tests.course_utils.test_live import HOSTILE, Elements, data_of, page_of
 from tests.course_utils.test_translators import in_javascript
 
+pytestmark = pytest.mark.long
+
 
 def small(german="der hund schläft .", english="the dog is sleeping ."):
     """A translator of few words that was never trained."""

