@@ -6,9 +6,9 @@ from collections import Counter
 import pytest
 from filelock import FileLock
 
-from tests.autograder.measure import HEAD, Outcome, Tally
+from tests import once, summary
 from tests.sample_class import grade, hand_in, whole_class
-from tests.scheduling import LONG, Together
+from tests.scheduling import Together
 
 
 @pytest.fixture(scope="session")
@@ -36,51 +36,49 @@ def rows(graded_class):
     return graded_class[1]
 
 
+def pytest_addoption(parser):
+    once.add_option(parser)
+
+
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark the tests that take long, before `-m` is looked at."""
-    for item in items:
-        if item.nodeid.split("::")[0] in LONG:
-            item.add_marker(pytest.mark.long)
+def pytest_collection_modifyitems(config, items):
+    once.leave_out(config, items)
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
     """Say which tests stay together where several workers run them."""
     return Together(config, log)
 
 
-def pytest_terminal_summary(terminalreporter):
-    """Print how the checks fared against the banks of answers, and last what was left out."""
-    print_tally(terminalreporter)
-    print_left_out(terminalreporter)
+def pytest_deselected(items):
+    if items:
+        summary.left_of(items[0].config).take(items[0].config, items)
 
 
-def print_tally(terminalreporter):
-    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
-    outcomes = [
-        Outcome(*values)
-        for report in reports
-        if report.when == "call"
-        # an answer that fares alike on all seeds counts once
-        for values in {tuple(value) for name, value in report.user_properties if name == "bank"}
-    ]
-    if not outcomes:
-        return
-    tally = Tally(outcomes)
-    terminalreporter.section("answers against the checks")
-    row = "{:<32}{:<32}" + "{:>13}" * (len(HEAD) - 2)
-    for line in (HEAD, *tally.rows(), ("together", "", *tally.total())):
-        terminalreporter.line(row.format(*line))
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session):
+    """Let a worker say what it left to other runs."""
+    if hasattr(session.config, "workeroutput"):
+        files = summary.left_of(session.config).files
+        session.config.workeroutput["left"] = {mark: dict(files[mark]) for mark in files}
 
 
-def print_left_out(terminalreporter):
-    """Say how many tests did not run for want of something, and what: the reason says what to do."""
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in terminalreporter.getreports("skipped")
-        if isinstance(report.longrepr, (tuple, list))
-    )
-    if reasons:
-        terminalreporter.section("left out")
-        for reason, number in reasons.most_common():
-            terminalreporter.line(f"{number} test{'s'[: number > 1]}: {reason}")
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node, error):
+    """Hear what a worker left to other runs; all of them find the same tests."""
+    found = getattr(node, "workeroutput", {}).get("left")
+    if found is not None:
+        summary.left_of(node.config).files = {mark: Counter(files) for mark, files in found.items()}
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Print how the checks fared, what was slow, and last what was left out or left to other runs."""
+    summary.print_tally(terminalreporter)
+    summary.print_slowest(terminalreporter)
+    summary.print_left_out(terminalreporter)
+    summary.print_left_to_others(terminalreporter, summary.left_of(config))
+    said = once.note(config, summary.reports_of(terminalreporter))
+    if said:
+        terminalreporter.section("each test once")
+        terminalreporter.line(said)

@@ -14,6 +14,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder import patches
 from autograder.errors import CourseError
 
 
@@ -39,6 +40,7 @@ def open_course(course: Path) -> NbGraderAPI:
         CourseError: it is no course folder.
     """
     use_own_programs()
+    patches.for_gradebooks()
     config_file = course / "nbgrader_config.py"
     if not config_file.exists():
         raise CourseError(
