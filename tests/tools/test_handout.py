@@ -139,6 +139,7 @@ def test_the_lab_opens_on_the_copies(copies, self_check, tmp_path):
     assert (tmp_path / "mine" / "exercises" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").exists()
 
 
+@pytest.mark.long
 def test_the_button_works_in_a_copy_without_the_grader(copies, tmp_path):
     folder = copies[False]
     nbformat.write(submission("softmax_over_columns"), tmp_path / "answer.ipynb")

@@ -56,6 +56,7 @@ def test_a_comma_moves_no_score_and_no_name_is_a_formula(course):
     assert rows["joe"]["timestamp"] == ""
 
 
+@pytest.mark.long
 def test_who_has_no_name_stands_in_the_order_of_ids(course):
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
         for student in ("zoe", "amy", "kim"):
@@ -66,11 +67,13 @@ def test_who_has_no_name_stands_in_the_order_of_ids(course):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_nbgraders_own_flags_hold(course):
     rows = export(course, f"--assignment=['{ASSIGNMENT}']", "--student=['eve']")
     assert [row["student_id"] for row in rows] == ["eve"]
 
 
+@pytest.mark.long
 def test_where_nothing_needs_a_quote_the_table_is_nbgraders(course, tmp_path):
     """Line by line what nbgrader's exporter writes, so that what reads the one reads the other."""
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
