@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from tests.autograder.measure import HEAD, Outcome, Tally
-
 MOST_FILES = 10
 # a mark, and the command that runs what bears it
 LATER = {"long": "make test-all", "slow": "make test-slow"}
@@ -43,6 +41,8 @@ def counted(number: int, what: str = "test") -> str:
 
 def print_tally(terminal: pytest.TerminalReporter) -> None:
     """How the checks fared against the banks of answers."""
+    from tests.autograder.measure import HEAD, Outcome, Tally  # only now: it brings PyTorch along
+
     reports = terminal.getreports("passed") + terminal.getreports("failed")
     outcomes = [
         Outcome(*values)
@@ -86,20 +86,20 @@ def print_left_out(terminal: pytest.TerminalReporter) -> None:
 
 
 def print_left_to_others(terminal: pytest.TerminalReporter, left: Left) -> None:
-    """How many tests are left to other commands, and in which files most of them are."""
-    for mark, command in LATER.items():
-        files = left.files.get(mark, Counter())
-        if not files:
-            continue
-        terminal.section(f"left to {command}")
-        largest = files.most_common(MOST_FILES)
-        for name, number in largest:
-            terminal.line(f"{number:7,}  {name}")
-        rest = len(files) - len(largest)
-        if rest:
-            others = files.total() - sum(number for _, number in largest)
-            terminal.line(f"{others:7,}  in {counted(rest, 'further file')}")
-        terminal.line(f"{files.total():7,}  together")
+    """How many tests are left to the next command, and in which files most of them are."""
+    mark = next((mark for mark in LATER if left.files.get(mark)), None)
+    if mark is None:
+        return
+    files = left.files[mark]
+    terminal.section(f"left to {LATER[mark]}")
+    largest = files.most_common(MOST_FILES)
+    for name, number in largest:
+        terminal.line(f"{number:7,}  {name}")
+    rest = len(files) - len(largest)
+    if rest:
+        others = files.total() - sum(number for _, number in largest)
+        terminal.line(f"{others:7,}  in {counted(rest, 'further file')}")
+    terminal.line(f"{files.total():7,}  together")
 
 
 def reports_of(terminal: pytest.TerminalReporter) -> list[pytest.TestReport]:

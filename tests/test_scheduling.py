@@ -67,6 +67,7 @@ def test_what_takes_longest_begins_first_and_what_is_spread_comes_last(tmp_path)
     assert list(dict.fromkeys(began)) == ["test_slow", "test_many", "test_few", "test_run"], said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "files",
     [
