@@ -23,7 +23,8 @@ author: setup  ## write, and grade in the formgrader: JupyterLab on the course's
 
 TESTS = tests lectures solutions
 # ONCE=build/passed: tests that passed in an earlier run with the same file are not run again
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope $(if $(ONCE),--once $(ONCE))
+# bytecode is kept, since without it every run rewrites the asserts of some 200 files anew
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadscope $(if $(ONCE),--once $(ONCE))
 test: setup lint  ## every notebook, every reference, a sample of the wrong answers (TESTS=tests/build for a part)
 	@$(PYTEST) --nbval -m "not slow and not long" $(TESTS)
 
