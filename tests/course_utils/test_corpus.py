@@ -103,6 +103,7 @@ def test_a_hundred_thousand_distinct_pairs(large_corpus):
     assert len({pair.target for pair in large_corpus}) > 95_000
 
 
+@pytest.mark.long
 def test_a_german_sentence_has_one_translation(large_corpus):
     translation = {pair.source: pair.target for pair in large_corpus}
     met_again = 0

@@ -113,6 +113,7 @@ def run_in(folder, where, *command):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_students_can_check_their_own_notebook(copies, tmp_path):
     folder = copies[True]
     nbformat.write(submission("softmax_over_columns"), tmp_path / f"{ASSIGNMENT}.ipynb")

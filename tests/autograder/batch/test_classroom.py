@@ -199,6 +199,7 @@ def test_an_unknown_assignment_is_named_with_those_there_are(course, capsys):
     assert ASSIGNMENT in said
 
 
+@pytest.mark.long
 def test_an_empty_class_is_said_to_be_empty(tmp_path, capsys):
     hand_in(tmp_path / "course", whole_class())
     for folder in (tmp_path / "course" / "submitted").iterdir():
