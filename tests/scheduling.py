@@ -1,6 +1,7 @@
 """Which tests stay together where several workers run them, and which of them begin first."""
 
 import json
+import re
 from collections import OrderedDict
 from collections.abc import Collection
 from contextlib import suppress
@@ -8,14 +9,15 @@ from pathlib import Path
 
 from xdist.scheduler import LoadScopeScheduling
 
-# whose tests share nothing, and are thousands or take long: each goes where there is room
+# whose tests share nothing, and take long: each goes where there is room
 SPREAD = (
-    "test_checks.py",
-    "test_each_mistake.py",
     "test_accidents.py",
     "test_run.py",
     "test_dask.py",
 )
+# whose tests are about the answers to one part: they share its inputs, and what mistakes do with these
+ANSWERS = ("test_checks.py", "test_each_mistake.py")
+PART = re.compile(r"\[(a\d+_\w+-\w+)")  # as their ids begin
 # whose tests read or write the sample class's course folder, one after the other
 SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
 # whose tests look at the class of everything odd, which takes minutes to grade
@@ -52,6 +54,9 @@ class Together(LoadScopeScheduling):
         name = path.rsplit("/", 1)[-1]
         if name in SPREAD:
             return nodeid
+        if name in ANSWERS:
+            part = PART.search(nodeid)
+            return f"the answers to {part[1]}" if part else nodeid
         if name in ODD_CLASS:
             return "the odd class"
         return "the sample class" if name in SAMPLE_CLASS else path

@@ -8,7 +8,7 @@ import pytest
 from assignments import known, load
 from tests.assignments.sample import always, answers_in_sample, mistakes_in_sample
 from tests.assignments.visible import failure
-from tests.autograder.measure import MISTAKE, outcome_of, verdict_on
+from tests.autograder.measure import MISTAKE, outcome_of, verdict_at, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 SAMPLE = {part: mistakes_in_sample(name, part.name) for name, part in PARTS}
@@ -80,7 +80,7 @@ def test_the_sample_that_is_always_tried_loses_every_step(assignment, part):
     wrong += [one.code for one in answers_in_sample(assignment, part.name)]
     for code in wrong:
         if left:
-            verdict = verdict_on(assignment, part, code, cells=["0"])
+            verdict = verdict_at(assignment, part, code, 0)
             left -= {step.asks for step in verdict.steps if step.earned < step.points}
     assert not left, (
         f"no wrong answer of the sample loses these steps of {part.name}; say of a named mistake that it "
@@ -100,7 +100,7 @@ def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
 def test_a_mistake_is_named_and_costs_at_most_half(
     assignment, part, mistake, seed, record_property
 ):
-    verdict = verdict_on(assignment, part, mistake.answer, cells=[str(seed)])
+    verdict = verdict_at(assignment, part, mistake.answer, seed)
     outcome = outcome_of(assignment, part, MISTAKE, verdict, [mistake.name])
     record_property("bank", astuple(outcome))
     assert outcome.caught
@@ -111,7 +111,7 @@ def test_a_mistake_is_named_and_costs_at_most_half(
 @pytest.mark.parametrize(("assignment", "part", "name"), COSTS_MORE, **IDS)
 def test_what_says_that_it_costs_more_than_half_does_so(assignment, part, name):
     answers = [one.answer for one in part.named(name) if one.costs_more]
-    earned = [verdict_on(assignment, part, one, cells=["0"]).earned for one in answers]
+    earned = [verdict_at(assignment, part, one, 0).earned for one in answers]
     assert min(earned) < part.points / 2
 
 

@@ -4,6 +4,7 @@ import importlib
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 from unittest.mock import patch
 
@@ -51,6 +52,12 @@ def verdict_on(assignment, part, code, cells=("",), **namespace):
     return decide(
         load(assignment), part, lambda message: answer(message, namespace), cells=list(cells)
     )
+
+
+@cache
+def verdict_at(assignment, part, code, seed):
+    """The verdict on one answer with the inputs of one seed, which several tests ask something of."""
+    return verdict_on(assignment, part, code, cells=[str(seed)])
 
 
 def attempts_at(part, code, seed=0):
