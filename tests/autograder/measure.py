@@ -12,10 +12,13 @@ from assignments import known, load
 from autograder.probe import wall
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide
-from autograder.verdict.exam import Attempt, Exam
+from autograder.verdict.exam import Attempt, Exam, exam_on
 from autograder.verdict.judge import problem_with
 
 RIGHT, WRONG, MISTAKE, PAIR = "right", "wrong", "mistake", "pair"
+# one of its mistakes keeps something from call to call, so what it does depends on what it was asked before;
+# answers to this part are each judged as a submission is, by an exam on which nothing else was tried
+REMEMBERING = ("cached_attention",)
 MOST_PAIRS = 20  # of two mistakes at once, that are tried of each part
 
 
@@ -57,6 +60,8 @@ def verdict_on(assignment, part, code, cells=("",), **namespace):
 @cache
 def verdict_at(assignment, part, code, seed):
     """The verdict on one answer with the inputs of one seed, which several tests ask something of."""
+    if part.name in REMEMBERING:
+        exam_on.cache_clear()
     return verdict_on(assignment, part, code, cells=[str(seed)])
 
 
