@@ -22,11 +22,13 @@ author: setup  ## write, and grade in the formgrader: JupyterLab on the course's
 	@$(BIN)/python tools/lab.py --author $(LAB_FLAGS)
 
 TESTS = tests lectures solutions
-PYTEST = OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadscope
-test: setup lint  ## every notebook, number and answer is checked (TESTS=tests/build for a part)
+# ONCE=build/passed: tests that passed in an earlier run with the same file are not run again
+# bytecode is kept, since without it every run rewrites the asserts of some 200 files anew
+PYTEST = OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n 2 --dist loadscope $(if $(ONCE),--once $(ONCE))
+test: setup lint  ## every notebook, every reference, a sample of the wrong answers (TESTS=tests/build for a part)
 	@$(PYTEST) --nbval -m "not slow and not long" $(TESTS)
 
-test-all: setup lint  ## the same, and whole classes, services, servers, the website: what CI runs
+test-all: setup lint  ## the same, all answers, whole classes, services, browsers, the website: what CI runs
 	@$(PYTEST) --nbval $(TESTS)
 
 test-slow: setup  ## what takes hours: every check with 200 seeds, lectures 1 and 8 with others

@@ -245,7 +245,7 @@ def touching_words(figure):
         if isinstance(artist, Text) and any(letter.isalnum() for letter in artist.get_text())
     ]
     drawn = [
-        (artist, _outline(artist, pixel))
+        _Drawn(artist, _outline(artist, pixel))
         for artist in artists
         # the Axes' own ground ends where the picture does; a single point is a sign, too
         if artist is not ax.patch
@@ -260,9 +260,12 @@ def touching_words(figure):
         for other, there in texts[number + 1 :]:
             gaps = there.x0 - x1, x0 - there.x1, there.y0 - y1, y0 - there.y1
             near[f"'{other.get_text()}'"] = max(gaps)
-        for artist, points in _seen_around(place, drawn):
-            beside = np.maximum(np.array([x0, y0]) - points, points - np.array([x1, y1]))
-            gap, what = np.hypot(*np.maximum(beside, 0).T).min(), f"a {type(artist).__name__}"
+        for one in _seen_around(place, drawn):
+            left, bottom, right, top = one.box
+            if max(left - x1, x0 - right, bottom - y1, y0 - top) >= APART * pixel:
+                continue  # all of it is far enough away
+            beside = np.maximum(np.array([x0, y0]) - one.points, one.points - np.array([x1, y1]))
+            gap, what = np.hypot(*np.maximum(beside, 0).T).min(), f"a {type(one.artist).__name__}"
             near[what] = min(gap, near.get(what, gap))
         found += [
             f"'{text.get_text()}' stands {max(gap, 0) / pixel:.1f} px from {what}"
@@ -270,6 +273,14 @@ def touching_words(figure):
             if gap < APART * pixel
         ]
     return found
+
+
+class _Drawn:
+    """Something drawn: the artist, points (N, 2) on its lines, and left, bottom, right and top of them."""
+
+    def __init__(self, artist, points):
+        self.artist, self.points = artist, points
+        self.box = (*points.min(axis=0), *points.max(axis=0))
 
 
 def _outline(artist, step):
@@ -286,11 +297,11 @@ def _outline(artist, step):
 def _seen_around(place, drawn):
     """Of what is drawn, in its order, all that no filled shape around this place covers."""
     seen = []
-    for artist, points in drawn:
-        (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    for one in drawn:
+        left, bottom, right, top = one.box
         around = left <= place.x0 and place.x1 <= right and bottom <= place.y0 and place.y1 <= top
-        shape = isinstance(artist, (FancyBboxPatch, Rectangle))
-        if around and shape and artist.get_facecolor()[3] == 1:
+        shape = isinstance(one.artist, (FancyBboxPatch, Rectangle))
+        if around and shape and one.artist.get_facecolor()[3] == 1:
             seen = []
-        seen.append((artist, points))
+        seen.append(one)
     return seen

@@ -1,14 +1,21 @@
 """What several test files share: the sample class, graded once, also where tests run side by side."""
 
 import pickle
-from collections import Counter
 
 import pytest
 from filelock import FileLock
 
-from tests.autograder.measure import HEAD, Outcome, Tally
+from autograder import patches
+from tests.hooks import (  # noqa: F401
+    pytest_addoption,
+    pytest_collection_modifyitems,
+    pytest_deselected,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+    pytest_testnodedown,
+    pytest_xdist_make_scheduler,
+)
 from tests.sample_class import grade, hand_in, whole_class
-from tests.scheduling import LONG, Together
 
 
 @pytest.fixture(scope="session")
@@ -36,52 +43,7 @@ def rows(graded_class):
     return graded_class[1]
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items):
-    """Mark the tests that take long, before `-m` is looked at."""
-    for item in items:
-        if item.nodeid.split("::")[0] in LONG:
-            item.add_marker(pytest.mark.long)
-
-
-@pytest.hookimpl(optionalhook=True)  # there is no such hook without xdist
-def pytest_xdist_make_scheduler(config, log):
-    """Say which tests stay together where several workers run them."""
-    return Together(config, log)
-
-
-def pytest_terminal_summary(terminalreporter):
-    """Print how the checks fared against the banks of answers, and last what was left out."""
-    print_tally(terminalreporter)
-    print_left_out(terminalreporter)
-
-
-def print_tally(terminalreporter):
-    reports = terminalreporter.getreports("passed") + terminalreporter.getreports("failed")
-    outcomes = [
-        Outcome(*values)
-        for report in reports
-        if report.when == "call"
-        # an answer that fares alike on all seeds counts once
-        for values in {tuple(value) for name, value in report.user_properties if name == "bank"}
-    ]
-    if not outcomes:
-        return
-    tally = Tally(outcomes)
-    terminalreporter.section("answers against the checks")
-    row = "{:<32}{:<32}" + "{:>13}" * (len(HEAD) - 2)
-    for line in (HEAD, *tally.rows(), ("together", "", *tally.total())):
-        terminalreporter.line(row.format(*line))
-
-
-def print_left_out(terminalreporter):
-    """Say how many tests did not run for want of something, and what: the reason says what to do."""
-    reasons = Counter(
-        report.longrepr[2].removeprefix("Skipped: ")
-        for report in terminalreporter.getreports("skipped")
-        if isinstance(report.longrepr, (tuple, list))
-    )
-    if reasons:
-        terminalreporter.section("left out")
-        for reason, number in reasons.most_common():
-            terminalreporter.line(f"{number} test{'s'[: number > 1]}: {reason}")
+@pytest.fixture(scope="session", autouse=True)
+def _gradebooks_are_made_in_a_moment():
+    """As for whoever grades; a few dozen tests make one without the grader."""
+    patches.for_gradebooks()

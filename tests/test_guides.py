@@ -276,6 +276,7 @@ def run(command, folder):
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.long
 def test_the_example_of_grading_is_what_the_student_reads(tmp_path):
     course = course_of(tmp_path, "softmax_over_columns")
     place = course / "build/sample_class/submitted/softmax_over_columns" / ASSIGNMENT
@@ -292,6 +293,7 @@ def test_the_example_of_grading_is_what_the_student_reads(tmp_path):
     assert answer in ["".join(cell["source"]) for cell in json.loads(before)["cells"]]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
 def test_an_instructor_gets_the_reports_that_the_guide_names(tmp_path):
     course = course_of(tmp_path, "mixed_batch", "not_json")

@@ -1,6 +1,7 @@
-"""A test that ends its worker fails alone: all others are run, and the run comes to its end."""
+"""What takes long begins first; a test that ends its worker fails alone, and all others are run."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.scheduling import LONG
+from tests.scheduling import SECONDS, seconds_of
 
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
@@ -27,10 +28,47 @@ def test_one(number):
 """
 
 
-def test_what_takes_long_is_there():
-    assert [path for path in LONG if not (ROOT / path).is_file()] == []
+def test_files_that_are_said_to_take_long_are_there():
+    assert [path for path in SECONDS if not (ROOT / path).is_file()] == []
 
 
+def test_a_lecture_takes_the_seconds_that_its_cells_say():
+    lectures = sorted(ROOT.glob("lectures/*.ipynb"))
+    seconds = {path.stem: seconds_of(f"lectures/{path.name}", (), ROOT) for path in lectures}
+    source = (ROOT / "sources/lectures/08_transformer.py").read_text(encoding="utf-8")
+    said = [int(number) for number in re.findall(r"^# %%.* seconds=(\d+)$", source, re.MULTILINE)]
+    assert seconds["08_transformer"] == sum(said) > 0
+
+
+def ran_in(folder, files, workers, more=""):
+    """Run files of tests there with this scheduler, and return what pytest said."""
+    (folder / "conftest.py").write_text(CONFTEST + more)
+    for name, (tests, deadly) in files.items():
+        (folder / name).write_text(TESTS.format(tests=tests, deadly=deadly))
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", "-pxdist", f"-n{workers}", "--dist=loadscope", "."],
+        cwd=folder,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        check=False,
+        text=True,
+        timeout=120,
+    )
+    return ran.stdout
+
+
+def test_what_takes_longest_begins_first_and_what_is_spread_comes_last(tmp_path):
+    files = {"test_few.py": (2, []), "test_many.py": (5, []), "test_run.py": (7, [])}
+    files["test_slow.py"] = (1, [])
+    said = ran_in(
+        tmp_path, files, 1, "from tests import scheduling; scheduling.SECONDS['test_slow.py'] = 99"
+    )
+    began = re.findall(r"PASSED (\w+)\.py", said)
+    assert len(began) == 15
+    assert list(dict.fromkeys(began)) == ["test_slow", "test_many", "test_few", "test_run"], said
+
+
+@pytest.mark.long
 @pytest.mark.parametrize(
     "files",
     [
@@ -42,22 +80,11 @@ def test_what_takes_long_is_there():
     ids=["one file", "spread", "at the end", "nothing else"],
 )
 def test_a_worker_that_dies_takes_one_test_with_it(tmp_path, files):
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    for name, (tests, deadly) in files.items():
-        (tmp_path / name).write_text(TESTS.format(tests=tests, deadly=deadly))
-    ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-pxdist", "-n2", "--dist=loadscope", "."],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        check=False,
-        text=True,
-        timeout=120,
-    )
+    ran = ran_in(tmp_path, files, 2)
     died = sum(len(deadly) for _, deadly in files.values())
     passed = sum(tests for tests, _ in files.values()) - died
     said = f"{died} failed, {passed} passed" if passed else f"{died} failed"
-    assert said in ran.stdout.splitlines()[-1], ran.stdout
+    assert said in ran.splitlines()[-1], ran
 
 
 STEPS = """

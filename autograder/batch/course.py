@@ -14,6 +14,7 @@ from nbgrader.apps import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
 from traitlets.config import Config, PyFileConfigLoader
 
+from autograder import patches
 from autograder.batch.nbgrader_settings import use_own_programs
 from autograder.errors import CourseError
 from autograder.order import by_number
@@ -34,6 +35,7 @@ def open_course(course: Path) -> NbGraderAPI:
         CourseError: it is no course folder.
     """
     use_own_programs()
+    patches.for_gradebooks()
     config_file = course / "nbgrader_config.py"
     if not config_file.exists():
         raise CourseError(

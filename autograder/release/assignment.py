@@ -10,6 +10,7 @@ import nbformat
 from nbformat import NotebookNode
 from traitlets.config import PyFileConfigLoader
 
+from autograder import patches
 from autograder.release.source import (
     ASSIGNMENT_EXAMPLE,
     ASSIGNMENT_NAME,
@@ -54,6 +55,7 @@ def release(assignment: str, course: Path, solutions: Path, exercises: Path) -> 
     from autograder.batch.nbgrader_settings import use_own_programs
 
     use_own_programs()
+    patches.for_gradebooks()
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(solutions / assignment, Path(folder, "solutions", assignment))
         config = PyFileConfigLoader("nbgrader_config.py", path=str(course)).load_config()

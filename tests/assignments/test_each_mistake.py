@@ -6,14 +6,22 @@ import matplotlib.pyplot as plt
 import pytest
 
 from assignments import known, load
+from tests.assignments.sample import always, answers_in_sample, mistakes_in_sample
 from tests.assignments.visible import failure
-from tests.autograder.measure import MISTAKE, outcome_of, verdict_on
+from tests.autograder.measure import MISTAKE, outcome_of, verdict_at, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
-MISTAKES = [(name, part, mistake) for name, part in PARTS for mistake in part.mistakes]
-COSTS_MORE = dict.fromkeys(
-    (name, part, mistake.name) for name, part, mistake in MISTAKES if mistake.costs_more
-)
+SAMPLE = {part: mistakes_in_sample(name, part.name) for name, part in PARTS}
+MISTAKES = [
+    always(any(mistake is one for one in SAMPLE[part]), name, part, mistake)
+    for name, part in PARTS
+    for mistake in part.mistakes
+]
+COSTS_MORE = [
+    always(any(named == one.name for one in SAMPLE[part]), name, part, named)
+    for name, part in PARTS
+    for named in dict.fromkeys(mistake.name for mistake in part.mistakes if mistake.costs_more)
+]
 IDS = {"ids": lambda value: getattr(value, "name", value)}
 
 TWO_AT_ONCE = [
@@ -65,6 +73,21 @@ def test_model_answers_pass_the_visible_tests(assignment, part):
     assert failure(assignment, part.name) is None
 
 
+@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
+def test_the_sample_that_is_always_tried_loses_every_step(assignment, part):
+    left = {step.asks for step in part.steps}
+    wrong = [one.answer for one in SAMPLE[part]]
+    wrong += [one.code for one in answers_in_sample(assignment, part.name)]
+    for code in wrong:
+        if left:
+            verdict = verdict_at(assignment, part, code, 0)
+            left -= {step.asks for step in verdict.steps if step.earned < step.points}
+    assert not left, (
+        f"no wrong answer of the sample loses these steps of {part.name}; say of a named mistake that it "
+        "`costs` the step, or of a wrong answer in the bank what is `told` of it"
+    )
+
+
 @pytest.mark.filterwarnings("ignore:FigureCanvasAgg is non-interactive")
 @pytest.mark.filterwarnings("ignore:var.. degrees of freedom")
 @pytest.mark.parametrize(("assignment", "part", "mistake"), MISTAKES, **IDS)
@@ -77,7 +100,7 @@ def test_no_named_mistake_passes_the_visible_tests(assignment, part, mistake):
 def test_a_mistake_is_named_and_costs_at_most_half(
     assignment, part, mistake, seed, record_property
 ):
-    verdict = verdict_on(assignment, part, mistake.answer, cells=[str(seed)])
+    verdict = verdict_at(assignment, part, mistake.answer, seed)
     outcome = outcome_of(assignment, part, MISTAKE, verdict, [mistake.name])
     record_property("bank", astuple(outcome))
     assert outcome.caught
@@ -88,7 +111,7 @@ def test_a_mistake_is_named_and_costs_at_most_half(
 @pytest.mark.parametrize(("assignment", "part", "name"), COSTS_MORE, **IDS)
 def test_what_says_that_it_costs_more_than_half_does_so(assignment, part, name):
     answers = [one.answer for one in part.named(name) if one.costs_more]
-    earned = [verdict_on(assignment, part, one, cells=["0"]).earned for one in answers]
+    earned = [verdict_at(assignment, part, one, 0).earned for one in answers]
     assert min(earned) < part.points / 2
 
 

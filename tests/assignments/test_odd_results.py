@@ -12,6 +12,8 @@ from autograder.probe.wire import Opaque
 from autograder.verdict.exam import Attempt, Exam
 from autograder.verdict.judge import problem_with
 
+pytestmark = pytest.mark.long
+
 PARTS = [(name, part.name) for name in known() for part in load(name).parts]
 
 

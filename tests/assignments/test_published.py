@@ -6,6 +6,8 @@ from assignments import known, load
 from assignments.bank import Bank, address_of
 from tests.autograder.measure import bank_of, ours_may_answer, verdict_on
 
+pytestmark = pytest.mark.long
+
 PUBLISHED = [(name, given) for name in known() for given in bank_of(name) if given.published]
 
 

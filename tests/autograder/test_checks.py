@@ -13,18 +13,24 @@ from assignments import allowed_modules, known, load
 from autograder.probe.probe import answer
 from autograder.verdict.decide import decide, seed_of
 from autograder.verdict.obstacles import Obstacle
+from tests.assignments.sample import always, answers_in_sample
 from tests.autograder.measure import (
     RIGHT,
     WRONG,
     bank_of,
     ours_may_answer,
     outcome_of,
+    verdict_at,
     verdict_on,
 )
 from tests.sample_class import ROOT, SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
-ANSWERS = [(name, answer) for name in known() for answer in bank_of(name)]
+ANSWERS = [
+    always(given.right or given in answers_in_sample(name, given.part), name, given)
+    for name in known()
+    for given in bank_of(name)
+]
 
 
 def shown(value):
@@ -86,7 +92,7 @@ def test_the_reference_earns_every_point(assignment, part, seeds):
 @pytest.mark.parametrize(("assignment", "given"), ANSWERS, **IDS)
 def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given, seed, record_property):
     part = load(assignment).part(given.part)
-    verdict = verdict_on(assignment, part, given.code, cells=[str(seed)])
+    verdict = verdict_at(assignment, part, given.code, seed)
     named = [name for name, _ in verdict.mistakes]
     full = verdict.earned == part.points
     kind = RIGHT if given.right else WRONG
@@ -102,7 +108,7 @@ def test_right_answers_earn_all_and_wrong_ones_do_not(assignment, given, seed, r
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 def test_the_bank_is_large_enough(assignment, part):
-    answers = [given for name, given in ANSWERS if name == assignment and given.part == part.name]
+    answers = [given for given in bank_of(assignment) if given.part == part.name]
     assert sum(given.right for given in answers) >= 5
     assert sum(not given.right for given in answers) >= 8
     names = [given.code.__name__ for given in answers]
@@ -161,15 +167,16 @@ def module_that_answers(reference, function):
     return Empty
 
 
-EMPTY_ANSWERS = [constant, copied_input, random_array, a_pair_of_inputs, nothing, true, false]
+MORE_EMPTY_ANSWERS = [copied_input, random_array, a_pair_of_inputs, true, false]
+EMPTY_ANSWERS = [constant, nothing, *(always(False, one) for one in MORE_EMPTY_ANSWERS)]
 
 
-@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 @pytest.mark.parametrize("function", EMPTY_ANSWERS, ids=lambda function: function.__name__)
+@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 def test_no_step_is_earned_by_an_answer_that_computes_nothing(assignment, part, function):
     is_module = isinstance(part.reference, type)
     code = module_that_answers(part.reference, function) if is_module else function
-    assert verdict_on(assignment, part, code).earned == 0
+    assert verdict_on(assignment, part, code, cells=["0"]).earned == 0
 
 
 def test_seeds_differ_by_submission_and_repeat():

@@ -13,7 +13,14 @@ from tests.sample_class import ROOT
 
 ENGINE = tomllib.loads((ROOT / "autograder" / "pyproject.toml").read_text(encoding="utf-8"))
 COURSE = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-BROUGHT_BY_THOSE = {"ipython", "jupyter_client", "markupsafe", "matplotlib_inline", "traitlets"}
+BROUGHT_BY_THOSE = {
+    "alembic",
+    "ipython",
+    "jupyter_client",
+    "markupsafe",
+    "matplotlib_inline",
+    "traitlets",
+}
 
 
 def test_it_needs_nothing_that_the_course_does_not_lock():

@@ -1,11 +1,17 @@
 """Each change to another package is needed still, and nobody sees it in what a notebook shows."""
 
+import contextlib
 import json
+import os
 import re
+import sqlite3
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+pytestmark = pytest.mark.long
 
 CELLS = [
     "x = 3\nx + 1",
@@ -175,3 +181,38 @@ def test_jsonschema_imports_a_grammar_of_addresses_and_validates_the_same_withou
     assert imported_still == "False"
     assert before == after
     assert [line == "valid" for line in before] == [True, False, False, False, False, True]
+
+
+# ----------------------------------------------------------------------------------- gradebooks
+
+NEW_GRADEBOOK = """
+import sys
+from nbgrader import api
+
+started = []
+real = api.sp.check_output
+api.sp.check_output = lambda *given: started.append(given) or real(*given)
+if sys.argv[1] == "True":
+    from autograder import patches
+    patches.for_gradebooks()
+api.Gradebook("sqlite:///" + sys.argv[2]).close()
+print(len(started))
+"""
+
+
+def test_a_new_gradebook_is_the_same_without_a_program_that_is_asked_for_its_version(tmp_path):
+    started, made = [], []
+    for patched in (False, True):
+        path = tmp_path / f"{patched}.db"
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", NEW_GRADEBOOK, str(patched), str(path)],
+            env=os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        started.append(int(done.stdout))
+        with contextlib.closing(sqlite3.connect(path)) as gradebook:
+            made.append(sorted(gradebook.execute("select version_num from alembic_version")))
+    assert started[0] == 1, "nbgrader starts none any more: `for_gradebooks` can go"
+    assert started[1] == 0
+    assert made[0] == made[1]

@@ -12,6 +12,8 @@ import pytest
 
 from tests.sample_class import ISOLATION, ROOT
 
+pytestmark = pytest.mark.long
+
 HOME = ROOT / "tests" / "second_course"
 ASSIGNMENT = "a1_averages"
 RIGHT = {

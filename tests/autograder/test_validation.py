@@ -11,6 +11,8 @@ import pytest
 from autograder.validation import COLUMNS, sentence_of
 from tests.sample_class import ROOT, submission
 
+pytestmark = pytest.mark.long
+
 # what the button's own request runs, see nbgrader's validate_assignment
 BUTTON = """
 import json, sys

@@ -10,6 +10,8 @@ from nbformat.v4 import new_code_cell
 from tests.browser.conftest import SCREENSHOTS
 from tests.sample_class import ASSIGNMENT, SETTINGS, grade, hand_in, submission
 
+pytestmark = pytest.mark.long
+
 STUDENTS = (
     "right_loops",
     "softmax_over_columns",

@@ -5,10 +5,13 @@ import sqlite3
 import time
 
 import nbformat
+import pytest
 
 from tests.browser.conftest import SCREENSHOTS, TOKEN
 from tests.browser.test_jupyterlab import find
 from tests.sample_class import ASSIGNMENT, ROOT, SETTINGS, grade, hand_in
+
+pytestmark = pytest.mark.long
 
 WRITTEN, QUESTION = "a7_dropout_and_layer_norm", "rows_after_dropout"
 ACTS = "<script>document.title = 'owned'</script><img src=x onerror=\"document.title = 'owned'\">"

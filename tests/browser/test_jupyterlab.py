@@ -9,6 +9,8 @@ import pytest
 from tests.browser.conftest import SCREENSHOTS, TOKEN
 from tests.sample_class import ASSIGNMENT, ROOT
 
+pytestmark = pytest.mark.long
+
 LECTURE = "02_basic_self_attention"
 
 

@@ -16,6 +16,8 @@ from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, TOKEN, serious_faults
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 
+pytestmark = pytest.mark.long
+
 T, S, D_K, D_V = 3, 5, 7, 4
 WEIGHTS = """return [...document.querySelectorAll('table.map')].map(map =>
     [...map.tBodies[0].rows].map(row => [...row.querySelectorAll('td')].map(cell =>

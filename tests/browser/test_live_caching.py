@@ -6,6 +6,8 @@ from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.long
+
 WORDS = ["it", "is", "easy", "to", "translate", "this", "sentence", "."]
 CELLS = "return [...document.querySelectorAll('td[data-place]')].map(one => one.className)"
 

@@ -16,6 +16,8 @@ from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 from tests.lecture_kit.test_live import data_of
 
+pytestmark = pytest.mark.long
+
 PERIOD = 12
 RUN = """const rows = passed(models[arguments[0]], arguments[1]).logits;
     return rows.map((row) => [...row]);"""

@@ -10,6 +10,8 @@ from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.long
+
 TEXT = "the cat and the hat sat on that mat with the rat that the cat had bananas in aaaa"
 MERGES = learn_merges(Counter(TEXT.split()), num_merges=40)
 

@@ -18,6 +18,8 @@ from tests.browser.test_live import (  # noqa: F401  show is a fixture
     show,
 )
 
+pytestmark = pytest.mark.long
+
 B, T, D = 2, 3, 4
 X = np.random.default_rng(3).normal(1, 2, size=(B, T, D))
 WORDS = [["a", "b", "c"], ["d", "e", "<pad>"]]

@@ -13,6 +13,8 @@ from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import TABLES, enter, show  # noqa: F401  show is a fixture
 
+pytestmark = pytest.mark.long
+
 PRODUCTS = "two positions: their dot product"
 SLIDE = """const [input, value] = arguments; input.value = value;
     input.dispatchEvent(new Event('input', {bubbles: true}));"""

@@ -8,6 +8,8 @@ from lecture_kit import live, questions
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import enter, press, show  # noqa: F401  show is a fixture
 
+pytestmark = pytest.mark.long
+
 CHOICE = ("03", "what-the-root-does")
 NUMBER = ("04", "how-many-cells-are-visible")
 ORDER = ("01", "one-step-of-the-decoder")

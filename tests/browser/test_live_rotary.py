@@ -12,6 +12,8 @@ from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.long
+
 QUERY = [1.0, 0.5, -0.3, 0.8, 0.6, -1.0, 0.4, 0.9]
 KEY = [0.2, 1.0, 0.7, -0.4, 0.9, 0.3, 1.1, -0.2]
 HALVES = [0, 4, 1, 5, 2, 6, 3, 7]  # which features are turned together, as neighbours

@@ -10,6 +10,8 @@ from lecture_kit import live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.long
+
 SCORES, VALUES = [0.5, 2.0, -1.0, 3.0, 1.0, 2.5], [8.0, 4.0, 2.0, 1.0, 6.0, 3.0]
 
 

@@ -18,6 +18,8 @@ from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import WEIGHTS, resize, show  # noqa: F401  show is a fixture
 from tests.lecture_kit.test_translators import computed_by, part_of
 
+pytestmark = pytest.mark.long
+
 CLOSE = 1e-4
 T = 5  # the word that is written at first sight, "translate"
 SENTENCE = data.EXAMPLE.source

@@ -9,6 +9,8 @@ from lecture_kit import data, live
 from tests.browser.conftest import SCREENSHOTS, serious_faults
 from tests.browser.test_live import show  # noqa: F401  a fixture
 
+pytestmark = pytest.mark.long
+
 WORDS = data.Vocabulary(["it", "is", "easy", "hard", "to", "say", "."])
 SLIDE = """const [input, value] = arguments; input.value = value;
     input.dispatchEvent(new Event('input', {bubbles: true}));"""

@@ -11,6 +11,8 @@ from tests.browser.conftest import SCREENSHOTS, TOKEN
 from tests.browser.test_jupyterlab import lab, run_all  # noqa: F401  lab is a fixture
 from tests.sample_class import ROOT
 
+pytestmark = pytest.mark.long
+
 SETTING = "from lecture_kit import plotting\nplotting.use_course_style()"
 PICTURE = """figure, ax = plotting.panels(1)
 plotting.curves(ax, [1, 2], {{"attention": [1, {0}]}})

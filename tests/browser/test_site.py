@@ -23,6 +23,8 @@ from tests.browser.test_live import OUTPUT, WEIGHTS, resize
 from tests.browser.test_live_translation import SPEED, answer, ready
 from tools import website
 
+pytestmark = pytest.mark.long
+
 REPOSITORY = "https://github.com/owner/course"
 LECTURE = "lectures/03_scaled_dot_product_attention.html"
 ASSIGNMENT = "exercises/a2_self_attention/a2_self_attention.html"

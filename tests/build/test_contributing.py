@@ -12,6 +12,8 @@ import pytest
 from tests.course_copy import copy_course, run
 from tests.sample_class import ROOT
 
+pytestmark = pytest.mark.long
+
 PAGE = (ROOT / "docs/authors.md").read_text(encoding="utf-8")
 EDIT = re.compile(
     r"^(?P<how>New file|At the end of|In) `(?P<path>[^`]+)`"

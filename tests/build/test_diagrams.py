@@ -67,10 +67,11 @@ def borrowed(figure):
 def misnamed(figure):
     """Texts that have a role, or stand in a shape that has one, and name something else."""
     (ax,) = figure.axes
+    shapes = [(patch.get_label(), patch.get_window_extent()) for patch in ax.patches]
     said = []
     for text in ax.texts:
         point = ax.transData.transform(text.get_position())
-        around = [p.get_label() for p in ax.patches if p.get_window_extent().contains(*point)]
+        around = [label for label, extent in shapes if extent.contains(*point)]
         for role in {text.get_label(), *around} & set(OWNED.values()):
             others = [names for other, names in NAMES.items() if other != role]
             if re.search("|".join(others), text.get_text()):

@@ -9,6 +9,8 @@ from autograder.kernels import sandbox
 from tests.course_copy import run
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
+pytestmark = pytest.mark.long
+
 PAGE = (ROOT / "docs" / "living_course.md").read_text(encoding="utf-8")
 
 

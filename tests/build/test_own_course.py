@@ -3,9 +3,13 @@
 import re
 import shutil
 
+import pytest
+
 from tests.build.test_contributing import CONSOLE, commands_in
 from tests.course_copy import run
 from tests.sample_class import ISOLATION, ROOT
+
+pytestmark = pytest.mark.long
 
 PAGE = (ROOT / "docs" / "own_course.md").read_text(encoding="utf-8")
 COURSE = ROOT / "tests" / "second_course"

@@ -16,6 +16,8 @@ from tests.browser.test_jupyterlab import find
 from tests.classroom.machine import HOMES, Machine, missing
 from tests.sample_class import ASSIGNMENT, submission
 
+pytestmark = pytest.mark.long
+
 __all__ = ["browser"]
 
 WITHIN = 60  # seconds from handing in to feedback

@@ -96,12 +96,14 @@ def test_the_same_seed_gives_the_same_pairs_on_every_machine(seed, count, digest
     assert data.sample_pairs(300, seed=seed + 2) != pairs[:300]
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_distinct_pairs(large_corpus):
     assert len({pair.source for pair in large_corpus}) == len(large_corpus) == 100_000
     # Two orders of the same German words share a translation, but not many sentences do.
     assert len({pair.target for pair in large_corpus}) > 95_000
 
 
+@pytest.mark.long
 def test_a_german_sentence_has_one_translation(large_corpus):
     translation = {pair.source: pair.target for pair in large_corpus}
     met_again = 0

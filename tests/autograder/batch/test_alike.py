@@ -14,6 +14,8 @@ from autograder.batch.row import Row
 from tests.autograder.batch import planted
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
+pytestmark = pytest.mark.long
+
 PARTS = [part.name for part in load(ASSIGNMENT).parts]
 
 ANSWER = """

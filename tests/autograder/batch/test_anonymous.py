@@ -17,6 +17,8 @@ from autograder.batch.engine import engine_for
 from tests.autograder.batch.living import Living
 from tests.sample_class import ASSIGNMENT, SETTINGS
 
+pytestmark = pytest.mark.long
+
 STUDENTS = ("adalovelace", "bobmoog")
 
 

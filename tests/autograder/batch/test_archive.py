@@ -20,6 +20,8 @@ from autograder.errors import CourseError
 from tests.autograder.batch.living import Living
 from tests.sample_class import ASSIGNMENT, SETTINGS, new_course
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def engine():

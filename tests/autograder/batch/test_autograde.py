@@ -14,6 +14,7 @@ from autograder.kernels import sandbox
 from tests.sample_class import ASSIGNMENT, ISOLATION, grade, hand_in, submission
 from tests.sample_class.small import without_the_time
 
+pytestmark = pytest.mark.long
 needs_walls = pytest.mark.skipif(ISOLATION != sandbox.FULL, reason=sandbox.missing())
 SPIES = """
 from pathlib import Path

@@ -156,6 +156,7 @@ def nbgrader(course, *arguments):
     return subprocess.run(command, cwd=course, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.long
 def test_stock_commands_work_on_the_same_folders(course, rows):
     for student in ("softmax_over_columns", "right_loops"):
         options = ("--assignment", ASSIGNMENT, "--student", student, "--force")
@@ -172,6 +173,7 @@ def test_stock_commands_work_on_the_same_folders(course, rows):
     assert scores == {student: sum(CLASS[student].points) for student in CLASS}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("student", "passes"), [("right_loops", True), ("key_used_as_value", False)]
 )
@@ -183,6 +185,7 @@ def test_validate_says_the_truth(tmp_path, student, passes):
     assert ("expected 12.69" in done.stdout) is not passes
 
 
+@pytest.mark.long
 def test_validate_of_the_untouched_release_says_that_answers_are_missing(tmp_path):
     nbformat.write(filled_in({}), tmp_path / "answer.ipynb")
     done = nbgrader(tmp_path, "validate", "answer.ipynb")
@@ -196,6 +199,7 @@ def test_an_unknown_assignment_is_named_with_those_there_are(course, capsys):
     assert ASSIGNMENT in said
 
 
+@pytest.mark.long
 def test_an_empty_class_is_said_to_be_empty(tmp_path, capsys):
     hand_in(tmp_path / "course", whole_class())
     for folder in (tmp_path / "course" / "submitted").iterdir():

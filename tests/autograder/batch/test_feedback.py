@@ -33,6 +33,7 @@ def by_formgrader(course):
     assert open_course(course).generate_feedback(ASSIGNMENT, STUDENT)["success"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("ask", [by_command, by_formgrader])
 def test_the_command_and_the_formgrader_write_the_page_of_a_batch(course, ask):
     page = page_of(course)

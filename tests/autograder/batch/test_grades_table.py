@@ -64,6 +64,7 @@ def test_assignments_stand_by_number(course):
     assert list(names) == ["a1_one", ASSIGNMENT, "a9_nine", "a10_ten"]
 
 
+@pytest.mark.long
 def test_who_has_no_name_stands_in_the_order_of_ids(course):
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:
         for student in ("zoe", "amy", "kim"):
@@ -74,11 +75,13 @@ def test_who_has_no_name_stands_in_the_order_of_ids(course):
     ]  # fmt: skip
 
 
+@pytest.mark.long
 def test_nbgraders_own_flags_hold(course):
     rows = export(course, f"--assignment=['{ASSIGNMENT}']", "--student=['eve']")
     assert [row["student_id"] for row in rows] == ["eve"]
 
 
+@pytest.mark.long
 def test_where_nothing_needs_a_quote_the_table_is_nbgraders(course, tmp_path):
     """Line by line what nbgrader's exporter writes, so that what reads the one reads the other."""
     with Gradebook(f"sqlite:///{course}/gradebook.db", "attention") as gradebook:

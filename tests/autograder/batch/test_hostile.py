@@ -27,6 +27,8 @@ from tests.sample_class import (
     place_for,
 )
 
+pytestmark = pytest.mark.long
+
 ALL, FIRST_TWO = 10, 5
 NO_NOTEBOOKS = (
     "link", "pipe", "device", "empty", "folder", "deep", "not_text", "old_format", "renamed", "huge", "surrogate",

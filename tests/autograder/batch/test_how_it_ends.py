@@ -21,7 +21,10 @@ from tests.sample_class import (
 )
 from tests.sample_class.small import command
 
-pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+]
 
 
 def run_in(course, program, *arguments):

@@ -43,10 +43,10 @@ class HandsInMeanwhile:
         self.engine.close()
 
 
-@pytest.fixture
-def graded(tmp_path):
+@pytest.fixture(scope="module")
+def graded(tmp_path_factory):
     """Version 1 is read and graded, version 2 arrives before it is recorded, and there is a second run."""
-    course = tmp_path / "course"
+    course = tmp_path_factory.mktemp("class") / "course"
     hand_in(course, {})
     put(course, FIRST, "2026-01-01 10:00:00", "one")
 

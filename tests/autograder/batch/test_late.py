@@ -16,6 +16,8 @@ from autograder.batch.extensions import length_of, spelt_out
 from autograder.batch.late import PercentADay
 from tests.sample_class import ASSIGNMENT, SETTINGS, grade, hand_in, submission
 
+pytestmark = pytest.mark.long
+
 HOUR = 3600
 DAY = 24 * HOUR
 

@@ -16,7 +16,10 @@ from tests.sample_class import (
     ASSIGNMENT,
 )
 
-pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+]
 
 IGNORED = ("pre", "code", "script", "style", "textarea")
 VOID = ("br", "hr", "img", "input", "link", "meta", "base", "wbr", "area", "col", "embed", "source")

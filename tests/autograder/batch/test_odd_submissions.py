@@ -28,7 +28,10 @@ from tests.sample_class import (
     submission,
 )
 
-pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+]
 
 LONGEST_STALL = 60  # seconds between one student and the next
 

@@ -19,6 +19,8 @@ from autograder.batch.table import as_table
 from autograder.errors import CourseError
 from tests.sample_class import ASSIGNMENT, ISOLATION, SETTINGS, hand_in, submission
 
+pytestmark = pytest.mark.long
+
 LATE = """
 from nbgrader.plugins import BasePlugin
 

@@ -18,6 +18,8 @@ from tests.autograder import test_second_course as second
 from tests.autograder.batch.living import LAST, WORDS, Living, question
 from tests.sample_class import ASSIGNMENT, ISOLATION, SETTINGS
 
+pytestmark = pytest.mark.long
+
 LAST_CELLS = (LAST, f"test_{LAST}", f"check_{LAST}")
 
 

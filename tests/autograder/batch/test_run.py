@@ -66,6 +66,7 @@ def again(tmp_path):
         yield course, grade_again
 
 
+@pytest.mark.long
 def test_what_was_lost_or_spoilt_in_between_is_made_again(again):
     course, grade = again
     students = ["right_loops_0", "scaled_scores_0"]
@@ -94,6 +95,7 @@ def test_what_was_lost_or_spoilt_in_between_is_made_again(again):
     assert grade("right_loops_0", again=True) == expected
 
 
+@pytest.mark.long
 def test_ctrl_c_stops_at_once_and_the_next_start_goes_on(tmp_path):
     course = tmp_path / "course"
     notebooks = small_class()

@@ -10,6 +10,8 @@ from autograder.batch.engine import engine_for
 from tests.autograder.batch.living import Living
 from tests.sample_class import ASSIGNMENT, SETTINGS
 
+pytestmark = pytest.mark.long
+
 STUDENTS = ("ada", "bob", "eve", "zoe")
 # what nbgrader's server does for a score: find the grade, set it, commit; it does not try twice
 GRADER = """

@@ -18,6 +18,8 @@ from tests.autograder.doors import platforms
 from tests.autograder.doors.platforms import hand_in, read, run
 from tests.sample_class import ASSIGNMENT, ROOT, new_course
 
+pytestmark = pytest.mark.long
+
 PARTS = [
     "attention_weights",
     "basic_self_attention",

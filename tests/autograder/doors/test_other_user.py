@@ -15,6 +15,8 @@ from autograder.kernels import sandbox
 from tests.autograder.doors import platforms
 from tests.sample_class import ASSIGNMENT, filled_in, new_course
 
+pytestmark = pytest.mark.long
+
 CONTAINER = Path(__file__).with_name("container.sh")
 MOUNTS = ["unshare", "--mount", "--propagation", "private"]
 

@@ -27,6 +27,7 @@ WRITTEN = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", WRITTEN)
 def test_the_commands_of_a_page_do_what_it_says(page, tmp_path):
     new_course(tmp_path)

@@ -34,6 +34,8 @@ from autograder.verdict.arrived import reports_in
 from autograder.verdict.decide import decide
 from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled_in
 
+pytestmark = pytest.mark.long
+
 RIGHT = answers_in(SUBMISSIONS / "right_matrices.py")
 SLOWEST = 1.0  # seconds for one notebook
 A_BATCH = 100

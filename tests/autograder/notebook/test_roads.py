@@ -29,6 +29,8 @@ from autograder.notebook.work import Job, ReleasedCell
 from autograder.verdict.obstacles import Obstacle
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, SUBMISSIONS, submission
 
+pytestmark = pytest.mark.long
+
 SECONDS_PER_CELL = 40
 # of all assignments, so that one zygote is enough
 MODULES = sorted({module for name in known() for module in allowed_modules(name)})

@@ -80,6 +80,7 @@ def test_it_tells_what_it_is_doing(tmp_path, capsys):
     assert doing[0].startswith("running cell 1 of ")
 
 
+@pytest.mark.long
 def test_words_and_points_are_those_of_a_class_without_a_secret(tmp_path):
     student, course = "mixed_batch", tmp_path / "course"
     alone = check_notebook(write(tmp_path / f"{ASSIGNMENT}.ipynb", student))

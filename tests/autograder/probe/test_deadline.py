@@ -21,6 +21,7 @@ def test_the_limit_is_as_far_off_as_it_says():
     assert 5 + SECONDS_OF_GRACE - 0.5 < left <= 5 + SECONDS_OF_GRACE + 1
 
 
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have one clock")
 def test_a_process_whose_clocks_have_parted_goes_on():
     code = (

@@ -35,7 +35,10 @@ from tests.sample_class import (
     submission,
 )
 
-pytestmark = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+]
 
 RIGHT, WRONG = "right_loops", "softmax_over_columns"
 ITS_NAME = "Softmax over the columns"

@@ -57,6 +57,7 @@ def shares_of_pairs(assignment, part, most=None):
     return found
 
 
+@pytest.mark.long
 def test_of_two_mistakes_at_once_one_at_least_is_named():
     found = Counter()
     for assignment, part in PARTS:
@@ -76,6 +77,7 @@ def test_of_all_pairs_of_mistakes_one_at_least_is_named():
     assert found["named"] >= 0.7 * found["tried"]
 
 
+@pytest.mark.long
 def test_both_of_two_mistakes_are_named():
     pairs = {frozenset((one, other)): both for one, other, both in pairs_of(MULTI_HEAD)}
     tried = named = 0
@@ -220,6 +222,7 @@ def test_a_change_of_inputs_is_said_that_leads_from_ours_to_theirs():
     assert "`key` and `value` exchanged" in found[0][0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 def test_nothing_is_said_of_a_right_answer(assignment, part):
     verdict = verdict_on(assignment, part, part.reference, cells=["another seed"])

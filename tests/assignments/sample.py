@@ -1,0 +1,52 @@
+"""Which wrong answers `make test` tries of all that are known; `make test-all` tries them all.
+
+Names decide, so that the sample is the same on every machine and grows with the course. Of each part it
+holds the first mistake by name for each step that mistakes say they cost, the first of those that
+name no step, and the first wrong answer of the bank by name for each set of sentences that are true of
+one. A test holds that together they lose every step of every part.
+"""
+
+from collections.abc import Callable, Hashable, Iterable
+from functools import cache
+from typing import Any, TypeVar
+
+import pytest
+
+from assignments import load
+from assignments.bank import Answer
+from autograder.verdict.mistakes import Mistake
+from tests.autograder.measure import bank_of
+
+Wrong = TypeVar("Wrong")
+
+
+def first_of_each(
+    wrong: Iterable[Wrong],
+    name: Callable[[Wrong], str],
+    kinds: Callable[[Wrong], Iterable[Hashable]],
+) -> list[Wrong]:
+    """The first by name of each kind, each once; of one name, which may have variants, the first written."""
+    found: dict[Hashable, Wrong] = {}
+    for one in sorted(wrong, key=name):
+        for kind in kinds(one):
+            found.setdefault(kind, one)
+    return list({id(one): one for one in found.values()}.values())
+
+
+@cache
+def mistakes_in_sample(assignment: str, part: str) -> list[Mistake]:
+    """The named mistakes of a part that are always tried."""
+    mistakes = load(assignment).part(part).mistakes
+    return first_of_each(mistakes, lambda one: one.name, lambda one: one.costs or (None,))
+
+
+@cache
+def answers_in_sample(assignment: str, part: str) -> list[Answer]:
+    """The wrong answers of a part's bank that are always tried."""
+    wrong = [one for one in bank_of(assignment) if one.part == part and not one.right]
+    return first_of_each(wrong, lambda one: one.code.__name__, lambda one: (one.told,))
+
+
+def always(tried: bool, *values: Any) -> Any:
+    """A test's parameters, and whether `make test` tries them or leaves them to `make test-all`."""
+    return pytest.param(*values, marks=() if tried else pytest.mark.long)
