@@ -19,10 +19,10 @@ from tests.sample_class import grade, hand_in, whole_class
 
 
 @pytest.fixture(scope="session")
-def graded_class(tmp_path_factory, worker_id):
+def graded_class(tmp_path_factory, pytestconfig):
     """The course folder of the sample class, and its rows by student."""
     shared = tmp_path_factory.getbasetemp()
-    if worker_id != "master":
+    if hasattr(pytestconfig, "workerinput"):  # one of several workers
         shared = shared.parent
     course, result = shared / "course", shared / "rows.pickle"
     with FileLock(shared / "course.lock"):
