@@ -3,9 +3,10 @@
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 try:
     from xdist.scheduler import LoadScopeScheduling
@@ -20,6 +21,7 @@ SPREAD = (
 )
 # whose tests are about the answers to one part: they share its inputs, and what mistakes do with these
 ANSWERS = ("test_checks.py", "test_each_mistake.py")
+ABOUT = "the answers to "
 PART = re.compile(r"\[(a\d+_\w+-\w+)")  # as their ids begin
 # whose tests read or write the sample class's course folder, one after the other
 SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
@@ -27,27 +29,31 @@ SAMPLE_CLASS = ("test_classroom.py", "test_course.py", "test_formgrader.py")
 ODD_CLASS = ("test_odd_submissions.py", "test_odd_pages.py")
 
 
-# seconds that the tests of a file that takes long take together, or each where they are spread; these
-# only say what begins first
-SECONDS: dict[str, float] = {}
-A_TEST = 0.1  # seconds, of all others
+def longest_first(items: list[pytest.Item]) -> None:
+    """Put files first whose tests are all marked `long`, then those with the most tests."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+
+    def how_long(tests: list[pytest.Item]) -> tuple[bool, int]:
+        return all(test.get_closest_marker("long") for test in tests), len(tests)
+
+    ordered = sorted(files.values(), key=how_long, reverse=True)
+    items[:] = [item for tests in ordered for item in tests]
 
 
-def seconds_of(scope: str, tests: Collection[str], root: Path) -> float:
-    """Roughly how long tests take that stay together; a lecture's cells say it themselves."""
-    known = SECONDS.get(scope.split("::")[0], 0.0)
-    if scope.endswith(".ipynb"):
-        cells = json.loads((root / scope).read_text(encoding="utf-8"))["cells"]
-        known = sum(cell["metadata"].get("seconds", 0) for cell in cells)
-    return known + A_TEST * len(tests)
+def seconds_in(notebook: Path) -> float:
+    """What the cells of a notebook say that they take."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    return sum(cell["metadata"].get("seconds", 0) for cell in cells)
 
 
 class Together(LoadScopeScheduling):
     """Keeps on one worker what shares fixtures or a notebook's kernel, which is a file's tests.
 
-    What takes longest begins first, and what goes wherever there is room fills up the end, so that all
-    workers are done at about the same time. A test that ends its worker fails and is not run again;
-    a new worker goes on with the others.
+    Notebooks begin first, those that train longest before all; then come the tests in their order, and what
+    goes wherever there is room fills up the end, so that all workers are done at about the same time.
+    A test that ends its worker fails and is not run again; a new worker goes on with the others.
     """
 
     _ordered = False
@@ -59,19 +65,28 @@ class Together(LoadScopeScheduling):
             return nodeid
         if name in ANSWERS:
             part = PART.search(nodeid)
-            return f"the answers to {part[1]}" if part else nodeid
+            return f"{ABOUT}{part[1]}" if part else nodeid
         if name in ODD_CLASS:
             return "the odd class"
         return "the sample class" if name in SAMPLE_CLASS else path
 
+    def _lateness(self, scope: str) -> tuple[bool, float]:
+        """What stays together begins the earlier, the smaller this is."""
+        if scope.endswith(".ipynb"):
+            return False, -seconds_in(self.config.rootpath / scope)
+        in_small_pieces = scope.startswith(ABOUT) or "::" in scope
+        return in_small_pieces, 1.0
+
     def _assign_work_unit(self, node):
         """Give a worker the next tests; what one that has just died cannot be told comes back with it."""
         if not self._ordered:
-            root = self.config.rootpath
-            longest_first = sorted(
-                self.workqueue.items(), key=lambda item: -seconds_of(*item, root)
+            place = {test: number for number, test in enumerate(self.collection)}
+            self.workqueue = OrderedDict(
+                sorted(
+                    self.workqueue.items(),
+                    key=lambda item: (*self._lateness(item[0]), min(map(place.get, item[1]))),
+                )
             )
-            self.workqueue = OrderedDict(longest_first)
             self._ordered = True
         with suppress(OSError):
             super()._assign_work_unit(node)

@@ -6,14 +6,18 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from tests.scheduling import SECONDS, seconds_of
+from tests.scheduling import Together, seconds_in
 
 ROOT = Path(__file__).parents[1]
 CONFTEST = """
-from tests.scheduling import Together
+from tests.scheduling import Together, longest_first
+
+def pytest_collection_modifyitems(items):
+    longest_first(items)
 
 def pytest_xdist_make_scheduler(config, log):
     return Together(config, log)
@@ -28,21 +32,17 @@ def test_one(number):
 """
 
 
-def test_files_that_are_said_to_take_long_are_there():
-    assert [path for path in SECONDS if not (ROOT / path).is_file()] == []
-
-
 def test_a_lecture_takes_the_seconds_that_its_cells_say():
     lectures = sorted(ROOT.glob("lectures/*.ipynb"))
-    seconds = {path.stem: seconds_of(f"lectures/{path.name}", (), ROOT) for path in lectures}
+    seconds = {path.stem: seconds_in(path) for path in lectures}
     source = (ROOT / "sources/lectures/08_transformer.py").read_text(encoding="utf-8")
     said = [int(number) for number in re.findall(r"^# %%.* seconds=(\d+)$", source, re.MULTILINE)]
     assert seconds["08_transformer"] == sum(said) > 0
 
 
-def ran_in(folder, files, workers, more=""):
+def ran_in(folder, files, workers):
     """Run files of tests there with this scheduler, and return what pytest said."""
-    (folder / "conftest.py").write_text(CONFTEST + more)
+    (folder / "conftest.py").write_text(CONFTEST)
     for name, (tests, deadly) in files.items():
         (folder / name).write_text(TESTS.format(tests=tests, deadly=deadly))
     ran = subprocess.run(
@@ -57,15 +57,33 @@ def ran_in(folder, files, workers, more=""):
     return ran.stdout
 
 
-def test_what_takes_longest_begins_first_and_what_is_spread_comes_last(tmp_path):
+LONG = """
+import pytest
+pytestmark = pytest.mark.long
+def test_one(): pass
+"""
+
+
+def test_what_is_long_begins_first_and_what_is_spread_comes_last(tmp_path):
     files = {"test_few.py": (2, []), "test_many.py": (5, []), "test_run.py": (7, [])}
-    files["test_slow.py"] = (1, [])
-    said = ran_in(
-        tmp_path, files, 1, "from tests import scheduling; scheduling.SECONDS['test_slow.py'] = 99"
-    )
-    began = re.findall(r"PASSED (\w+)\.py", said)
+    (tmp_path / "test_slow.py").write_text(LONG)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = long: takes long\n")
+    began = re.findall(r"PASSED (\w+)\.py", ran_in(tmp_path, files, 1))
     assert len(began) == 15
-    assert list(dict.fromkeys(began)) == ["test_slow", "test_many", "test_few", "test_run"], said
+    assert list(dict.fromkeys(began)) == ["test_slow", "test_many", "test_few", "test_run"]
+
+
+def test_the_notebook_that_trains_longest_comes_first_of_all():
+    ids = ["tests/test_a.py::test", "lectures/02_basic_self_attention.ipynb::Cell 0"]
+    ids += ["lectures/08_transformer.ipynb::Cell 0", "tests/test_checks.py::test[a4_masks-f-x-0]"]
+    scheduler = Together(SimpleNamespace(rootpath=ROOT, getvalue=lambda name: ["popen"]))
+    scopes = sorted(map(scheduler._split_scope, ids), key=scheduler._lateness)
+    assert scopes == [
+        "lectures/08_transformer.ipynb",
+        "lectures/02_basic_self_attention.ipynb",
+        "tests/test_a.py",
+        "the answers to a4_masks-f",
+    ]
 
 
 @pytest.mark.long
