@@ -291,7 +291,7 @@ class SelfAttentionWithDropoutAndNorm(nn.Module):
 # %%
 try:
     SelfAttentionWithDropoutAndNorm()
-except (NameError, TypeError) as error:
+except (AttributeError, NameError, TypeError, ValueError) as error:
     print(f"{type(error).__name__}: {error}")
 
 torch.manual_seed(7)
