@@ -10,6 +10,7 @@ from autograder.batch.record import Recorder, one_transaction, shown_as, time_in
 from autograder.batch.row import Row
 from autograder.batch.settings import Settings
 from autograder.notebook.handed_in import read_folder
+from autograder.notebook.work import Result
 
 ASSIGNMENT = "a0_doubles"
 
@@ -134,6 +135,26 @@ def test_the_last_line_of_a_run_that_was_killed_is_left_out(recorder):
         file.write('{"student": "bob", "key": "ke')
     assert recorder().recorded == first.recorded
     assert list(first.recorded) == ["ada"]
+
+
+@pytest.mark.parametrize(
+    ("noted", "digest", "same"),
+    [
+        ("work+files", "work+files", True),
+        ("work+files", "work+others", False),
+        ("work+files", "other+files", False),
+        ("work", "work+files", True),
+        ("work", "other+files", False),
+    ],
+)
+def test_a_journal_from_before_files_counted_knows_the_notebook_alone(
+    recorder, noted, digest, same
+):
+    held = recorder()
+    held._note("ada", "key", noted)
+    again = recorder()
+    assert again.same_work("ada", Result(digest=digest)) == same
+    assert again.replaces("ada", "another key", Result(digest=digest)) == same
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(recorder):
