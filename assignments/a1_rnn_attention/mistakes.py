@@ -376,9 +376,8 @@ class StateWithoutAxisThenBmm(InSteps):
 
 @bahdanau.mistake("W and U swapped", costs=WEIGHTS_EXACT)
 class Swapped(InSteps):
-    "Your W maps the annotations and your U the state. It is the other way round, because W"
-
-    "belongs to the state."
+    """Your W maps the annotations and your U the state. It should be the other way round, because W
+    belongs to the state."""
 
     def __init__(self, decoder_dim, encoder_dim, attention_dim):
         super().__init__(encoder_dim, decoder_dim, attention_dim)

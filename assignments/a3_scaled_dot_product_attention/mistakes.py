@@ -605,10 +605,9 @@ for lowest in (lambda scores: -1e9, lambda scores: torch.finfo(scores.dtype).min
 
     @scaled.mistake("all is seen where nothing is visible", costs=EMPTY)
     class AllSeenWhereNothingIs(InSteps):
-        "All is right until a query may attend to nothing. Then all its scores are the same large"
-
-        "negative number, and a softmax of equal scores gives equal weights. What do you know "
-        "about such a row after the softmax?"
+        """All is right until a query may attend to nothing. Then all its scores are the same large
+        negative number, and a softmax of equal scores gives equal weights. What do you know about such
+        a row after the softmax?"""
 
         def hide(self, scores, mask, lowest=lowest):
             return scores if mask is None else scores.masked_fill(~mask, lowest(scores))

@@ -208,9 +208,8 @@ class MergeJoined:
 
 @merge.mistake("heads joined along the sentence", costs=SIDE_BY_SIDE)
 class MergedAlongTheSentence(MergeInSteps):
-    "Your result is (B, H·T, d_k), so the sentence got longer. The words' features should grow"
-
-    "instead, (B, T, H·d_k)."
+    """Your result is (B, H·T, d_k), so the sentence got longer. The words' features should grow
+    instead, (B, T, H·d_k)."""
 
     def turned(self, x):
         return x
@@ -353,10 +352,9 @@ class Interleaved(InSteps):
 
 @multi_head.mistake("heads attend to heads", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class HeadsMeetHeads(InSteps):
-    "At each word, your heads attend to each other, with weights (B, T, H, H). Words should"
-
-    "attend to words, in each head separately, so the last two axes must be words and features "
-    "when you multiply."
+    """At each word, your heads attend to each other, with weights (B, T, H, H). Words should attend
+    to words, in each head separately, so the last two axes must be words and features when you
+    multiply."""
 
     def split(self, x):
         return x.unflatten(-1, (self.num_heads, -1))
@@ -692,9 +690,8 @@ class MultiHeadResult:
 
 @multi_head.mistake("scores returned for weights", costs=(WEIGHTS_OF_HEADS, TO_OTHERS))
 class ScoresForWeights(InSteps):
-    "The output is right, but what comes with it are the scores before the softmax. Return the"
-
-    "weights."
+    """The output is right, but what comes with it are the scores before the softmax. Return the
+    weights."""
 
     def weigh(self, scores, mask):
         self.scores = scores if mask is None else scores.masked_fill(~mask, -math.inf)

@@ -258,9 +258,8 @@ class TablePositions:
 
 @table.mistake("sine and cosine swapped", costs=(FIRST_PAIR, FURTHER_PAIRS))
 class CosineFirst(TableInSteps):
-    "Your even columns hold cosines and your odd ones sines. It is the other way round, because"
-
-    "at position 0, the first numbers are 0, 1, 0, 1."
+    """Your even columns hold cosines and your odd ones sines. It should be the other way round. At
+    position 0, the first numbers are 0, 1, 0, 1."""
 
     def even(self, angles):
         return angles.cos()
@@ -274,7 +273,7 @@ class TableAngles:
     @variants("base", (1000.0, 100000.0, math.exp(4)))
     def another_base_than_10000(self, positions, exponents, base):
         """Your angles fall from pair to pair as if another number stood in place of 10000. How many
-        zeros does it have, and if you use a logarithm. Is it the one that belongs to `exp`?"""
+        zeros does yours have? If you use a logarithm, is it the one that belongs to `exp`?"""
         return positions / base**exponents
 
     @costs(FIRST_PAIR, FURTHER_PAIRS)

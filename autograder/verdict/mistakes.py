@@ -23,6 +23,7 @@ Small decorators say what a plain function cannot: `called`, `says`, `costs`, `c
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ if TYPE_CHECKING:  # a part holds mistakes, so its module imports this one
     from autograder.verdict.check import Step
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# whole sentences: no small letter opens them, unless it is a name such as `x` or `w_o`, and a mark ends them
+WHOLE = re.compile(r"(?![a-z]{2,}\b).+[.?!…]\)?", re.DOTALL)
 
 
 class Steps:
@@ -77,6 +81,13 @@ class Mistake:
     in_steps: type | None = None
     costs: tuple[Step, ...] = ()
     costs_more: str = ""
+
+    def __post_init__(self) -> None:
+        if not WHOLE.fullmatch(self.says):
+            raise ValueError(
+                f"what is said of the mistake '{self.name}' should be whole sentences, which begin with a "
+                f"capital and end with a mark, but it is: {self.says}"
+            )
 
     @classmethod
     def made_by(
