@@ -25,8 +25,7 @@ class ScriptedTranslator(nn.Module):
     """Looks like a trained transformer, and reads its logits from a table.
 
     The logits after each target position depend on the first source token and on every target
-    token so far, and on no later one. In train mode encoder and decoder give something else. As
-    nothing else is promised, it cannot be called itself.
+    token so far, and on no later one. In train mode encoder and decoder give something else.
 
     Args:
         scores: (N, M, V) float tensor: one row of logits for each source sentence and each
@@ -81,6 +80,10 @@ class ScriptedTranslator(nn.Module):
         sentence = memory[:, 0, 0].round().long() % self.scores.shape[0]  # (B,)
         logits = self.scores[sentence.unsqueeze(1), state_of(tgt, self.scores.shape[1])]
         return self.decoder(logits)  # (B, T, V)
+
+    def forward(self, src: Tensor, tgt: Tensor) -> Tensor:
+        """Both together: (B, S), (B, T) → (B, T, V)."""
+        return self.decode(tgt, self.encode(src), src)
 
 
 def state_of(tgt: Tensor, states: int) -> Tensor:

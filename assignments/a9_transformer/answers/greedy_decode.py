@@ -25,6 +25,17 @@ def decoded_with_the_courses_context(model, src, bos_id, eos_id, max_len):
 
 
 @BANK.right("greedy_decode")
+def decoded_by_calling_the_model_itself(model, src, bos_id, eos_id, max_len):
+    with evaluating(model):
+        ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
+        while ids.shape[1] < max_len and not ended.all():
+            words = model(src, ids)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
+            ids = torch.cat([ids, words[:, None]], dim=1)
+            ended |= words == eos_id
+    return ids
+
+
+@BANK.right("greedy_decode")
 def decoded_one_sentence_at_a_time(model, src, bos_id, eos_id, max_len):
     before = [(module, module.training) for module in model.modules()]
     model.train(False)
@@ -291,18 +302,6 @@ def greedy_decode_that_never_writes_bos(model, src, bos_id, eos_id, max_len):
             best = logits.argmax(dim=-1).masked_fill(ended, model.pad_id)
             ids = torch.cat([ids, best.unsqueeze(1)], dim=1)
             ended = ended | (best == eos_id)
-    return ids
-
-
-@BANK.wrong("greedy_decode", told="stops with NotImplementedError")
-def decoded_by_calling_the_model_itself(model, src, bos_id, eos_id, max_len):
-    """Only `encode`, `decode` and `pad_id` are promised."""
-    with evaluating(model):
-        ids, ended = torch.full((len(src), 1), bos_id), torch.zeros(len(src), dtype=torch.bool)
-        while ids.shape[1] < max_len and not ended.all():
-            words = model(src, ids)[:, -1].argmax(-1).masked_fill(ended, model.pad_id)
-            ids = torch.cat([ids, words[:, None]], dim=1)
-            ended |= words == eos_id
     return ids
 
 
