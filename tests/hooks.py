@@ -47,9 +47,8 @@ def pytest_testnodedown(node, error):
 
 def pytest_terminal_summary(terminalreporter, config):
     """Print how the checks fared, what was slow, and last what was left out or left to other runs."""
-    if hasattr(
-        config, "workerinput"
-    ):  # a worker knows its own tests alone, and nobody reads what it prints
+    # a worker knows its own tests alone, and nobody reads what it prints
+    if hasattr(config, "workerinput"):
         return
     summary.print_tally(terminalreporter)
     summary.print_slowest(terminalreporter)
