@@ -47,6 +47,9 @@ def pytest_testnodedown(node, error):
 
 def pytest_terminal_summary(terminalreporter, config):
     """Print how the checks fared, what was slow, and last what was left out or left to other runs."""
+    # a worker knows its own tests alone, and nobody reads what it prints
+    if hasattr(config, "workerinput"):
+        return
     summary.print_tally(terminalreporter)
     summary.print_slowest(terminalreporter)
     summary.print_left_out(terminalreporter)

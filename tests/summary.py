@@ -41,18 +41,19 @@ def counted(number: int, what: str = "test") -> str:
 
 def print_tally(terminal: pytest.TerminalReporter) -> None:
     """How the checks fared against the banks of answers."""
-    from tests.autograder.measure import HEAD, Outcome, Tally  # only now: it brings PyTorch along
-
     reports = terminal.getreports("passed") + terminal.getreports("failed")
-    outcomes = [
-        Outcome(*values)
+    found = [
+        values
         for report in reports
         if report.when == "call"
         # an answer that fares alike on all seeds counts once
         for values in {tuple(value) for name, value in report.user_properties if name == "bank"}
     ]
-    if not outcomes:
+    if not found:
         return
+    from tests.autograder.measure import HEAD, Outcome, Tally  # only now: it brings PyTorch along
+
+    outcomes = [Outcome(*values) for values in found]
     tally = Tally(outcomes)
     terminal.section("answers against the checks")
     row = "{:<32}{:<32}" + "{:>13}" * (len(HEAD) - 2)

@@ -48,7 +48,8 @@ def ran_in(folder, files, workers):
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-pxdist", f"-n{workers}", "--dist=loadscope", "."],
         cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        env=os.environ
+        | {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         check=False,
         text=True,
