@@ -130,7 +130,8 @@ def visible(expected: Tensor, got: Any) -> Tensor | str:
     got = got.bool()
     if got.squeeze().shape == expected.squeeze().shape:
         return got.reshape(expected.shape)
-    if got.dim() == expected.dim() and _fits(expected, got):
+    same_keys = got.dim() == expected.dim() and got.shape[-1] == expected.shape[-1]
+    if same_keys and _fits(expected, got):
         return _of_all_rows(expected.expand_as(got), got)
     if _fits(got, expected):
         return got.expand_as(expected)

@@ -6,6 +6,7 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
+from autograder.kernels import sandbox
 from autograder.notebook import feedback
 from autograder.notebook.feedback import (
     Mark,
@@ -128,7 +129,8 @@ def test_the_lecture_to_read_again_is_a_link_where_the_site_is_known(monkeypatch
 
 def test_at_home_it_is_a_link_to_the_lecture_beside_the_notebook(monkeypatch, tmp_path):
     verdict = PartVerdict("double", "double(x)", (WRONG,), reads=("lecture 2", LINK))
-    checked = Checked((verdict,), plan_of(assignment()), decided(assignment(), verdict))
+    notebook = decided(assignment(), verdict)
+    checked = Checked((verdict,), plan_of(assignment()), notebook, sandbox.FULL)
     monkeypatch.setattr(feedback, "course", lambda: Course("assignments"))
     places = tmp_path / "exercises/a0/a0.ipynb", tmp_path / "pages/a0.html"
     assert "../lectures" not in page(checked, *places)
