@@ -38,6 +38,10 @@ def _report(item: Any) -> Report:
         raise WireError("an answer without a status")
     if report["status"] == "raised" and "error" not in report:
         raise WireError("an error that is none")
+    if report["status"] == "unfit" and not (
+        "kind" in report or ("has" in report and report.get("missing")) or report.get("shapes")
+    ):
+        raise WireError("something is unfit, but not what")
     if "error" in report:
         told = report["error"]
         told["type"] = cut(told["type"], LONGEST_NAME)
