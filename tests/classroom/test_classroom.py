@@ -3,12 +3,14 @@
 The hub, the accounts, the exchange and the grading service are real; see `machine`.
 """
 
+import contextlib
 import json
 import os
 import time
 
 import nbformat
 import pytest
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver import ActionChains
 
 from tests.browser.conftest import SCREENSHOTS, browser
@@ -96,7 +98,13 @@ class Person:
         return self
 
     def click_in(self, listed, button, after=""):
-        find(self.browser, f"//*[@id='{listed}']//button[normalize-space()='{button}']").click()
+        where = f"//*[@id='{listed}']//button[normalize-space()='{button}']"
+        for _ in range(5):  # the list is drawn anew now and then, and takes a button along
+            with contextlib.suppress(StaleElementReferenceException):
+                find(self.browser, where).click()
+                break
+        else:
+            raise AssertionError(f"no button '{button}' stays in {listed}")
         if after:
             find(self.browser, f"//*[@id='{after}']//*[contains(text(),'{ASSIGNMENT}')]")
 
