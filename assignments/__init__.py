@@ -10,7 +10,7 @@
 The grader knows none of these by name; it asks for them here.
 """
 
-from autograder.verdict.content import Course
+from autograder.checks.course import Course
 
 COURSE = Course(
     __name__,

@@ -24,14 +24,14 @@ try:
     from autograder.batch import anonymous, archive, extensions, next_term
     from autograder.batch.engine import engine_for
     from autograder.batch.settings import Settings
-    from autograder.doors import command as doors
+    from autograder.checks.course import allowed_modules, course
     from autograder.errors import CourseError, EngineError
     from autograder.files import printable
-    from autograder.kernels import limits, sandbox
-    from autograder.kernels.sandbox import SandboxError
     from autograder.lms import command as lms
+    from autograder.platforms import command as platforms
+    from autograder.sandbox import bubblewrap, limits
+    from autograder.sandbox.bubblewrap import SandboxError
     from autograder.service import command as watching
-    from autograder.verdict.content import allowed_modules, course
 except ModuleNotFoundError as error:
     print(
         f"expected a Python that has the grader's packages, found {sys.executable}, in which there is no "
@@ -109,8 +109,8 @@ def main(arguments: list[str] | None = None) -> int:
     grade.add_argument("--scheduler", default="", help="address of the cluster's scheduler")
     grade.add_argument(
         "--isolation",
-        choices=(sandbox.FULL, sandbox.NONE),
-        default=sandbox.FULL,
+        choices=(bubblewrap.FULL, bubblewrap.NONE),
+        default=bubblewrap.FULL,
         help="none: submissions can read and change all that you can; only where that is no harm",
     )
     group = grade.add_argument_group("what one submission may use")
@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
-    for module in (anonymous, archive, extensions, next_term, lms, doors, watching):
+    for module in (anonymous, archive, extensions, next_term, lms, platforms, watching):
         module.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
@@ -192,24 +192,24 @@ def run_grade(options: argparse.Namespace) -> int:
     try:
         with engine_for(settings, allowed_modules(options.assignment)) as engine:
             # only here, so that the engine's processes import while this one does
-            from autograder.batch.before_and_after import as_text
             from autograder.batch.class_report import write_report
             from autograder.batch.classroom import grade_and_compare
-            from autograder.batch.handing_back import pack_feedback
+            from autograder.batch.feedback_zip import pack_feedback
+            from autograder.batch.score_changes import as_text
             from autograder.batch.table import as_table
 
             graded = grade_and_compare(
                 options.course, options.assignment, Progress(), options.student, settings, engine
             )
             rows, changes = graded.rows, as_text(graded.changes)
-            isolation = sandbox.in_words(options.isolation)
+            isolation = bubblewrap.in_words(options.isolation)
             if options.dry_run:
                 report = "nothing was written. The same command without --dry-run writes it"
             elif not options.student:
                 pages = write_report(options.course, options.assignment, rows, isolation)
                 report = f"class report: {', '.join(map(str, pages))}"
                 if options.alike:
-                    from autograder.batch.alike import write_alike
+                    from autograder.batch.similarity import write_alike
 
                     page = write_alike(options.course, options.assignment, rows)
                     report += f"\nanswers that are alike, for you alone: {page}"
@@ -241,7 +241,7 @@ def run_grade(options: argparse.Namespace) -> int:
 
 def run_check(options: argparse.Namespace) -> int:
     """Exit status 0: every point earned; 1: points were lost; 2: it could not be graded."""
-    from autograder.notebook.self_check import NotGradable, check_notebook, page, summary
+    from autograder.grade.self_check import NotGradable, check_notebook, page, summary
 
     try:
         checked = check_notebook(options.notebook, options.assignment, tell_doing)

@@ -1,6 +1,6 @@
 """What a check cell runs inside the notebook's own kernel: probe here, verdict here, same words.
 
-In grading, `autograder.notebook.execute` decides outside this process; what a student reads is the same.
+In grading, `autograder.grade.execute` decides outside this process; what a student reads is the same.
 """
 
 from __future__ import annotations
@@ -8,11 +8,11 @@ from __future__ import annotations
 from IPython import get_ipython
 from IPython.display import display
 
+from autograder.checks.course import load
+from autograder.checks.decide import decide
+from autograder.checks.rendering import as_bundle
+from autograder.checks.verdicts import PartVerdict
 from autograder.probe.probe import answer
-from autograder.verdict.content import load
-from autograder.verdict.decide import decide
-from autograder.verdict.report import as_bundle
-from autograder.verdict.verdicts import PartVerdict
 
 _decided: dict[tuple[str, str], PartVerdict] = {}
 

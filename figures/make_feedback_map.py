@@ -12,9 +12,9 @@ from pathlib import Path
 from style import INK, MUTED, PAPER, themed
 
 from assignments import load
+from autograder.checks.drawn_cases import CaseRun, DrawnCases
+from autograder.checks.heatmaps import pictured
 from autograder.pages import SHADES, sentence_case, tone, with_minus_signs
-from autograder.verdict.exam import Attempt, Exam
-from autograder.verdict.maps import pictured
 
 WIDTH, HEIGHT, MARGIN = 880, 432, 22
 CELL_WIDTH, CELL_HEIGHT, LETTERS = 76, 42, 25
@@ -25,8 +25,8 @@ def decided():
     """The mistake, and the maps of what it returns on the first sentence that is drawn."""
     part = load("a2_self_attention").part("attention_weights")
     mistake = next(one for one in part.mistakes if one.name == NAME)
-    exam = Exam(part, seed=3)
-    maps, _ = pictured(Attempt(exam, 0, exam.done_by(mistake.answer, 0)))
+    drawn = DrawnCases(part, seed=3)
+    maps, _ = pictured(CaseRun(drawn, 0, drawn.done_by(mistake.answer, 0)))
     return mistake, maps
 
 

@@ -15,7 +15,7 @@ from urllib.parse import unquote
 import nbformat
 import pytest
 
-from autograder.kernels import limits, sandbox
+from autograder.sandbox import bubblewrap, limits
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
 GUIDES = [
@@ -205,7 +205,7 @@ QUOTES = {
         f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb": ("# Write your answer here", "✓ attention_weights"),
     },
     "instructors": {
-        "autograder/batch/guards.py": (
+        "autograder/batch/run_lock.py": (
             "another process is grading this assignment",
             "the gradebook",
             "cannot be used",
@@ -294,7 +294,7 @@ def test_the_example_of_grading_is_what_the_student_reads(tmp_path):
 
 
 @pytest.mark.long
-@pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+@pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing())
 def test_an_instructor_gets_the_reports_that_the_guide_names(tmp_path):
     course = course_of(tmp_path, "mixed_batch", "not_json")
     status, said, errors = run(block_with("instructors", "--feedback-zip", "sh"), course)

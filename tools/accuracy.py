@@ -18,7 +18,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from assignments.bank import Answer, address_of
-from autograder.verdict.content import known, load
+from autograder.checks.course import known, load
 from tests.autograder.measure import (
     HEAD,
     MOST_PAIRS,

@@ -29,16 +29,16 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograder.batch.course import scores_in
-from autograder.kernels import provisioner, sandbox
-from autograder.kernels.forks import ZygoteClient
-from autograder.kernels.limits import Limits
-from autograder.kernels.provisioner import own_zygote
-from autograder.notebook.grading import Grading, graded_part
-from autograder.notebook.job import SHELL, Direct
-from autograder.notebook.self_check import add_checks
-from autograder.probe.bar import Bar
-from autograder.verdict.content import allowed_modules
-from autograder.verdict.decide import bars_of
+from autograder.checks.course import allowed_modules
+from autograder.checks.decide import disallowed_lists_of
+from autograder.grade.grading import Grading, graded_part
+from autograder.grade.run import SHELL, SandboxedKernel
+from autograder.grade.self_check import add_checks
+from autograder.probe.disallowed import Disallowed
+from autograder.sandbox import bubblewrap, provisioner
+from autograder.sandbox.forks import ZygoteClient
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.provisioner import own_zygote
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached
@@ -300,10 +300,10 @@ def bench_grading(submissions: int, larger: list[int]) -> None:
     print(f"same scores  {'yes' if least.scores == stock.scores else 'NO'}")
 
 
-class Timed(Direct):
+class Timed(SandboxedKernel):
     """Notes how long a submission's stages take, in seconds."""
 
-    def __init__(self, zygote: ZygoteClient, bars: Sequence[Bar]) -> None:
+    def __init__(self, zygote: ZygoteClient, bars: Sequence[Disallowed]) -> None:
         super().__init__(zygote, Limits(), {}, bars)
         self.spent = dict.fromkeys(STAGES, 0.0)
 
@@ -324,7 +324,7 @@ class Timed(Direct):
 
 STAGES = {
     "bare": "a fork that only executes the cells, no kernel",
-    "start": "fork, walls, a kernel that answers",
+    "start": "fork, confinement, a kernel that answers",
     "cells": "the notebook's cells, visible tests among them",
     "probes": "the probe's requests in the kernel",
     "decide": "reference, comparison, naming mistakes",
@@ -353,7 +353,7 @@ def stages_of(notebook: NotebookNode, zygote: ZygoteClient) -> dict[str, float]:
     cells = [cell.source for cell in notebook.cells if graded_part(cell.source) is None]
     bare = bare_fork([source for source in cells if "def " in source or "import " in source])
     begin = time.perf_counter()
-    timing = Timed(zygote, bars_of(GRADED))
+    timing = Timed(zygote, disallowed_lists_of(GRADED))
     with timing:
         timing.kernel.run("", "nothing", lambda *_: None)
         started = time.perf_counter()
@@ -373,7 +373,7 @@ def bench_stages(runs: int) -> None:
     print("\none submission alone, median milliseconds\n")
     row = "{:<52}" + "{:>18}" * len(KINDS)
     print(row.format("", *KINDS))
-    zygote = own_zygote(SHELL, sandbox.FULL, allowed_modules(GRADED))
+    zygote = own_zygote(SHELL, bubblewrap.FULL, allowed_modules(GRADED))
     columns = []
     for wrong in KINDS.values():
         spent = []

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import nbformat
 
-from autograder.batch.given_out import without_self_check
+from autograder.batch.release_text import without_self_check
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"

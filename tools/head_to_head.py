@@ -21,8 +21,8 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from autograder.verdict.check import Part
-from autograder.verdict.content import load
+from autograder.checks.check import Part
+from autograder.checks.course import load
 from tests.autograder.measure import bank_of, ours_may_answer, verdict_on
 from tools.accuracy import PAGE, with_section
 

@@ -8,13 +8,13 @@ from assignments.a10_language_models.rubric import (
     merging,
     sampling,
 )
-from assignments.common.barred import TRANSFORMERS
-from autograder.verdict.check import Assignment
+from assignments.common.disallowed import TRANSFORMERS
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a10_language_models",
     parts=(language_model, loss, sampling, masking, merging),
-    barred=TRANSFORMERS,
+    disallowed=TRANSFORMERS,
     allowed_modules=(
         "course_utils.attention", "course_utils.layers", "course_utils.masks",
         "lecture_kit.plotting", "course_utils.positional", "course_utils.signoff",

@@ -13,15 +13,15 @@ from torch import Tensor
 
 from assignments.common.draws import a_generator, again_or_not, in_which_state
 from assignments.common.layers import EVERYTHING, words_agree
-from autograder.verdict.check import Build, Call, Case, Chance, Part, Randn
-from autograder.verdict.compare import (
+from autograder.checks.check import Build, Call, Case, Chance, Part, Randn
+from autograder.checks.compare import (
     dropped,
     kind_of,
     strict_differences,
     two_results_differ,
     values_agree,
 )
-from autograder.verdict.problem import Said
+from autograder.checks.problem import Judgement
 from course_utils import language_models
 
 LECTURE = "../../lectures/09_one_half_alone.ipynb"
@@ -452,7 +452,7 @@ def weighed(label: str, num_merges: int, **counts: int) -> Case:
 # ------------------------------------------------------------------------------ what decides
 
 
-def knows_its_beginning(expected: Tensor, got: Any) -> Said:
+def knows_its_beginning(expected: Tensor, got: Any) -> Judgement:
     """Which rows of logits another word changes: its own and those after it, and none before it."""
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
@@ -472,12 +472,12 @@ def knows_its_beginning(expected: Tensor, got: Any) -> Said:
     return None
 
 
-def model_drops(expected: Any, got: Any) -> Said:
+def model_drops(expected: Any, got: Any) -> Judgement:
     """Numbers, what a new model holds, or two results that were left to chance."""
     if isinstance(expected, dict):
         return _holdings(expected, got)
     if isinstance(expected, list):
-        problem: Said = two_results_differ(expected, got)
+        problem: Judgement = two_results_differ(expected, got)
         return problem or dropped(0.1)(expected[0], got[0]) or dropped(0.1)(expected[1], got[1])
     return values_agree(expected, got)
 
@@ -498,7 +498,7 @@ def _holdings(expected: dict[str, Any], got: Any) -> str | None:
     )
 
 
-def ids_agree(expected: Tensor | list, got: Any) -> Said:
+def ids_agree(expected: Tensor | list, got: Any) -> Judgement:
     """Compare ids, also in their dtype."""
     return values_agree(expected, got) or strict_differences(expected, got)
 

@@ -2,12 +2,12 @@
 
 from assignments.a11_fast_attention import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a11_fast_attention.rubric import cached, group_attention, online, sliding
-from assignments.common.barred import ATTENTION
-from autograder.verdict.check import Assignment
+from assignments.common.disallowed import ATTENTION
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a11_fast_attention",
     parts=(cached, sliding, group_attention, online),
-    barred=ATTENTION,
+    disallowed=ATTENTION,
     allowed_modules=("course_utils.attention", "course_utils.masks", "course_utils.signoff"),
 )

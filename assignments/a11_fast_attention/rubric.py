@@ -10,9 +10,9 @@ from torch import Tensor
 
 from assignments.common.layers import drawn_mask
 from assignments.common.weights import Weights
-from autograder.verdict.check import Build, Case, Chain, Part, Randn, returned_by
-from autograder.verdict.compare import hidden_are_zero, kind_of, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Chain, Part, Randn, returned_by
+from autograder.checks.compare import hidden_are_zero, kind_of, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import fast_attention
 
 LECTURE = "../../lectures/10_fast_attention.ipynb"
@@ -196,7 +196,7 @@ def tiles(
 # ------------------------------------------------------------------------------ what decides
 
 
-def in_calls(expected: tuple, got: Any) -> Said:
+def in_calls(expected: tuple, got: Any) -> Judgement:
     """Compare (output, (keys, values)), or of a chain each of these, and say in which call."""
     if not isinstance(expected[0], tuple):
         return _of_call(expected, got)
@@ -209,7 +209,7 @@ def in_calls(expected: tuple, got: Any) -> Said:
     return None
 
 
-def _of_call(expected: tuple, got: Any) -> Said:
+def _of_call(expected: tuple, got: Any) -> Judgement:
     if not isinstance(got, tuple | list) or len(got) != 2:
         return f"expected the pair (output, cache), got {kind_of(got)}"
     problem = values_agree(expected[0], got[0])
@@ -227,7 +227,7 @@ def _of_call(expected: tuple, got: Any) -> Said:
 WEIGHTS = Weights(B="sentence", H="head", T="query", S="key")
 
 
-def is_made_or_right(expected: Any, got: Any) -> Said:
+def is_made_or_right(expected: Any, got: Any) -> Judgement:
     """Weights that are exactly 0 where they should be, and the output; any module with layers will do."""
     if not isinstance(expected, dict):
         return WEIGHTS.missing(expected, got) or hidden_are_zero(expected, got)
@@ -241,13 +241,13 @@ def is_made_or_right(expected: Any, got: Any) -> Said:
     )
 
 
-def output_agrees(expected: tuple, got: Any) -> Said:
+def output_agrees(expected: tuple, got: Any) -> Judgement:
     """Compare the output alone; what stands beside it is another step's matter."""
     problem = values_agree(expected[0], got[0] if isinstance(got, tuple | list) and got else got)
     return problem and f"for the output, {problem}"
 
 
-def shows(expected: Tensor, got: Any) -> Said:
+def shows(expected: Tensor, got: Any) -> Judgement:
     """Where a mask shows something, in whatever kind of number that is written."""
     if isinstance(got, Tensor) and got.shape == expected.shape:
         return values_agree(expected, got != 0)

@@ -2,13 +2,13 @@
 
 from assignments.a12_modern_block import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a12_modern_block.rubric import block, gated, rms, rotary
-from assignments.common.barred import TRANSFORMERS
-from autograder.verdict.check import Assignment
+from assignments.common.disallowed import TRANSFORMERS
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a12_modern_block",
     parts=(rms, rotary, gated, block),
-    barred=(
+    disallowed=(
         "RMSNorm", "rms_norm", "_fused_rms_norm", "LayerNorm", "layer_norm", "native_layer_norm",
         *TRANSFORMERS, "MultiheadAttention", "multi_head_attention_forward",
         "_native_multi_head_attention",

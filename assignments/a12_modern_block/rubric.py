@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from assignments.common.layers import drawn_mask
-from autograder.verdict.check import Build, Case, Chain, Part, Randn
-from autograder.verdict.compare import kind_of, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Chain, Part, Randn
+from autograder.checks.compare import kind_of, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import modern
 
 LECTURE = "../../lectures/11_block_of_today.ipynb"
@@ -190,7 +190,7 @@ def refused(d_model: int, H: int) -> Case:
 # ------------------------------------------------------------------------------ what decides
 
 
-def about(expected: Any, got: Any) -> Said:
+def about(expected: Any, got: Any) -> Judgement:
     """Compare as closely as tables of angles in float32 allow."""
     if isinstance(expected, tuple):
         if not isinstance(got, tuple) or len(got) != len(expected):
@@ -203,7 +203,7 @@ def about(expected: Any, got: Any) -> Said:
     return None if _near(expected, got, 2e-4) else values_agree(expected, got)
 
 
-def far_away(expected: Tensor, got: Any) -> Said:
+def far_away(expected: Tensor, got: Any) -> Judgement:
     """Compare at positions in the thousands, where an angle in float32 has three digits left."""
     return None if _near(expected, got, 1e-3) else values_agree(expected, got)
 
@@ -217,7 +217,7 @@ def _near(expected: Tensor, got: Any, tolerance: float) -> bool:
     )
 
 
-def is_made_or_right(expected: Any, got: Any) -> Said:
+def is_made_or_right(expected: Any, got: Any) -> Judgement:
     """A new module has these parameters and no others; of one that is used, the results are right."""
     if not isinstance(expected, dict):
         return about(expected, got)

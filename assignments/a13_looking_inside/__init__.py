@@ -2,7 +2,7 @@
 
 from assignments.a13_looking_inside import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a13_looking_inside.rubric import ablation, looking, patching, score
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a13_looking_inside",

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.probe.wire import Instance
-from autograder.verdict.check import (
+from autograder.checks.check import (
     Call,
     Case,
     Chain,
@@ -18,6 +17,7 @@ from autograder.verdict.check import (
     model,
     set_of,
 )
+from autograder.probe.wire import Instance
 from course_utils import inside, modern
 
 LECTURE = "../../lectures/12_looking_inside.ipynb"

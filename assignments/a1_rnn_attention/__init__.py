@@ -2,7 +2,7 @@
 
 from assignments.a1_rnn_attention import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a1_rnn_attention.rubric import annotate, bahdanau
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a1_rnn_attention",

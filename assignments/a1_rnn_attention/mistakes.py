@@ -18,7 +18,7 @@ from assignments.a1_rnn_attention.rubric import (
     annotate,
     bahdanau,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 from course_utils import attention
 
 # -------------------------------------------------------------------------------- annotations
@@ -189,7 +189,7 @@ class AnnotateAnswer:
     @costs(ORDER, OWN_STATES)
     @costs_more("where the lists are not turned round either")
     @variants("axis, which", ((1, "words"), (0, "batch")))
-    @says(JOINED_AS_THEY_COME)
+    @message(JOINED_AS_THEY_COME)
     def joined_as_they_come(self, forward_states, backward_states, axis, which):
         return torch.cat([forward_states, backward_states], dim=axis)
 
@@ -284,7 +284,7 @@ class BahdanauCompare:
 
     @called("softmax over the features")
     @costs(SHARES, WEIGHTS_EXACT)
-    @says(SOFTMAX_OF_HIDDEN)
+    @message(SOFTMAX_OF_HIDDEN)
     def softmax_over_features_and_words(self, state, words):
         return InSteps.compare(self, state, words).softmax(dim=-1)
 
@@ -359,7 +359,7 @@ class BahdanauScore:
         because W belongs to the state. Where both have the same width, nothing stops you."""
         return self.v(torch.tanh(self.U(state).unsqueeze(1) + self.W(annotations))).squeeze(-1)
 
-    @says(NO_AXIS)
+    @message(NO_AXIS)
     def state_without_an_axis_for_the_words(self, state, annotations):
         return self.v(torch.tanh(self.W(state) + self.U(annotations))).squeeze(-1)
 
@@ -570,32 +570,32 @@ class BahdanauResult:
         return context
 
     @costs()
-    @says(SQUEEZED)
+    @message(SQUEEZED)
     def every_axis_of_length_1_squeezed(self, context, weights):
         return context.squeeze(), weights
 
     @called("every axis of length 1 squeezed")
     @costs()
-    @says(SQUEEZED)
+    @message(SQUEEZED)
     def both_squeezed(self, context, weights):
         return context.squeeze(), weights.squeeze()
 
     @called("axis of length 1 left over")
     @variants("axis", (-1, 1))
-    @says(LEFT_OVER)
+    @message(LEFT_OVER)
     def axis_left_over_in_the_weights(self, context, weights, axis):
         return context, weights.unsqueeze(axis)
 
     @called("axis of length 1 left over")
     @costs(CONTEXT)
-    @says(LEFT_OVER)
+    @message(LEFT_OVER)
     def axis_left_over_in_the_context(self, context, weights):
         return context.unsqueeze(1), weights
 
     @called("axis of length 1 left over")
     @costs(CONTEXT, WEIGHTS_EXACT)
     @variants("axis", (1, -1))
-    @says(LEFT_OVER)
+    @message(LEFT_OVER)
     def axis_left_over_in_both(self, context, weights, axis):
         return context.unsqueeze(1), weights.unsqueeze(axis)
 
@@ -665,12 +665,12 @@ NO_WEIGHTS_IN_SUM = (
 
 @bahdanau.mistakes_in(InSteps.average, costs=CONTEXT)
 class BahdanauAverage:
-    @says(NO_WEIGHTS_IN_SUM)
+    @message(NO_WEIGHTS_IN_SUM)
     def context_sums_without_weights(self, weights, annotations, scores):
         return annotations.sum(dim=1)
 
     @called("context sums without weights")
-    @says(NO_WEIGHTS_IN_SUM)
+    @message(NO_WEIGHTS_IN_SUM)
     def sum_of_the_visible(self, weights, annotations, scores):
         return ((weights != 0).unsqueeze(-1) * annotations).sum(dim=1)
 

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from assignments.common.weights import Weights
-from autograder.verdict.check import Build, Case, Part, Randn
-from autograder.verdict.compare import kind_of, numbers, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Part, Randn
+from autograder.checks.compare import kind_of, numbers, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import attention
 
 LECTURE = "../../lectures/01_rnn_attention.ipynb"
@@ -137,7 +137,7 @@ def louder_where_hidden(B: int, S: int, decoder: int, encoder: int) -> Case:
 WEIGHTS = Weights("context", B="sentence", S="word")
 
 
-def halves_are_joined(expected: Tensor, got: Any) -> Said:
+def halves_are_joined(expected: Tensor, got: Any) -> Judgement:
     """Accept the forward states with the sentence's backward states beside them, in any order.
 
     So a list that was not turned round does not cost the point for putting the two together.
@@ -158,7 +158,7 @@ def halves_are_joined(expected: Tensor, got: Any) -> Said:
     return None
 
 
-def layers_and_ranks(expected: Any, got: Any) -> Said:
+def layers_and_ranks(expected: Any, got: Any) -> Judgement:
     """Accept weights in the right order, and a new module whose W, U and v have no bias.
 
     What else it holds is free.
@@ -179,13 +179,13 @@ def layers_and_ranks(expected: Any, got: Any) -> Said:
     return None
 
 
-def weights_agree(expected: tuple, got: Any) -> Said:
+def weights_agree(expected: tuple, got: Any) -> Judgement:
     """Compare the weights; the context is another step's matter."""
     problem = WEIGHTS.missing(expected, got) or values_agree(expected[1], got[1])
     return problem and f"for the weights, {problem}"
 
 
-def context_follows(expected: tuple, got: Any) -> Said:
+def context_follows(expected: tuple, got: Any) -> Judgement:
     """Accept the right context, or the one that belongs to the weights beside it.
 
     So an error in the weights, or in how they are returned, is not charged again. Weights that are

@@ -2,12 +2,12 @@
 
 from assignments.a2_self_attention import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a2_self_attention.rubric import batch, context, equivariant, weights
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a2_self_attention",
     parts=(weights, context, batch, equivariant),
-    barred=("scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward",
+    disallowed=("scaled_dot_product_attention", "MultiheadAttention", "multi_head_attention_forward",
             "_scaled_dot_product_attention"),
     allowed_modules=("course_utils.signoff",),
 )  # fmt: skip

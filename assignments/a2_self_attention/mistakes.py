@@ -18,7 +18,7 @@ from assignments.a2_self_attention.rubric import (
     equivariant,
     weights,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 from course_utils import attention
 
 # ------------------------------------------------------------------ what parts have in common
@@ -111,7 +111,7 @@ class WeightsShare:
 
 @weights.mistakes_in(Weighing.scale, costs=EXACT)
 class WeightsScale:
-    @says(SCALED)
+    @message(SCALED)
     def scaled_although_unscaled_was_asked(self, scores, x):
         return scores / x.shape[1] ** 0.5
 
@@ -147,7 +147,7 @@ class WeightsCompare:
         are. The score asked for is the dot product, which also counts how long the vectors are."""
         return -((x.unsqueeze(1) - x).norm(dim=-1) ** power)
 
-    @says(RESHAPED)
+    @message(RESHAPED)
     def reshape_for_transpose(self, x):
         return x @ x.reshape(x.shape[1], x.shape[0])
 
@@ -256,7 +256,7 @@ class ContextCollect:
 @context.mistakes_in(Collecting.weigh, costs=CONTEXT)
 class ContextWeigh:
     @called("{wrong.name}")
-    @says("{wrong.says}")
+    @message("{wrong.message}")
     @variants(
         "wrong",
         (
@@ -354,7 +354,7 @@ class BatchShare:
 
 @batch.mistakes_in(Attending.scale, costs=ONE)
 class BatchScale:
-    @says(SCALED)
+    @message(SCALED)
     def scaled_although_unscaled_was_asked(self, scores, query, key):
         return scores / key.shape[-1] ** 0.5
 
@@ -377,7 +377,7 @@ class BatchScale:
 
 @batch.mistakes_in(Attending.compare, costs=ONE)
 class BatchCompare:
-    @says(RESHAPED)
+    @message(RESHAPED)
     def reshape_for_transpose(self, query, key):
         return query @ key.reshape(len(key), key.shape[2], key.shape[1])
 

@@ -7,10 +7,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checks.check import Case, Part, Randn
+from autograder.checks.compare import first_agrees, kind_of, rows_rank, values_agree
+from autograder.checks.problem import Judgement
 from autograder.probe.wire import Function
-from autograder.verdict.check import Case, Part, Randn
-from autograder.verdict.compare import first_agrees, kind_of, rows_rank, values_agree
-from autograder.verdict.problem import Said
 from course_utils import attention
 
 LECTURE = "../../lectures/02_basic_self_attention.ipynb"
@@ -61,7 +61,7 @@ def reordering(
     return Case(f"f = {label}", draw)
 
 
-def answer_is_right(expected: bool, got: Any) -> Said:
+def answer_is_right(expected: bool, got: Any) -> Judgement:
     """Say what a wrong True and a wrong False have overlooked."""
     if values_agree(expected, got) is None:
         return None

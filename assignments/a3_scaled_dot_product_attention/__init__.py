@@ -2,11 +2,11 @@
 
 from assignments.a3_scaled_dot_product_attention import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a3_scaled_dot_product_attention.rubric import ATTENTION, in_numpy, scaled, stable
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a3_scaled_dot_product_attention",
     parts=(stable, in_numpy, scaled),
-    barred=ATTENTION,
+    disallowed=ATTENTION,
     allowed_modules=("course_utils.signoff",),
 )

@@ -27,8 +27,8 @@ from assignments.a3_scaled_dot_product_attention.rubric import (
     scaled,
     stable,
 )
-from autograder.verdict.check import Step
-from autograder.verdict.mistakes import Mistake, Steps, called, costs, says, variants
+from autograder.checks.check import Step
+from autograder.checks.mistakes import Mistake, Steps, called, costs, message, variants
 from course_utils import attention
 
 # ---------------------------------------------------------------------------- stable_softmax
@@ -59,7 +59,7 @@ class Softmax(Steps):
 
 @stable.mistakes_in(Softmax.shift, costs=ANY_SIZE)
 class StableShift:
-    @says(OVERFLOW)
+    @message(OVERFLOW)
     def overflow(self, scores, axis):
         return scores
 
@@ -258,7 +258,7 @@ class OfWords(InSteps):
 @in_numpy.mistakes_in(OfWords.divisor, costs=EXACT, of=OfWords)
 class InNumpyDivisor:
     @called("√ of the length")
-    @says(ROOT_OF_LENGTH)
+    @message(ROOT_OF_LENGTH)
     def root_of_length(self, query, key, value):
         return len(query) ** 0.5
 
@@ -365,12 +365,12 @@ class ScaledDivisor:
         return 1.0
 
     @called("√ of the number of keys")
-    @says(ROOT_OF_LENGTH)
+    @message(ROOT_OF_LENGTH)
     def root_of_keys(self, query, key, value):
         return key.shape[-2] ** 0.5
 
     @called("√ of the number of queries")
-    @says(ROOT_OF_LENGTH)
+    @message(ROOT_OF_LENGTH)
     def root_of_queries(self, query, key, value):
         return query.shape[-2] ** 0.5
 
@@ -382,12 +382,12 @@ class ScaledDivisor:
         return len(key) ** 0.5
 
     @called("√ of the key's axis 1")
-    @says(ROOT_OF_AXIS_ONE)
+    @message(ROOT_OF_AXIS_ONE)
     def root_of_keys_axis_one(self, query, key, value):
         return key.shape[1] ** 0.5
 
     @called("√ of the query's axis 1")
-    @says(ROOT_OF_AXIS_ONE)
+    @message(ROOT_OF_AXIS_ONE)
     def root_of_querys_axis_one(self, query, key, value):
         return query.shape[1] ** 0.5
 
@@ -417,7 +417,7 @@ class ScaledDivisor:
 class ScaledShare:
     @costs(MANNERS)
     @variants("little", (0.0, 1e-9))
-    @says(OVERFLOW)
+    @message(OVERFLOW)
     def overflow(self, scores, little):
         exponentials = scores.exp()
         return exponentials / (exponentials.sum(dim=-1, keepdim=True) + little)
@@ -737,7 +737,7 @@ def shared(costs: Step, mistakes: list[Mistake]) -> None:
     for mistake in mistakes:
         changed = {name: way for name, way in vars(mistake.in_steps).items() if callable(way)}
         of_words = type("OfWordsOtherwise", (OfWords,), changed)
-        in_numpy.mistake(mistake.name, mistake.says, costs)(of_words)
+        in_numpy.mistake(mistake.name, mistake.message, costs)(of_words)
 
 
 shared(LARGE, scaled.named("overflow")[-1:])

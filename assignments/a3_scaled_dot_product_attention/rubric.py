@@ -21,9 +21,9 @@ import torch
 from torch import Tensor
 
 from assignments.common.weights import Weights
-from autograder.verdict.check import Case, Part, Randn
-from autograder.verdict.compare import hidden_are_zero, kind_of, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Case, Part, Randn
+from autograder.checks.compare import hidden_are_zero, kind_of, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import attention
 
 LECTURE = "../../lectures/03_scaled_dot_product_attention.ipynb"
@@ -225,7 +225,7 @@ def loud_hidden_keys() -> Case:
 WEIGHTS = Weights(**{"...": "sentence", "T": "query", "S": "key"})
 
 
-def ranks(expected: tuple, got: Any) -> Said:
+def ranks(expected: tuple, got: Any) -> Judgement:
     """Like `Weights.rank`, down to the smallest weights; the output must have the right shape."""
     problem = WEIGHTS.rank(expected, got, apart=0.0)
     if problem is None and getattr(got[0], "shape", None) != expected[0].shape:
@@ -233,7 +233,7 @@ def ranks(expected: tuple, got: Any) -> Said:
     return problem
 
 
-def bears_any_size(expected: np.ndarray, got: Any) -> Said:
+def bears_any_size(expected: np.ndarray, got: Any) -> Judgement:
     """Compare, and say what a softmax that was not made for these scores did with them."""
     problem = values_agree(expected, got)
     if problem is None or not isinstance(got, np.ndarray) or got.shape != expected.shape:
@@ -266,7 +266,7 @@ stable = Part(
         "lecture 3, section 5, a softmax that cannot overflow",
         f"{LECTURE}#5.-A-softmax-that-cannot-overflow",
     ),
-    barred=(
+    disallowed=(
         "softmax", "log_softmax", "softmin", "logsumexp", "Softmax", "LogSoftmax", "Softmin",
         "_softmax", "special_softmax", "special_log_softmax", "special_logsumexp", *ATTENTION,
     ),

@@ -2,12 +2,12 @@
 
 from assignments.a4_masks import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a4_masks.rubric import causal, decoder, padding, shift
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a4_masks",
     parts=(causal, padding, decoder, shift),
-    barred=(
+    disallowed=(
         "generate_square_subsequent_mask", "_generate_square_subsequent_mask",
         "causal_upper_left", "causal_lower_right", "CausalBias",
     ),

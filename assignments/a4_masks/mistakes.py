@@ -16,8 +16,8 @@ from assignments.a4_masks.rubric import (
     padding,
     shift,
 )
-from autograder.verdict.check import Part
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.checks.check import Part
+from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 from course_utils import masks
 
 # ------------------------------------------------------------------------ mistakes in any mask
@@ -386,7 +386,7 @@ class DecoderWords:
         return masks.padding_mask(token_ids[:1], pad_id).expand(len(token_ids), -1, -1, -1)
 
     @called("{wrong.name}")
-    @says("{wrong.says}")
+    @message("{wrong.message}")
     @variants(
         "wrong",
         padding.named(
@@ -425,7 +425,7 @@ class DecoderPast:
         return ~masks.causal_mask(T)
 
     @called("{wrong.name}")
-    @says("{wrong.says}")
+    @message("{wrong.message}")
     @variants(
         "wrong",
         causal.named(

@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.verdict.check import Case, Judge, Part, Randn
-from autograder.verdict.compare import kind_of, numbers, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Case, Judge, Part, Randn
+from autograder.checks.compare import kind_of, numbers, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import masks
 
 LECTURE = "../../lectures/04_masked_attention.ipynb"
@@ -91,7 +91,7 @@ UNTOUCHED = (
 HIDES = 1000.0  # a number this far below zero, added to a score, leaves it no weight
 
 
-def entry_agrees(expected: Tensor, got: Tensor, asked: Tensor | None = None) -> Said:
+def entry_agrees(expected: Tensor, got: Tensor, asked: Tensor | None = None) -> Judgement:
     """The first entry that is wrong, of two bool tensors of one shape, where it is ``asked``."""
     wrong = expected != got if asked is None else (expected != got) & asked
     if not wrong.any():
@@ -163,7 +163,7 @@ def _is_inverted(expected: Tensor, shown: Tensor) -> bool:
     return both and shown.shape == expected.shape and bool((shown == ~expected).all())
 
 
-def shows_the_right_places(expected: Tensor, got: Any) -> Said:
+def shows_the_right_places(expected: Tensor, got: Any) -> Judgement:
     """Compare what is visible, in whatever way it is written."""
     shown = visible(expected, got)
     if isinstance(shown, str):
@@ -171,7 +171,7 @@ def shows_the_right_places(expected: Tensor, got: Any) -> Said:
     return None if _is_inverted(expected, shown) else entry_agrees(expected, shown)
 
 
-def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> Said:
+def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> Judgement:
     one_of_two = expected.shape[-1] > 1 and expected.any() and not expected.all()
     if one_of_two and bool(got.bool().all()):
         return "your mask is True everywhere, so it hides nothing"
@@ -180,14 +180,14 @@ def _shows_or_hides_nothing(expected: Tensor, got: Tensor) -> Said:
     return None
 
 
-def has_the_shape(expected: Tensor, got: Any) -> Said:
+def has_the_shape(expected: Tensor, got: Any) -> Judgement:
     """A tensor of the right shape with something in it."""
     if not isinstance(got, Tensor | np.ndarray) or tuple(got.shape) != tuple(expected.shape):
         return values_agree(expected, got)
     return _shows_or_hides_nothing(expected, torch.as_tensor(got))
 
 
-def is_written_as_bool(expected: Tensor, got: Any) -> Said:
+def is_written_as_bool(expected: Tensor, got: Any) -> Judgement:
     """True and False, and True means "may attend"."""
     if not isinstance(got, Tensor):
         return f"expected a torch tensor, got {kind_of(got)}"
@@ -199,7 +199,7 @@ def is_written_as_bool(expected: Tensor, got: Any) -> Said:
     return _shows_or_hides_nothing(expected, got)
 
 
-def is_a_mask(expected: Tensor, got: Any) -> Said:
+def is_a_mask(expected: Tensor, got: Any) -> Judgement:
     """The right shape and dtype, and True means "may attend"; the places are another step's."""
     return has_the_shape(expected, got) or is_written_as_bool(expected, got)
 
@@ -207,7 +207,7 @@ def is_a_mask(expected: Tensor, got: Any) -> Said:
 # -------------------------------------------------------------------------------- causal_mask
 
 
-def is_a_triangle(expected: Tensor, got: Any) -> Said:
+def is_a_triangle(expected: Tensor, got: Any) -> Judgement:
     """Compare what is visible, also in a triangle that is one row and column too large or small."""
     if isinstance(got, Tensor) and got.dim() == 2 and got.shape[0] == got.shape[1]:
         size = min(len(expected), len(got))
@@ -257,7 +257,7 @@ PADDING_FORM = padding.step(
 def _in_one_half(asked: Callable[[Tensor], Tensor]) -> Judge:
     """A judge of some entries of a decoder mask; ``asked`` tells them from the right mask."""
 
-    def judge(expected: Tensor, got: Any) -> Said:
+    def judge(expected: Tensor, got: Any) -> Judgement:
         shown = visible(expected, got)
         if isinstance(shown, str):
             return shown
@@ -305,7 +305,7 @@ DECODER_FORM = decoder.step(
 # -------------------------------------------------------------------------------- shift_right
 
 
-def moves_to_the_right(expected: Tensor, got: Any) -> Said:
+def moves_to_the_right(expected: Tensor, got: Any) -> Judgement:
     """Compare the ids; how many of them stand in a row is another step's matter.
 
     A row that is one too long is read from the left, one that is one too short lacks bos_id.
@@ -319,7 +319,7 @@ def moves_to_the_right(expected: Tensor, got: Any) -> Said:
     return values_agree(expected, got)
 
 
-def has_the_form_of_ids(expected: Tensor, got: Any) -> Said:
+def has_the_form_of_ids(expected: Tensor, got: Any) -> Judgement:
     """A row for each row of targets, as long as they are, and something done to them."""
     if not isinstance(got, Tensor) or got.shape != expected.shape or not got.numel():
         return values_agree(expected, got)

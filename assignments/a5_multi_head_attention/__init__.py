@@ -2,12 +2,12 @@
 
 from assignments.a5_multi_head_attention import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a5_multi_head_attention.rubric import merge, multi_head, split
-from assignments.common.barred import ATTENTION
-from autograder.verdict.check import Assignment
+from assignments.common.disallowed import ATTENTION
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a5_multi_head_attention",
     parts=(split, merge, multi_head),
-    barred=ATTENTION,
+    disallowed=ATTENTION,
     allowed_modules=("course_utils.signoff",),
 )

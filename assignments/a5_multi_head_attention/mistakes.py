@@ -19,7 +19,7 @@ from assignments.a5_multi_head_attention.rubric import (
     multi_head,
     split,
 )
-from autograder.verdict.mistakes import Steps, called, costs, costs_more, says, variants
+from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 from course_utils import attention
 
 # ------------------------------------------------------------------ what parts have in common
@@ -95,7 +95,7 @@ class SplitPlaced:
 @split.mistakes_in(SplitInSteps.cut, costs=OWN_FEATURES)
 class SplitCut:
     @called("heads hold every H-th feature")
-    @says(INTERLEAVED)
+    @message(INTERLEAVED)
     def split_interleaved(self, x, num_heads):
         return x.unflatten(-1, (-1, num_heads)).mT
 
@@ -113,7 +113,7 @@ class SplitCut:
 class SplitShaped:
     @costs(ANY_SIZE)
     @variants("axes", ((1,), (), (0,)))
-    @says(DROPPED)
+    @message(DROPPED)
     def an_axis_of_length_1_dropped(self, heads, axes):
         return heads.squeeze(*axes)
 
@@ -154,7 +154,7 @@ class MergeInSteps(Steps):
 
 @merge.mistakes_in(MergeInSteps.turned, costs=SIDE_BY_SIDE)
 class MergeTurned:
-    @says(RESHAPED_OUT)
+    @message(RESHAPED_OUT)
     def reshape_without_transpose(self, x):
         B, H, T, d_k = x.shape
         return x.reshape(B, T, H, d_k)
@@ -320,7 +320,7 @@ class MultiHeadScaled:
 @multi_head.mistakes_in(InSteps.split, costs=(WEIGHTS_OF_HEADS, TO_ITSELF))
 class MultiHeadSplit:
     @called("reshape without transpose, on the way in")
-    @says(RESHAPED_IN)
+    @message(RESHAPED_IN)
     def reshaped_in(self, x):
         return SplitByReshapeAlone().answer(x, self.num_heads)
 
@@ -456,13 +456,13 @@ class MultiHeadWeigh:
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     @variants("over", (weights_over, weights_bounded_over))
-    @says(OVER_HEADS)
+    @message(OVER_HEADS)
     def softmax_over_the_heads(self, scores, mask, over):
         return over(1, scores, mask)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
     @variants("over", (weights_over, weights_bounded_over))
-    @says(OVER_QUERIES)
+    @message(OVER_QUERIES)
     def softmax_over_the_queries(self, scores, mask, over):
         return over(2, scores, mask)
 
@@ -474,7 +474,7 @@ class MultiHeadWeigh:
         return side_by_side.flatten(2).softmax(-1).view(side_by_side.shape).transpose(1, 2)
 
     @costs(WEIGHTS_OF_HEADS, TO_ITSELF)
-    @says(OVER_BATCH)
+    @message(OVER_BATCH)
     def softmax_over_the_batch(self, scores, mask):
         return weights_over(0, scores, mask)
 
@@ -589,7 +589,7 @@ class MultiHeadMerge:
         return context.permute(0, 2, 3, 1).flatten(start_dim=2)
 
     @called("reshape without transpose, on the way out")
-    @says(RESHAPED_OUT)
+    @message(RESHAPED_OUT)
     def reshaped_out(self, context):
         B, _, T, _ = context.shape
         return context.reshape(B, T, -1)
@@ -671,14 +671,14 @@ class MultiHeadResult:
         return weights, output
 
     @costs(TO_ITSELF, TO_OTHERS)
-    @says(DROPPED)
+    @message(DROPPED)
     def an_axis_of_length_1_dropped(self, output, weights):
         return output, weights.squeeze(1)
 
     @called("an axis of length 1 dropped")
     @costs(TO_ITSELF, TO_OTHERS)
     @variants("axes", ((), (0,)))
-    @says(DROPPED)
+    @message(DROPPED)
     def squeezed(self, output, weights, axes):
         return output.squeeze(*axes), weights.squeeze(*axes)
 

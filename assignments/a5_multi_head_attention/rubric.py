@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from assignments.common.weights import Weights
-from autograder.verdict.check import Build, Case, Part, Randn
-from autograder.verdict.compare import kind_of, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Part, Randn
+from autograder.checks.compare import kind_of, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import attention
 
 LECTURE = "../../lectures/05_multi_head_attention.ipynb"
@@ -136,7 +136,7 @@ def refused(d_model: int, H: int) -> Case:
 WEIGHTS = Weights(B="sentence", H="head", T="query", S="key")
 
 
-def output_agrees(expected: tuple | list, got: Any) -> Said:
+def output_agrees(expected: tuple | list, got: Any) -> Judgement:
     """Compare the output; whether weights stand beside it is another step's matter.
 
     A list is what a module gave that was called several times.
@@ -151,7 +151,7 @@ def output_agrees(expected: tuple | list, got: Any) -> Said:
     return problem and f"for the output, {problem}"
 
 
-def is_made(expected: dict, got: Any) -> Said:
+def is_made(expected: dict, got: Any) -> Judgement:
     """Accept any module with layers in it: what they do is another step's matter."""
     if not isinstance(got, dict) or not got.get("parameters"):
         return f"expected a module with layers, got {kind_of(got)}"

@@ -2,7 +2,7 @@
 
 from assignments.a6_positional_encoding import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a6_positional_encoding.rubric import module, picture, table
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a6_positional_encoding",

@@ -24,7 +24,7 @@ from assignments.a6_positional_encoding.rubric import (
     table,
     wrong_tables,
 )
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.checks.mistakes import Steps, called, costs, message, variants
 from course_utils import positional
 
 Table = Callable[[int, int], Tensor]
@@ -90,7 +90,7 @@ BLOCKS = (
 
 @table.mistakes_in(TableInSteps.fit)
 class TableFit:
-    @says(ODD)
+    @message(ODD)
     def odd_width_crashes(self, d_model):
         if d_model % 2:
             raise RuntimeError("four sines, three cosines")
@@ -109,7 +109,7 @@ class TooFewAngles(TableInSteps):
 
 @table.mistakes_in(TableInSteps.arranged, costs=(FIRST_PAIR, FURTHER_PAIRS))
 class TableArranged:
-    @says(BLOCKS)
+    @message(BLOCKS)
     def sin_and_cos_in_blocks(self, waves):
         return torch.cat([waves[:, 0::2], waves[:, 1::2]], dim=1)
 
@@ -497,7 +497,7 @@ class ModuleSummed:
 @module.mistakes_in(InSteps.table, costs=(ADDED, ADDING_MANNERS))
 class ModuleTable:
     @called("{wrong.name}")
-    @says("{wrong.says}")
+    @message("{wrong.message}")
     @variants(
         "wrong", [wrong for wrong in wrong_tables() if wrong.costs != (FIRST_PAIR, ODD_WIDTH)]
     )

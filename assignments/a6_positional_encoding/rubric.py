@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from autograder.checks.check import Build, Case, Drawing, Judge, Part
+from autograder.checks.compare import dropped, kind_of, two_results_differ, values_agree
+from autograder.checks.mistakes import Mistake
+from autograder.checks.problem import Judgement
 from autograder.probe.drawing import Picture
-from autograder.verdict.check import Build, Case, Drawing, Judge, Part
-from autograder.verdict.compare import dropped, kind_of, two_results_differ, values_agree
-from autograder.verdict.mistakes import Mistake
-from autograder.verdict.problem import Said
 from course_utils import positional
 
 LECTURE = "../../lectures/06_positional_encoding.ipynb"
@@ -83,7 +83,7 @@ def silent(case: Case, *raises: str) -> Case:
 # ------------------------------------------------------------------------------ what decides
 
 
-def near(expected: Tensor, got: Any) -> Said:
+def near(expected: Tensor, got: Any) -> Judgement:
     """Like `values_agree`, but at far positions an angle computed in float32 will do."""
     problem = values_agree(expected, got)
     if problem and isinstance(got, Tensor) and got.shape == expected.shape:
@@ -91,14 +91,14 @@ def near(expected: Tensor, got: Any) -> Said:
     return problem
 
 
-def first_pair(expected: Tensor, got: Any) -> Said:
+def first_pair(expected: Tensor, got: Any) -> Judgement:
     """Columns 0 and 1, of a table of the right shape."""
     if isinstance(got, Tensor) and got.shape == expected.shape:
         expected, got = expected[:, :2], got[:, :2]
     return values_agree(expected, got)
 
 
-def in_single_precision(expected: Tensor, got: Any) -> Said:
+def in_single_precision(expected: Tensor, got: Any) -> Judgement:
     """The table has the precision of float32, also where a float64 tensor keeps its own."""
     single = values_agree(expected.float(), got.float() if isinstance(got, Tensor) else got)
     if single or expected.dtype != torch.float64:
@@ -110,7 +110,7 @@ def in_single_precision(expected: Tensor, got: Any) -> Said:
     )
 
 
-def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> Said:
+def holds_a_table_that_is_not_trained(expected: Any, got: Any) -> Judgement:
     """What a new module holds, or its buffer `pe` (max_len, D)."""
     if isinstance(expected, dict):
         return _holdings(got)
@@ -152,7 +152,7 @@ def _lacking(table: Tensor, got: Any) -> str | None:
     )  # fmt: skip
 
 
-def drops_from_the_sum(expected: Tensor | list, got: Any) -> Said:
+def drops_from_the_sum(expected: Tensor | list, got: Any) -> Judgement:
     """One result that is not left to chance, or two in train mode with dropout 0.1."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
@@ -199,7 +199,7 @@ def in_words(table: Tensor) -> str:
     return f"{rows} {'row' if rows == 1 else 'rows'} and {columns} columns of cells"
 
 
-def shows_the_table(expected: tuple, got: Any) -> Said:
+def shows_the_table(expected: tuple, got: Any) -> Judgement:
     """Every number of the table at its dimension (x) and position (y)."""
     wanted, picture = Picture(*expected).values, as_picture(got)
     if picture is None:
@@ -244,7 +244,7 @@ def shows_the_table(expected: tuple, got: Any) -> Said:
 def _of_encodings(judge: Callable[[Picture], str | None]) -> Judge:
     """First asks for encodings; in which order they stand, and how many, is another step's matter."""
 
-    def judge_a_picture(expected: tuple, got: Any) -> Said:
+    def judge_a_picture(expected: tuple, got: Any) -> Judgement:
         wanted, picture = Picture(*expected).values, as_picture(got)
         if picture is None:
             return NO_CELLS

@@ -2,12 +2,12 @@
 
 from assignments.a7_dropout_and_layer_norm import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a7_dropout_and_layer_norm.rubric import attention, norm, row_sums
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a7_dropout_and_layer_norm",
     parts=(norm, attention, row_sums),
-    barred=(
+    disallowed=(
         "scaled_dot_product_attention", "_scaled_dot_product_attention", "flex_attention",
         "_scaled_dot_product_attention_math", "_scaled_dot_product_flash_attention_for_cpu",
         "MultiheadAttention", "multi_head_attention_forward", "_native_multi_head_attention",

@@ -22,9 +22,9 @@ from assignments.a7_dropout_and_layer_norm.drawn_sums import (
     shaken_twice,
 )
 from assignments.common.draws import again_or_not
-from autograder.verdict.check import Build, Case, Judge, Part, Randn
-from autograder.verdict.compare import kind_of, numbers, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Judge, Part, Randn
+from autograder.checks.compare import kind_of, numbers, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import layers
 
 LECTURE = "../../lectures/07_layer_normalization.ipynb"
@@ -154,7 +154,7 @@ def seen_through(
 # ------------------------------------------------------------------------------------- judges
 
 
-def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Said:
+def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Judgement:
     """Accept rows that are the expected ones times a factor near 1, once γ and β are undone.
 
     One slip in the variance or in ε then does not cost the points for everything else.
@@ -181,7 +181,7 @@ def rows_in_proportion(expected: Tensor, got: Any, affine: bool = False) -> Said
     )
 
 
-def scaled_and_shifted(expected: Any, got: Any) -> Said:
+def scaled_and_shifted(expected: Any, got: Any) -> Judgement:
     """Judges γ and β at work, and what a new module holds."""
     if not isinstance(expected, dict):
         return rows_in_proportion(expected, got, affine=True)
@@ -197,7 +197,7 @@ def scaled_and_shifted(expected: Any, got: Any) -> Said:
     return None
 
 
-def within_five_percent(expected: Tensor, got: Any) -> Said:
+def within_five_percent(expected: Tensor, got: Any) -> Judgement:
     """Judges where ε is, which matters far more than the variance where there are many features."""
     if not isinstance(got, Tensor) or got.shape != expected.shape:
         return values_agree(expected, got)
@@ -209,7 +209,7 @@ def within_five_percent(expected: Tensor, got: Any) -> Said:
     )
 
 
-def submodules_are_there(expected: dict, got: Any) -> Said:
+def submodules_are_there(expected: dict, got: Any) -> Judgement:
     names = got.get("modules") if isinstance(got, dict) else None
     if not isinstance(names, list):
         return f"expected a module, got {kind_of(got)}"
@@ -220,13 +220,13 @@ def submodules_are_there(expected: dict, got: Any) -> Said:
     return None
 
 
-def in_train_mode(judge: Callable[[Tensor, list[Tensor]], Said]) -> Judge:
+def in_train_mode(judge: Callable[[Tensor, list[Tensor]], Judgement]) -> Judge:
     """Gives the two outputs of `seen_through` to ``judge``, with the one of eval mode before them.
 
     All other results are compared by value, and new modules by their submodules.
     """
 
-    def judge_each(expected: Any, got: Any) -> Said:
+    def judge_each(expected: Any, got: Any) -> Judgement:
         if isinstance(expected, dict):
             return submodules_are_there(expected, got)
         if not isinstance(expected, list):
@@ -257,7 +257,7 @@ def drops_weights(p: float) -> Judge:
     About a share of p is 0, within six standard deviations.
     """
 
-    def judge(expected: Tensor, got: list[Tensor]) -> Said:
+    def judge(expected: Tensor, got: list[Tensor]) -> Judgement:
         for found in got:
             problem = _dropped_once(p, expected, found)
             if problem:
@@ -269,7 +269,7 @@ def drops_weights(p: float) -> Judge:
     return in_train_mode(judge)
 
 
-def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
+def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Judgement:
     if not torch.isfinite(got).all():
         return (
             "the result should be finite, but it contains NaN or infinity. What becomes of a row that "
@@ -313,7 +313,7 @@ def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Said:
 
 
 @in_train_mode
-def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
+def weights_compare(expected: Tensor, got: list[Tensor]) -> Judgement:
     """Judges in train mode only how the weights of a row compare.
 
     Another step decides about the dropout itself. So, of the rows that kept three weights or more,
@@ -336,7 +336,7 @@ def weights_compare(expected: Tensor, got: list[Tensor]) -> Said:
     return None
 
 
-def sums_agree(expected: Any, got: Any) -> Said:
+def sums_agree(expected: Any, got: Any) -> Judgement:
     """Compares means, and standard deviations within what a difference of squares loses."""
     if not isinstance(got, tuple | list) or len(got) != 2:
         return f"expected {kind_of(expected)}, got {kind_of(got)}"
@@ -365,7 +365,7 @@ norm = Part(
         "lecture 7, on layer norm and its three details",
         f"{LECTURE}#2.-Layer-norm,-one-token-at-a-time",
     ),
-    barred=(
+    disallowed=(
         "LayerNorm", "layer_norm", "native_layer_norm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d",
         "LazyBatchNorm1d", "LazyBatchNorm2d", "LazyBatchNorm3d", "SyncBatchNorm", "batch_norm",
         "native_batch_norm", "_batch_norm_impl_index", "_native_batch_norm_legit",

@@ -2,12 +2,12 @@
 
 from assignments.a8_transformer_layer import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a8_transformer_layer.rubric import encoder_layer, feed_forward
-from autograder.verdict.check import Assignment
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a8_transformer_layer",
     parts=(feed_forward, encoder_layer),
-    barred=(
+    disallowed=(
         "Transformer", "TransformerEncoder", "TransformerEncoderLayer",
         "TransformerDecoder", "TransformerDecoderLayer", "_transformer_encoder_layer_fwd",
         "course_utils.layers", "course_utils.transformer",

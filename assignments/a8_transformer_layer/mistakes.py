@@ -20,7 +20,7 @@ from assignments.common.layers import (
     DEFAULT,
     PostNorm,
 )
-from autograder.verdict.mistakes import called, costs, costs_more, says
+from autograder.checks.mistakes import called, costs, costs_more, message
 from course_utils import layers, masks
 
 # ------------------------------------------------------------------- PositionwiseFeedForward
@@ -53,11 +53,11 @@ OWN_WORK = (
 
 @feed_forward.mistakes_in(Network.forward, costs=TWO_MAPS)
 class FeedForwardForward:
-    @says(TRAILING)
+    @message(TRAILING)
     def trailing_ReLU(self, x):
         return torch.relu(Network.forward(self, x))
 
-    @says(TRAILING)
+    @message(TRAILING)
     def the_ReLU_at_the_end_instead_of_between(self, x):
         return torch.relu(self.w_2(self.dropout(self.w_1(x))))
 
@@ -67,7 +67,7 @@ class FeedForwardForward:
         return self.w_2(self.dropout(self.w_1(torch.relu(x))))
 
     @called("tokens mixed: the average of all words")
-    @says(MIXED)
+    @message(MIXED)
     def average_of_the_words(self, x):
         return Network.forward(self, x.mean(dim=1, keepdim=True).expand_as(x))
 
@@ -78,19 +78,19 @@ class FeedForwardForward:
         return Network.forward(self, x.mean(dim=1))
 
     @called("tokens mixed: sums over earlier words")
-    @says(MIXED)
+    @message(MIXED)
     def sum_of_earlier_words(self, x):
         return Network.forward(self, x.cumsum(dim=1))
 
-    @says(OWN_WORK.format("x is added to the result"))
+    @message(OWN_WORK.format("x is added to the result"))
     def residual_inside_the_network(self, x):
         return x + Network.forward(self, x)
 
-    @says(OWN_WORK.format("there are a residual connection and a norm"))
+    @message(OWN_WORK.format("there are a residual connection and a norm"))
     def residual_and_norm_inside_the_network(self, x):
         return F.layer_norm(x + Network.forward(self, x), x.shape[-1:])
 
-    @says(OWN_WORK.format("the result is normalised"))
+    @message(OWN_WORK.format("the result is normalised"))
     def norm_inside_the_network(self, x):
         return F.layer_norm(Network.forward(self, x), x.shape[-1:])
 
@@ -134,7 +134,7 @@ class FeedForwardBetween:
         return self.dropout(hidden.softmax(dim=-1))
 
     @called("tokens mixed: the average inside")
-    @says(MIXED)
+    @message(MIXED)
     def hidden_averages(self, hidden):
         return self.dropout(torch.relu(hidden).mean(dim=1, keepdim=True).expand_as(hidden))
 
@@ -325,12 +325,12 @@ class EncoderLayerAdd:
         return x + self.dropout(norm(sublayer(x)))
 
     @costs(LAYER_DROPS)
-    @says(DROPPED)
+    @message(DROPPED)
     def dropout_on_the_sum(self, norm, x, sublayer):
         return norm(self.dropout(x + sublayer(x)))
 
     @costs(LAYER_DROPS)
-    @says(DROPPED)
+    @message(DROPPED)
     def dropout_after_the_norm(self, norm, x, sublayer):
         return self.dropout(norm(x + sublayer(x)))
 
@@ -452,7 +452,7 @@ class EncoderLayerAttend:
 
 @encoder_layer.mistakes_in(Layer.drop, costs=LAYER_DROPS, of=Layer)
 class EncoderLayerDrop:
-    @says(DROPPED)
+    @message(DROPPED)
     def no_dropout(self, norm, change):
         return change
 

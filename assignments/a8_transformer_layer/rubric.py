@@ -22,9 +22,9 @@ from assignments.common.layers import (
     left_to_chance,
     words_agree,
 )
-from autograder.verdict.check import Build, Case, Part, Randn
-from autograder.verdict.compare import dropped, numbers, two_results_differ, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Part, Randn
+from autograder.checks.compare import dropped, numbers, two_results_differ, values_agree
+from autograder.checks.problem import Judgement
 from course_utils import layers
 
 LECTURE = "../../lectures/07_layer_normalization.ipynb"
@@ -132,7 +132,7 @@ def last_word_hidden(B: int, T: int, mask: tuple[int, ...] = (), *, dropout: flo
 # ------------------------------------------------------------------------------ what decides
 
 
-def word_by_word(expected: Tensor, got: Any) -> Said:
+def word_by_word(expected: Tensor, got: Any) -> Judgement:
     """Compare, and say where equal words of two sentences get different results."""
     problem = values_agree(expected, got)
     if problem and isinstance(got, Tensor) and got.shape == expected.shape and len(got) > 1:
@@ -148,7 +148,7 @@ def word_by_word(expected: Tensor, got: Any) -> Said:
     return problem
 
 
-def the_mask_acts(expected: Tensor, got: Any) -> Said:
+def the_mask_acts(expected: Tensor, got: Any) -> Judgement:
     """Accept what depends on the last word where it should, and only there.
 
     The sentences come in pairs that differ in their last word alone. A wrong order of norms, for
@@ -174,11 +174,11 @@ def the_mask_acts(expected: Tensor, got: Any) -> Said:
     )
 
 
-def network_drops(expected: Any, got: Any) -> Said:
+def network_drops(expected: Any, got: Any) -> Judgement:
     """Compare; two results of `bare_dropout` should be the input with numbers dropped by chance."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
-    problem: Said = two_results_differ(expected, got)
+    problem: Judgement = two_results_differ(expected, got)
     for value in [] if problem else got:
         problem = problem or dropped(DEFAULT)(expected[0], value) or drops_together(value == 0)
     return problem

@@ -2,13 +2,13 @@
 
 from assignments.a9_transformer import mistakes  # noqa: F401 (its names become the parts' own)
 from assignments.a9_transformer.rubric import decoder_layer, encoder_decoder, greedy
-from assignments.common.barred import TRANSFORMERS
-from autograder.verdict.check import Assignment
+from assignments.common.disallowed import TRANSFORMERS
+from autograder.checks.check import Assignment
 
 ASSIGNMENT = Assignment(
     "a9_transformer",
     parts=(decoder_layer, encoder_decoder, greedy),
-    barred=TRANSFORMERS,
+    disallowed=TRANSFORMERS,
     allowed_modules=(
         "course_utils.attention", "lecture_kit.data", "course_utils.evaluation",
         "course_utils.layers", "course_utils.masks", "lecture_kit.plotting",

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from assignments.common.barred import TRANSFORMERS
+from assignments.common.disallowed import TRANSFORMERS
 from assignments.common.layers import (
     EVERYTHING,
     SIZES,
@@ -17,11 +17,11 @@ from assignments.common.layers import (
     layer_drops,
     left_to_chance,
 )
+from autograder.checks.check import Build, Case, Judge, Part, Randn
+from autograder.checks.compare import dropped, kind_of, strict_differences, values_agree
+from autograder.checks.problem import Judgement
 from autograder.probe.scripted import state_of
 from autograder.probe.wire import Instance
-from autograder.verdict.check import Build, Case, Judge, Part, Randn
-from autograder.verdict.compare import dropped, kind_of, strict_differences, values_agree
-from autograder.verdict.problem import Said
 from course_utils import layers, transformer
 
 LECTURE = "../../lectures/08_transformer.ipynb"
@@ -205,7 +205,7 @@ def at_real_positions(lengths: Callable[[int, int], list[int]]) -> Judge:
     It compares as float32, because sinusoids may be rounded to it before they are added in float64.
     """
 
-    def judge(expected: Tensor, got: Any) -> Said:
+    def judge(expected: Tensor, got: Any) -> Judgement:
         if not isinstance(got, Tensor) or got.shape != expected.shape:
             return values_agree(expected, got)
         for b, real in enumerate(lengths(*expected.shape[:2])):
@@ -220,7 +220,7 @@ def at_real_positions(lengths: Callable[[int, int], list[int]]) -> Judge:
 REAL_SOURCE, REAL_TARGET = at_real_positions(source_lengths), at_real_positions(target_lengths)
 
 
-def kept_or_right(expected: Tensor | int, got: Any) -> Said:
+def kept_or_right(expected: Tensor | int, got: Any) -> Judgement:
     """Like `REAL_TARGET`, but a whole number is what an attribute should be."""
     if not isinstance(expected, int):
         return REAL_TARGET(expected, got)
@@ -236,12 +236,12 @@ LONG = 126  # long enough to count what is dropped
 DEFAULT_DROPS = dropped(0.1)
 
 
-def model_drops(expected: Tensor, got: Any) -> Said:
+def model_drops(expected: Tensor, got: Any) -> Judgement:
     """Like `REAL_TARGET`, but a sentence of `LONG` words was left to chance, with dropout=0.1."""
     return (DEFAULT_DROPS if expected.shape[1] == LONG else REAL_TARGET)(expected, got)
 
 
-def ids_agree(expected: Tensor, got: Any) -> Said:
+def ids_agree(expected: Tensor, got: Any) -> Judgement:
     """Compare ids, which are whole numbers also in their dtype; another step asks about modes."""
     return values_agree(expected, got) or strict_differences(expected, got)
 
@@ -253,7 +253,7 @@ decoder_layer = Part(
     "forward(x (B, T, D), memory (B, S, D), self_mask=None, memory_mask=None) -> (B, T, D)",
     layers.DecoderLayer,
     reads=("lecture 8, on the decoder and cross-attention", LECTURE),
-    barred=("DecoderLayer", *TRANSFORMERS),
+    disallowed=("DecoderLayer", *TRANSFORMERS),
 )
 ASSEMBLED = decoder_layer.step(
     "self-attention, cross-attention, feed-forward, each with its residual and norm",

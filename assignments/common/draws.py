@@ -6,10 +6,10 @@ from typing import Any
 
 import torch
 
+from autograder.checks.check import Judge, Randn
+from autograder.checks.compare import kind_of, values_agree
+from autograder.checks.problem import Judgement
 from autograder.probe.wire import Instance
-from autograder.verdict.check import Judge, Randn
-from autograder.verdict.compare import kind_of, values_agree
-from autograder.verdict.problem import Said
 
 
 def a_generator(randn: Randn) -> Instance:
@@ -33,7 +33,7 @@ def again_or_not(judge: Judge) -> Judge:
         judge: of a single result.
     """
 
-    def judge_each(expected: Any, got: Any) -> Said:
+    def judge_each(expected: Any, got: Any) -> Judgement:
         if not isinstance(expected, list):
             return judge(expected, got)
         if not isinstance(got, list) or len(got) != 2:

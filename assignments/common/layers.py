@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.verdict.check import Build, Case, Randn
-from autograder.verdict.compare import kind_of, two_results_differ, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Build, Case, Randn
+from autograder.checks.compare import kind_of, two_results_differ, values_agree
+from autograder.checks.problem import Judgement
 
 EVERYTHING = 1 - 1e-9  # a dropout that keeps nothing, even where it divides by 1 - p
 DEFAULT = 0.1  # the dropout where none is given
@@ -100,11 +100,11 @@ def drops_together(gone: Tensor) -> str | None:
     return None
 
 
-def layer_drops(expected: Any, got: Any) -> Said:
+def layer_drops(expected: Any, got: Any) -> Judgement:
     """Compare, and in two results of a layer `left_to_chance` look at what was dropped."""
     if not isinstance(expected, list):
         return values_agree(expected, got)
-    problem: Said = two_results_differ(expected, got)
+    problem: Judgement = two_results_differ(expected, got)
     for value in [] if problem else got:
         if not isinstance(value, Tensor):
             return f"expected {kind_of(expected[0])}, got {kind_of(value)}"

@@ -12,9 +12,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.verdict.check import Judge
-from autograder.verdict.compare import hidden_are_zero, kind_of, numbers, values_agree
-from autograder.verdict.problem import Said
+from autograder.checks.check import Judge
+from autograder.checks.compare import hidden_are_zero, kind_of, numbers, values_agree
+from autograder.checks.problem import Judgement
 
 NEARLY_HIDDEN = 1e-3  # a hidden weight below this comes from a score that is not low enough
 
@@ -34,7 +34,7 @@ class Weights:
         self.output, self.shape = output, f"({', '.join(axes)})"
         *self.rows, self.key = axes.values()
 
-    def missing(self, expected: tuple, got: Any) -> Said:
+    def missing(self, expected: tuple, got: Any) -> Judgement:
         """Whether there are weights of this shape, as the second of two results."""
         if not isinstance(got, tuple | list) or len(got) != 2:
             return f"expected the pair ({self.output}, weights), got {kind_of(got)}"
@@ -46,7 +46,7 @@ class Weights:
             )
         return None
 
-    def rank(self, expected: tuple, got: Any, apart: float = 0.01) -> Said:
+    def rank(self, expected: tuple, got: Any, apart: float = 0.01) -> Judgement:
         """Accept weights that sum to one and put the visible keys into the right order.
 
         What is exactly 0 in ``expected`` must be exactly 0, and nothing else may be. Only weights
@@ -64,7 +64,7 @@ class Weights:
             or self._out_of_order(wanted, found, apart)
         )
 
-    def agree(self, expected: tuple, got: Any) -> Said:
+    def agree(self, expected: tuple, got: Any) -> Judgement:
         """Like `hidden_are_zero`, but says what went wrong where nothing may be attended to."""
         problem = self.missing(expected, got)
         if problem:
@@ -79,7 +79,7 @@ class Weights:
             nothing: what that output is, in words.
         """
 
-        def judge(expected: tuple, got: Any) -> Said:
+        def judge(expected: tuple, got: Any) -> Judgement:
             problem = self.rank(expected, got)
             if problem:
                 return problem

@@ -162,8 +162,8 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     from nbgrader.api import Comment, Grade, Gradebook
 
     from autograder.batch.course import open_assignment
-    from autograder.batch.guards import nothing_lost
-    from autograder.batch.record import one_transaction
+    from autograder.batch.gradebook_writer import one_transaction
+    from autograder.batch.run_lock import nothing_lost
 
     coursedir = open_assignment(course, assignment).coursedir
     changed = list(_changed(folder / "gradebook.db"))

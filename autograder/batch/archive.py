@@ -87,7 +87,7 @@ def write_archive(course: Path, target: Path) -> Manifest:
         files_of_students,
         links_below,
     )
-    from autograder.batch.guards import only_one
+    from autograder.batch.run_lock import only_one
 
     coursedir = open_course(course).coursedir
     root = Path(coursedir.root)

@@ -20,13 +20,13 @@ from traitlets import Enum
 from autograder.batch.classroom import job_of, job_of_class
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
-from autograder.kernels import sandbox
-from autograder.kernels.provisioner import own_zygote
-from autograder.notebook.earlier import read_earlier
-from autograder.notebook.handed_in import Unreadable
-from autograder.notebook.intake import released_cells, with_history
-from autograder.notebook.job import SHELL, attempt
-from autograder.notebook.work import Result
+from autograder.grade.messages import Result
+from autograder.grade.release_history import read_history
+from autograder.grade.restore import released_cells, with_history
+from autograder.grade.run import SHELL, attempt
+from autograder.grade.submission import InvalidSubmission
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.provisioner import own_zygote
 
 RESULT = "autograder"  # of the resources that one step hands to the next
 
@@ -39,7 +39,7 @@ class Grade(NbGraderPreprocessor):
     """
 
     isolation = Enum(
-        (sandbox.FULL, sandbox.NONE), sandbox.FULL, help="How submissions are kept apart."
+        (bubblewrap.FULL, bubblewrap.NONE), bubblewrap.FULL, help="How submissions are kept apart."
     ).tag(config=True)
 
     def preprocess(
@@ -47,19 +47,19 @@ class Grade(NbGraderPreprocessor):
     ) -> tuple[NotebookNode, ResourcesDict]:
         names = resources["nbgrader"]
         assignment, course = names["assignment"], Path.cwd()  # where nbgrader's converters work
-        if self.isolation == sandbox.FULL and sandbox.missing():
+        if self.isolation == bubblewrap.FULL and bubblewrap.missing():
             raise CourseError(
-                f"{sandbox.missing()} For nbgrader's own commands that is a line in nbgrader_config.py, "
-                f'c.Grade.isolation = "{sandbox.NONE}".'
+                f"{bubblewrap.missing()} For nbgrader's own commands that is a line in nbgrader_config.py, "
+                f'c.Grade.isolation = "{bubblewrap.NONE}".'
             )
         with Gradebook(names["db_url"]) as gradebook:
             released = released_cells(gradebook, names["notebook"], assignment)
-        released = with_history(released, read_earlier(course, assignment))
+        released = with_history(released, read_history(course, assignment))
         settings = Settings(isolation=self.isolation)
         whole = job_of_class(course, assignment, tuple(released), settings)
         try:
             job = job_of(course / "submitted" / names["student"] / assignment, whole)
-        except Unreadable as problem:
+        except InvalidSubmission as problem:
             raise CourseError(str(problem)) from None
         result = attempt(job, own_zygote(SHELL, job.isolation, job.modules))
         if result.broken:

@@ -12,15 +12,22 @@ from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
-from autograder.batch.again import Again, Made, earlier_mistakes, in_words, keep, made_again
 from autograder.batch.findings import Finding
-from autograder.batch.items import FEWEST, Item, items_of
-from autograder.batch.row import Row
+from autograder.batch.item_analysis import FEWEST, Item, item_analysis_of
+from autograder.batch.recurring import (
+    Made,
+    RecurringMistake,
+    earlier_mistakes,
+    in_words,
+    keep,
+    recurring_in,
+)
+from autograder.batch.student_result import StudentResult
 from autograder.batch.term import Standing, standings, title_of
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Behaviour
 from autograder.files import harmless, write_whole
 from autograder.pages import render
-from autograder.verdict.obstacles import Obstacle
-from autograder.verdict.verdicts import Behaviour
 
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
@@ -35,7 +42,7 @@ class Trouble:
         name: in a few words.
         students: how many.
         codes: some of their answers, each once.
-        says: what those students read.
+        message: what those students read.
         also: in how many of their answers further steps are wrong, and not charged again.
         alike: nothing explains what they did, and all of them did the same.
     """
@@ -44,7 +51,7 @@ class Trouble:
     name: str
     students: int
     codes: tuple[str, ...]
-    says: str = ""
+    message: str = ""
     also: int = 0
     alike: bool = False
 
@@ -60,7 +67,7 @@ class PartReport:
 
 
 def write_report(
-    course: Path, assignment: str, rows: Sequence[Row], isolation: str
+    course: Path, assignment: str, rows: Sequence[StudentResult], isolation: str
 ) -> tuple[Path, Path]:
     """Write the page and the table beside the journal of the assignment.
 
@@ -78,7 +85,7 @@ def write_report(
     students, term = standings(course)
     title = title_of(course, assignment)
     earlier = earlier_mistakes(course, assignment)
-    again = made_again(rows, earlier)
+    again = recurring_in(rows, earlier)
     write_whole(page, as_page(assignment, title, rows, isolation, students, term, again))
     # with a mark at the beginning by which spreadsheets know that it is UTF-8
     write_whole(table, "\ufeff" + as_csv(rows, isolation, earlier))
@@ -89,11 +96,11 @@ def write_report(
 def as_page(
     assignment: str,
     title: str,
-    rows: Sequence[Row],
+    rows: Sequence[StudentResult],
     isolation: str,
     students: int = 0,
     term: Sequence[Standing] = (),
-    again: Sequence[Again] = (),
+    again: Sequence[RecurringMistake] = (),
 ) -> str:
     """The page, as HTML.
 
@@ -129,9 +136,9 @@ def as_page(
     )
 
 
-def _parts(rows: Sequence[Row]) -> list[PartReport]:
+def _parts(rows: Sequence[StudentResult]) -> list[PartReport]:
     graded = [row for row in rows if not row.failed]
-    items = items_of([row.parts for row in graded], _possible(rows))
+    items = item_analysis_of([row.parts for row in graded], _possible(rows))
     found = []
     for name, item in items.items():
         findings = [one for row in graded for one in row.findings if one.part == name]
@@ -153,12 +160,12 @@ def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
             also[trouble] += bool(finding.also)
     told_of = [mistake for finding in findings for mistake in finding.mistakes]
     # the shortest comes last, which is the one that was behind all that went wrong
-    says = dict(sorted(told_of, key=lambda mistake: -len(mistake[1])))
+    message = dict(sorted(told_of, key=lambda mistake: -len(mistake[1])))
     order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), *item[1:]))
     for kind, name, group in order:
         given = codes[kind, name, group]
         shown = [code for code, _ in Counter(filter(None, given)).most_common(MOST_ANSWERS)]
-        told = says.get(name, "") if kind == MISTAKE else ""
+        told = message.get(name, "") if kind == MISTAKE else ""
         told_also = also[kind, name, group]
         yield Trouble(kind, name, len(given), tuple(shown), told, told_also, group > 0)
 
@@ -186,7 +193,7 @@ def _named(finding: Finding) -> list[tuple[str, str]]:
     return found or [(NAMELESS, finding.missed)]
 
 
-def _possible(rows: Sequence[Row]) -> dict[str, float]:
+def _possible(rows: Sequence[StudentResult]) -> dict[str, float]:
     """The points that there are, by part; a row that stands in no gradebook has none."""
     return max((row.possible for row in rows), key=len, default={})
 
@@ -199,7 +206,9 @@ def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:
 
 
 def as_csv(
-    rows: Sequence[Row], isolation: str, earlier: Mapping[str, Made] = MappingProxyType({})
+    rows: Sequence[StudentResult],
+    isolation: str,
+    earlier: Mapping[str, Made] = MappingProxyType({}),
 ) -> str:
     """The table with names, points by part and reasons, as CSV text.
 

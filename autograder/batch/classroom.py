@@ -1,4 +1,4 @@
-"""Grade a class: many submissions side by side, each behind walls, and lose none of them.
+"""Grade a class: many submissions side by side, each in a sandbox, and lose none of them.
 
 nbgrader's folders and gradebook stay the truth: what is written here, the formgrader shows,
 ``nbgrader export`` exports, and ``nbgrader generate_feedback`` turns into pages.
@@ -13,31 +13,31 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.batch.before_and_after import Comparison
 from autograder.batch.course import course_secret, open_assignment
-from autograder.batch.given_out import own_text
-from autograder.batch.guards import logged, nothing_lost, only_one
-from autograder.batch.local import Local
-from autograder.batch.record import Recorder
+from autograder.batch.gradebook_writer import GradebookWriter
+from autograder.batch.pool import Pool
 from autograder.batch.regrade import Regrade, gradebook_of
-from autograder.batch.row import Row
+from autograder.batch.release_text import own_text
 from autograder.batch.run import run_jobs
+from autograder.batch.run_lock import logged, nothing_lost, only_one
+from autograder.batch.score_changes import ScoreChanges
 from autograder.batch.settings import Settings
+from autograder.batch.student_result import StudentResult
 from autograder.batch.task import Engine
+from autograder.checks.course import allowed_modules
 from autograder.errors import CourseError
 from autograder.files import cut
-from autograder.kernels import sandbox
-from autograder.notebook.handed_in import Unreadable, read_folder
-from autograder.notebook.work import Job, ReleasedCell, Result
-from autograder.verdict.content import allowed_modules
+from autograder.grade.messages import Job, ReleasedCell, Result
+from autograder.grade.submission import InvalidSubmission, read_folder
+from autograder.sandbox import bubblewrap
 
 
 @dataclass(frozen=True)
 class Graded:
     """What a grading gave: a row for each student, and whose score it changed."""
 
-    rows: list[Row]
-    changes: Comparison
+    rows: list[StudentResult]
+    changes: ScoreChanges
 
 
 def grade_class(
@@ -47,7 +47,7 @@ def grade_class(
     students: Sequence[str],
     settings: Settings,
     engine: Engine,
-) -> list[Row]:
+) -> list[StudentResult]:
     """The rows of `grade_and_compare`."""
     return grade_and_compare(course, assignment, progress, students, settings, engine).rows
 
@@ -104,7 +104,7 @@ def grade_and_compare(
                     f"({'; '.join(regrade.change.in_words())}). Grade the whole class, so that nobody "
                     "is left with the old ones; --dry-run shows whose score changes"
                 )
-            recorder = Recorder(api, course, assignment, gradebook, kept, settings)
+            recorder = GradebookWriter(api, course, assignment, gradebook, kept, settings)
             whole = job_of_class(course, assignment, tuple(regrade.cells), settings)
 
             def jobs() -> Iterator[tuple[str, Job | Result]]:
@@ -112,7 +112,7 @@ def grade_and_compare(
                     folder = course / "submitted" / student / assignment
                     try:
                         yield student, job_of(folder, whole)
-                    except Unreadable as problem:
+                    except InvalidSubmission as problem:
                         yield student, problem.result
                     except Exception as error:  # noqa: BLE001 (one student's folder stops nobody)
                         reason = (
@@ -134,7 +134,7 @@ def grade_and_compare(
 
 
 def write_feedback(
-    recorder: Recorder,
+    recorder: GradebookWriter,
     settings: Settings,
     engine: Engine,
     progress: Callable[[int, int, str], None],
@@ -150,10 +150,10 @@ def write_feedback(
         progress(next(count), len(students), f"feedback of {student}")
 
     with contextlib.ExitStack() as stack:
-        if isinstance(engine, Local):
+        if isinstance(engine, Pool):
             local = engine
         else:  # pages are made beside the gradebook
-            local = stack.enter_context(contextlib.closing(Local(settings.workers, sandbox.NONE)))
+            local = stack.enter_context(contextlib.closing(Pool(settings.workers, bubblewrap.NONE)))
         local.write_feedback(recorder.course, recorder.assignment, students, done)
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from nbgrader.coursedir import CourseDirectory
 
+from autograder.checks.course import course as taught
 from autograder.files import plain_files
-from autograder.verdict.content import course as taught
 
 GRADEBOOK = "gradebook.db"
 # made again when they are needed, or in nobody's way

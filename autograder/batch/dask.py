@@ -12,10 +12,10 @@ from typing import Any
 from autograder.batch.task import Task
 from autograder.errors import EngineError
 from autograder.files import write_whole
-from autograder.kernels import sandbox
-from autograder.kernels.forks import ZygoteError
-from autograder.kernels.provisioner import own_zygote
-from autograder.notebook.work import Job, Result, to_json
+from autograder.grade.messages import Job, Result, to_json
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.forks import ZygoteError
+from autograder.sandbox.provisioner import own_zygote
 
 _one_at_a_time = threading.Lock()
 SECONDS_TO_CONNECT, SECONDS_WITHOUT_WORKERS = 20, 300
@@ -76,7 +76,7 @@ class Dask:
                     result = future.result()
                 except KilledWorker:
                     result = Result("several workers of the cluster died over it", poisoned=True)
-                except sandbox.SandboxError:
+                except bubblewrap.SandboxError:
                     raise
                 except Exception as error:  # whatever goes wrong between machines
                     raise EngineError(f"the cluster cannot go on: {error}") from error
@@ -92,10 +92,10 @@ class Dask:
 
 def grade(job: Job) -> Result:
     """Run one job on a worker of the cluster."""
-    from autograder.notebook.job import SHELL, attempt  # so that who only sends jobs imports little
+    from autograder.grade.run import SHELL, attempt  # so that who only sends jobs imports little
 
-    if job.isolation == sandbox.FULL and sandbox.missing():
-        raise sandbox.SandboxError(f"on {platform.node()}: {sandbox.missing()}")
+    if job.isolation == bubblewrap.FULL and bubblewrap.missing():
+        raise bubblewrap.SandboxError(f"on {platform.node()}: {bubblewrap.missing()}")
     with _one_at_a_time:  # also where a worker has several threads
         for last in (False, True):
             try:

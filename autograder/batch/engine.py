@@ -26,8 +26,8 @@ def engine_for(settings: Settings, modules: Sequence[str]) -> Iterator[Engine]:
 
         engine = Dask(settings.scheduler)
     else:
-        from autograder.batch.local import Local
+        from autograder.batch.pool import Pool
 
-        engine = Local(settings.workers, settings.isolation, modules)
+        engine = Pool(settings.workers, settings.isolation, modules)
     with contextlib.closing(engine):
         yield engine

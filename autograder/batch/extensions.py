@@ -156,7 +156,7 @@ def _carry_out(options: argparse.Namespace) -> str:
     from nbgrader.api import Gradebook
 
     from autograder.batch.course import open_assignment
-    from autograder.batch.guards import nothing_lost
+    from autograder.batch.run_lock import nothing_lost
 
     asked = bool(options.student), bool(options.length), options.remove
     if asked not in ((False, False, False), (True, True, False), (True, False, True)):

@@ -23,14 +23,14 @@ from nbgrader.utils import capture_log
 from traitlets import List, default
 
 from autograder.batch.course import open_course
-from autograder.notebook.feedback import (
+from autograder.grade.feedback_page import (
     Mark,
     Plan,
     feedback_page,
     page_that_could_not_be_run,
     plan_of,
 )
-from autograder.notebook.work import Result
+from autograder.grade.messages import Result
 
 
 class Marks(NbGraderPreprocessor):
@@ -99,7 +99,7 @@ def _plan_at(source: Path, _written: int) -> Plan:
 
 
 def page_of_unreadable(course: CourseDirectory, assignment: str, result: Result) -> str:
-    """The page of a submission from which no points could come, see `Unreadable`."""
+    """The page of a submission from which no points could come, see `InvalidSubmission`."""
     plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
     return page_that_could_not_be_run(plan, result.told or result.broken, result.no_json)
 

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Behaviour
 from autograder.files import printable
-from autograder.notebook.work import Result
-from autograder.verdict.obstacles import Obstacle
-from autograder.verdict.verdicts import Behaviour
+from autograder.grade.messages import Result
 
 MOST_LINES, LONGEST_LINE = 60, 120  # of code that is shown
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from autograder.notebook.work import RELEASES
+from autograder.grade.messages import RELEASES
 
 
 def use_own_programs() -> None:

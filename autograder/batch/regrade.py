@@ -16,15 +16,7 @@ from nbgrader.api import Gradebook
 from nbgrader.apps import NbGraderAPI
 
 from autograder.batch.archive import back_up
-from autograder.batch.before_and_after import (
-    Comparison,
-    Scores,
-    compare,
-    keep_by_hand,
-    scores_of,
-    write_changes,
-)
-from autograder.batch.changed_cells import (
+from autograder.batch.cell_migration import (
     ByHand,
     Change,
     bring_up_to,
@@ -34,12 +26,20 @@ from autograder.batch.changed_cells import (
     release,
     renamed_cells,
 )
-from autograder.batch.record import Recorder
+from autograder.batch.gradebook_writer import GradebookWriter
+from autograder.batch.score_changes import (
+    ScoreChanges,
+    Scores,
+    compare,
+    keep_by_hand,
+    scores_of,
+    write_changes,
+)
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
-from autograder.notebook.earlier import Earlier, read_earlier, write_earlier
-from autograder.notebook.intake import with_history
-from autograder.notebook.work import ReleasedCell, Result
+from autograder.grade.messages import ReleasedCell, Result
+from autograder.grade.release_history import ReleaseHistory, read_history, write_history
+from autograder.grade.restore import with_history
 
 
 @contextlib.contextmanager
@@ -94,7 +94,7 @@ class Regrade:
         self._log = kept / "log.txt"
         self._before: dict[str, Scores] = {}
         self._handed_in_again: set[str] = set()
-        self._earlier = Earlier()
+        self._earlier = ReleaseHistory()
         self._begun = False
 
     def prepare(self) -> None:
@@ -111,7 +111,7 @@ class Regrade:
             release(self.api, self.assignment, self._log)
             cells, _ = cells_in(self.gradebook, self.assignment)
         there = there or cells
-        earlier = read_earlier(self.course, self.assignment)
+        earlier = read_history(self.course, self.assignment)
         renamed = renamed_cells(self.settings.renamed, earlier.renamed, there, cells)
         change = change_between(there, cells, renamed)
         names = {cell.name for cell in cells}
@@ -120,9 +120,9 @@ class Regrade:
         if self._begun:
             self.change = change
         elif change and not self.settings.dry_run:
-            write_earlier(self.course, self.assignment, self._earlier)
+            write_history(self.course, self.assignment, self._earlier)
 
-    def take(self, recorder: Recorder, student: str, key: str, result: Result) -> None:
+    def take(self, recorder: GradebookWriter, student: str, key: str, result: Result) -> None:
         """Record a result, or hold it back until all are there."""
         known = recorder.recorded.get(student)
         if student in self._before and known and not recorder.same_work(student, result):
@@ -132,7 +132,7 @@ class Regrade:
         else:
             recorder.take(student, key, result)
 
-    def finish(self, recorder: Recorder) -> Comparison:
+    def finish(self, recorder: GradebookWriter) -> ScoreChanges:
         """Write what was held, and say whose score it changes; with `dry_run`, only say it."""
         after: dict[str, Scores] = {}
         removed: list[ByHand] = []
@@ -150,7 +150,7 @@ class Regrade:
             if write and self.change:
                 # before the gradebook is, so that nothing is lost wherever this is stopped
                 keep_by_hand(self.kept, removed)
-                write_earlier(self.course, self.assignment, self._earlier)
+                write_history(self.course, self.assignment, self._earlier)
 
         recorder.take_held(change_cells, look, files=write)
         if write and self._begun:

@@ -19,9 +19,9 @@ from pathlib import Path
 import msgspec
 
 from autograder.batch.task import Engine, Task
+from autograder.checks.course import course
 from autograder.files import cut
-from autograder.notebook.work import Job, Result, from_json, to_json
-from autograder.verdict.content import course
+from autograder.grade.messages import Job, Result, from_json, to_json
 
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 
-from autograder.kernels.limits import Limits
-from autograder.kernels.sandbox import FULL
+from autograder.sandbox.bubblewrap import FULL
+from autograder.sandbox.limits import Limits
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,11 @@ import textwrap
 
 from wcwidth import wcswidth
 
-from autograder.batch.row import Row
+from autograder.batch.student_result import StudentResult
 from autograder.files import printable
 
 
-def as_table(rows: list[Row]) -> str:
+def as_table(rows: list[StudentResult]) -> str:
     """The rows as text: points, points by part, when it came in, and why points were lost."""
     parts = next((list(row.parts) for row in rows if row.parts), [])
     names = [printable(row.student) for row in rows]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:  # an engine's processes import while this one has little to do
-    from autograder.notebook.work import Job
+    from autograder.grade.messages import Job
 
 
 @dataclass(frozen=True)

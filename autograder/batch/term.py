@@ -12,7 +12,7 @@ import nbformat
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 
 from autograder.batch.course import open_course
-from autograder.batch.row import due_of
+from autograder.batch.student_result import due_of
 from autograder.order import by_number
 
 

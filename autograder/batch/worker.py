@@ -11,10 +11,10 @@ from pathlib import Path
 import msgspec
 
 from autograder.files import cut
-from autograder.kernels.channel import LARGEST_BODY, Channel, ChannelClosed
-from autograder.kernels.forks import LOST, Address, ZygoteClient, ZygoteError
-from autograder.notebook.job import attempt
-from autograder.notebook.work import Job, Result, from_json, to_json
+from autograder.grade.messages import Job, Result, from_json, to_json
+from autograder.grade.run import attempt
+from autograder.sandbox.channel import LARGEST_BODY, Channel, ChannelClosed
+from autograder.sandbox.forks import LOST, Address, ZygoteClient, ZygoteError
 
 MOST_MEMORY = 2 << 30  # beyond what the imports take
 
@@ -64,8 +64,8 @@ def grade(job: bytes, zygote: ZygoteClient) -> tuple[dict[str, str], bytes]:
     try:
         result = to_json(attempt(from_json(job, Job), zygote))
         if len(result) > LARGEST_BODY:
-            says = f"the graded notebook takes {len(result) >> 20} MiB to send"
-            result = to_json(Result(f"{says}, more than {LARGEST_BODY >> 20}"))
+            message = f"the graded notebook takes {len(result) >> 20} MiB to send"
+            result = to_json(Result(f"{message}, more than {LARGEST_BODY >> 20}"))
         return {"failed": ""}, result
     except ZygoteError:
         return {"failed": LOST}, b""

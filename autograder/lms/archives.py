@@ -15,9 +15,9 @@ from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.files import plain_name
+from autograder.grade.submission import DEEPEST_FOLDER, LARGEST_FILES, LARGEST_NOTEBOOK
 from autograder.lms import canvas, moodle
-from autograder.lms.entry import Entry, Refused
-from autograder.notebook.handed_in import DEEPEST_FOLDER, LARGEST_FILES, LARGEST_NOTEBOOK
+from autograder.lms.archive_entry import Entry, Refused
 
 MOST_ENTRIES = 100_000
 NOTEBOOK = ".ipynb"

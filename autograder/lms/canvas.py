@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from autograder.lms.entry import Entry
-from autograder.lms.sheet import Sheet, letters, numbered
-from autograder.lms.tables import Table, TableError, number_in
+from autograder.lms.archive_entry import Entry
+from autograder.lms.csv_file import Table, TableError, number_in
+from autograder.lms.gradebook_csv import GradebookCsv, letters, numbered
 
 STUDENT, NUMBER, SECTION = "Student", "ID", "Section"
 POSSIBLE = "Points Possible"
@@ -23,7 +23,7 @@ TEST_STUDENT = "Student, Test"
 EXCUSED, NOT_ASSIGNED = "EX", "N/A"
 
 
-class CanvasGradebook(Sheet):
+class CanvasGradebook(GradebookCsv):
     """What *Grades → Export* writes.
 
     A column without a number at its end, such as “Assignment 5 (12345)”, is no assignment. Uploaded

@@ -9,7 +9,7 @@ from pathlib import Path
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.batch.course import open_course
-from autograder.batch.guards import nothing_lost
+from autograder.batch.run_lock import nothing_lost
 from autograder.errors import CourseError
 
 

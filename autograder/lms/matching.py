@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from autograder.files import printable
+from autograder.lms.csv_file import TableError
 from autograder.lms.gradebook import Known
-from autograder.lms.sheet import Sheet
-from autograder.lms.tables import TableError
+from autograder.lms.gradebook_csv import GradebookCsv
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _by_key(keys: Mapping) -> dict[str, list]:
     return found
 
 
-def key_of(sheet: Sheet, by: str, known: Iterable[Known]) -> tuple[str, int]:
+def key_of(sheet: GradebookCsv, by: str, known: Iterable[Known]) -> tuple[str, int]:
     """The column by which students are known: what ``--by`` says, or the only one that fits.
 
     A column fits if it names a student whom we know. Where two fit, one might fit by chance, so

@@ -11,9 +11,9 @@ import re
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from autograder.lms.entry import Entry
-from autograder.lms.sheet import EMPTY, Sheet, letters, numbered
-from autograder.lms.tables import Table, TableError, number_in
+from autograder.lms.archive_entry import Entry
+from autograder.lms.csv_file import Table, TableError, number_in
+from autograder.lms.gradebook_csv import EMPTY, GradebookCsv, letters, numbered
 
 IDENTIFIER, FULL_NAME, GRADE = "Identifier", "Full name", "Grade"
 MAXIMUM, CHANGEABLE, MARKED, STATUS = (
@@ -30,7 +30,7 @@ NAME = re.compile(r"([^/_]*)_(\d+)_(assignsubmission)_([a-z]+)(?:_?/(.+)|_([^/]+
 TEXT_PLUGIN, FILE_PLUGIN = "onlinetext", "file"
 
 
-class MoodleWorksheet(Sheet):
+class MoodleWorksheet(GradebookCsv):
     """The *offline grading worksheet* of an assignment: *Submissions → Download grading worksheet*.
 
     Moodle finds people in it by *Identifier*, and passes over a row whose grade was changed after the
@@ -96,7 +96,7 @@ class MoodleWorksheet(Sheet):
         return letters(called) in map(letters, names)
 
 
-class MoodleGrades(Sheet):
+class MoodleGrades(GradebookCsv):
     """The grade book of a course: *Grades → Export → Plain text file*, with the grades as *Real*.
 
     Its import overrides the grade of every row that it reads, also where that is empty, and a column

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from autograder.batch.course import open_assignment
-from autograder.batch.handing_back import page_of, write_pages
+from autograder.batch.feedback_zip import page_of, write_pages
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable
+from autograder.lms.archive_entry import Entry, Refused
 from autograder.lms.archives import NOTEBOOK, Archive
-from autograder.lms.entry import Entry, Refused
 from autograder.lms.moodle import MoodleWorksheet
-from autograder.lms.people import People, people_of
+from autograder.lms.roster import Roster, roster_of
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     )  # fmt: skip
 
 
-Names = tuple[str, People, dict[str, str], Sequence[Refused]]
+Names = tuple[str, Roster, dict[str, str], Sequence[Refused]]
 
 
 def _like_archive(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Names:
@@ -97,7 +97,7 @@ def _like_archive(course: Path, assignment: str, like: Path, table: Path | None,
     with contextlib.closing(Archive(like)) as opened:
         entries = [entry for entry in opened.entries() if isinstance(entry, Entry)]
         canvas = opened.canvas
-    people = people_of(course, assignment, table, by, numbers=canvas)
+    people = roster_of(course, assignment, table, by, numbers=canvas)
     latest: dict[str, Entry] = {}
     strangers = []
     # of several files the notebook's number, and of several notebooks the latest one's
@@ -114,7 +114,7 @@ def _like_archive(course: Path, assignment: str, like: Path, table: Path | None,
 
 def _like_worksheet(course: Path, assignment: str, like: Path, by: str) -> Names:
     """Folders named as Moodle names them, for everybody in an assignment's worksheet."""
-    people = people_of(course, assignment, like, by, numbers=False)
+    people = roster_of(course, assignment, like, by, numbers=False)
     if not isinstance(people.sheet, MoodleWorksheet):
         raise CourseError(
             f"expected an archive of submissions or Moodle's grading worksheet in {like}, found "

@@ -9,11 +9,11 @@ from pathlib import Path
 from autograder.batch.table import padded, width
 from autograder.batch.term import title_of
 from autograder.files import printable
+from autograder.lms.csv_file import TableError, as_number, number_in
 from autograder.lms.gradebook import scores_in
+from autograder.lms.gradebook_csv import EMPTY, GradebookCsv
 from autograder.lms.matching import Matching, key_of, match
-from autograder.lms.platforms import sheet_in
-from autograder.lms.sheet import EMPTY, Sheet
-from autograder.lms.tables import TableError, as_number, number_in
+from autograder.lms.platforms import gradebook_csv_in
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Transfer:
         data: the file to upload.
     """
 
-    sheet: Sheet
+    sheet: GradebookCsv
     key: int
     column: int
     possible: float
@@ -83,7 +83,7 @@ def transfer(course: Path, assignment: str, path: Path, wishes: Wishes) -> Trans
             how many points; the message says what to do.
     """
     of, known = scores_in(course, assignment)
-    sheet = sheet_in(path)
+    sheet = gradebook_csv_in(path)
     _refuse_ragged(sheet)
     column = sheet.target_named(wishes.column, (assignment, title_of(course, assignment)))
     possible = _possible(sheet, column, wishes, of)
@@ -126,7 +126,7 @@ def transfer(course: Path, assignment: str, path: Path, wishes: Wishes) -> Trans
     )  # fmt: skip
 
 
-def _possible(sheet: Sheet, column: int, wishes: Wishes, of: float) -> float:
+def _possible(sheet: GradebookCsv, column: int, wishes: Wishes, of: float) -> float:
     """What the platform gives at most, which must be what we give, or be scaled to."""
     said = sheet.possible(column)
     name = sheet.heading[column]
@@ -154,7 +154,7 @@ def _possible(sheet: Sheet, column: int, wishes: Wishes, of: float) -> float:
     return possible
 
 
-def _refuse_ragged(sheet: Sheet) -> None:
+def _refuse_ragged(sheet: GradebookCsv) -> None:
     """A row with other columns than the header was cut at the wrong places, and belongs to nobody."""
     for row in sheet.people:
         found = sheet.table.rows[row]
@@ -208,7 +208,7 @@ def _person(transfer: Transfer, row: int) -> str:
     return f"{printable(sheet.called(row))} ({printable(key) or 'no id'})"
 
 
-def _cell(sheet: Sheet, row: int, column: int) -> str:
+def _cell(sheet: GradebookCsv, row: int, column: int) -> str:
     cell = printable(sheet.table.value(row, column))
     return "empty" if cell in EMPTY else cell
 

@@ -16,13 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from autograder.batch.course import open_assignment
-from autograder.batch.guards import only_one
+from autograder.batch.run_lock import only_one
 from autograder.errors import CourseError
 from autograder.files import plain_files, printable
+from autograder.grade.submission import LARGEST_FILES, LARGEST_NOTEBOOK, MOST_FILES, read_plain
+from autograder.lms.archive_entry import Entry, Refused
 from autograder.lms.archives import NOTEBOOK, Archive, safe
-from autograder.lms.entry import Entry, Refused
-from autograder.lms.people import People, people_of
-from autograder.notebook.handed_in import LARGEST_FILES, LARGEST_NOTEBOOK, MOST_FILES, read_plain
+from autograder.lms.roster import Roster, roster_of
 
 COLLECTED = "timestamp.txt"  # nbgrader's own, beside what a student handed in
 # what platforms and browsers put behind a name that there is already
@@ -95,7 +95,7 @@ def unpack(
                 f"expected what students handed in in {archive}, named as Moodle or Canvas name it, "
                 f"found nothing.{why}"
             )
-        people = people_of(course, assignment, table, by, numbers=opened.canvas)
+        people = roster_of(course, assignment, table, by, numbers=opened.canvas)
         outcome.odd = people.odd
         by_student = _by_student(entries, people, outcome)
         with contextlib.nullcontext() if dry_run else _alone(course / "grading" / assignment):
@@ -115,7 +115,7 @@ def _alone(kept: Path) -> contextlib.AbstractContextManager[None]:
 
 
 def _by_student(
-    entries: Sequence[Entry], people: People, outcome: Unpacked
+    entries: Sequence[Entry], people: Roster, outcome: Unpacked
 ) -> dict[str, list[Entry]]:
     found: dict[str, list[Entry]] = {}
     for entry in entries:

@@ -1,1 +1,1 @@
-"""Runs beside a submission's code, inside the walls: it uses what was written there and reports."""
+"""Runs beside a submission's code, inside the sandbox: it uses what was written there and reports."""

@@ -16,11 +16,11 @@ from typing import Any
 from IPython import get_ipython
 from IPython.display import display
 
-from autograder.probe import functions, wall
-from autograder.probe.bar import NOTHING_BARRED
+from autograder.probe import functions, op_blocker
 from autograder.probe.deadline import deadline
-from autograder.probe.experiments import Report, Request, describe, perform
-from autograder.probe.wall import Wall
+from autograder.probe.disallowed import NOTHING_DISALLOWED
+from autograder.probe.op_blocker import OpBlocker
+from autograder.probe.runners import Report, Request, describe, run_case
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
@@ -37,8 +37,8 @@ class TimeLimit(BaseException):
 def prepare() -> None:
     """Work out what is only looked up later; before any submission runs, so that it has no say."""
     functions.compiled()
-    wall.operations()
-    wall.known()
+    op_blocker.operations()
+    op_blocker.known()
 
 
 def listen() -> None:
@@ -68,9 +68,9 @@ def answer(
     """Carry out the requests in a message against a namespace of student code.
 
     Args:
-        message: an encoded list of requests, see `autograder.probe.experiments.perform`; beside what
+        message: an encoded list of requests, see `autograder.probe.runners.perform`; beside what
             stands there, ``subject`` (name of the function or class), ``replace`` (name ->
-            source of a stand-in to use for the duration) and ``bar`` (what a `Wall` closes; the
+            source of a stand-in to use for the duration) and ``disallowed`` (what an `OpBlocker` closes; the
             first request's holds for all).
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
@@ -79,12 +79,14 @@ def answer(
     Returns:
         an encoded list with one report a request. Beside the experiment's own ones there are the
         statuses "raised" (with ``error``), "missing" and "timeout" (with ``seconds``); ``used``
-        names what was called though it is barred.
+        names what was called though it is disallowed.
     """
     reports: list[Report] = []
     requests = decode(message)
-    bar = requests[0].get("bar", NOTHING_BARRED) if requests else NOTHING_BARRED
-    with Wall(bar) as closed:
+    disallowed = (
+        requests[0].get("disallowed", NOTHING_DISALLOWED) if requests else NOTHING_DISALLOWED
+    )
+    with OpBlocker(disallowed) as closed:
         for request in requests:
             if reports and reports[-1]["status"] == "timeout":
                 reports.append(reports[-1])
@@ -99,10 +101,10 @@ def _carry_out(request: Request, namespace: dict[str, Any], cpu: float, seconds:
     subject = namespace.get(request["subject"])
     if not callable(subject):
         return {"status": "missing"}
-    with _stand_ins(namespace, request["replace"]):
+    with _substitutes(namespace, request["replace"]):
         try:
             with _quiet(), deadline(cpu, seconds, TimeLimit):
-                return perform(subject, request)
+                return run_case(subject, request)
         except TimeLimit:
             return {"status": "timeout", "seconds": cpu}
         except KeyboardInterrupt:
@@ -112,14 +114,14 @@ def _carry_out(request: Request, namespace: dict[str, Any], cpu: float, seconds:
 
 
 @contextlib.contextmanager
-def _stand_ins(namespace: dict[str, Any], replace: dict[str, str]) -> Iterator[None]:
+def _substitutes(namespace: dict[str, Any], replace: dict[str, str]) -> Iterator[None]:
     """Put stand-ins in place of the student's own earlier parts, and take them out again."""
     missing = object()
     before = {name: namespace.get(name, missing) for name in replace}
     for name, source in replace.items():
-        stand_in: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
-        exec(source, stand_in)  # noqa: S102 (ours, and inside the walls)
-        namespace[name] = stand_in[name]
+        substitute: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
+        exec(source, substitute)  # noqa: S102 (ours, and inside the sandbox)
+        namespace[name] = substitute[name]
     try:
         yield
     finally:

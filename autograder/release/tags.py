@@ -18,9 +18,9 @@ from dataclasses import dataclass
 
 from nbformat import NotebookNode
 
+from autograder.checks.check import Assignment, Part
+from autograder.checks.course import course, known, load
 from autograder.release.handed_out import hands_out, is_well_marked, with_what_is_handed_out
-from autograder.verdict.check import Assignment, Part
-from autograder.verdict.content import course, known, load
 
 KINDS = ("solution", "test", "check", "written")
 GRADED = ("check", "written")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from autograder.errors import CourseError
 from autograder.files import printable
-from autograder.kernels import sandbox
+from autograder.sandbox import bubblewrap
 
 if TYPE_CHECKING:  # what is only asked for its flags imports nothing heavy
-    from autograder.service.watch import Watch
+    from autograder.service.daemon import GradingService
 
 IDLE = 1.0  # seconds between two looks at what came in
 
@@ -35,18 +35,18 @@ def add_to(commands: Any) -> None:
     )  # fmt: skip
     watch.add_argument(
         "--isolation",
-        choices=(sandbox.FULL, sandbox.NONE),
-        default=sandbox.FULL,
+        choices=(bubblewrap.FULL, bubblewrap.NONE),
+        default=bubblewrap.FULL,
         help="none: submissions can read and change all that you can; only where that is no harm",
     )
 
 
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: done, or ended by a signal; 2: nothing could be done, and the message says why."""
-    from autograder.service.watch import Watch
+    from autograder.service.daemon import GradingService
 
     try:
-        watch = Watch(options.course, options.isolation, say)
+        watch = GradingService(options.course, options.isolation, say)
         if options.status:
             print("\n".join(status_of(watch)))
             return 0
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         say("stopped; what waits is kept, and the same command goes on")
         return 0
-    except (CourseError, sandbox.SandboxError) as error:
+    except (CourseError, bubblewrap.SandboxError) as error:
         print(f"not watching: {error}", file=sys.stderr)
         return 2
     return 0
@@ -69,11 +69,11 @@ def say(line: str) -> None:
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}", flush=True)
 
 
-def keep_on(watch: Watch, once: bool) -> None:
+def keep_on(watch: GradingService, once: bool) -> None:
     """Take step after step until a signal says that it is enough, or until nothing is left to do."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if missing := watch.isolation == sandbox.FULL and sandbox.missing():
-        raise sandbox.SandboxError(missing)
+    if missing := watch.isolation == bubblewrap.FULL and bubblewrap.missing():
+        raise bubblewrap.SandboxError(missing)
     exchange = watch.exchange
     say(f"watching {exchange.inbound if exchange else watch.course / 'submitted'}")
     watch.warm_up()
@@ -86,7 +86,7 @@ def keep_on(watch: Watch, once: bool) -> None:
 
 
 @contextlib.contextmanager
-def alone(watch: Watch) -> Iterator[None]:
+def alone(watch: GradingService) -> Iterator[None]:
     """Wait until no other service grades this course, and let none do while this one does."""
     from filelock import FileLock, Timeout
 
@@ -106,7 +106,7 @@ def alone(watch: Watch) -> Iterator[None]:
         lock.release()
 
 
-def order(watch: Watch, assignment: str) -> str:
+def order(watch: GradingService, assignment: str) -> str:
     """Note that what waits of an assignment is to be graded now; what will be done, in words."""
     if assignment not in watch.assignments:
         raise CourseError(
@@ -120,7 +120,7 @@ def order(watch: Watch, assignment: str) -> str:
     return f"{waits} of {assignment} wait; the service {does}"
 
 
-def is_running(watch: Watch) -> bool:
+def is_running(watch: GradingService) -> bool:
     """Whether a service grades this course."""
     from filelock import FileLock, Timeout
 
@@ -133,7 +133,7 @@ def is_running(watch: Watch) -> bool:
         return True
 
 
-def status_of(watch: Watch) -> Iterator[str]:
+def status_of(watch: GradingService) -> Iterator[str]:
     """What waits, and for what; how fast it has gone; what was refused."""
     from autograder.service.gradebook import entered_in
 

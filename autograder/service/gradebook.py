@@ -20,7 +20,7 @@ from nbgrader.api import (
 )
 
 from autograder.batch.course import open_course
-from autograder.batch.row import due_of
+from autograder.batch.student_result import due_of
 from autograder.files import digest_of
 from autograder.service.journal import Work
 

@@ -16,7 +16,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct
 
-from autograder.service.arrivals import Arrival
+from autograder.service.inbox import Incoming
 
 
 class Entry(Struct, frozen=True, omit_defaults=True):
@@ -27,7 +27,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
             a newer one before its turn; or its student was shown something.
         name: the submission.
         at: seconds since 1970.
-        student, assignment, came_in, keys: what it is, see `Arrival`.
+        student, assignment, came_in, keys: what it is, see `Incoming`.
         why: it was refused.
         points: what the checks gave, late penalty taken off.
         seconds: what running it took.
@@ -53,7 +53,7 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 class Standing:
     """A submission, and how far it is; see `Entry`."""
 
-    arrival: Arrival
+    arrival: Incoming
     seen: float
     state: Literal["waits", "graded", "replaced"] = "waits"
     graded_at: float = 0.0
@@ -101,7 +101,7 @@ class Journal:
             self.refused[entry.name] = entry.why
             return
         if entry.what == "in" and entry.came_in:
-            arrival = Arrival(
+            arrival = Incoming(
                 entry.name, entry.student, entry.assignment, entry.came_in, entry.keys
             )
             if entry.name not in self.known:

@@ -31,13 +31,13 @@ def tested(*names):
 
 
 BARRED = tested(
-    "tests/autograder/probe/test_wall.py::test_no_road_leads_to_the_answer_itself",
-    "tests/autograder/verdict/test_forbidden.py::test_the_answer_itself_is_found",
-    "tests/assignments/test_bullets.py::test_what_the_text_calls_barred_is_barred",
+    "tests/autograder/probe/test_op_blocker.py::test_no_road_leads_to_the_answer_itself",
+    "tests/autograder/checks/test_source_rules.py::test_the_answer_itself_is_found",
+    "tests/assignments/test_bullets.py::test_what_the_text_calls_disallowed_is_disallowed",
 )
 STOOD_IN = tested(
-    "tests/autograder/notebook/test_grading.py::test_ours_stands_in_only_once_all_that_comes_before_is_decided",
-    "tests/autograder/verdict/test_stand_in.py::test_a_stand_in_earns_every_point_by_itself",
+    "tests/autograder/grade/test_grading.py::test_ours_stands_in_only_once_all_that_comes_before_is_decided",
+    "tests/autograder/checks/test_follow_through.py::test_a_stand_in_earns_every_point_by_itself",
 )
 EVERYWHERE = {
     "Write your answer where it says so": TELLS,

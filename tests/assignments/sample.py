@@ -14,7 +14,7 @@ import pytest
 
 from assignments import load
 from assignments.bank import Answer
-from autograder.verdict.mistakes import Mistake
+from autograder.checks.mistakes import Mistake
 from tests.autograder.measure import bank_of
 
 Wrong = TypeVar("Wrong")

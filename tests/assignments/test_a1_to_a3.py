@@ -12,8 +12,8 @@ import torch
 from torch import nn
 
 from assignments import load
+from autograder.checks.decide import decide
 from autograder.probe.probe import answer
-from autograder.verdict.decide import decide
 from tests.assignments.visible import failure
 from tests.autograder.measure import bank_of, pairs_of, verdict_on
 

@@ -7,7 +7,7 @@ import nbformat
 import pytest
 
 from assignments import known, load
-from autograder.verdict import forbidden
+from autograder.checks import source_rules
 from tests.assignments.bullets import BULLETS, EVERYWHERE
 from tests.autograder.measure import bank_of
 from tests.sample_class import ROOT
@@ -71,7 +71,7 @@ def test_no_wrong_answer_stands_for_two_bullets(name):
 
 
 @pytest.mark.parametrize("name", BULLETS)
-def test_what_the_text_calls_barred_is_barred(name):
+def test_what_the_text_calls_disallowed_is_disallowed(name):
     """Each name in the bullet is found by reading, in each part that it speaks of."""
     [bullet] = [
         text
@@ -82,16 +82,18 @@ def test_what_the_text_calls_barred_is_barred(name):
     assignment = load(name)
     names = re.findall(r"`(?:F|nn|nn\.\w+)\.(\w+)`", bullet.partition(" is welcome")[0])
     names += IN_WORDS.get(name, ())
-    assert names or not assignment.barred
+    assert names or not assignment.disallowed
     hidden = modules - set(assignment.allowed_modules)
     codes = {one: f"def {{}}(*inputs): return torch.x.{one}(*inputs)" for one in names}
     codes |= {one: f"import {one} as m\ndef {{}}(*inputs): return m.f(*inputs)" for one in hidden}
     found = set()
     for part in assignment.parts:
-        own = forbidden.with_doors(assignment.barred if part.barred is None else part.barred)
+        own = source_rules.with_back_ways(
+            assignment.disallowed if part.disallowed is None else part.disallowed
+        )
         for used, code in codes.items():
             allowed = assignment.allowed_modules
-            if forbidden.find([code.format(part.name)], part.name, own, allowed):
+            if source_rules.find([code.format(part.name)], part.name, own, allowed):
                 found.add((part.name, used))
-    assert {used for _, used in found} == set(codes)  # some names are barred in one part alone
+    assert {used for _, used in found} == set(codes)  # some names are disallowed in one part alone
     assert {(part.name, module) for part in assignment.parts for module in hidden} <= found

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from assignments import known, load
+from autograder.checks.drawn_cases import CaseRun, DrawnCases
+from autograder.checks.judge import problem_with
 from autograder.probe.wire import Opaque
-from autograder.verdict.exam import Attempt, Exam
-from autograder.verdict.judge import problem_with
 
 pytestmark = pytest.mark.long
 
@@ -75,10 +75,10 @@ def values(right, times):
 @pytest.mark.parametrize(("assignment", "part"), PARTS)
 @pytest.mark.filterwarnings("default")
 def test_an_odd_result_is_judged_without_an_error_of_the_checks_own(assignment, part):
-    exam = Exam(load(assignment).part(part), seed=11)
+    exam = DrawnCases(load(assignment).part(part), seed=11)
     for number, expected in enumerate(exam.expected):
         if expected["status"] != "returned":
             continue
         for value in values(expected["value"], exam.requests[number].get("times", 1)):
             for left in ({}, {"arguments": [None], "gradients": None}, {"gradients": {"x": 3}}):
-                problem_with(Attempt(exam, number, {"status": "returned", "value": value, **left}))
+                problem_with(CaseRun(exam, number, {"status": "returned", "value": value, **left}))

@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from autograder.verdict.mistakes import Mistake
+from autograder.checks.mistakes import Mistake
 from tests.sample_class import ROOT
 
 FILES = sorted(
@@ -44,7 +44,7 @@ def test_a_sentence_in_two_texts_is_found():
     assert list(strays(source)) == [4]
 
 
-@pytest.mark.parametrize("says", ["because W", "It belongs to", "belongs to the state.", ""])
-def test_half_a_sentence_is_refused_where_it_is_declared(says):
+@pytest.mark.parametrize("message", ["because W", "It belongs to", "belongs to the state.", ""])
+def test_half_a_sentence_is_refused_where_it_is_declared(message):
     with pytest.raises(ValueError, match="should be whole sentences"):
-        Mistake("swapped", print, says)
+        Mistake("swapped", print, message)

@@ -9,11 +9,11 @@ from itertools import combinations
 from unittest.mock import patch
 
 from assignments import known, load
-from autograder.probe import wall
+from autograder.checks.decide import decide
+from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
+from autograder.checks.judge import problem_with
+from autograder.probe import op_blocker
 from autograder.probe.probe import answer
-from autograder.verdict.decide import decide
-from autograder.verdict.exam import Attempt, Exam, exam_on
-from autograder.verdict.judge import problem_with
 
 RIGHT, WRONG, MISTAKE, PAIR = "right", "wrong", "mistake", "pair"
 # one of its mistakes keeps something from call to call, so what it does depends on what it was asked before;
@@ -46,7 +46,7 @@ class Outcome:
 
 def ours_may_answer():
     """While the reference answers: it lies where no submission may reach."""
-    return patch.object(wall, "own_functions", lambda *_: ())
+    return patch.object(op_blocker, "own_functions", lambda *_: ())
 
 
 def verdict_on(assignment, part, code, cells=("",), **namespace):
@@ -61,14 +61,16 @@ def verdict_on(assignment, part, code, cells=("",), **namespace):
 def verdict_at(assignment, part, code, seed):
     """The verdict on one answer with the inputs of one seed, which several tests ask something of."""
     if part.name in REMEMBERING:
-        exam_on.cache_clear()
+        drawn_for.cache_clear()
     return verdict_on(assignment, part, code, cells=[str(seed)])
 
 
 def attempts_at(part, code, seed=0):
     """All cases of a part with what an answer gives and what is wrong with that."""
-    exam = Exam(part, seed)
-    given = [Attempt(exam, number, exam.done_by(code, number)) for number in range(len(exam.plan))]
+    drawn = DrawnCases(part, seed)
+    given = [
+        CaseRun(drawn, number, drawn.done_by(code, number)) for number in range(len(drawn.plan))
+    ]
     return [replace(item, problem=problem_with(item)) for item in given]
 
 

@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from assignments import allowed_modules, known, load
+from autograder.checks.decide import decide, seed_of
+from autograder.checks.obstacles import Obstacle
 from autograder.probe.probe import answer
-from autograder.verdict.decide import decide, seed_of
-from autograder.verdict.obstacles import Obstacle
 from tests.assignments.sample import always, answers_in_sample
 from tests.autograder.measure import (
     RIGHT,
@@ -242,7 +242,7 @@ def test_what_an_earlier_part_uses_and_may_not_is_charged_there():
         return answer(message, namespace)
 
     norm = decide(assignment, assignment.part("RMSNorm"), probe, cells)
-    assert norm.earned == 0 and norm.obstacle is Obstacle.BARRED
+    assert norm.earned == 0 and norm.obstacle is Obstacle.DISALLOWED
     block = assignment.part("ModernBlock")
     with ours_may_answer():
         verdict = decide(assignment, block, probe, cells, failed_before=["RMSNorm"])

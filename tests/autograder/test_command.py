@@ -7,7 +7,7 @@ import zipfile
 import pytest
 
 from autograder.__main__ import main
-from autograder.batch.row import Row
+from autograder.batch.student_result import StudentResult
 from autograder.batch.table import as_table, padded, width
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, hand_in, submission
 
@@ -56,7 +56,8 @@ def test_a_folders_name_will_do_and_pages_come_as_one_file_a_student(course, cap
 
 def test_wide_characters_keep_the_columns_apart():
     rows = [
-        Row(name, 7, 10, {"part": 7}, {"part": 10}) for name in ("王小明", "e\u0301va", "long_name")
+        StudentResult(name, 7, 10, {"part": 7}, {"part": 10})
+        for name in ("王小明", "e\u0301va", "long_name")
     ]
     lines = as_table(rows).splitlines()
     assert {width(line[: line.index("7 / 10")]) for line in lines[2:]} == {width("long_name  ") + 3}

@@ -80,10 +80,10 @@ def test_a_wheel_holds_the_engine_and_no_course(unpacked):
 
 def test_it_decides_without_the_course(unpacked):
     program = (
-        "import importlib.util as found, autograder.verdict.decide as decide\n"
+        "import importlib.util as found, autograder.checks.decide as decide\n"
         "import autograder.batch.classroom, autograder.release.assignment\n"
         "print(decide.__file__, found.find_spec('course_utils'), found.find_spec('assignments'))\n"
-        "from autograder.verdict.content import known\n"
+        "from autograder.checks.course import known\n"
         "try: known()\nexcept LookupError as error: print(error)\n"
     )
     # -S: what is installed for development would be found by its own way
@@ -97,5 +97,5 @@ def test_it_decides_without_the_course(unpacked):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"{unpacked}/autograder/verdict/decide.py None None\n")
+    assert done.stdout.startswith(f"{unpacked}/autograder/checks/decide.py None None\n")
     assert "there is no package `assignments`" in done.stdout

@@ -10,13 +10,13 @@ from assignments import allowed_modules, load
 from autograder import faults
 from autograder.batch.classroom import grade_and_compare
 from autograder.batch.engine import engine_for
+from autograder.checks import decide, heatmaps, judge
+from autograder.checks.obstacles import Obstacle
 from autograder.files import write_whole
-from autograder.notebook import grading
-from autograder.notebook.work import CHECK, Result, from_json, to_json
-from autograder.probe import experiments
+from autograder.grade import grading
+from autograder.grade.messages import CHECK, Result, from_json, to_json
+from autograder.probe import runners
 from autograder.probe.probe import answer
-from autograder.verdict import decide, judge, maps
-from autograder.verdict.obstacles import Obstacle
 from tests.autograder.measure import ours_may_answer
 from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
 
@@ -27,9 +27,9 @@ RIGHT, WRONG = PART.reference, lambda x: (x @ x.mT).softmax(dim=0)
 @pytest.fixture(autouse=True)
 def _exams_anew():
     """Exams keep what the reference did, also with an error that was planted."""
-    decide.exam_on.cache_clear()
+    decide.drawn_for.cache_clear()
     yield
-    decide.exam_on.cache_clear()
+    decide.drawn_for.cache_clear()
 
 
 class Kernel:
@@ -59,13 +59,13 @@ def failing(*_, **__):
 
 
 STAGES = {
-    "the probe": (experiments.EXPERIMENTS, "call", RIGHT, True),
-    "the reference's reports": (decide.Exam, "refuse_stopped_reference", RIGHT, True),
+    "the probe": (runners.RUNNERS, "call", RIGHT, True),
+    "the reference's reports": (decide.DrawnCases, "refuse_stopped_reference", RIGHT, True),
     "the comparison": (judge, "strict_differences", RIGHT, True),
-    "what is charged once": (decide, "spared", WRONG, True),
+    "what is charged once": (decide, "waived", WRONG, True),
     "names": (decide, "mistakes_in", WRONG, False),
-    "relations": (decide, "found_in", WRONG, True),
-    "pictures": (maps, "_pairs", WRONG, False),
+    "relations": (decide, "diagnosis_of", WRONG, True),
+    "pictures": (heatmaps, "_pairs", WRONG, False),
     "the decision": (grading, "decide", RIGHT, True),
 }
 
@@ -79,7 +79,7 @@ def test_an_error_of_ours_in_any_stage_is_noted_and_never_charged(stage, monkeyp
         monkeypatch.setitem(owner, name, failing)
     else:
         monkeypatch.setattr(owner, name, failing)
-    decide.exam_on.cache_clear()
+    decide.drawn_for.cache_clear()
     verdict, noted = graded(code)
     assert noted and all("KeyError: 'traces_'" in f"{fault.error}{fault.trace}" for fault in noted)
     assert all(PART.name in fault.doing for fault in noted)

@@ -44,7 +44,7 @@ import asyncio, inspect, json, sys
 from IPython.core.inputtransformer2 import TransformerManager
 from IPython.core.ultratb import FormattedTB
 from autograder import patches
-from autograder.kernels.shell import Shell
+from autograder.sandbox.kernel import Shell
 
 class Recorder:
     def __init__(self): self.sent = []

@@ -27,7 +27,7 @@ WRONG = {
     "standardise": "def standardise(x):\n"
     "    return (x - x.mean(1, keepdim=True)) / x.std(1, keepdim=True)",
 }
-BARRED = {**RIGHT, "standardise": "def standardise(x):\n    return torch.batch_norm(x)"}
+DISALLOWED = {**RIGHT, "standardise": "def standardise(x):\n    return torch.batch_norm(x)"}
 LOOKING = {**RIGHT, "standardise": "def standardise(x):\n"
            "    from averages.a1_averages.rubric import standard\n    return standard(x)"}  # fmt: skip
 STOPPED = {"moving_average": RIGHT["moving_average"] + "(", "standardise": RIGHT["standardise"]}
@@ -65,7 +65,7 @@ def graded(tmp_path_factory):
     shutil.copytree(HOME, course, ignore=shutil.ignore_patterns("__pycache__"))
     built = autograder(course, "build")
     assert (built.returncode, built.stdout) == (0, f"assignment  {ASSIGNMENT}\n"), built.stderr
-    answers = {"right": RIGHT, "wrong": WRONG, "stopped": STOPPED, "barred": BARRED, "looking": LOOKING}  # fmt: skip
+    answers = {"right": RIGHT, "wrong": WRONG, "stopped": STOPPED, "disallowed": DISALLOWED, "looking": LOOKING}  # fmt: skip
     for student, given in answers.items():
         hand_in(course, student, given)
     broken = course / "submitted" / "broken" / ASSIGNMENT
@@ -109,7 +109,7 @@ def test_points_are_those_of_its_rubric(graded):
         "right": ["5.0", "3.0", "2.0"],
         "wrong": ["3.0", "2.0", "1.0"],
         "stopped": ["2.0", "0.0", "2.0"],
-        "barred": ["3.0", "3.0", "0.0"],
+        "disallowed": ["3.0", "3.0", "0.0"],
         "looking": ["3.0", "3.0", "0.0"],
         "broken": ["0.0", "", ""],
     }
@@ -129,12 +129,14 @@ def test_mistakes_have_its_names_on_all_pages(graded):
 
 def test_what_a_part_may_not_use_is_said_in_words_that_fit_any_course(graded):
     course, _ = graded
-    assert "torch.batch_norm , which is the answer itself" in page_of(course, "barred")
+    assert "torch.batch_norm , which is the answer itself" in page_of(course, "disallowed")
     looking = page_of(course, "looking")
     assert "import averages.a1_averages.rubric" in looking and "own modules, none may be" in looking
 
 
-@pytest.mark.parametrize("student", ["right", "wrong", "stopped", "barred", "looking", "broken"])
+@pytest.mark.parametrize(
+    "student", ["right", "wrong", "stopped", "disallowed", "looking", "broken"]
+)
 def test_nothing_on_a_page_speaks_of_another_course(graded, student):
     page = page_of(graded[0], student)
     assert "verages" in page

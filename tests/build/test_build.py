@@ -13,11 +13,11 @@ import jupytext
 import nbformat
 import pytest
 
+from autograder.checks.check import Assignment
 from autograder.release import assignment as release_of_assignments
 from autograder.release import tags
 from autograder.release.handed_out import with_what_is_handed_out
 from autograder.release.source import in_order, name_of, read_source
-from autograder.verdict.check import Assignment
 from tests.sample_class import ROOT
 
 sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it

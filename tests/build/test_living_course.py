@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from autograder.batch.late import PercentADay
-from autograder.kernels import sandbox
+from autograder.batch.late_penalty import PercentADay
+from autograder.sandbox import bubblewrap
 from tests.course_copy import run
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in, submission
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.long
 PAGE = (ROOT / "docs" / "living_course.md").read_text(encoding="utf-8")
 
 
-@pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+@pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing())
 def test_the_commands_of_the_page_run_one_after_the_other(tmp_path):
     course = tmp_path / "course"
     hand_in(course, {"right_loops": submission("right_loops")})

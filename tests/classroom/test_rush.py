@@ -97,7 +97,7 @@ def outcome(machine, students):
     return waited, before
 
 
-def report(says, waited, overtaken, memory):
+def report(message, waited, overtaken, memory):
     seconds = sorted(waited.values())
     numbers = {
         "median": statistics.median(seconds),
@@ -107,7 +107,7 @@ def report(says, waited, overtaken, memory):
         "MB": max(memory),
         "load": os.getloadavg()[0],
     }
-    print(says, {name: round(value, 1) for name, value in numbers.items()})
+    print(message, {name: round(value, 1) for name, value in numbers.items()})
     return numbers
 
 
@@ -128,7 +128,7 @@ def test_sixty_students_hand_in_within_a_minute(machine, capsys):
 def test_nothing_is_lost_when_hub_service_and_worker_are_killed(machine, capsys):
     students, memory = rush(machine), []
     time.sleep(15)
-    assert kill(machine, "autograder.kernels.zygote")  # the worker, and what kernels fork from
+    assert kill(machine, "autograder.sandbox.zygote")  # the worker, and what kernels fork from
     time.sleep(15)
     assert kill(machine, "-m autograder watch")
     time.sleep(15)

@@ -19,15 +19,15 @@ from assignments import allowed_modules
 from autograder.batch.classroom import grade_class
 from autograder.batch.course import course_secret
 from autograder.batch.engine import engine_for
-from autograder.batch.row import Row
 from autograder.batch.settings import Settings
-from autograder.kernels import sandbox
+from autograder.batch.student_result import StudentResult
+from autograder.sandbox import bubblewrap
 
 ROOT = Path(__file__).resolve().parents[2]
 SUBMISSIONS = Path(__file__).parent / "submissions"
 ASSIGNMENT = "a2_self_attention"
 # behind walls wherever there can be walls
-ISOLATION = sandbox.NONE if sandbox.missing() else sandbox.FULL
+ISOLATION = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
 SETTINGS = Settings(workers=2, isolation=ISOLATION)
 
 
@@ -132,7 +132,7 @@ def grade(
     settings: Settings = SETTINGS,
     assignment: str = ASSIGNMENT,
     progress: Callable[[int, int, str], None] = lambda *_: None,
-) -> list[Row]:
+) -> list[StudentResult]:
     """Grade a class as the command line does."""
     with engine_for(settings, allowed_modules(assignment)) as engine:
         return grade_class(course, assignment, progress, students, settings, engine)

@@ -1,8 +1,8 @@
 """Answers that are known to be right or wrong, tried on the checks: python -m pytest check_answers.py"""
 
+from autograder.checks.course import load
+from autograder.checks.decide import decide
 from autograder.probe.probe import answer
-from autograder.verdict.content import load
-from autograder.verdict.decide import decide
 
 
 def verdict_on(name, code):

@@ -12,7 +12,7 @@ import nbformat
 import pytest
 import yaml
 
-from autograder.batch.given_out import own_text, without_self_check
+from autograder.batch.release_text import own_text, without_self_check
 from autograder.files import digest_of
 from tests.sample_class import ASSIGNMENT, ROOT, submission
 

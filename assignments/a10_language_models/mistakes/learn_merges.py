@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import pairwise
 
 from assignments.a10_language_models.rubric import COUNTED, ENDS, merging
-from autograder.verdict.mistakes import Steps, called, costs, says
+from autograder.checks.mistakes import Steps, called, costs, message
 
 
 class Merging(Steps):
@@ -191,22 +191,22 @@ TIES = (
 @merging.mistakes_in(Merging.best, costs=ENDS)
 class MergingBest:
     @called("of equal pairs the first one seen")
-    @says(TIES.format("the one that you saw first"))
+    @message(TIES.format("the one that you saw first"))
     def first_seen(self, frequency):
         return max(frequency, key=frequency.__getitem__)
 
     @called("of equal pairs the last one seen")
-    @says(TIES.format("the one that you saw last"))
+    @message(TIES.format("the one that you saw last"))
     def last_seen(self, frequency):
         return max(reversed(list(frequency)), key=frequency.__getitem__)
 
     @called("of equal pairs the largest")
-    @says(TIES.format("the largest"))
+    @message(TIES.format("the largest"))
     def largest(self, frequency):
         return max(frequency, key=lambda pair: (frequency[pair], pair))
 
     @called("of equal pairs the smallest joined text")
-    @says(TIES.format("the one whose joined text is smallest"))
+    @message(TIES.format("the one whose joined text is smallest"))
     def by_text(self, frequency):
         return min(frequency, key=lambda pair: (-frequency[pair], "".join(pair)))
 

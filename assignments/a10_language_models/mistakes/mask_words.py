@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a10_language_models.rubric import CHOSEN, REPLACED, masking
-from autograder.verdict.mistakes import Steps, called, variants
+from autograder.checks.mistakes import Steps, called, variants
 
 IGNORED = -100
 

@@ -11,7 +11,7 @@ from assignments.a10_language_models.rubric import (
     LOGITS,
     language_model,
 )
-from autograder.verdict.mistakes import called, costs, variants
+from autograder.checks.mistakes import called, costs, variants
 from course_utils import language_models, layers
 from course_utils.masks import causal_mask
 from course_utils.positional import positional_encoding

@@ -8,7 +8,7 @@ import torch
 import torch.nn.functional as F
 
 from assignments.a10_language_models.rubric import PADDING, SHIFTED, loss
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.checks.mistakes import Steps, called, costs, message, variants
 
 
 class Loss(Steps):
@@ -137,7 +137,7 @@ COUNTED = "Padding counts as a target in your loss. Leave out every target that 
 
 @loss.mistakes_in(Loss.counts, costs=PADDING)
 class LossCounts:
-    @says(COUNTED.format(", as `ignore_index=pad_id` does"))
+    @message(COUNTED.format(", as `ignore_index=pad_id` does"))
     def padding_counted(self, targets, token_ids, pad_id):
         return torch.ones_like(targets, dtype=torch.bool)
 
@@ -195,7 +195,7 @@ class LossAverage:
 
     @costs(PADDING)
     @called("mean of sentence means")
-    @says(
+    @message(
         "You average each sentence first, and then the sentences, so a word of a short sentence counts "
         "more than one of a long sentence. Take the mean over all targets of the batch at once."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a10_language_models.rubric import COOLED, DRAWN, NUCLEUS, sampling
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.checks.mistakes import Steps, called, costs, message, variants
 
 
 class Sampling(Steps):
@@ -79,12 +79,12 @@ class SamplingCooled:
         return logits
 
     @called("softmax twice")
-    @says(TWICE)
+    @message(TWICE)
     def after_the_softmax(self, logits, temperature):
         return logits.softmax(dim=-1) / temperature
 
     @called("softmax twice")
-    @says(TWICE)
+    @message(TWICE)
     def probabilities_for_logits(self, logits, temperature):
         return (logits / temperature).softmax(dim=-1)
 
@@ -210,7 +210,7 @@ class SamplingBeyond:
         return cut
 
     @called("words above 1 − top_p kept")
-    @says(
+    @message(
         "You compare each single probability with 1 − top_p. What is compared is the sum over the words, "
         "the likeliest first."
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a11_fast_attention.rubric import CACHE_MANNERS, CONTINUED, PROMPT, cached
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.checks.mistakes import Steps, called, costs, message, variants
 
 
 class Caching(Steps):
@@ -181,18 +181,18 @@ CACHE_OF = (
 @cached.mistakes_in(Caching.result, costs=CONTINUED)
 class CachingResult:
     @called("only the new words given back")
-    @says(CACHE_OF.format("the old words' as well as the new ones'"))
+    @message(CACHE_OF.format("the old words' as well as the new ones'"))
     def new_ones(self, output, keys, values, key, value, cache):
         return output, (key, value)
 
     @called("only the old cache given back")
-    @says(CACHE_OF.format("the new words' included"))
+    @message(CACHE_OF.format("the new words' included"))
     def old_ones(self, output, keys, values, key, value, cache):
         return output, cache if cache is not None else (key, value)
 
     @costs(PROMPT)
     @called("(values, keys) for (keys, values)")
-    @says(CACHE_OF.format("in this order"))
+    @message(CACHE_OF.format("in this order"))
     def turned(self, output, keys, values, key, value, cache):
         return output, (values, keys)
 

@@ -11,7 +11,7 @@ from assignments.a11_fast_attention.rubric import (
     SHARED,
     group_attention,
 )
-from autograder.verdict.mistakes import called, costs, says, variants
+from autograder.checks.mistakes import called, costs, message, variants
 from course_utils import fast_attention
 
 
@@ -75,17 +75,17 @@ ONE_FOR_ALL = "All your query heads use the {} {} head. Each group of query head
 @group_attention.mistakes_in(Grouped.keys_for, costs=SHARED)
 class GroupedKeys:
     @called("key heads by remainder")
-    @says(MODULO.format("key"))
+    @message(MODULO.format("key"))
     def by_remainder(self, keys):
         return keys.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
 
     @called("the first key head for all")
-    @says(ONE_FOR_ALL.format("first", "key"))
+    @message(ONE_FOR_ALL.format("first", "key"))
     def the_first(self, keys):
         return keys[:, :1].expand(-1, self.num_heads, -1, -1)
 
     @called("the mean key head for all")
-    @says(ONE_FOR_ALL.format("average", "key"))
+    @message(ONE_FOR_ALL.format("average", "key"))
     def the_mean(self, keys):
         return keys.mean(dim=1, keepdim=True).expand(-1, self.num_heads, -1, -1)
 
@@ -98,17 +98,17 @@ class GroupedKeys:
 @group_attention.mistakes_in(Grouped.values_for, costs=GROUP_OUTPUT)
 class GroupedValues:
     @called("value heads by remainder")
-    @says(MODULO.format("value"))
+    @message(MODULO.format("value"))
     def by_remainder(self, values):
         return values.repeat(1, self.num_heads // self.num_kv_heads, 1, 1)
 
     @called("the first value head for all")
-    @says(ONE_FOR_ALL.format("first", "value"))
+    @message(ONE_FOR_ALL.format("first", "value"))
     def the_first(self, values):
         return values[:, :1].expand(-1, self.num_heads, -1, -1)
 
     @called("the mean value head for all")
-    @says(ONE_FOR_ALL.format("average", "value"))
+    @message(ONE_FOR_ALL.format("average", "value"))
     def the_mean(self, values):
         return values.mean(dim=1, keepdim=True).expand(-1, self.num_heads, -1, -1)
 

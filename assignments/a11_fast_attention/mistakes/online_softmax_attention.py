@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a11_fast_attention.rubric import ANY_SCORES, BLOCKS, LITTLE_MEMORY, online
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.checks.mistakes import Steps, called, costs, message, variants
 
 
 class Tiled(Steps):
@@ -73,7 +73,7 @@ RESCALED = (
 @online.mistakes_in(Tiled.rescale, costs=BLOCKS)
 class TiledRescale:
     @called("nothing rescaled")
-    @says(RESCALED.format("what you had so far"))
+    @message(RESCALED.format("what you had so far"))
     def never(self, before, m):
         return torch.ones_like(m)
 
@@ -87,7 +87,7 @@ class TiledRescale:
 @online.mistakes_in(Tiled.sum, costs=BLOCKS)
 class TiledSum:
     @called("only the output rescaled")
-    @says(RESCALED.format("the sum ℓ of the powers"))
+    @message(RESCALED.format("the sum ℓ of the powers"))
     def as_it_was(self, total, weights, old):
         return total + weights.sum(dim=-1, keepdim=True)
 
@@ -100,7 +100,7 @@ class TiledSum:
 @online.mistakes_in(Tiled.collect, costs=BLOCKS)
 class TiledCollect:
     @called("only the sum rescaled")
-    @says(RESCALED.format("the output o"))
+    @message(RESCALED.format("the output o"))
     def as_it_was(self, output, weights, value, old):
         return output + weights @ value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a11_fast_attention.rubric import NEWEST, SQUARE, sliding
-from autograder.verdict.mistakes import Steps, called, costs, says, variants
+from autograder.checks.mistakes import Steps, called, costs, message, variants
 
 
 class Sliding(Steps):
@@ -116,7 +116,7 @@ class SlidingShown:
         return ((p - j) % window == 0) & (j <= p)
 
     @called("hidden where it should show")
-    @says("Your mask is the wrong way round. In this course True means *may attend*.")
+    @message("Your mask is the wrong way round. In this course True means *may attend*.")
     def inverted(self, p, j, window):
         return ~Sliding.shown(self, p, j, window)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a12_modern_block.rubric import ANYWHERE, ROTARY_MANNERS, TURNED, rotary
-from autograder.verdict.mistakes import Steps, called, costs, variants
+from autograder.checks.mistakes import Steps, called, costs, variants
 
 
 class Rotary(Steps):

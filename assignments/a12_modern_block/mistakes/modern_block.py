@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a12_modern_block.rubric import ATTENDS, BLOCK_MANNERS, FEEDS, block
-from autograder.verdict.mistakes import called
+from autograder.checks.mistakes import called
 from course_utils import modern
 from course_utils.attention import merge_heads, split_heads
 from course_utils.masks import causal_mask

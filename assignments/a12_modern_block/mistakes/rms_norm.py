@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a12_modern_block.rubric import EPSILON, ROOT, rms
-from autograder.verdict.mistakes import called, costs, variants
+from autograder.checks.mistakes import called, costs, variants
 from course_utils import modern
 
 

@@ -6,7 +6,7 @@ import torch
 import torch.nn.functional as F
 
 from assignments.a12_modern_block.rubric import GATE, GATE_MANNERS, gated
-from autograder.verdict.mistakes import called, variants
+from autograder.checks.mistakes import called, variants
 from course_utils import modern
 
 

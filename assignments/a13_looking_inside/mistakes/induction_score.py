@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a13_looking_inside.rubric import AVERAGED, SUMMED, score
-from autograder.verdict.mistakes import Steps, called, variants
+from autograder.checks.mistakes import Steps, called, variants
 
 
 class Scoring(Steps):

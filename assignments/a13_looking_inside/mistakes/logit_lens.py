@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from assignments.a13_looking_inside.mistakes.looking import Looking, leaves_traces
 from assignments.a13_looking_inside.rubric import LENS_MANNERS, ROWS, looking
-from autograder.verdict.mistakes import called, variants
+from autograder.checks.mistakes import called, variants
 from course_utils.masks import causal_mask
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.verdict.check import Part, Step
-from autograder.verdict.mistakes import Steps, called, plain, says, variants
+from autograder.checks.check import Part, Step
+from autograder.checks.mistakes import Steps, called, message, plain, variants
 from course_utils.evaluation import evaluating
 from course_utils.masks import causal_mask
 
@@ -131,18 +131,18 @@ class ModesBeforeTheCheck:
     """The same ways, of those who check the arguments when the mode is changed already."""
 
     @called("model left in eval mode")
-    @says(plain(Modes.left.__doc__))
+    @message(plain(Modes.left.__doc__))
     def left(self, model, check):
         return checked_inside(Modes.left(self, model), check)
 
     @called("all parts in train mode afterwards")
-    @says(plain(Modes.train.__doc__))
+    @message(plain(Modes.train.__doc__))
     @variants("after", ("all", "success"))
     def train(self, model, check, after):
         return checked_inside(Modes.train(self, model, after), check)
 
     @called("the model's own mode given to all its parts")
-    @says(plain(Modes.one_for_all.__doc__))
+    @message(plain(Modes.one_for_all.__doc__))
     @variants("after", ("all", "success"))
     def one_for_all(self, model, check, after):
         return checked_inside(Modes.one_for_all(self, model, after), check)

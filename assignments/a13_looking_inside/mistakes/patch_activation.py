@@ -13,7 +13,7 @@ from assignments.a13_looking_inside.mistakes.looking import (
     runs_and_answers,
 )
 from assignments.a13_looking_inside.rubric import PATCH_MANNERS, PATCHED, patching
-from autograder.verdict.mistakes import called, variants
+from autograder.checks.mistakes import called, variants
 from course_utils import inside
 
 

@@ -18,7 +18,7 @@ from assignments.a7_dropout_and_layer_norm.rubric import (
     SCALED,
     attention,
 )
-from autograder.verdict.mistakes import called, costs, says
+from autograder.checks.mistakes import called, costs, message
 from course_utils import layers
 
 NOT_MADE = "no module can be made"
@@ -333,7 +333,7 @@ def with_library_norm(answer: Callable[..., Any]) -> Callable[..., Any]:
 
 
 for mistake in attention.named("key used as value", "query used as value"):
-    attention.mistake(mistake.name, mistake.says, COLLECTS)(with_library_norm(mistake.answer))
+    attention.mistake(mistake.name, mistake.message, COLLECTS)(with_library_norm(mistake.answer))
 
 
 RESIDUAL = (
@@ -344,14 +344,14 @@ RESIDUAL = (
 
 @attention.mistakes_in(Attention.finish, costs=COLLECTS)
 class AttentionFinish:
-    @says(RESIDUAL.format("query"))
+    @message(RESIDUAL.format("query"))
     def residual_added(self, collected, query, value):
         return self.norm(query + collected)
 
-    @says(RESIDUAL.format("query"))
+    @message(RESIDUAL.format("query"))
     def residual_added_behind_the_norm(self, collected, query, value):
         return query + self.norm(collected)
 
-    @says(RESIDUAL.format("value"))
+    @message(RESIDUAL.format("value"))
     def value_added_as_a_residual(self, collected, query, value):
         return self.norm(value + collected)

@@ -17,8 +17,8 @@ from assignments.a7_dropout_and_layer_norm.rubric import (
     VARIANCE,
     norm,
 )
-from autograder.verdict.check import Step
-from autograder.verdict.mistakes import called, costs, says
+from autograder.checks.check import Step
+from autograder.checks.mistakes import called, costs, message
 from course_utils import layers
 
 NOTHING_RUNS = "weights that the text names are missing, so nothing can be run"
@@ -277,7 +277,7 @@ class NormForward:
 
     @called("batch norm: one mean for each feature")
     @costs(CENTRED, VARIANCE)
-    @says(BATCH_NORM)
+    @message(BATCH_NORM)
     def on_a_table_of_tokens(self, x):
         table = x.reshape(-1, x.shape[-1])
         centred = table - table.mean(dim=0)
@@ -286,7 +286,7 @@ class NormForward:
 
 def over_axes(
     name: str,
-    says: str,
+    message: str,
     *ways: Callable[[Tensor], Any],
     costs: Step | tuple[Step, ...] = (CENTRED, VARIANCE),
 ) -> None:
@@ -296,7 +296,7 @@ def over_axes(
     """
     for slips, axes in product(((Norm,), (Unbiased,), (EpsOutside,), (BothSlips,)), ways):
         own = {"axes": lambda self, x, axes=axes: axes(x)}
-        norm.mistake(name, says, costs)(type("OverAxes", slips, own))
+        norm.mistake(name, message, costs)(type("OverAxes", slips, own))
 
 
 over_axes(
@@ -340,7 +340,7 @@ over_axes(
 
 @norm.mistakes_in(Norm.axes, costs=VARIANCE)
 class NormAxes:
-    @says(THREE_AXES)
+    @message(THREE_AXES)
     def right_for_three_axes_only(self, x):
         _, _, _ = x.shape
         return -1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a7_dropout_and_layer_norm.rubric import OWN_MASKS, SUMS, row_sums
-from autograder.verdict.mistakes import Steps, called, costs
+from autograder.checks.mistakes import Steps, called, costs
 
 
 class Shaking(Steps):

@@ -16,7 +16,7 @@ from assignments.a9_transformer.rubric import (
 from assignments.common.layers import (
     PostNorm,
 )
-from autograder.verdict.mistakes import called, costs, says, variants
+from autograder.checks.mistakes import called, costs, message, variants
 from course_utils import layers, masks
 
 
@@ -44,13 +44,13 @@ OWN_KEYS = (
 @decoder_layer.mistakes_in(Layer.attend_memory, costs=ASSEMBLED)
 class DecoderLayerAttendMemory:
     @costs(ASSEMBLED, MASKED)
-    @says(OWN_KEYS)
+    @message(OWN_KEYS)
     def keys_and_values_from_the_decoder(self, x, memory, mask):
         return Layer.attend_memory(self, x, x, None)
 
     @called("keys and values from the decoder, under the memory's mask")
     @costs(ASSEMBLED, MASKED)
-    @says(OWN_KEYS)
+    @message(OWN_KEYS)
     def decoder_as_masked_memory(self, x, memory, mask):
         return Layer.attend_memory(self, x, x, mask)
 
@@ -148,7 +148,7 @@ class DecoderLayerForward:
         return self.add(self.layer_norm3, x, self.feed_forward), weights
 
     @called("the layer's input as second residual")
-    @says(OTHER_RESIDUAL.format("cross-attention", "layer's input"))
+    @message(OTHER_RESIDUAL.format("cross-attention", "layer's input"))
     def input_as_second_residual(self, first, memory, self_mask=None, memory_mask=None):
         x = self.add(self.layer_norm1, first, lambda x: self.attend_self(x, self_mask))
         attended = self.attend_memory(x, memory, memory_mask)
@@ -156,14 +156,14 @@ class DecoderLayerForward:
         return self.add(self.layer_norm3, x, self.feed_forward)
 
     @called("the layer's input as last residual")
-    @says(OTHER_RESIDUAL.format("the feed-forward network", "layer's input"))
+    @message(OTHER_RESIDUAL.format("the feed-forward network", "layer's input"))
     def input_as_last_residual(self, first, memory, self_mask=None, memory_mask=None):
         x = self.add(self.layer_norm1, first, lambda x: self.attend_self(x, self_mask))
         x = self.add(self.layer_norm2, x, lambda x: self.attend_memory(x, memory, memory_mask))
         return self.add(self.layer_norm3, first, lambda _: self.feed_forward(x))
 
     @called("self-attention's output as last residual")
-    @says(OTHER_RESIDUAL.format("the feed-forward network", "result of the first line"))
+    @message(OTHER_RESIDUAL.format("the feed-forward network", "result of the first line"))
     def first_line_as_last_residual(self, x, memory, self_mask=None, memory_mask=None):
         first = self.add(self.layer_norm1, x, lambda x: self.attend_self(x, self_mask))
         x = self.add(self.layer_norm2, first, lambda x: self.attend_memory(x, memory, memory_mask))
@@ -222,12 +222,12 @@ class DecoderLayerAdd:
         return x if norm is self.layer_norm3 else Layer.add(self, norm, x, sublayer)
 
     @costs(LAYER_DROPS)
-    @says(DROPPED)
+    @message(DROPPED)
     def dropout_on_the_sum(self, norm, x, sublayer):
         return norm(self.dropout(x + sublayer(x)))
 
     @costs(LAYER_DROPS)
-    @says(DROPPED)
+    @message(DROPPED)
     def dropout_after_the_norm(self, norm, x, sublayer):
         return self.dropout(norm(x + sublayer(x)))
 
@@ -311,7 +311,7 @@ class DecoderLayerNormalise:
 
 @decoder_layer.mistakes_in(Layer.drop, costs=LAYER_DROPS, of=Layer)
 class DecoderLayerDrop:
-    @says(DROPPED)
+    @message(DROPPED)
     def no_dropout(self, norm, change):
         return change
 

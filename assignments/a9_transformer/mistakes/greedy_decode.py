@@ -15,7 +15,7 @@ from assignments.a9_transformer.rubric import (
     MODES,
     greedy,
 )
-from autograder.verdict.mistakes import Steps, called, says
+from autograder.checks.mistakes import Steps, called, message
 from course_utils.evaluation import evaluating
 
 
@@ -101,20 +101,20 @@ class GreedyMode:
         Which mode should the model be in, and which one afterwards?"""
         return nullcontext()
 
-    @says(LEFT_IN_A_MODE.format("the model stays in eval mode"))
+    @message(LEFT_IN_A_MODE.format("the model stays in eval mode"))
     def model_left_in_eval_mode(self, model):
         return evaluating_but(lambda model, was_training: None, model)
 
-    @says(LEFT_IN_A_MODE.format("every part is in train mode, whatever it was before"))
+    @message(LEFT_IN_A_MODE.format("every part is in train mode, whatever it was before"))
     def all_parts_in_train_mode_afterwards(self, model):
         return evaluating_but(lambda model, was_training: model.train(), model)
 
     @called("the model's own mode given to all its parts")
-    @says(LEFT_IN_A_MODE.format("every part has the mode of the whole model"))
+    @message(LEFT_IN_A_MODE.format("every part has the mode of the whole model"))
     def one_mode_for_all_parts(self, model):
         return evaluating_but(nn.Module.train, model)
 
-    @says(LEFT_IN_A_MODE.format("the model's parts are still in eval mode"))
+    @message(LEFT_IN_A_MODE.format("the model's parts are still in eval mode"))
     def only_the_model_itself_has_its_mode_back(self, model):
         return evaluating_but(own_mode_back, model)
 

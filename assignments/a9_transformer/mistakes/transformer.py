@@ -15,7 +15,7 @@ from assignments.a9_transformer.rubric import (
     TOGETHER,
     encoder_decoder,
 )
-from autograder.verdict.mistakes import called, costs, says
+from autograder.checks.mistakes import called, costs, message
 from course_utils import masks, transformer
 
 
@@ -247,7 +247,7 @@ class EncoderDecoderScore:
         greedy decoding picks the last one itself."""
         return self.generator(x)[:, -1]
 
-    @says(ON_TOP.format(" of the decoder"))
+    @message(ON_TOP.format(" of the decoder"))
     def a_norm_on_top_of_the_decoder(self, x):
         return self.generator(F.layer_norm(x, (self.d_model,)))
 
@@ -276,7 +276,7 @@ class EncoderDecoderThrough:
         return blocks[-1](x, *others) if len(blocks) else x
 
     @costs(ENCODES)
-    @says(ON_TOP.format(""))
+    @message(ON_TOP.format(""))
     def a_norm_on_top(self, *arguments):
         return F.layer_norm(Model.through(self, *arguments), (self.d_model,))
 
@@ -296,7 +296,7 @@ class EncoderDecoderThrough:
 
 @encoder_decoder.mistakes_in(Model.encode, costs=ENCODES)
 class EncoderDecoderEncode:
-    @says(ON_TOP.format(" of the encoder"))
+    @message(ON_TOP.format(" of the encoder"))
     def a_norm_on_top_of_the_encoder(self, src):
         return F.layer_norm(Model.encode(self, src), (self.d_model,))
 

@@ -11,10 +11,10 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_markdown_cell
 from nbgrader.api import Gradebook
 
-from autograder.batch.before_and_after import as_text
-from autograder.batch.changed_cells import release
+from autograder.batch.cell_migration import release
 from autograder.batch.classroom import Graded, grade_and_compare
 from autograder.batch.course import open_assignment
+from autograder.batch.score_changes import as_text
 from autograder.batch.task import Engine
 from tests.sample_class import ASSIGNMENT, SETTINGS, SUBMISSIONS, answers_in, new_course, place_for
 

@@ -164,7 +164,7 @@ BATCH = "def self_attention(query, key, value):\n    {how}"
 NAMED = "'scaled_dot' + '_product_attention'"
 LIBRARYS = "getattr(torch.nn.functional, '_'.join(['scaled', 'dot', 'product', 'attention']))(query, key, value, scale=1.0)"
 FETCH = BATCH.format(how=f"open_up()\n    return {LIBRARYS}")
-OPENS = "            for wall in frame.f_locals.values():\n                if type(wall).__name__ == 'Wall': wall.__exit__()\n"
+OPENS = "            for wall in frame.f_locals.values():\n                if type(wall).__name__ == 'OpBlocker': wall.__exit__()\n"
 # ways to open what is closed while a part is asked, so that the library's own answer can be called
 OPENED = {
     "by_frames": (
@@ -181,24 +181,24 @@ OPENED = {
     ),
     "by_garbage": (
         "import gc\ndef open_up():\n    gc.unfreeze()\n    for thing in gc.get_objects():\n"
-        f"        if type(thing).__name__ == 'Wall': thing.__exit__()\n{FETCH}"
+        f"        if type(thing).__name__ == 'OpBlocker': thing.__exit__()\n{FETCH}"
     ),
     "by_new_code": (
-        "import gc, types\ngc.unfreeze()\nfor thing in gc.get_objects():\n    if type(thing) is types.FunctionType and 'wall' in thing.__code__.co_filename:\n"
+        "import gc, types\ngc.unfreeze()\nfor thing in gc.get_objects():\n    if type(thing) is types.FunctionType and 'op_blocker' in thing.__code__.co_filename:\n"
         "        if thing.__name__ == '__enter__': thing.__code__ = (lambda self: self).__code__\n"
         f"        if thing.__name__ == 'close_what_is_new': thing.__code__ = (lambda self: None).__code__\ndef open_up(): pass\n{FETCH}"
     ),
     "by_another_wall": (
-        "import autograder.probe.wall as wall\nwall.Wall.__enter__ = lambda self: self\n"
-        f"wall.Wall.close_what_is_new = lambda self: None\ndef open_up(): pass\n{FETCH}"
+        "import autograder.probe.op_blocker as wall\nwall.OpBlocker.__enter__ = lambda self: self\n"
+        f"wall.OpBlocker.close_what_is_new = lambda self: None\ndef open_up(): pass\n{FETCH}"
     ),
     "by_name": (
         "def open_up():\n    kept = __import__('g' + 'c')\n    kept.unfreeze()\n    for thing in getattr(kept, 'get_' + 'objects')():\n"
-        f"        if type(thing).__name__ == 'Wall': thing.__exit__()\n{FETCH}"
+        f"        if type(thing).__name__ == 'OpBlocker': thing.__exit__()\n{FETCH}"
     ),
     "by_annotations": (
         "from functools import singledispatch\nfound = []\n@singledispatch\ndef open_up(x=0):\n    for thing in found[0].get_objects():\n"
-        "        if type(thing).__name__ == 'Wall': thing.__exit__()\n@open_up.register\n"
+        "        if type(thing).__name__ == 'OpBlocker': thing.__exit__()\n@open_up.register\n"
         f"def other(x: \"found.append(__import__('gc')) or int\"): pass\n{FETCH.replace('open_up()', 'found[0].unfreeze(); open_up(None)')}"
     ),
 }  # fmt: skip

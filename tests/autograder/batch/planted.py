@@ -24,7 +24,7 @@ from functools import cache
 import nbformat
 
 from assignments import known, load
-from autograder.batch.alike import alike
+from autograder.batch.similarity import alike
 from tests.sample_class import ROOT
 
 STUDENTS, COPIES = 300, 20

@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from autograder.batch.classroom import grade_class
-from autograder.batch.local import DEATHS, Local
+from autograder.batch.pool import DEATHS, Pool
 from autograder.batch.table import as_table
 from autograder.batch.task import Task
 from autograder.errors import CourseError
-from autograder.kernels import sandbox
-from autograder.notebook.work import Job
+from autograder.grade.messages import Job
+from autograder.sandbox import bubblewrap
 from tests.sample_class import (
     ASSIGNMENT,
     ISOLATION,
@@ -59,7 +59,7 @@ def test_a_locked_gradebook_is_named_and_nothing_is_lost(course):
     assert graded(course) == expected
 
 
-needs_bubblewrap = pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing())
+needs_bubblewrap = pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing())
 
 
 @needs_bubblewrap
@@ -69,7 +69,7 @@ def test_a_read_only_gradebook_is_named(course):
     db = str(course / "gradebook.db")
     run = subprocess.run(
         [
-            sandbox.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", db, db,
+            bubblewrap.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", db, db,
             *command(course), "--isolation", "none", "--no-feedback", "--student", "mixed_batch_0",
         ],
         capture_output=True, text=True, check=False,
@@ -101,7 +101,7 @@ def test_a_full_disk_is_named_and_the_next_start_goes_on(course, tmp_path):
         {sys.executable} -c "{scores}"
     """
     run = subprocess.run(
-        [sandbox.bubblewrap(), "--dev-bind", "/", "/", "--size", str(12 << 20), "--tmpfs", str(small),
+        [bubblewrap.bubblewrap(), "--dev-bind", "/", "/", "--size", str(12 << 20), "--tmpfs", str(small),
          "sh", "-c", program],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -118,7 +118,7 @@ def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_pat
     again = tmp_path / "again"
     hand_in(again, small_class())
     same_inputs(course, again)
-    with contextlib.closing(Local(2, ISOLATION)) as engine:
+    with contextlib.closing(Pool(2, ISOLATION)) as engine:
         killed = {}
 
         def progress(done, of, student):
@@ -137,7 +137,7 @@ def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_pat
 
 def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_path):
     done = []
-    with contextlib.closing(Local(1, sandbox.NONE)) as engine:
+    with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
         asked = []
 
         def die(worker, order, *_):
@@ -145,8 +145,8 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_
             worker.process.kill()
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("autograder.batch.local.Worker.obey", die)
-            job = Job(ASSIGNMENT, "", (), sandbox.NONE)
+            patch.setattr("autograder.batch.pool.Worker.obey", die)
+            job = Job(ASSIGNMENT, "", (), bubblewrap.NONE)
             task = Task("ada", "key", job, tmp_path / "key.json")
             engine.run(iter([task]), done.append)
     assert done == [task]
@@ -189,13 +189,13 @@ NOBODY = 65534
 def test_an_ordinary_user_and_root_get_the_same(course):
     expected = graded(course)
     needed = [Path(sys.base_prefix), Path(sys.prefix), ROOT]
-    walls = [sandbox.bubblewrap(), "--dev-bind", "/", "/"]
+    confinement = [bubblewrap.bubblewrap(), "--dev-bind", "/", "/"]
     for path in needed:
         for folder in path.parents:
             # such as root's home, in which Python may stand: opened, with nothing else in it
             if folder != Path("/") and not folder.stat().st_mode & stat.S_IXOTH:
                 inside = str(folder / path.relative_to(folder).parts[0])
-                walls += ["--tmpfs", str(folder), "--ro-bind", inside, inside]
+                confinement += ["--tmpfs", str(folder), "--ro-bind", inside, inside]
     with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         theirs = Path(folder, "course")
         hand_in(theirs, small_class())
@@ -205,7 +205,7 @@ def test_an_ordinary_user_and_root_get_the_same(course):
         users = ["setpriv", "--reuid", str(NOBODY), "--regid", str(NOBODY), "--clear-groups"]
         students = [f"--student={student}" for student in STUDENTS]
         run = subprocess.run(
-            [*walls, *users, *command(theirs), *students],
+            [*confinement, *users, *command(theirs), *students],
             env={**os.environ, "HOME": folder, "PYTHONDONTWRITEBYTECODE": "1"},
             cwd=folder, capture_output=True, text=True, check=False,
         )  # fmt: skip

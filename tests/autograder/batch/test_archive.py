@@ -15,7 +15,7 @@ from nbgrader.api import Gradebook
 from autograder.__main__ import main
 from autograder.batch.archive import MANIFEST, restore, write_archive
 from autograder.batch.engine import engine_for
-from autograder.batch.guards import only_one
+from autograder.batch.run_lock import only_one
 from autograder.errors import CourseError
 from tests.autograder.batch.living import Living
 from tests.sample_class import ASSIGNMENT, SETTINGS, new_course

@@ -1,4 +1,4 @@
-"""nbgrader's own command grades as a batch does: the same points and words, behind the same walls."""
+"""nbgrader's own command grades as a batch does: the same points and words, behind the same sandbox."""
 
 import os
 import subprocess
@@ -10,12 +10,12 @@ import pytest
 from nbformat.v4 import new_code_cell
 
 from autograder.batch.course import course_secret, scores_in
-from autograder.kernels import sandbox
+from autograder.sandbox import bubblewrap
 from tests.sample_class import ASSIGNMENT, ISOLATION, grade, hand_in, submission
 from tests.sample_class.small import without_the_time
 
 pytestmark = pytest.mark.long
-needs_walls = pytest.mark.skipif(ISOLATION != sandbox.FULL, reason=sandbox.missing())
+needs_walls = pytest.mark.skipif(ISOLATION != bubblewrap.FULL, reason=bubblewrap.missing())
 SPIES = """
 from pathlib import Path
 for place in ({course!r}, "..", "../../..", "/"):
@@ -71,7 +71,7 @@ def test_without_walls_the_command_says_what_to_do_and_keeps_what_is_there(tmp_p
     before = scores_in(course)
     config = course / "nbgrader_config.py"
     config.write_text(
-        "from autograder.kernels import sandbox\n"
+        "from autograder.sandbox import sandbox\n"
         "sandbox.missing = lambda: 'the sandbox needs Linux; this is Plan 9.'\n"
         + config.read_text()
     )

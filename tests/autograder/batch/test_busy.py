@@ -10,7 +10,7 @@ import pytest
 from assignments import allowed_modules
 from autograder.batch.classroom import grade_class
 from autograder.batch.engine import engine_for
-from autograder.kernels.limits import Limits
+from autograder.sandbox.limits import Limits
 from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
 
 STUDENTS = (

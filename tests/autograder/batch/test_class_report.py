@@ -8,9 +8,9 @@ from nbgrader.api import Gradebook
 
 from autograder.batch.class_report import as_csv, as_page
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
-from autograder.batch.row import Row, in_words
+from autograder.batch.student_result import StudentResult, in_words
 from autograder.batch.term import Standing, standings, title_of
-from autograder.verdict.obstacles import Obstacle
+from autograder.checks.obstacles import Obstacle
 from tests.sample_class import ASSIGNMENT, hand_in
 
 PART = "attention_weights"
@@ -21,7 +21,7 @@ NAMED = Finding(
 
 
 def row(student, *findings, points=2.0, **more):
-    return Row(
+    return StudentResult(
         student, points, 3, {PART: points}, {PART: 3},
         findings=findings, signatures={PART: SIGNATURE}, **more,
     )  # fmt: skip
@@ -45,14 +45,14 @@ def test_mistakes_obstacles_and_relations_are_counted_by_part():
         row("a", NAMED),
         row("b", NAMED),
         row("c", Finding(PART, relations=("axes swapped",), code="x.T")),
-        row("d", Finding(PART, obstacle=Obstacle.BARRED, code="F.softmax(x)")),
+        row("d", Finding(PART, obstacle=Obstacle.DISALLOWED, code="F.softmax(x)")),
         row("e", Finding(PART, obstacle=Obstacle.UNANSWERED, code="raise NotImplementedError")),
         row("f", Finding(PART, missed="float64 stays float64", code="x.float()")),
     )
     assert lines(text) == [
         (2, "softmax over the columns"),
         (1, "explained: axes swapped"),
-        (1, Obstacle.BARRED.words),
+        (1, Obstacle.DISALLOWED.words),
         (1, Obstacle.UNANSWERED.words),
         (1, "without a name, lost at: float64 stays float64"),
     ]

@@ -5,8 +5,8 @@ import sys
 
 from assignments import load
 from autograder.batch.course import course_secret, scores_in
+from autograder.checks.decide import decide, seed_of
 from autograder.probe.wire import decode, encode
-from autograder.verdict.decide import decide, seed_of
 from tests.sample_class import ASSIGNMENT
 
 MAKE = "import sys, pathlib, autograder.batch.course as c; print(c.course_secret(pathlib.Path(sys.argv[1])))"

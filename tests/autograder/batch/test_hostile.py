@@ -15,8 +15,8 @@ import nbformat
 import pytest
 
 from autograder.batch.settings import Settings
-from autograder.kernels import sandbox
-from autograder.kernels.limits import Limits
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.limits import Limits
 from tests.sample_class import (
     ASSIGNMENT,
     SUBMISSIONS,
@@ -201,8 +201,8 @@ def digest(folder):
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    if sandbox.missing():
-        pytest.skip(sandbox.missing())
+    if bubblewrap.missing():
+        pytest.skip(bubblewrap.missing())
     course, outside = tmp_path_factory.mktemp("hostile"), tmp_path_factory.mktemp("outside")
     secret = outside / "secret.txt"
     secret.write_text(SECRET)
@@ -265,7 +265,7 @@ def test_nothing_is_left_running(graded):
         left = [
             path
             for path in Path("/proc").glob("[0-9]*/cmdline")
-            if b"autograder.kernels.zygote" in _read(path) and _parent(path) in (1, os.getpid())
+            if b"autograder.sandbox.zygote" in _read(path) and _parent(path) in (1, os.getpid())
         ]
         if not left:
             return

@@ -9,7 +9,7 @@ import pytest
 
 from autograder.batch.settings import Settings
 from autograder.files import write_whole
-from autograder.kernels import sandbox
+from autograder.sandbox import bubblewrap
 from tests.autograder.batch.odd_files import RIGHT
 from tests.sample_class import (
     ASSIGNMENT,
@@ -23,7 +23,7 @@ from tests.sample_class.small import command
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+    pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing()),
 ]
 
 
@@ -65,7 +65,7 @@ def test_a_crash_of_the_grader_has_an_exit_status_of_its_own(small):
 def test_a_read_only_gradebook_is_named_where_a_new_student_comes(small, again):
     db = str(small / "gradebook.db")
     run = subprocess.run(
-        [sandbox.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", db, db, *command(small), "--no-feedback",
+        [bubblewrap.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", db, db, *command(small), "--no-feedback",
          "--isolation", "none", *again],
         capture_output=True, text=True, check=False,
     )  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_read_only_gradebook_is_named_where_a_new_student_comes(small, again):
 def test_a_read_only_folder_is_named_where_a_new_student_comes(small, again):
     kept = str(small / "autograded")
     run = subprocess.run(
-        [sandbox.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", kept, kept, *command(small), "--no-feedback",
+        [bubblewrap.bubblewrap(), "--dev-bind", "/", "/", "--ro-bind", kept, kept, *command(small), "--no-feedback",
          "--isolation", "none", *again],
         capture_output=True, text=True, check=False,
     )  # fmt: skip

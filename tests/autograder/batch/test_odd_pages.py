@@ -9,8 +9,8 @@ import nbformat
 import pytest
 from nbconvert.exporters import HTMLExporter
 
-from autograder.kernels import sandbox
-from autograder.notebook.sanitize import ACTING_FORMULA
+from autograder.grade.sanitize import ACTING_FORMULA
+from autograder.sandbox import bubblewrap
 from tests.autograder.batch.odd_files import PARTS
 from tests.sample_class import (
     ASSIGNMENT,
@@ -18,7 +18,7 @@ from tests.sample_class import (
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+    pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing()),
 ]
 
 IGNORED = ("pre", "code", "script", "style", "textarea")

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from autograder.batch.settings import Settings
-from autograder.kernels import sandbox
+from autograder.sandbox import bubblewrap
 from tests.autograder.batch.odd_code import ANSWERS, FETCHED, KERNELS, LIBRARY
 from tests.autograder.batch.odd_files import (
     ALL,
@@ -30,7 +30,7 @@ from tests.sample_class import (
 
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(bool(sandbox.missing()), reason=sandbox.missing()),
+    pytest.mark.skipif(bool(bubblewrap.missing()), reason=bubblewrap.missing()),
 ]
 
 LONGEST_STALL = 60  # seconds between one student and the next

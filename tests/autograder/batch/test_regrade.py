@@ -12,7 +12,7 @@ import pytest
 
 from autograder.__main__ import main
 from autograder.batch.engine import engine_for
-from autograder.batch.record import Recorder
+from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.errors import CourseError
 from tests.autograder import test_second_course as second
 from tests.autograder.batch.living import LAST, WORDS, Living, question
@@ -210,7 +210,7 @@ def test_a_regrade_that_is_stopped_has_written_all_or_nothing_and_goes_on(course
     course.points("reason", 1)
     settings = {"renamed": (("why", "reason"),)}
     before = course.state()[0]
-    kind, calls = getattr(Recorder, where), []
+    kind, calls = getattr(GradebookWriter, where), []
 
     def stop(self, *arguments):
         calls.append(arguments)
@@ -219,7 +219,7 @@ def test_a_regrade_that_is_stopped_has_written_all_or_nothing_and_goes_on(course
         return kind(self, *arguments)
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Recorder, where, stop)
+        patch.setattr(GradebookWriter, where, stop)
         course.grade(**settings)
     if where == "_put_down":  # the gradebook is written, and one student's files are not
         assert course.total("ada")[1] == course.total("bob")[1] == 11

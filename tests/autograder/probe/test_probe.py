@@ -7,10 +7,10 @@ import pytest
 import torch
 from matplotlib.figure import Figure
 
+from autograder.checks.follow_through import source_of
 from autograder.probe.drawing import Picture
 from autograder.probe.probe import answer
 from autograder.probe.wire import Function, Instance, decode, encode
-from autograder.verdict.stand_in import source_of
 from course_utils import attention
 
 CALL = {
@@ -263,8 +263,8 @@ def test_a_module_is_reported_by_the_modes_of_its_parts():
 
 
 def test_parts_left_in_another_mode_cost_a_strict_step():
-    from autograder.verdict.check import Assignment, Case, Part
-    from autograder.verdict.decide import decide
+    from autograder.checks.check import Assignment, Case, Part
+    from autograder.checks.decide import decide
 
     def right(model):
         modes = {part: part.training for part in model.modules()}
@@ -434,7 +434,7 @@ def test_an_error_without_a_model_is_reported_as_ever():
 
 
 def test_a_chain_may_hand_on_the_same_model():
-    from autograder.verdict.check import given_to
+    from autograder.checks.check import given_to
 
     def f(model, number):
         before = getattr(model, "number", -1)

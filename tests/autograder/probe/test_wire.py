@@ -8,6 +8,7 @@ import torch
 from msgspec.msgpack import Ext
 from torch import nn
 
+from autograder.checks.reply import DEEPEST, LONGEST_VALUE, reports_in
 from autograder.probe.wire import (
     ARRAY,
     LARGEST_TREE,
@@ -23,7 +24,6 @@ from autograder.probe.wire import (
     decode,
     encode,
 )
-from autograder.verdict.arrived import DEEPEST, LONGEST_VALUE, reports_in
 
 
 def test_a_tree_comes_back_as_it_was_sent():

@@ -1,6 +1,6 @@
 """What the journal remembers, also after a crash in the middle of a line."""
 
-from autograder.service.arrivals import utc
+from autograder.service.inbox import utc
 from autograder.service.journal import Entry, Journal
 
 

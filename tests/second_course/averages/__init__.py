@@ -1,5 +1,5 @@
 """A course on averages: a folder for each assignment."""
 
-from autograder.verdict.content import Course
+from autograder.checks.course import Course
 
 COURSE = Course(__name__)

@@ -1,6 +1,6 @@
 """What earns points, and the wrong answers that have a name."""
 
-from autograder.verdict.check import Case, Part
+from autograder.checks.check import Case, Part
 
 
 def series(n: int, window: int) -> Case:

@@ -1,0 +1,141 @@
+"""What one student got, and why: a row of the table, in words and numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from nbformat import NotebookNode
+
+from autograder.batch.findings import Finding
+from autograder.batch.run import grader_digest
+from autograder.checks.verdicts import SIGNS
+from autograder.files import digest_of
+from autograder.grade.feedback_page import doubted_parts
+from autograder.grade.messages import CHECK, Result
+
+
+@dataclass(frozen=True)
+class StudentResult:
+    """What one student got, and why.
+
+    Attributes:
+        student: the id.
+        points, of: what counts, late penalty taken off, and what can be had.
+        parts, possible: points by part, and those that there are.
+        reasons: the sentences for the table.
+        findings: what went wrong, by part.
+        signatures: how each part is called, with shapes.
+        seconds: what running and deciding took.
+        failed: it could not be run.
+        needs_person: somebody must look.
+        came_in, due: UTC, the second with this student's extension; None where nobody said.
+        penalty: points taken off for coming in late.
+        shown: digest of all that the feedback page shows.
+    """
+
+    student: str
+    points: float
+    of: float
+    parts: dict[str, float] = field(default_factory=dict)
+    possible: dict[str, float] = field(default_factory=dict)
+    reasons: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    signatures: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    failed: bool = False
+    needs_person: bool = False
+    came_in: datetime | None = None
+    due: datetime | None = None
+    penalty: float = 0.0
+    shown: str = field(default="", compare=False)
+
+    @property
+    def late(self) -> bool:
+        return bool(self.came_in and self.due and self.came_in > self.due)
+
+
+def due_of(due: datetime | None, extension: timedelta | None) -> datetime | None:
+    """When a student's work was due, with an extension where there is one; None if nobody said."""
+    return due + extension if due and extension else due
+
+
+def digest_of_page(submission: Any, notebook: Any, key: str) -> str:
+    """A digest of all that a feedback page shows, beside what stands in the pages of others."""
+    grades = [
+        (grade.name, grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score,
+         grade.needs_manual_grade)
+        for grade in notebook.grades
+    ]  # fmt: skip
+    comments = [
+        (comment.name, comment.auto_comment, comment.manual_comment)
+        for comment in notebook.comments
+    ]
+    times = submission.timestamp, due_of(submission.assignment.duedate, submission.extension)
+    penalty = submission.late_submission_penalty
+    return digest_of(repr((grader_digest(), key, sorted(grades), sorted(comments), times, penalty)))
+
+
+def lateness(row: StudentResult) -> Iterator[str]:
+    """That work came in late, and what it cost."""
+    if row.late and row.came_in and row.due:
+        taken = f"{row.penalty:g} {'point' if row.penalty == 1 else 'points'} taken off"
+        yield f"came in {in_words(row.came_in - row.due)} late: {taken}"
+
+
+def in_words(time: timedelta) -> str:
+    """A length of time as people say it: "3 h 20 min", "2 days"."""
+    minutes = max(1, round(time.total_seconds() / 60))
+    if minutes >= 2 * 24 * 60:
+        return f"{minutes / 24 / 60:.0f} days"
+    hours, rest = divmod(minutes, 60)
+    return " ".join([*([f"{hours} h"] if hours else []), *([f"{rest} min"] if rest else [])])
+
+
+def by_hand(grades: Iterable[Any]) -> Iterator[str]:
+    """That scores stand which a person gave for an earlier version of the work, or of the points."""
+    given = []
+    for grade in grades:
+        if grade.manual_score is not None:
+            now = (
+                "" if grade.auto_score is None else f", this version would get {grade.auto_score:g}"
+            )
+            given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
+    if given:
+        yield f"graded by hand for an earlier version: {', '.join(given)}"
+
+
+def reasons_for(result: Result) -> Iterator[str]:
+    """Why points were lost, in the words of the verdicts."""
+    if result.remark:
+        yield result.remark
+    for what, names in asdict(result.restored).items():
+        if names and what == "added":
+            yield f"handed in without cells that were added later: {', '.join(names)}"
+        elif names:
+            yield f"locked cells were {what} and have been put right: {', '.join(names)}"
+    for part, verdict in result.verdicts.items():
+        if verdict.right:
+            continue
+        named = [name for name, _ in verdict.mistakes]
+        problems = [step.problem for step in verdict.steps if step.problem and not step.waived]
+        also = [step for step in verdict.steps if step.state == "also"]
+        told = "; ".join(named or problems[:1] or [verdict.remark])
+        yield f"{part}: {told}{_also_wrong(len(also))}"
+
+
+def _also_wrong(steps: int) -> str:
+    if not steps:
+        return ""
+    return f" ({SIGNS['also']} {steps} more {'step' if steps == 1 else 'steps'} wrong, not charged again)"
+
+
+def doubted_by_visible_tests(result: Result) -> Iterator[str]:
+    """Parts that a person must look at: the checks found nothing wrong, and a visible test did."""
+    cells = [NotebookNode(cell) for cell in json.loads(result.notebook or '{"cells": []}')["cells"]]
+    for part, error in doubted_parts(cells):
+        told = " ".join(error.split())  # a tensor is printed over several lines
+        yield f"{part}: all points, but its visible test stops ({told}): please look"

@@ -1,0 +1,164 @@
+"""What the axes of a part's arrays count, read from its signature, and how long each one is.
+
+A signature such as ``f(query (B, T, d_k), key (B, S, d_k)) -> (output (B, T, d_v), weights (B, T, S))``
+names inputs and results, and gives every axis the letter by which the course knows it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from autograder.checks.check import Part
+from autograder.checks.drawn_cases import CaseRun
+
+ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
+COUNTED = {
+    "B": ("sentence", "sentences"),
+    "T": ("word", "words"),
+    "S": ("word", "words"),
+    "L": ("word", "words"),
+    "H": ("head", "heads"),
+    "length": ("position", "positions"),
+}
+FEATURES = (
+    "D",
+    "d_k",
+    "d_v",
+    "d_model",
+    "features",
+    "h",
+    "2h",
+    "H·d_k",
+    "decoder_dim",
+    "encoder_dim",
+)
+
+
+@dataclass(frozen=True)
+class Axis:
+    """One axis of an array.
+
+    Attributes:
+        letter: how the course calls its length; "" where the signature does not say.
+        one, many: what it counts.
+        along: of an axis that counts nothing with a name, what its entries go by, as "of axis 0".
+    """
+
+    letter: str
+    one: str
+    many: str
+    along: str = ""
+
+    def __str__(self) -> str:
+        if self.letter:
+            return f"the axis of the {self.many}, {self.letter}"
+        return self.along.removeprefix("of ") or f"the {self.many}"
+
+    def place(self, index: int) -> str:
+        """One place on it: ``word 2``, ``index 0 of axis 1``."""
+        return f"index {index} {self.along}" if self.along else f"{self.one} {index}"
+
+    @classmethod
+    def numbered(cls, number: int) -> Axis:
+        """An axis that has no letter and goes by its number."""
+        return cls("", f"entry of axis {number}", f"entries of axis {number}", f"of axis {number}")
+
+
+@cache
+def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Name and letters of each result of a method; a name is "" where the signature has none."""
+    called = part.signature.partition(f"{method}(")[2] or part.signature
+    text = called.partition("->")[2].strip()
+    if re.match(r"\(\w+ \(", text):
+        inside = text[1:].partition("))")[0] + ")"
+        return tuple((name, _letters(axes)) for name, axes in ARRAY.findall(inside))
+    named = re.match(r"(\w*) ?\(([^()]*)\)", text)
+    if named:
+        return ((named[1], _letters(named[2])),)
+    arrays = dict(ARRAY.findall(part.signature))
+    return ((text, _letters(arrays[text])),) if text in arrays else ()
+
+
+def results_in(item: CaseRun) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Name and letters of each result of what a case calls."""
+    return results_of(item.part, item.request.get("method") or item.part.name)
+
+
+def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:
+    """The axes of an array with so many; those in front that have no letter go by their number."""
+    spread = [letter for letter in letters if letter != "..."]
+    if len(spread) > ndim or ("..." not in letters and len(spread) != ndim):
+        spread = []
+    leading = ndim - len(spread)
+    found = [Axis.numbered(number) for number in range(leading)]
+    for place, letter in enumerate(spread):
+        from_end = len(spread) - place
+        found.append(_axis(name, letter, spread, from_end))
+    return tuple(found)
+
+
+def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis:
+    if name == "weights" and len(letters) > 1 and letters[-2] == "T":
+        if from_end == 1:
+            return Axis(letter, "key", "keys")
+        if from_end == 2:
+            return Axis(letter, "query", "queries")
+    if letter in COUNTED:
+        return Axis(letter, *COUNTED[letter])
+    if letter in FEATURES:
+        return Axis(letter, "feature", "features")
+    return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")
+
+
+def _sizes_in(item: CaseRun) -> dict[str, int]:
+    """The lengths of what goes in by their letters, and other counts by their names."""
+    sizes: dict[str, int] = {}
+    arrays = {name: _letters(axes) for name, axes in ARRAY.findall(item.part.signature)}
+    for name, value in zip(item.request["names"], item.request["arguments"], strict=False):
+        if name in arrays and hasattr(value, "shape"):
+            _bind(sizes, arrays[name], tuple(value.shape))
+    for name, number in built_with(item).items():
+        if isinstance(number, int) and not isinstance(number, bool):
+            sizes.setdefault({"num_heads": "H"}.get(name, name), number)
+    if "H" in sizes and "d_model" in sizes and sizes["H"] and not sizes["d_model"] % sizes["H"]:
+        sizes.setdefault("d_k", sizes["d_model"] // sizes["H"])
+    return sizes
+
+
+def sizes_of(item: CaseRun) -> dict[str, int]:
+    """The lengths in a case by their letters, of what goes in and of what should come out."""
+    sizes = _sizes_in(item)
+    value = item.expected.get("value")
+    values = value if isinstance(value, tuple) else (value,)
+    for (_, letters), result in zip(results_in(item), values, strict=False):
+        if hasattr(result, "shape"):
+            _bind(sizes, letters, tuple(result.shape))
+    return sizes
+
+
+def built_with(item: CaseRun) -> dict[str, Any]:
+    """What a module was constructed with, or the plain numbers that a function was called with."""
+    request, reference = item.request, item.part.reference
+    if request["experiment"] == "module":
+        names = [name for name in inspect.signature(reference).parameters if name != "self"]
+        return {**dict(zip(names, request["construct"], strict=False)), **request["keywords"]}
+    given = zip(request["names"], request["arguments"], strict=False)
+    return {name: value for name, value in given if isinstance(value, int | float)}
+
+
+def _letters(text: str) -> tuple[str, ...]:
+    return tuple(letter.strip() for letter in text.split(",") if letter.strip())
+
+
+def _bind(sizes: dict[str, int], letters: Sequence[str], shape: tuple[int, ...]) -> None:
+    known = [letter for letter in letters if letter != "..."]
+    if len(known) > len(shape) or ("..." not in letters and len(known) != len(shape)):
+        return
+    for letter, length in zip(reversed(known), reversed(shape), strict=False):
+        if re.fullmatch(r"[A-Za-z_]+", letter):
+            sizes.setdefault(letter, length)

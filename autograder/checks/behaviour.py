@@ -1,0 +1,99 @@
+"""What an answer does on inputs that the whole class has in common, so that answers can be grouped by it.
+
+Inputs of checks differ by submission, so two wrong answers that do the same return other numbers. Where
+nothing tells what is wrong with an answer, it is asked once more, on inputs that depend on the course and
+the part alone. Nothing is decided by that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.checks.check import Assignment, Part
+from autograder.checks.decide import disallowed_in, seed_of
+from autograder.checks.drawn_cases import drawn_for
+from autograder.checks.follow_through import source_of
+from autograder.checks.reply import reports_in
+from autograder.checks.verdicts import PROJECTIONS, Behaviour, PartVerdict
+from autograder.files import digest_of
+from autograder.probe.runners import Report
+from autograder.probe.wire import Opaque, WireError, encode
+
+
+def is_unexplained(verdict: PartVerdict) -> bool:
+    """Whether points were lost, and neither a mistake, nor a relation, nor an obstacle tells why."""
+    told = verdict.mistakes or verdict.relations or verdict.obstacle
+    return not verdict.right and not told
+
+
+def behaviour_of(
+    assignment: Assignment,
+    part: Part,
+    probe: Callable[[bytes], bytes],
+    stood_in: tuple[str, ...] = (),
+    secret: str = "",
+) -> Behaviour | None:
+    """What an answer does on the inputs of the class; None where what comes back is no answer.
+
+    Args:
+        assignment, part: what was answered.
+        probe: takes an encoded list of requests and returns the encoded reports.
+        stood_in: earlier parts in whose place ours are put, as it was when the part was decided.
+        secret: the course's own.
+    """
+    drawn = drawn_for(part, seed_of(f"{assignment.name}/{part.name}", ["the class"], secret))
+    ours = {name: source_of(assignment.part(name).reference) for name in stood_in}
+    requests = [{**request, "replace": ours} for request in drawn.requests]
+    requests[0]["disallowed"] = disallowed_in(assignment, part)
+    try:
+        reports = reports_in(probe(encode(requests)), len(requests))
+    except WireError:
+        return None
+    kinds: list[str] = []
+    numbers: list[float] = []
+    for (_, case), report in zip(drawn.plan, reports, strict=True):
+        if case.random or case.chance is not None:
+            continue  # the same answer would do something else the next time
+        kinds.append(f"{report['status']} {_error_in(report)}".strip())
+        for kind, mean in _looks_of(report.get("value")):
+            kinds.append(kind)
+            numbers += mean
+    return Behaviour(tuple(kinds), tuple(numbers))
+
+
+def _error_in(report: Report) -> str:
+    return report["error"]["type"] if "error" in report else ""
+
+
+def _looks_of(value: Any) -> Iterator[tuple[str, list[float]]]:
+    """The kind of a value, and of all that is in it, with the numbers of what is an array."""
+    if isinstance(value, torch.Tensor | np.ndarray):
+        array = np.asarray(value.double() if isinstance(value, torch.Tensor) else value)
+        finite = np.isfinite(array)
+        holes = "" if finite.all() else f" not finite {digest_of(finite.tobytes().hex())}"
+        yield f"{type(value).__name__} {array.shape} {value.dtype}{holes}", _means(array[finite])
+    elif isinstance(value, list | tuple):
+        yield f"{type(value).__name__} of {len(value)}", []
+        for item in value:
+            yield from _looks_of(item)
+    elif isinstance(value, dict):
+        yield f"dict of {sorted(map(str, value))}", []
+        for _, item in sorted(value.items(), key=lambda pair: str(pair[0])):
+            yield from _looks_of(item)
+    elif isinstance(value, int | float):
+        yield type(value).__name__, [float(value)] if math.isfinite(value) else []
+    else:
+        told = value.type_name if isinstance(value, Opaque) else digest_of(str(value))
+        yield f"{type(value).__name__} {told}", []
+
+
+def _means(array: np.ndarray) -> list[float]:
+    """Weighted means of an array's entries, with weights that are the same for each size."""
+    entries = array.astype(np.float64).ravel()
+    weights = np.random.default_rng(entries.size).standard_normal((PROJECTIONS, entries.size))
+    return [float(mean) for mean in weights @ entries / max(math.sqrt(entries.size), 1.0)]

@@ -1,0 +1,318 @@
+"""Compare what a student's code returned with what the reference returned, and say what differs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.checks.problem import Kind, Problem
+from autograder.probe.wire import Opaque
+
+# float32 leaves about seven digits, float64 about fifteen; sums lose a few of them
+TOLERANCES = {torch.float64: (1e-8, 1e-10)}
+RELATIVE, ABSOLUTE = 1e-4, 1e-5
+LONGEST_LIST = 4  # of which a sentence names every entry
+
+
+def kind_of(value: Any) -> str:
+    """A value's type in words that a student knows."""
+    if isinstance(value, torch.Tensor):
+        return f"a tensor of shape {tuple(value.shape)}"
+    if isinstance(value, np.ndarray):
+        return f"a NumPy {value.dtype} array of shape {value.shape}"
+    if isinstance(value, tuple | list):
+        kind = "tuple" if isinstance(value, tuple) else "list"
+        if len(value) > LONGEST_LIST or any(isinstance(item, tuple | list) for item in value):
+            return f"a {kind} of length {len(value)}"
+        return f"a {kind} of {len(value)} ({', '.join(kind_of(item) for item in value)})"
+    if isinstance(value, dict):
+        return f"a dict of {len(value)}"
+    if value is None:
+        return "None (is there a `return`?)"
+    if isinstance(value, Opaque):
+        return f"a value of type {value.type_name}"
+    if type(value) is float:
+        return f"{short(value)} of type float"
+    return f"{value!r} of type {type(value).__name__}"
+
+
+def short(number: float) -> str:
+    """A number in at most four digits; what is almost zero from below is 0, not -0."""
+    text = f"{number:.4g}"
+    return "0" if text == "-0" else text
+
+
+def numbers(values: torch.Tensor, most: int = 5) -> str:
+    """The first few numbers of a tensor, rounded as people read them."""
+    flat = values.flatten()
+    text = ", ".join(
+        str(bool(item)) if flat.dtype == torch.bool else short(float(item)) for item in flat[:most]
+    )
+    return f"[{text}{', …' if flat.numel() > most else ''}]"
+
+
+def values_agree(expected: Any, got: Any) -> Problem | None:
+    """None if ``got`` is ``expected`` within tolerance, else the first difference.
+
+    Tensors and NumPy arrays count by their values; a dtype or device is not compared here.
+    """
+    if isinstance(expected, tuple):
+        if not isinstance(got, tuple | list) or len(got) != len(expected):
+            return _another_type(expected, got)
+        for number, (wanted, item) in enumerate(zip(expected, got, strict=True)):
+            problem = values_agree(wanted, item)
+            if problem:
+                return problem.in_result(number)
+        return None
+    if isinstance(expected, list):
+        return pairs_agree(expected, got)
+    if isinstance(expected, bool):
+        if isinstance(got, torch.Tensor | np.ndarray) and got.ndim == 0:
+            got = bool(got)
+        if not isinstance(got, bool):
+            return Problem(Kind.TYPE, f"expected {expected}, got {kind_of(got)}")
+        if got == expected:
+            return None
+        return Problem(Kind.NUMBERS, f"expected {expected}, got {got}")
+    if isinstance(got, np.ndarray):
+        got = torch.from_numpy(got)
+    if not isinstance(got, torch.Tensor):
+        return _another_type(expected, got)
+    if isinstance(expected, np.ndarray):
+        expected = torch.from_numpy(expected)
+    if not isinstance(expected, torch.Tensor):  # of two results of one answer, the first
+        return _another_type(expected, got)
+    if got.shape != expected.shape:
+        return _another_shape(expected, got)
+    return _numbers_agree(expected, got)
+
+
+def are_pairs(value: Any) -> bool:
+    """Whether a value is a list of pairs of texts, and not an empty one."""
+    return isinstance(value, list | tuple) and bool(value) and all(map(_is_pair, value))
+
+
+def _is_pair(item: Any) -> bool:
+    return (
+        isinstance(item, list | tuple) and len(item) == 2 and all(isinstance(s, str) for s in item)
+    )
+
+
+def pairs_agree(expected: list[tuple[str, str]], got: Any) -> Problem | None:
+    """None if ``got`` holds these pairs of texts in this order; lists and tuples are both right."""
+    if not isinstance(got, list | tuple):
+        return _another_type(expected, got)
+    # in a list of texts and pairs nothing is compared that has no yes or no
+    if all(isinstance(item, str) or _is_pair(item) for item in got) and list(got) == expected:
+        return None
+    for number, item in enumerate(got):
+        if not _is_pair(item):
+            return Problem(
+                Kind.TYPE,
+                f"expected pairs of two texts, (left, right), but entry {number} (counting from 0) is "
+                f"{item!r}"[:200],
+            )
+    for number, (wanted, item) in enumerate(zip(expected, got, strict=False)):
+        if tuple(item) != tuple(wanted):
+            return Problem(
+                Kind.NUMBERS,
+                f"pair {number} (counting from 0) should be {tuple(wanted)} and is {tuple(item)}"[
+                    :200
+                ],
+            )
+    if len(got) != len(expected):
+        return Problem(Kind.SHAPE, f"expected {len(expected)} pairs, got {len(got)}")
+    return None
+
+
+def _another_type(expected: Any, got: Any) -> Problem:
+    return Problem(Kind.TYPE, f"expected {kind_of(expected)}, got {kind_of(got)}")
+
+
+def _another_shape(expected: Any, got: Any) -> Problem:
+    shapes = f"expected shape {tuple(expected.shape)}, got {tuple(got.shape)}"
+    return Problem(Kind.SHAPE, shapes)
+
+
+def tolerances(expected: torch.Tensor, got: torch.Tensor) -> tuple[float, float]:
+    """How far apart, relative and absolute, the numbers of two tensors may be."""
+    if not expected.is_floating_point():
+        return 0.0, 0.0  # ids and truth values are right or wrong
+    # a float32 answer to a float64 question is judged as float32; its dtype is another matter
+    if got.dtype == expected.dtype:
+        return TOLERANCES.get(expected.dtype, (RELATIVE, ABSOLUTE))
+    return RELATIVE, ABSOLUTE
+
+
+def _numbers_agree(expected: torch.Tensor, got: torch.Tensor) -> Problem | None:
+    wanted, found = expected.double(), got.double()
+    if not torch.isfinite(found).all() and torch.isfinite(wanted).all():
+        return Problem(Kind.NUMBERS, "the result holds NaN or infinity")
+    relative, absolute = tolerances(expected, got)
+    if torch.allclose(wanted, found, rtol=relative, atol=absolute, equal_nan=True):
+        return None
+    apart = (wanted - found).abs()
+    where = np.unravel_index(int(apart.argmax()), wanted.shape)
+    right, wrong = float(wanted[where]), float(found[where])
+    place = f"[{', '.join(str(int(item)) for item in where)}]"
+    if short(right) == short(wrong):
+        return Problem(
+            Kind.NUMBERS,
+            f"the entry {place} should be {short(right)} and is off by {abs(wrong - right):.1g}: too "
+            f"far apart for {str(expected.dtype).removeprefix('torch.')}",
+        )
+    if wanted.dim() == 0:
+        return Problem(Kind.NUMBERS, f"expected {short(right)}, got {short(wrong)}")
+    if wanted.dim() < 2:
+        return Problem(
+            Kind.NUMBERS,
+            f"expected {numbers(expected)}, got {numbers(got)} (largest difference at {place})",
+        )
+    row = where[:-1]
+    index = ", ".join(str(int(item)) for item in row)
+    return Problem(
+        Kind.NUMBERS,
+        f"row [{index}] should be {numbers(wanted[row])} and is {numbers(found[row])} "
+        f"(largest difference at {place}: {short(right)}, yours {short(wrong)})",
+    )
+
+
+def hidden_are_zero(expected: Any, got: Any) -> Problem | None:
+    """Like `values_agree`, and what is exactly 0 in ``expected`` must be exactly 0."""
+    problem = values_agree(expected, got)
+    if problem:
+        return problem
+    pairs = zip(expected, got, strict=True) if isinstance(expected, tuple) else [(expected, got)]
+    for wanted, found in pairs:
+        left = torch.as_tensor(found)[torch.as_tensor(wanted) == 0]
+        if (left != 0).any():
+            return Problem(
+                Kind.NUMBERS,
+                f"a hidden weight must be exactly 0, but one is {float(left.abs().max()):.3g}: a "
+                "score of minus infinity before the softmax gives exactly 0, a large negative "
+                "number does not always",
+            )
+    return None
+
+
+def dropped(p: float) -> Callable[[Any, Any], Problem | None]:
+    """A judge for dropout: every entry is 0 or 1/(1 - p) times the one without dropout.
+
+    About a share of p must be 0, within five standard deviations.
+    """
+
+    def judge(expected: torch.Tensor, got: Any) -> Problem | None:
+        if not isinstance(got, torch.Tensor) or got.shape != expected.shape:
+            return _another_type(expected, got)
+        wanted, found = expected.double(), got.double()
+        kept = torch.isclose(found, wanted / (1 - p), rtol=RELATIVE, atol=ABSOLUTE)
+        if not (kept | (found == 0)).all():
+            place = tuple((~(kept | (found == 0))).nonzero()[0].tolist())
+            return Problem(
+                Kind.NUMBERS,
+                f"in train mode with dropout {p:g}, each entry should be 0 or 1/(1 - {p:g}) times "
+                f"what it is without dropout; the entry {list(place)} is {float(found[place]):.4g}, "
+                f"without dropout {float(wanted[place]):.4g}",
+            )
+        chances = wanted != 0
+        share = float((found[chances] == 0).double().mean())
+        if abs(share - p) > 5 * (p * (1 - p) / int(chances.sum())) ** 0.5:
+            return Problem(
+                Kind.NUMBERS,
+                f"in train mode with dropout {p:g}, a share of {share:.2f} of the entries is 0",
+            )
+        return None
+
+    return judge
+
+
+def two_results_differ(expected: Any, got: Any) -> Problem | None:
+    """A judge for what is left to chance: two calls with the same input give different results."""
+    if not isinstance(got, list) or len(got) != 2:
+        return _another_type(expected, got)
+    for value in got:
+        problem = None if not isinstance(value, torch.Tensor) else _same_shape(expected, value)
+        if problem:
+            return problem
+    if values_agree(got[0], got[1]) is None:
+        return Problem(
+            Kind.NUMBERS, "two calls in train mode should differ, but they give the same result"
+        )
+    return None
+
+
+def _same_shape(expected: Any, got: torch.Tensor) -> Problem | None:
+    wanted = expected[0] if isinstance(expected, list) else expected
+    if got.shape != wanted.shape:
+        return _another_shape(wanted, got)
+    return None
+
+
+def first_agrees(expected: tuple, got: Any) -> Problem | None:
+    """Compare only the first of several results; what stands beside it is another step's matter."""
+    if not isinstance(got, tuple | list) or not got:
+        return _another_type(expected, got)
+    problem = values_agree(expected[0], got[0])
+    return problem.in_result(0) if problem else None
+
+
+def rows_rank(expected: torch.Tensor, got: Any) -> Problem | None:
+    """Accept any positive rows that sum to one and order the words as the expected rows do."""
+    if isinstance(got, np.ndarray):
+        got = torch.from_numpy(got)
+    if not isinstance(got, torch.Tensor):
+        return _another_type(expected, got)
+    if got.shape != expected.shape:
+        return _another_shape(expected, got)
+    found = got.double()
+    sums = found.sum(dim=-1)
+    if not torch.isfinite(found).all():
+        return Problem(Kind.NUMBERS, "the result holds NaN or infinity")
+    if not torch.allclose(sums, torch.ones_like(sums), atol=1e-4):
+        return Problem(Kind.NUMBERS, f"each row should sum to 1; your rows sum to {numbers(sums)}")
+    if (found < 0).any():
+        return Problem(
+            Kind.NUMBERS, f"weights cannot be negative; the smallest is {float(found.min()):.4g}"
+        )
+    order = expected.argsort(dim=-1, descending=True)
+    other = found.argsort(dim=-1, descending=True)
+    wrong = order != other
+    if wrong.any():
+        row, rank = (int(item) for item in wrong.nonzero()[0])
+        return Problem(
+            Kind.NUMBERS,
+            f"in row [{row}], the words by falling weight should be {order[row].tolist()} and are "
+            f"{other[row].tolist()}: they differ from place {rank} on (counting from 0)",
+        )
+    return None
+
+
+def strict_differences(expected: Any, got: Any) -> Problem | None:
+    """What values alone do not show: the framework, the dtype, and plain Python types."""
+    if isinstance(expected, tuple):
+        for wanted, item in zip(expected, got, strict=True):
+            problem = strict_differences(wanted, item)
+            if problem:
+                return problem
+        return None
+    if isinstance(expected, list):
+        return None
+    if isinstance(expected, bool):
+        if not isinstance(got, bool):
+            return Problem(
+                Kind.TYPE, f"expected a plain Python bool, got {kind_of(got)}: wrap it in bool(…)"
+            )
+        return None
+    if isinstance(expected, np.ndarray):
+        if isinstance(got, np.ndarray):
+            return None
+        return Problem(Kind.TYPE, f"expected a NumPy array, got {kind_of(got)}")
+    if not isinstance(got, torch.Tensor):
+        return Problem(Kind.TYPE, f"expected a torch tensor, got {kind_of(got)}")
+    if got.dtype != expected.dtype:
+        origin = ", the dtype of the input" if expected.is_floating_point() else ""
+        return Problem(Kind.DTYPE, f"expected dtype {expected.dtype}{origin}, got {got.dtype}")
+    return None

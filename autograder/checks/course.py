@@ -1,0 +1,111 @@
+"""Where the grader gets assignments from: a package of the course, by its name.
+
+This is the only place that imports it. The package holds a folder for each assignment, with
+``ASSIGNMENT`` in its ``__init__.py``, and a `Course` named ``COURSE``. It is called `assignments`,
+unless the environment variable ``AUTOGRADER_COURSE`` names another.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import importlib.util
+import os
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder.order import by_number
+
+if TYPE_CHECKING:
+    from autograder.checks.check import Assignment
+
+USUAL = "assignments"
+
+
+@dataclass(frozen=True)
+class Course:
+    """A package of assignments, and what else belongs to the course.
+
+    Attributes:
+        package: the package's name.
+        libraries: packages with the course's own code, which a notebook may import only where its
+            assignment allows it.
+        always_allowed: modules of these that every notebook may import, and that hold no answer.
+        site: address of the course's website, to which feedback pages link; "" if it has none.
+    """
+
+    package: str
+    libraries: tuple[str, ...] = ()
+    always_allowed: tuple[str, ...] = ()
+    site: str = ""
+
+    @property
+    def folders(self) -> tuple[Path, ...]:
+        """Where the assignments' code lies, and the libraries'."""
+        return tuple(map(folder_of, (self.package, *self.libraries)))
+
+    def known(self) -> list[str]:
+        """Ids of all assignments, by their numbers: a10 after a9."""
+        names = [path.parent.name for path in folder_of(self.package).glob("a[0-9]*_*/__init__.py")]
+        return sorted(names, key=by_number)
+
+    def load(self, name: str) -> Assignment:
+        """The checks of one assignment.
+
+        Raises:
+            LookupError: no assignment has this id; the message lists those there are.
+        """
+        if name not in self.known():
+            there = ", ".join(self.known())
+            raise LookupError(f"there is no assignment '{name}'. There are: {there}.")
+        return importlib.import_module(f"{self.package}.{name}").ASSIGNMENT
+
+    def allowed_modules(self, name: str) -> tuple[str, ...]:
+        """Modules of the course that an assignment's notebook may import; unknown ones get the usual.
+
+        Read and not imported: kernels start with them, before there is time for anything else.
+        """
+        if name not in self.known():
+            return self.always_allowed
+        source = (folder_of(self.package) / name / "__init__.py").read_text(encoding="utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.keyword) and node.arg == "allowed_modules":
+                return tuple(ast.literal_eval(node.value))
+        return self.always_allowed
+
+
+def folder_of(package: str) -> Path:
+    """The folder of a package, which need not be imported yet."""
+    found = importlib.util.find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        raise LookupError(f"there is no package `{package}` in {os.getcwd()} or on Python's path")
+    return Path(found.submodule_search_locations[0])
+
+
+@cache
+def course() -> Course:
+    """The course whose assignments are graded.
+
+    Raises:
+        LookupError: there is no package of that name.
+    """
+    name = os.environ.get("AUTOGRADER_COURSE", USUAL)
+    folder_of(name)
+    return importlib.import_module(name).COURSE
+
+
+def known() -> list[str]:
+    """See `Course.known`."""
+    return course().known()
+
+
+def load(name: str) -> Assignment:
+    """See `Course.load`."""
+    return course().load(name)
+
+
+def allowed_modules(name: str) -> tuple[str, ...]:
+    """See `Course.allowed_modules`."""
+    return course().allowed_modules(name)

@@ -1,0 +1,183 @@
+"""Charge an error once: decide which of the steps that failed cost points.
+
+A missing scale makes every number of a layer wrong, and a step that asks about masks fails with all
+others. Two rules keep one error from costing a whole part:
+
+1. A mistake that has a name costs the steps of which its author says so, or else the first that it
+   explains. Other steps that it explains are wrong, and keep their points. Where its author only
+   gives a reason why it costs more (it is as good as no answer), it costs all that it breaks.
+2. What has no name costs half of a part at most, as long as the part is right in its plainest case,
+   which is the smallest one of the first step that compares numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+
+from autograder.checks.check import Step
+from autograder.checks.compare import values_agree
+from autograder.checks.diagnosis import (
+    Diagnosis,
+    Evidence,
+    alike,
+    does_the_same,
+    drew_the_same,
+    size_of,
+    tells_much,
+    tells_of_mistakes,
+)
+from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.judge import problem_with
+from autograder.checks.verdicts import Waived
+from autograder.probe.runners import Report
+
+Find = Callable[[], Diagnosis | None]
+
+
+def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
+    """The steps that failed, in their order, each with why it keeps its points, if it does.
+
+    Args:
+        attempts: all cases of a part, with what is wrong with them.
+        find: what is behind all of them, as `diagnosis_of` says; asked only where more than one step
+            failed.
+    """
+    part = attempts[0].part
+    wrong = {item.step for item in attempts if item.problem}
+    failed = [step for step in part.steps if step in wrong]
+    why = dict.fromkeys(failed, Waived.NO)
+    if len(failed) < 2:
+        return why
+    causes = (_cause(each, failed, attempts) for each in _suspects(attempts, find))
+    cause = max(filter(None, causes), key=lambda each: _points(each.spares), default=Cause())
+    why |= dict.fromkeys(cause.spares, Waived.SAME)
+    if _right_in_its_plainest_case(attempts):
+        lost = _points(cause.costs)
+        for step in failed:
+            if why[step] or step in cause.costs:
+                continue
+            if lost and lost + step.points > part.points / 2:
+                why[step] = Waived.HALF
+            else:
+                lost += step.points
+    return why
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A mistake, or two, with the steps that they cost, and those that fail for no other reason."""
+
+    costs: frozenset[Step] = frozenset()
+    spares: frozenset[Step] = frozenset()
+
+
+def _points(steps: frozenset[Step]) -> float:
+    return sum(step.points for step in steps)
+
+
+def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
+    """What may be behind it: what was found, and each mistake by itself, seen in its own steps."""
+    found = find()
+    if found:
+        yield found
+    for mistake in attempts[0].part.mistakes:
+        yield Diagnosis((mistake,), mistake.answer, Evidence.STEP)
+
+
+def _cause(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> Cause | None:
+    """What mistakes cost, and what they spare; None if they are not seen in the steps they cost."""
+    about = {step for mistake in found.mistakes for step in mistake.costs}
+    if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
+        about = set(failed)
+    if not about & set(failed) and found.evidence is not Evidence.STEP:
+        about = set()
+    costs = (about or {failed[0]}) & set(failed)
+    if found.evidence is not Evidence.STEP:
+        # who only stops with the same error has not shown that anything else is right
+        seen = any(tells_much(item) for item in attempts)
+    else:
+        seen = bool(costs) and _seen(found.answer, about or costs, attempts)
+    if not seen:
+        return None
+    others = [step for step in failed if step not in costs]
+    spares = (step for step in others if _right_but_for(found, step, attempts))
+    return Cause(frozenset(costs), frozenset(spares))
+
+
+def _seen(answer: Callable[..., Any], costs: set[Step], attempts: Sequence[CaseRun]) -> bool:
+    """Whether a submission does what a mistake does, in all steps that the mistake costs."""
+    telling = [item for item in attempts if item.step in costs and tells_of_mistakes(item.case)]
+    wrong = [item for item in attempts if item.step in costs and item.problem]
+    # that something stops with an error, many mistakes have in common
+    return any(item.report["status"] == "returned" for item in wrong) and does_the_same(
+        answer, telling
+    )
+
+
+def _right_but_for(found: Diagnosis, step: Step, attempts: Sequence[CaseRun]) -> bool:
+    """Whether a step's problems all come from a mistake.
+
+    That both stop with an error says nothing, unless the mistake is behind all that went wrong.
+    """
+    asked = [item for item in attempts if item.step is step]
+    says_something = any(item.report["status"] == "returned" for item in asked)
+    return (says_something or found.evidence is not Evidence.STEP) and all(
+        item.problem is None or _comes_from(found.answer, item) for item in asked
+    )
+
+
+def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
+    """Whether a problem is none, if what a wrong answer of ours does counts as right."""
+    given = item.drawn.done_by(answer, item.number)
+    if not given["status"] == "returned" == item.report["status"]:
+        return given["status"] == item.report["status"] in ("raised", "unfit")
+    if item.case.chance is not None:
+        return alike(item.case, given, item.report)
+    if item.case.random and not isinstance(given["value"], dict):
+        return drew_the_same(given, item.report)
+    if problem_with(item, given) is None:
+        return True
+    if item.step.strict or item.case.gradient:
+        return alike(item.case, given, item.report) and _same_gradients(given, item.report)
+    # a judge that asks for weights does not know the numbers that came in their place
+    return drew_the_same(given, item.report)
+
+
+def _same_gradients(one: Report, other: Report) -> bool:
+    """Whether two implementations have the same derivatives, NaN where the other has NaN."""
+    ours, theirs = one.get("gradients") or {}, other.get("gradients") or {}
+    return ours.keys() == theirs.keys() and all(
+        type(ours[name]) is type(theirs[name]) and values_agree(ours[name], theirs[name]) is None
+        for name in ours
+    )
+
+
+def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:
+    """Whether the smallest case of the first step that compares numbers came back exactly right."""
+    plain = [
+        item
+        for item in attempts
+        if tells_of_mistakes(item.case)
+        and not item.case.raises
+        and _computes(item.request.get("method", "forward"))
+    ]
+    if not plain:
+        return False
+    item = min((each for each in plain if each.step is plain[0].step), key=size_of)
+    return (
+        item.problem is None
+        and tells_much(item)
+        and (
+            item.case.chance is not None
+            or values_agree(item.expected["value"], item.report.get("value")) is None
+        )
+    )
+
+
+def _computes(method: str | None) -> bool:
+    """Whether a method is the author's own, and does not only look at what a module holds."""
+    return method is not None and (method == "forward" or not hasattr(nn.Module, method))

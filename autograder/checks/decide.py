@@ -1,0 +1,319 @@
+"""Decide a part: ask the probe, compare with the reference, name the mistake, award the steps."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache
+
+from msgspec import structs
+
+from autograder.checks import source_rules
+from autograder.checks.check import Assignment, Part, Step
+from autograder.checks.course import course, known, load
+from autograder.checks.credit import waived
+from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
+from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
+from autograder.checks.explain.differences import relations_in
+from autograder.checks.follow_through import source_of
+from autograder.checks.heatmaps import pictured
+from autograder.checks.judge import in_words, problem_with
+from autograder.checks.missing import (
+    is_as_handed_out,
+    is_unanswered,
+    what_hides_it,
+    why_missing,
+    why_unanswered,
+)
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.reply import reports_in
+from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
+from autograder.faults import note
+from autograder.probe.disallowed import Disallowed
+from autograder.probe.op_blocker import WRITTEN_TWICE
+from autograder.probe.wire import WireError, encode
+
+Probe = Callable[[bytes], bytes]
+
+
+class NotAwarded(Exception):
+    """A part earns nothing for a reason of its own, which the message says to the student.
+
+    Args:
+        remark: the message.
+        obstacle: as in a `PartVerdict`.
+    """
+
+    def __init__(self, remark: str, obstacle: Obstacle) -> None:
+        super().__init__(remark)
+        self.obstacle = obstacle
+
+
+def _why_disallowed(part: Part, used: str) -> str:
+    """What to say of a library's own answer; a part that no lecture explains names no lecture."""
+    instead = "the operations of the lecture" if part.reads[0] else "simpler operations"
+    return (
+        f"This part uses `{used}`, which is the answer itself. Write it with {instead} instead; "
+        "everything you have around it can stay."
+    )
+
+
+def seed_of(
+    assignment: str,
+    cells: Iterable[str],
+    secret: str = "",
+    files: Mapping[str, bytes] | None = None,
+) -> int:
+    """A seed that differs by submission, and can be computed again by who knows the secret.
+
+    All that a submission's code can see of itself counts, cells and files, so that what one has
+    noted of its inputs is of no use to another.
+    """
+    text = "\0".join([*([secret] if secret else []), assignment, *cells])
+    digest = hashlib.sha256(text.encode("utf-8", "replace"))
+    for name, content in sorted((files or {}).items()):
+        digest.update(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
+        digest.update(hashlib.sha256(content).digest())
+    return int.from_bytes(digest.digest()[:6], "big")
+
+
+def disallowed_in(assignment: Assignment, part: Part) -> Disallowed:
+    """What a part may not use."""
+    disallowed = assignment.disallowed if part.disallowed is None else part.disallowed
+    return Disallowed(
+        names=list(source_rules.with_back_ways(disallowed)), libraries=list(course().libraries)
+    )
+
+
+@lru_cache(maxsize=64)
+def disallowed_lists_of(assignment: str) -> list[Disallowed]:
+    """What the parts of an assignment may not use, each list once; none where it is not known."""
+    if assignment not in known():
+        return []
+    parts = load(assignment).parts
+    disallowed_lists = {
+        json.dumps(disallowed): disallowed
+        for disallowed in (disallowed_in(load(assignment), part) for part in parts)
+    }
+    return [disallowed for disallowed in disallowed_lists.values() if disallowed["names"]]
+
+
+def decide(
+    assignment: Assignment,
+    part: Part,
+    probe: Probe,
+    cells: Iterable[str],
+    failed_before: Iterable[str] = (),
+    files: Mapping[str, bytes] | None = None,
+    secret: str = "",
+    handed_out: str = "",
+) -> PartVerdict:
+    """Decide one part of a submission.
+
+    Args:
+        assignment: the checks it belongs to.
+        part: the part to decide.
+        probe: takes an encoded list of requests and returns the encoded reports.
+        cells: source of the student's code cells, read for what is disallowed and for the seed.
+        failed_before: earlier parts that did not earn all their points. Where this part may build
+            on one of them and fails, it is decided again with the reference in their place, so
+            that one error is not charged twice.
+        files: what lies beside the notebook, by relative name; read as the cells are.
+        secret: the course's own, for `seed_of`.
+        handed_out: source of the part's cell as students got it; empty if that is not known. Who has
+            not changed its code has not answered, also where it can be called.
+    """
+    cells = list(cells)
+    disallowed = disallowed_in(assignment, part)
+    beside = source_rules.modules_beside(cells, files or {})
+    used = source_rules.find(
+        cells, part.name, disallowed["names"], assignment.allowed_modules, part.may_call, beside
+    )
+    if used and used.of_course:
+        *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
+        free = f"{', '.join(others)} and {last}" if others else last
+        return nothing(
+            part,
+            f"This part has `{used.message}`. Of the course's own modules, {free} may be imported here; "
+            "write this part yourself, and all you have around it can stay.",
+            Obstacle.DISALLOWED,
+        )
+    if used:
+        return nothing(part, _why_disallowed(part, used.message), Obstacle.DISALLOWED)
+    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
+    drawn = drawn_for(part, seed)
+    broken = tuple(name for name in part.may_call if name in set(failed_before))
+    ours = {name: source_of(assignment.part(name).reference) for name in broken}
+    try:
+        attempts = _asked(drawn, probe, disallowed, {})
+    except NotAwarded as reason:
+        if broken and reason.obstacle is Obstacle.DISALLOWED:
+            # what is disallowed may be an earlier part's doing, which costs points there
+            with contextlib.suppress(NotAwarded):
+                return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
+        return nothing(part, str(reason), reason.obstacle)
+    if all(item.report["status"] == "missing" for item in attempts):
+        return nothing(part, why_missing(part.name, cells), Obstacle.MISSING)
+    alone = Trial(attempts)
+    untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
+    hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
+    if broken and not alone.all_right and not untouched:
+        with contextlib.suppress(NotAwarded):
+            again = Trial(_asked(drawn, probe, disallowed, ours))
+            # an earlier part that is not answered says so when this one calls it
+            if not again.unanswered:
+                return _with_remark(_better_of(alone, again, broken), hidden)
+    if alone.unanswered and hidden:
+        return nothing(part, hidden, Obstacle.NONE)
+    if alone.unanswered:
+        return nothing(part, why_unanswered(part.name, cells), Obstacle.UNANSWERED)
+    if untouched:
+        return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
+    return _with_remark(alone.with_names(alone.verdict), hidden)
+
+
+def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
+    """The verdict with a further remark."""
+    return structs.replace(verdict, remark=" ".join(filter(None, (verdict.remark, more))))
+
+
+class Trial:
+    """A part that was asked once: what it earns, and which mistakes and relations tell why.
+
+    Args:
+        attempts: all cases of the part, with what came back and what is wrong with that.
+    """
+
+    def __init__(self, attempts: list[CaseRun]) -> None:
+        self.part = attempts[0].part
+        self.attempts = attempts
+
+    @property
+    def all_right(self) -> bool:
+        return not any(item.problem for item in self.attempts)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether nothing but the released line was reached."""
+        reports = [item.report for item in self.attempts]
+        return all(
+            report["status"] == "raised" and is_unanswered(report["error"]) for report in reports
+        )
+
+    @property
+    def may_be_hidden(self) -> bool:
+        """Whether an answer that was written may not have been reached."""
+        reports = [item.report for item in self.attempts]
+        return any(
+            report["status"] == "raised" and report["error"]["type"] == "NotImplementedError"
+            for report in reports
+        )
+
+    @cached_property
+    def found(self) -> Diagnosis | None:
+        """The named mistakes that are behind all of it."""
+        return diagnosis_of(self.attempts)
+
+    @cached_property
+    def verdict(self) -> PartVerdict:
+        """The points of each step: all, or none and the first case on which it failed."""
+        part, attempts, steps = self.part, self.attempts, []
+        why: dict[Step, Waived] = {}
+        try:
+            why = waived(attempts, lambda: self.found)
+        except Exception as error:  # noqa: BLE001 (noted; each step is charged by itself)
+            note(f"looking for steps of `{part.name}` that one mistake explains", error)
+        for step in part.steps:
+            wrong = next((item for item in attempts if item.step is step and item.problem), None)
+            if wrong:
+                told = wrong.case.label, in_words(wrong), *pictured(wrong)
+                kept = why.get(step, Waived.NO)
+                earned = step.points if kept else 0.0
+                steps.append(StepVerdict(step.asks, earned, step.points, *told, kept))
+            else:
+                steps.append(StepVerdict(step.asks, step.points, step.points))
+        late = any(item.report["status"] == "timeout" for item in attempts)
+        obstacle = Obstacle.TIME_LIMIT if late else Obstacle.NONE
+        return PartVerdict(
+            part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
+        )
+
+    def with_names(self, verdict: PartVerdict) -> PartVerdict:
+        """A verdict on this part with the names of what is wrong here, or how results differ."""
+        if verdict.right:
+            return verdict
+        try:
+            mistakes = mistakes_in(self.attempts, self.found)
+            relations = () if mistakes else relations_in(self.attempts)
+            return structs.replace(verdict, mistakes=mistakes, relations=relations)
+        except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
+            note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
+            return verdict
+
+
+def _better_of(alone: Trial, again: Trial, broken: tuple[str, ...]) -> PartVerdict:
+    """The verdict that counts, with the names from the trial with ours in place, unless that is worse.
+
+    Args:
+        alone: with the student's own earlier parts.
+        again: with ours in the place of those that are ``broken``.
+        broken: their names.
+    """
+    verdict = again.verdict
+    if not verdict.right:
+        if verdict.earned < alone.verdict.earned:
+            return alone.with_names(alone.verdict)
+        if verdict.earned == alone.verdict.earned:
+            # the same points, but without the earlier error in the numbers
+            return again.with_names(alone.verdict)
+    return _with_substitutes(again, broken)
+
+
+def _with_substitutes(again: Trial, broken: tuple[str, ...]) -> PartVerdict:
+    """The verdict on a part that was decided with ours in the place of earlier ones, which says so."""
+    *most, last = (f"`{name}`" for name in broken)
+    names = f"{', '.join(most)} and {last}" if most else last
+    place = "their place" if most else "its place"
+    remark = (
+        f"{names} did not earn all points, so this part was decided with ours in {place}. An error is "
+        "charged once."
+    )
+    return again.with_names(structs.replace(again.verdict, stood_in=broken, remark=remark))
+
+
+def nothing(part: Part, remark: str, obstacle: Obstacle = Obstacle.STOPPED) -> PartVerdict:
+    """The verdict on a part that could not be decided step by step, with the reason."""
+    steps = tuple(StepVerdict(step.asks, 0.0, step.points) for step in part.steps)
+    return PartVerdict(
+        part.name, part.signature, steps, remark=remark, reads=part.reads, obstacle=obstacle
+    )
+
+
+def _asked(
+    drawn: DrawnCases, probe: Probe, disallowed: Disallowed, substitutes: dict[str, str]
+) -> list[CaseRun]:
+    """Ask the probe, and look at each answer; `NotAwarded` if there is nothing to award.
+
+    Args:
+        exam: what is asked.
+        probe: as in `decide`.
+        disallowed: what may not be used.
+        stand_ins: source of ours by the names that it takes.
+    """
+    requests = [{**request, "replace": substitutes} for request in drawn.requests]
+    requests[0]["disallowed"] = disallowed  # for all of them
+    try:
+        reports = reports_in(probe(encode(requests)), len(requests))
+    except WireError as error:
+        reason = f"The answers of this part could not be read: {error}."
+        raise NotAwarded(reason, Obstacle.STOPPED) from error
+    may_be_said = {*disallowed["names"], *WRITTEN_TWICE}
+    used = next((report["used"] for report in reports if report.get("used") in may_be_said), "")
+    if used:
+        raise NotAwarded(_why_disallowed(drawn.part, used), Obstacle.DISALLOWED)
+    attempts = [CaseRun(drawn, number, report) for number, report in enumerate(reports)]
+    drawn.refuse_stopped_reference()
+    return [replace(item, problem=problem_with(item)) for item in attempts]

@@ -1,0 +1,406 @@
+"""Name the mistakes that a student made: find the wrong answer that does what theirs did.
+
+Best is a mistake that does what the student's code did in every case, right or wrong. Where there
+is none, one that does so in every wrong case will do, if one of them tells enough: two different
+mistakes rarely give the same numbers. Where one alone does not, two at once are tried, and at last
+one that does so in a whole step, beside something that has no name.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.checks.arguments import mistakes_about_arguments
+from autograder.checks.chance import drawn_alike
+from autograder.checks.check import Case, Part
+from autograder.checks.compare import (
+    ABSOLUTE,
+    RELATIVE,
+    are_pairs,
+    strict_differences,
+    values_agree,
+)
+from autograder.checks.drawn_cases import CaseRun, is_a_state
+from autograder.checks.explain.evidence import Sentences, as_array
+from autograder.checks.judge import problem_with, takes_too_much, wrong_error
+from autograder.checks.mistakes import Mistake
+from autograder.checks.problem import Kind
+from autograder.probe.runners import Report
+
+MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
+MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
+MANY_CELLS = 24  # of a mask, that no two mistakes have in common in every case
+MOST_STEPS = 3  # in which one mistake beside something unknown is looked for
+
+
+class Evidence(Enum):
+    """How much of what a student's code did a mistake explains; its value opens the sentence."""
+
+    ALL = ""
+    WRONG = (
+        "Wherever something is wrong, your results are those of this mistake. Other cases in which it "
+        "would show are right."
+    )
+    STEP = "In one step your results are those of this mistake, but it does not explain all the others."
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """One mistake, or two at once, with an answer of ours that makes them."""
+
+    mistakes: tuple[Mistake, ...]
+    answer: Callable[..., Any]
+    evidence: Evidence = Evidence.ALL
+
+
+def mistakes_in(attempts: Sequence[CaseRun], found: Diagnosis | None) -> Sentences:
+    """The named mistakes in what came back, as (name, sentence) pairs.
+
+    Args:
+        attempts: all cases of a part, with what is wrong with them.
+        found: what is behind all of it, as `diagnosis_of` says; where that is nothing, single steps
+            are looked at.
+    """
+    mistakes = found.mistakes if found else _in_single_steps(attempts)
+    evidence = found.evidence if found else Evidence.STEP
+    return tuple(
+        (mistake.name, f"{evidence.value} {mistake.message}".lstrip()) for mistake in mistakes
+    )
+
+
+def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
+    """The named mistakes that are behind what came back.
+
+    A case counts as wrong if it was judged wrong and its value shows it; what is right in a form of
+    its own says nothing about a mistake.
+
+    Args:
+        attempts: all cases of the part whose mistakes are tried, with what is wrong with them.
+
+    Returns:
+        one mistake, two where it takes two at once, or None.
+    """
+    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
+        return None
+    telling = [item for item in attempts if tells_of_mistakes(item.case)]
+    wrong = [
+        item
+        for item in telling
+        if item.problem and not alike(item.case, item.expected, item.report)
+    ]
+    if not wrong:
+        return _found_by_chance(attempts)
+    right = [item for item in telling if item not in wrong]
+    # what is wrong rules most mistakes out, so it is looked at first, what costs least before all
+    wrong.sort(key=size_of)
+    all_of_them = wrong + right
+    enough = any(_tells(item) for item in wrong)
+    for evidence, shown in ((Evidence.ALL, all_of_them), (Evidence.WRONG, wrong)):
+        for mistake in _known(attempts[0].part) if enough or shown is all_of_them else ():
+            if does_the_same(mistake.answer, shown):
+                return Diagnosis((mistake,), mistake.answer, evidence)
+    return _two_at_once(wrong, right) if enough else None
+
+
+def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
+    """The mistake behind what is wrong only in gradients, or where results are left to chance.
+
+    Who draws as often and as many numbers from the same seed gets the same; so two dropouts in the
+    same place agree, unless one is written by hand.
+    """
+    wrong = [item for item in attempts if item.problem and (item.case.random or item.case.gradient)]
+    if not wrong or any(item.report["status"] != "returned" for item in wrong):
+        return None
+    telling = [item for item in attempts if tells_of_mistakes(item.case)]
+    for mistake in _known(attempts[0].part):
+        if does_the_same(mistake.answer, telling) and all(
+            _is_as_wrong(item, item.drawn.done_by(mistake.answer, item.number)) for item in wrong
+        ):
+            return Diagnosis((mistake,), mistake.answer)
+    return None
+
+
+def _is_as_wrong(item: CaseRun, done: Report) -> bool:
+    """Whether a mistake of ours drew the same as a student's code, and is wrong in the same way."""
+    problem = problem_with(replace(item, report=done))
+    if not problem or not item.problem or problem.kind is not item.problem.kind:
+        return False
+    return drew_the_same(done, item.report) and (
+        item.problem.kind is not Kind.GRADIENT
+        or _same_gradients(done["gradients"], item.report["gradients"])
+    )
+
+
+def _same_gradients(one: Any, other: Any) -> bool:
+    """Whether two implementations passed the same gradients to the same inputs and weights."""
+    if not isinstance(one, dict) or not isinstance(other, dict) or one.keys() != other.keys():
+        return False
+    return all(_same(gradient, other[name]) for name, gradient in one.items())
+
+
+def _known(part: Part) -> tuple[Mistake, ...]:
+    """All mistakes of a part, those that its author wrote down first."""
+    return (*part.mistakes, *mistakes_about_arguments(part))
+
+
+def drew_the_same(one: Report, other: Report) -> bool:
+    """Whether two implementations returned the same where results are left to chance."""
+    if not one["status"] == "returned" == other["status"]:
+        return False
+    value, found = one["value"], other.get("value")
+    if isinstance(value, list) and isinstance(found, list):
+        value, found = tuple(value), tuple(found)
+    return values_agree(value, found) is None
+
+
+def tells_of_mistakes(case: Case) -> bool:
+    """Whether a case is looked at to recognise a mistake."""
+    return not case.gradient and (not case.random or case.chance is not None)
+
+
+def _tells(item: CaseRun) -> bool:
+    """Whether an attempt says much: many mistakes share an error, or a bare True."""
+    if item.case.raises or item.report["status"] == "unfit":
+        return True
+    value = item.report.get("value")
+    return item.report["status"] == "returned" and not isinstance(value, bool)
+
+
+def size_of(item: CaseRun) -> int:
+    """How many numbers go into a case, which is roughly what it costs."""
+    values = [*item.request["arguments"], *item.request.get("state", {}).values()]
+    return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
+
+
+def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosis | None:
+    """Two mistakes of different steps that are behind all cases together, and neither alone.
+
+    What each does alone in a few cases rules most pairs out, and says which are to be run first.
+
+    Args:
+        wrong: cases that went wrong, those that cost least first.
+        right: the others.
+    """
+    returned = [
+        item
+        for item in wrong
+        if item.report["status"] == "returned" and not item.case.raises and _tells(item)
+    ]
+    if not returned:
+        return None
+    quiet = [item for item in right if item.problem is None and not item.case.raises]
+    looked_at = [*returned[:MOST_CASES], *sorted(quiet, key=size_of)[:MOST_CASES]]
+    in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.in_steps]
+    alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
+    unchanged = [_right_results(item) for item in looked_at]
+    has_weights = bool(returned[0].request.get("state"))
+    likely: list[tuple[int, Mistake, Mistake]] = []
+    for number, one in enumerate(in_steps):
+        for other in in_steps[number + 1 :]:
+            evidence = _evidence(alone[one], alone[other], unchanged)
+            if one.name == other.name or (evidence is None and has_weights):
+                continue
+            # beside another, a mistake may act where it does not alone; a function is quickly run
+            likely.append((1 if evidence is None else -evidence, one, other))
+    likely.sort(key=lambda pair: pair[0])
+    run = 0
+    for _, one, other in likely:
+        both = _both(one, other)
+        if both is None:
+            continue
+        if does_the_same(both, [*wrong, *right]):
+            return Diagnosis((one, other), both)
+        run += 2 + len(returned[0].request.get("state", {}))
+        if run > MOST_RUNS:
+            return None
+    return None
+
+
+@lru_cache(maxsize=8192)
+def _both(one: Mistake, other: Mistake) -> Callable[..., Any] | None:
+    return one.together_with(other)
+
+
+# of each result of a case, whether a mistake changes it, and whether to what the student has
+Effect = list[tuple[bool, bool]] | None
+
+
+def _effect(mistake: Mistake, item: CaseRun) -> Effect:
+    """What a mistake alone does to each result of a case; None where it gives none at all."""
+    done = item.drawn.done_by(mistake.answer, item.number)
+    if done["status"] != "returned":
+        return None
+    given, right, found = (
+        _results(report.get("value")) for report in (done, item.expected, item.report)
+    )
+    if not len(given) == len(right) == len(found):
+        return [(True, _same(done["value"], item.report.get("value")))] * len(right)
+    return [
+        (not _same(one, wanted), _same(one, own))
+        for one, wanted, own in zip(given, right, found, strict=True)
+    ]
+
+
+def _right_results(item: CaseRun) -> list[bool]:
+    """Which results of a case are right in the student's answer."""
+    right, found = _results(item.expected["value"]), _results(item.report.get("value"))
+    if len(right) != len(found):
+        return [False] * len(right)
+    return [_same(wanted, own) for wanted, own in zip(right, found, strict=True)]
+
+
+def _evidence(one: list[Effect], other: list[Effect], right: list[list[bool]]) -> int | None:
+    """How much speaks for two mistakes at once, by what each does alone; None if they cannot be.
+
+    Where only one of them changes a result, it alone is behind that result; where neither does, the
+    result must be right; where a result is right, neither has changed it.
+    """
+    fitting = acting = 0
+    for effects, effects_too, rights in zip(one, other, right, strict=True):
+        if effects is None or effects_too is None:
+            return None
+        for (acts, fits), (acts_too, fits_too), is_right in zip(
+            effects, effects_too, rights, strict=False
+        ):
+            if is_right == (acts or acts_too):
+                return None
+            if acts != acts_too:
+                if not (fits if acts else fits_too):
+                    return None
+                fitting += 1
+            acting |= acts | 2 * acts_too
+    # one that changes nothing in these cases could be any
+    return fitting if acting == 3 or fitting else None
+
+
+def _results(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, tuple | list) else (value,)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two results are the same within float32; quicker than a sentence on the difference."""
+    kinds = (torch.Tensor, np.ndarray)
+    if not (isinstance(one, kinds) and isinstance(other, kinds)):
+        return type(one) is type(other) and values_agree(one, other) is None
+    first, second = as_array(one), as_array(other)
+    if first is None or second is None:
+        return False
+    if first.shape != second.shape:
+        return False
+    with np.errstate(all="ignore"):
+        near = np.abs(first - second) <= ABSOLUTE + RELATIVE * np.abs(first)
+    return bool((near | (first == second) | (np.isnan(first) & np.isnan(second))).all())
+
+
+def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
+    """Mistakes that alone are behind all cases of a step, where something else is wrong in others.
+
+    At least one case of the step must be wrong and tell much, so that no mistake is named that was
+    not made.
+    """
+    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
+        return ()
+    found: list[Mistake] = []
+    failed = dict.fromkeys(item.step for item in attempts if item.problem)
+    for step in list(failed)[:MOST_STEPS]:
+        asked = [item for item in attempts if item.step is step and tells_of_mistakes(item.case)]
+        wrong = [
+            item
+            for item in asked
+            if item.problem and not alike(item.case, item.expected, item.report)
+        ]
+        if not any(tells_much(item) for item in wrong):
+            continue
+        asked.sort(key=lambda item: (item not in wrong, size_of(item)))
+        mistake = next(
+            (each for each in attempts[0].part.mistakes if does_the_same(each.answer, asked)), None
+        )
+        if mistake and all(mistake.name != other.name for other in found):
+            found.append(mistake)
+    return tuple(found[:2])
+
+
+def tells_much(item: CaseRun) -> bool:
+    """Whether so many different numbers came back that no other mistake gives the same."""
+    value = item.report.get("value")
+    if item.report["status"] == "returned" and (item.case.chance or are_pairs(value)):
+        return True
+    return item.report["status"] == "returned" and any(map(_is_telling, _arrays_in(value)))
+
+
+def _is_telling(array: torch.Tensor) -> bool:
+    if array.dtype == torch.bool:
+        return array.numel() >= MANY_CELLS
+    return array.is_floating_point() and len(array.unique()) >= 6
+
+
+def _arrays_in(value: Any) -> Iterator[torch.Tensor]:
+    """The arrays of a result, or of a result in a result."""
+    for item in value if isinstance(value, tuple | list) else (value,):
+        if isinstance(item, tuple | list):
+            yield from _arrays_in(item)
+        elif isinstance(item, torch.Tensor | np.ndarray):
+            yield torch.as_tensor(item)
+
+
+def does_the_same(answer: Callable[..., Any], attempts: Sequence[CaseRun]) -> bool:
+    """Whether a wrong implementation of ours does what the student's code did.
+
+    Where the student's code did nothing but stop, one of its errors at least must be ours, too.
+    """
+    if not all(
+        alike(item.case, item.drawn.done_by(answer, item.number), item.report) for item in attempts
+    ):
+        return False
+    return any(item.report["status"] != "raised" for item in attempts) or any(
+        item.drawn.done_by(answer, item.number)["error"]["type"] == item.report["error"]["type"]
+        for item in attempts
+    )
+
+
+def alike(case: Case, one: Report, other: Report) -> bool:
+    """Whether two implementations did the same in a case, as far as a mistake would show."""
+    if one["status"] != other["status"]:
+        return False
+    if one["status"] == "unfit":
+        return one.get("missing") == other.get("missing") and one.get("shapes") == other.get(
+            "shapes"
+        )
+    if case.raises:
+        # right errors come in words of their own, and so do wrong ones of one type
+        wrong = [bool(wrong_error(case.raises, report)) for report in (one, other)]
+        same_type = one["status"] != "raised" or one["error"]["type"] == other["error"]["type"]
+        same_error = wrong == [False, False] or (all(wrong) and same_type)
+        return same_error and _states(one) == _states(other)
+    if one["status"] == "raised":
+        return True
+    value, found = one["value"], other.get("value")
+    if case.chance is not None:
+        return drawn_alike(case.chance, value, found) and _states(one) == _states(other)
+    return (
+        takes_too_much(case, one) == takes_too_much(case, other)
+        and values_agree(value, found) is None
+        and strict_differences(value, found) is None
+        and _states(one) == _states(other)
+    )
+
+
+def _states(report: Report) -> list[str]:
+    """What was left in models among the arguments, and what was done with generators.
+
+    Of hooks it says whether there are any: on which parts of a model they are, is a matter of taste.
+    """
+    arguments = report.get("arguments")
+    return [
+        str({name: bool(value) if "hooks" in name else value for name, value in item.items()})
+        for item in (arguments if isinstance(arguments, list | tuple) else ())
+        if is_a_state(item)
+    ]

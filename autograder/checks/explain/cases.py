@@ -1,0 +1,351 @@
+"""Say in which cases an answer is right, and in which it is not: a true statement about all of them."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.checks.axes import built_with, sizes_of
+from autograder.checks.check import Part
+from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.explain.evidence import Sentences
+from autograder.probe.runners import Request
+
+LOUD = 50.0  # an input with larger numbers is out of the ordinary
+
+# a trait of cases: how it reads with it and without it, and what to ask where it decides
+Trait = tuple[str, str, str]
+
+PLAIN: dict[str, Trait] = {
+    "an error asked": (
+        "where an error is asked for",
+        "where a result is asked for",
+        "When should the error come, and of which type should it be?",
+    ),
+    "an error kept back": (
+        "where something that it calls stops with an error",
+        "where nothing stops",
+        "The error should reach the caller. What in your code keeps it back, such as an `except`?",
+    ),
+    "an error on the way": (
+        "where something that it calls stops with an error",
+        "where nothing stops",
+        "Which of its lines are not reached then, and what should they have put back?",
+    ),
+    "new module": (
+        "about what a new module holds",
+        "about what it calculates",
+        "What is made in `__init__`, and with which first values?",
+    ),
+    "gradients": (
+        "about gradients",
+        "about numbers",
+        "Where is the path of the gradients to inputs and weights cut, or led through NaN or changed numbers?",
+    ),
+    "gaps": (
+        "with gaps in memory",
+        "with inputs that lie closely",
+        "Which step counts on how the numbers lie in memory, as view does?",
+    ),
+    "calls": (
+        "with several calls",
+        "with one call",
+        "What is kept from one call to the next?",
+    ),
+    "used before": (
+        "after another call",
+        "without a call before",
+        "What is kept from one call to the next?",
+    ),
+    "empty": (
+        "with a row in which nothing may be seen",
+        "without such a row",
+        "What should come out where all is hidden, and what does a softmax of −∞ alone give?",
+    ),
+    "train mode": (
+        "in train mode with dropout",
+        "in eval mode, or without dropout",
+        "What happens there alone? Which numbers are dropped, and what becomes of the others?",
+    ),
+    "float64": (
+        "in float64",
+        "in float32",
+        "Which tensor does your code make in a dtype of its own?",
+    ),
+}
+# these need several cases on either side before they say anything
+COUNTED: dict[str, Trait] = {
+    "T and S": (
+        "with T ≠ S",
+        "with T = S",
+        "Where does your code take one length for the other?",
+    ),
+    "several sentences": (
+        "with several sentences",
+        "with one sentence",
+        "What do the sentences share that each should have of its own?",
+    ),
+    "several heads": (
+        "with several heads",
+        "with one head",
+        "What do the heads share that each should have of its own?",
+    ),
+    "True": (
+        "where True is right",
+        "where False is right",
+        "Is there a case in which your answer is anything else?",
+    ),
+    "loud": (
+        "with very large or very small numbers",
+        "with ordinary numbers",
+        "Which step overflows, or loses its digits?",
+    ),
+}
+
+
+def when_it_is_right(attempts: Sequence[CaseRun]) -> Sentences:
+    """What all wrong cases have and no right one has, as (name, sentence), or nothing."""
+    wrong = [_traits(item) for item in attempts if item.problem]
+    right = [_traits(item) for item in attempts if not item.problem]
+    if not wrong or not right:
+        return ()
+    traits = {**PLAIN, **COUNTED, **_of_arguments(attempts[0].part)}
+    alike = _looked_at_alike(attempts)
+    traits = {
+        name: trait
+        for name, trait in traits.items()
+        if name in PLAIN or len({item.get(name) for item in [*wrong, *alike]}) > 1
+    }
+    for name, trait in traits.items():
+        least = 1 if name in PLAIN else 2
+        sides = _sides(name, wrong, right, least)
+        if sides:
+            with_it, without, question = trait
+            bad, good = (with_it, without) if sides == "wrong with" else (without, with_it)
+            return ((f"wrong {bad}", _told(right, wrong, good, bad) + question),)
+    if not alike:
+        return _only_among(traits, wrong, right)
+    return _from_some_size_on(attempts) or _only_among(traits, wrong, right)
+
+
+def _looked_at_alike(attempts: Sequence[CaseRun]) -> list[dict[str, bool]]:
+    """Traits of the right cases that were looked at as a wrong one was: the look decides nothing there."""
+    looks = {_look(item) for item in attempts if item.problem}
+    return [_traits(item) for item in attempts if not item.problem and _look(item) in looks]
+
+
+def _look(item: CaseRun) -> tuple[Any, ...]:
+    """What decides a case, and whether it is about an error, a new module or a result."""
+    return (
+        item.step.judge,
+        item.case.random,
+        bool(item.case.raises),
+        is_about_a_new_module(item.request),
+    )
+
+
+def _only_among(
+    traits: Mapping[str, Trait], wrong: list[dict[str, bool]], right: list[dict[str, bool]]
+) -> Sentences:
+    """The rarest trait that all wrong cases have, and that no case without it is wrong for."""
+    shared = [name for name in traits if all(item.get(name) for item in wrong)]
+    also = {name: sum(item.get(name, False) for item in right) for name in shared}
+    without = {name: len(right) - also[name] for name in shared}
+
+    def tells(name: str) -> bool:
+        if name in PLAIN:
+            return without[name] >= also[name]
+        if name.startswith("odd") or "axes" in name:
+            return False
+        return len(wrong) > 2 and len(wrong) > also[name]
+
+    good = [name for name in shared if without[name] >= 3 and tells(name)]
+    if not good:
+        return ()
+    name = min(good, key=lambda name: also[name])
+    with_it, without_it, question = traits[name]
+    cases = len(wrong) + also[name]
+    sentence = (
+        f"Right in all {without[name]} cases {without_it}; wrong in {len(wrong)} of {cases} "
+        f"{with_it}. {question}"
+    )
+    return ((f"wrong {with_it}", sentence),)
+
+
+def _sides(
+    name: str, wrong: list[dict[str, bool]], right: list[dict[str, bool]], least: int
+) -> str:
+    """Whether a trait divides the wrong cases from the right ones: "wrong with" it, "without" it."""
+    known_wrong = [traits[name] for traits in wrong if name in traits]
+    known_right = [traits[name] for traits in right if name in traits]
+    if len(known_wrong) < len(wrong) or len(known_right) < max(least, 1) or len(wrong) < least:
+        return ""
+    if len(known_right) < len(right):
+        return ""
+    if all(known_wrong) and not any(known_right):
+        return "wrong with"
+    if not any(known_wrong) and all(known_right) and least > 1:
+        return "wrong without"
+    return ""
+
+
+def _told(right: Sequence[Any], wrong: Sequence[Any], good: str, bad: str) -> str:
+    def cases(number: int) -> str:
+        return {1: "the only case", 2: "both cases"}.get(number, f"all {number} cases")
+
+    return f"Right in {cases(len(right))} {good}, wrong in {cases(len(wrong))} {bad}. "
+
+
+def _traits(item: CaseRun) -> dict[str, bool]:
+    request, case = item.request, item.case
+    sizes = sizes_of(item)
+    expected = item.expected.get("value")
+    found = {
+        "an error asked": bool(case.raises) and case.raises[0] != "Exception",
+        "an error kept back": _is_kept_back(item),
+        "an error on the way": case.raises[:1] == ("Exception",),
+        "gaps": case.strided,
+        "gradients": case.gradient,
+        "new module": is_about_a_new_module(request),
+        "calls": request.get("times", 1) > 1 and not request.get("training"),
+        "used before": bool(request.get("before")),
+        "train mode": bool(request.get("training")) and _dropout(item) > 0,
+        "empty": _has_an_empty_row(item),
+        f"{request.get('method')}()": True,
+    }
+    arrays = [
+        value for value in request["arguments"] if isinstance(value, torch.Tensor | np.ndarray)
+    ]
+    floating = [torch.as_tensor(value) for value in arrays]
+    floating = [value for value in floating if value.is_floating_point() and value.numel()]
+    if floating:
+        found["float64"] = floating[0].dtype == torch.float64
+        found["loud"] = any(
+            bool((value[value.isfinite()].abs() > LOUD).any()) for value in floating
+        )
+    if "T" in sizes and "S" in sizes:
+        found["T and S"] = sizes["T"] != sizes["S"]
+    for name, letter in (("several sentences", "B"), ("several heads", "H")):
+        if letter in sizes:
+            found[name] = sizes[letter] > 1
+    if isinstance(expected, bool):
+        found["True"] = expected
+    given = {
+        **dict(zip(request["names"], request["arguments"], strict=False)),
+        **built_with(item),
+    }
+    for name, default in _defaults(item.part).items():
+        value = given.get(name, default)
+        found[f"`{name}`"] = not (
+            value is default or (not hasattr(value, "shape") and value == default)
+        )
+    for name, value in given.items():
+        if isinstance(value, int) and not isinstance(value, bool):
+            found[f"odd `{name}`"] = value % 2 == 1
+        if hasattr(value, "ndim"):
+            for number in range(1, 5):
+                found[f"{number} axes of `{name}`"] = value.ndim == number
+    return found
+
+
+def _is_kept_back(item: CaseRun) -> bool:
+    """Whether something stopped on the way, and the caller learns nothing of it."""
+    return item.case.raises[:1] == ("Exception",) and item.report["status"] == "returned"
+
+
+def is_about_a_new_module(request: Request) -> bool:
+    """Whether a case looks at what a module holds, and at nothing that it calculates."""
+    return request["experiment"] == "module" and (
+        request["method"] is None or "target" in request["names"]
+    )
+
+
+def _dropout(item: CaseRun) -> float:
+    given = {**_defaults(item.part), **built_with(item)}
+    return next((given[name] for name in given if name.startswith("dropout")), 0.0)
+
+
+def _has_an_empty_row(item: CaseRun) -> bool:
+    """Whether a mask that went in, or the weights that should come out, have a row of zeros."""
+    value = item.expected.get("value")
+    candidates = [*item.request["arguments"], *(value if isinstance(value, tuple) else ())]
+    for array in candidates:
+        if not isinstance(array, torch.Tensor) or array.dim() < 1 or array.numel() < 2:
+            continue
+        shows = array.dtype == torch.bool or isinstance(value, tuple)
+        if shows and bool((array == 0).all(dim=-1).any()) and bool((array != 0).any()):
+            return True
+    return False
+
+
+def _defaults(part: Part) -> dict[str, Any]:
+    """Arguments that may be left out, of the function, or of a module and its forward."""
+    found: dict[str, Any] = {}
+    functions: list[Callable[..., Any]] = [part.reference]
+    if isinstance(part.reference, type) and hasattr(part.reference, "forward"):
+        functions.append(part.reference.forward)
+    for function in functions:
+        for name, parameter in inspect.signature(function).parameters.items():
+            if parameter.default is not inspect.Parameter.empty:
+                found[name] = parameter.default
+    return found
+
+
+def _of_arguments(part: Part) -> dict[str, Trait]:
+    """Traits that the part's own arguments make."""
+    found: dict[str, Trait] = {}
+    for name in _defaults(part):
+        found[f"`{name}`"] = (
+            f"with `{name}` given",
+            f"without `{name}`",
+            f"What does your code do with `{name}`, and with what stands in its place?",
+        )
+    for name in re.findall(r"(\w+)\(", part.signature)[1:]:
+        found[f"{name}()"] = (
+            f"with `{name}`",
+            f"without `{name}`",
+            f"What does `{name}` do alone?",
+        )
+    numbers = [*inspect.signature(part.reference).parameters]
+    for name in numbers:
+        if name.endswith(("_id", "_len")) or name.startswith("dropout"):
+            continue
+        found[f"odd `{name}`"] = (
+            f"with an odd `{name}`",
+            f"with an even `{name}`",
+            "Which step divides by 2, or takes every second one?",
+        )
+    for name in dict.fromkeys([*re.findall(r"(\w+) \(", part.signature), *_defaults(part)]):
+        for number in range(1, 5):
+            words = f"{number} ax{'i' if number == 1 else 'e'}s"
+            found[f"{number} axes of `{name}`"] = (
+                f"with {words} of `{name}`",
+                f"with more or fewer than {words} of `{name}`",
+                "Count axes from the end. Which index, product or shape counts them from the front?",
+            )
+    return found
+
+
+def _from_some_size_on(attempts: Sequence[CaseRun]) -> Sentences:
+    """Whether all is right up to some length and wrong from there on, or the other way round."""
+    wrong = [sizes_of(item) for item in attempts if item.problem]
+    right = [sizes_of(item) for item in attempts if not item.problem]
+    if len(wrong) < 2 or len(right) < 2:
+        return ()
+    for letter in sorted(set.intersection(*(set(sizes) for sizes in [*wrong, *right]))):
+        bad, good = ([sizes[letter] for sizes in side] for side in (wrong, right))
+        if max(good) < min(bad):
+            words = (f"up to {letter} = {max(good)}", f"from {letter} = {min(bad)} on")
+        elif max(bad) < min(good):
+            words = (f"from {letter} = {min(good)} on", f"up to {letter} = {max(bad)}")
+        else:
+            continue
+        question = f"What in your code depends on {letter}, or should: a number, a shape, an index?"
+        name = f"wrong for {'larger' if max(good) < min(bad) else 'smaller'} {letter}"
+        return ((name, _told(right, wrong, *words) + question),)
+    return ()

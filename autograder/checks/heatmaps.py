@@ -1,0 +1,212 @@
+"""A student's numbers beside the right ones: a part of the array that is small enough to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.checks.axes import ARRAY, Axis, axes_of, results_in
+from autograder.checks.compare import tolerances
+from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.pictures import Grid, Maps, Shapes
+from autograder.faults import note
+
+# of a picture; truth values are narrower than numbers
+MOST_ROWS, MOST_COLUMNS, MOST_TRUTHS = 12, 8, 12
+MOST_PRINTED = 6  # rows and columns in a terminal
+MOST_AXES = 8
+
+
+def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
+    """What can be shown of a wrong result, if it is one of numbers; for other results, nothing.
+
+    Args:
+        item: a case that went wrong.
+    """
+    if item.report["status"] != "returned" or item.case.random or item.case.raises:
+        return None, None
+    try:
+        for name, letters, wanted, found in _pairs(item):
+            if not _is_numeric(wanted) or not _is_numeric(found):
+                return None, None
+            if wanted.shape != found.shape:
+                return None, _shapes(name, letters, wanted, found)
+            maps = _maps(name, letters, wanted, found)
+            if maps:
+                return maps, None
+    except Exception as error:  # noqa: BLE001 (noted; points do not depend on a picture)
+        note(f"drawing a result of `{item.part.name}`", error, undecided=False)
+    return None, None
+
+
+def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
+    """Name, letters of the axes, what is right and what came, of results and then of gradients."""
+    wanted, found = item.expected["value"], item.report.get("value")
+    if isinstance(wanted, tuple):
+        if not isinstance(found, tuple | list) or len(found) != len(wanted):
+            return
+        pairs = list(zip(wanted, found, strict=True))
+    else:
+        pairs = [(wanted, found)]
+    names = chain(results_in(item), repeat(("", ())))
+    for (one, other), (name, letters) in zip(pairs, names, strict=False):
+        yield name, letters, _tensor(one), _tensor(other)
+    if item.case.gradient:
+        arrays = dict(ARRAY.findall(item.part.signature))
+        came = item.report.get("gradients") or {}
+        for name, gradient in item.expected["gradients"].items():
+            if gradient is not None and came.get(name) is not None:
+                letters = tuple(arrays[name].split(", ")) if name in arrays else ()
+                yield f"gradient for {name}", letters, _tensor(gradient), _tensor(came[name])
+
+
+def _tensor(value: Any) -> Any:
+    return torch.from_numpy(value) if isinstance(value, np.ndarray) else value
+
+
+def _is_numeric(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dim() <= MOST_AXES
+
+
+def _shapes(
+    name: str, letters: tuple[str, ...], wanted: torch.Tensor, found: torch.Tensor
+) -> Shapes:
+    axes = axes_of(name, letters, wanted.dim())
+    right = tuple((axis.letter, size) for axis, size in zip(axes, wanted.shape, strict=True))
+    return Shapes(name, right, tuple(found.shape))
+
+
+def _maps(
+    name: str, letters: tuple[str, ...], wanted: torch.Tensor, found: torch.Tensor
+) -> Maps | None:
+    """The maps of two arrays of one shape; None if they agree, or are one number or none."""
+    if not wanted.dim() or not wanted.numel():
+        return None
+    relative, absolute = tolerances(wanted, found)
+    truths = wanted.dtype == found.dtype == torch.bool
+    right, yours = wanted.double(), found.double()
+    same = torch.isclose(right, yours, rtol=relative, atol=absolute, equal_nan=True)
+    if same.all():
+        return None
+    apart = (right - yours).abs().nan_to_num(nan=torch.inf, posinf=torch.inf)
+    apart[same] = 0
+    where = [int(index) for index in np.unravel_index(int(apart.argmax()), wanted.shape)]
+    axes = axes_of(name, letters, wanted.dim())
+    if wanted.dim() == 1:
+        right, yours, where, axes = right[None], yours[None], [0, *where], (Axis("", "", ""), *axes)
+    fixed, (row, column) = tuple(where[:-2]), where[-2:]
+    right, yours = right[fixed], yours[fixed]
+    rows = _around(row, right.shape[0], MOST_ROWS)
+    columns = _around(column, right.shape[1], MOST_TRUTHS if truths else MOST_COLUMNS)
+    shown = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
+    right, yours = right[shown], yours[shown]
+    if truths:
+        grids = _marks(right, "FT"), _marks(yours, "FT"), _marks(right != yours, "·≠")
+    else:
+        grids = _texts(right), _texts(yours), _texts(yours - right)
+    worst = row - rows.start, column - columns.start
+    place = ", ".join(map(Axis.place, axes, fixed))
+    value, own = grids[0][worst[0]][worst[1]], grids[1][worst[0]][worst[1]]
+    entry = ", ".join(
+        axis.place(index) for axis, index in zip(axes, where, strict=True) if axis.one
+    )
+    off = f" (off by {grids[2][worst[0]][worst[1]].lstrip('-')})" if value == own else ""
+    message = (
+        f"{int((~same).sum())} of {same.numel()} entries differ; furthest off is {entry} "
+        f"(counting from 0): right {value}, yours {own}{off}."
+    )
+    return Maps(
+        of=name,
+        down=_named(axes[-2]),
+        across=_named(axes[-1]),
+        place=place,
+        rows=tuple(rows),
+        columns=tuple(columns),
+        right=grids[0],
+        yours=grids[1],
+        difference=grids[2],
+        worst=worst,
+        message=message,
+    )
+
+
+def _named(axis: Axis) -> str:
+    return (
+        f"{axis.many} ({axis.letter})"
+        if axis.letter and axis.letter not in axis.many
+        else axis.many
+    )
+
+
+def _around(place: int, size: int, most: int) -> range:
+    """So many indices around one, or all if there are no more."""
+    start = min(max(0, place - most // 2), max(0, size - most))
+    return range(start, min(size, start + most))
+
+
+def _marks(grid: torch.Tensor, letters: str) -> Grid:
+    """Two letters for what is zero and what is not."""
+    return tuple(tuple(letters[value != 0] for value in row) for row in grid.tolist())
+
+
+def _texts(grid: torch.Tensor) -> Grid:
+    """Numbers with as many decimals as their size wants, at most four digits."""
+    values = grid.tolist()
+    finite = grid.abs()[grid.abs().isfinite()]
+    largest = float(finite.max()) if finite.numel() else 0.0
+    whole = bool((finite == finite.round()).all())
+    decimals = 0 if whole else _decimals(largest)
+    return tuple(tuple(_text(value, decimals) for value in row) for row in values)
+
+
+def _decimals(largest: float) -> int | None:
+    """How many decimals numbers up to this one get; None for powers of ten."""
+    if largest >= 1000:
+        return 0
+    if largest >= 100:
+        return 1
+    if largest >= 0.1:
+        return 2
+    return 3 if largest >= 0.01 else None
+
+
+def _text(value: float, decimals: int | None) -> str:
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if decimals is None or abs(value) >= 10_000:
+        mantissa, _, power = f"{value:.0e}".partition("e")
+        return f"{mantissa}e{int(power)}" if value else "0"
+    text = f"{value:.{decimals}f}"
+    return text.removeprefix("-") if not float(text) else text
+
+
+def as_lines(maps: Maps) -> list[str]:
+    """The right numbers and the student's, side by side for a terminal; the worst has a star."""
+    row, column = maps.worst
+    rows = _around(row, len(maps.rows), MOST_PRINTED)
+    columns = _around(column, len(maps.columns), MOST_PRINTED)
+    wide = max(len(grid[r][c]) for grid in (maps.right, maps.yours) for r in rows for c in columns)
+    wide = max(wide, len(str(maps.columns[columns[-1]])))
+
+    def block(grid: Grid, r: int) -> str:
+        return " ".join(
+            grid[r][c].rjust(wide) + ("*" if (r, c) == maps.worst and grid is maps.yours else " ")
+            for c in columns
+        )
+
+    head = " ".join(str(maps.columns[c]).rjust(wide) + " " for c in columns)
+    margin = max(len(str(maps.rows[rows[-1]])), 1)
+    lines = [
+        f"{' ' * margin}  {'right'.ljust(len(head))} |  yours",
+        f"{' ' * margin}  {head} |  {head}".rstrip(),
+    ]
+    for r in rows:
+        index = str(maps.rows[r]).rjust(margin) if maps.down else " " * margin
+        lines.append(f"{index}  {block(maps.right, r)} |  {block(maps.yours, r)}".rstrip())
+    return [maps.subject, *lines, f"* {maps.message}"]

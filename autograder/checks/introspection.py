@@ -1,0 +1,146 @@
+"""Find what a notebook could look into its own process with: by reading it, never by running it.
+
+Of what stands in such a process, a notebook could open again what is closed while it is asked. Only
+what is known to lead nowhere is let pass, so an honest notebook may well be found here; it is then
+asked once more, see `autograder.grade.grading`, and loses nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+
+from autograder.checks.course import course
+from autograder.checks.source_rules import statements_of
+
+# what may be imported, whole or name by name
+MODULES = frozenset({
+    "__future__", "abc", "cmath", "collections", "collections.abc", "copy", "dataclasses", "einops",
+    "enum", "fractions", "functools", "itertools", "math", "matplotlib", "matplotlib.colors",
+    "matplotlib.pyplot", "numbers", "numpy", "numpy.linalg", "numpy.random", "random", "re",
+    "statistics", "textwrap", "time", "torch", "torch.nn", "torch.nn.functional", "torch.nn.init",
+    "torch.nn.utils.rnn", "torch.optim", "torch.utils.data", "tqdm", "tqdm.auto", "typing",
+    "warnings",
+})  # fmt: skip
+# attributes and imported names that lead to frames, to all objects, to memory or to code in texts;
+# a module that may not be imported is found in others, too
+NAMES = frozenset({
+    "ag_frame", "asyncio", "atexit", "attrgetter", "autograder", "benchmark", "builtins", "cr_frame",
+    "ctypes", "ctypeslib", "currentframe", "distributed", "export", "f2py", "f_back", "f_builtins",
+    "f_globals", "f_locals", "from_file", "fromfile", "fx", "gc", "get_type_hints", "gi_frame", "hub",
+    "importlib", "inspect", "io", "jit", "library", "load", "loads", "logging", "marshal", "memmap",
+    "methodcaller", "multiprocessing", "operator", "ops", "os", "overrides", "package", "pathlib",
+    "pickle", "pydoc", "runpy", "setprofile", "settrace", "signal", "singledispatch",
+    "singledispatchmethod", "stride_tricks", "string", "subprocess", "sys", "tb_frame", "tb_next",
+    "testing", "threading", "timeit", "traceback", "types", "unittest", "weakref",
+})  # fmt: skip
+BUILT_IN = frozenset({
+    "breakpoint", "compile", "delattr", "eval", "exec", "get_ipython", "getattr", "globals", "hasattr",
+    "locals", "open", "setattr", "vars",
+})  # fmt: skip
+BY_NAME = ("getattr", "setattr", "hasattr")  # with a text that stands there, as good as a dot
+RUNNING = ("time", "timeit")  # magics whose text is code, which is read
+MAGICS = (*RUNNING, "cd", "ls", "matplotlib", "pip", "precision", "pwd", "who", "whos")
+# what begins with an underscore and is nobody's secret
+PLAIN = frozenset({
+    "_", "__", "___", "__call__", "__class__", "__doc__", "__file__", "__init__", "__len__",
+    "__name__", "__qualname__", "__version__", "_forward_hooks", "_forward_pre_hooks",
+})  # fmt: skip
+
+
+def introspects(cells: Iterable[str], beside: Iterable[tuple[str, str]] = ()) -> str:
+    """What a notebook looks into its process with, or might; "" for nothing.
+
+    Args:
+        cells: source of the notebook's code cells.
+        beside: (name, source) of the modules that lie beside it.
+    """
+    beside = tuple(beside)
+    nodes: list[ast.AST] = []
+    for source in (*cells, *(source for _, source in beside)):
+        read = _nodes(source)
+        if read is None:
+            return "what cannot be read"
+        nodes += read
+    modules = MODULES | {name for name, _ in beside}
+    own = frozenset(_own_names(nodes))
+    return next(filter(None, (_reaches(node, modules, own) for node in nodes)), "")
+
+
+def _nodes(source: str) -> list[ast.AST] | None:
+    """All nodes of a cell and of the code that is handed to its magics; None if it has no form."""
+    statements = statements_of(source)
+    if statements is None:
+        return None
+    todo: list[ast.AST] = [*statements]
+    nodes: list[ast.AST] = []
+    while todo:
+        node = todo.pop()
+        match node:
+            case ast.Call(
+                ast.Attribute(ast.Call(ast.Name("get_ipython"), [], []), attr=how),
+                [ast.Constant(str() as name), *_, ast.Constant(str() as code)],
+                [],
+            ) if name in MAGICS and how in ("run_line_magic", "run_cell_magic"):
+                inner = _nodes(code) if name in RUNNING else []
+                if inner is None:
+                    return None
+                nodes += inner
+            case ast.Call(ast.Name(name), [subject, ast.Constant(str() as said), *rest]) if (
+                name in BY_NAME
+            ):
+                nodes.append(ast.Attribute(subject, said, ast.Load()))
+                todo += [subject, *rest]
+            case _:
+                nodes.append(node)
+                todo += ast.iter_child_nodes(node)
+    return nodes
+
+
+def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
+    """Names that a notebook gives a meaning to, and that no module has which it may import."""
+    known = {
+        name for module in MODULES if module in sys.modules for name in vars(sys.modules[module])
+    }
+    for node in nodes:
+        match node:
+            case (
+                ast.Name(name, ast.Store())
+                | ast.Attribute(attr=name, ctx=ast.Store())
+                | ast.FunctionDef(name=name)
+                | ast.arg(name)
+            ) if name not in known:
+                yield name
+
+
+def _reaches(node: ast.AST, modules: frozenset[str], own: frozenset[str]) -> str:
+    match node:
+        case ast.Import(names):
+            named = [alias.name for alias in names if not _may(alias.name, modules)]
+        case ast.ImportFrom(str() as module, names, 0):
+            named = [] if _may(module, modules) else [module]
+            named += [alias.name for alias in names if _is_odd(alias.name, own)]
+        case ast.ImportFrom():
+            named = ["."]
+        case ast.Attribute(attr=name):
+            named = [name] if _is_odd(name, own) else []
+        case ast.Name(id=name):
+            named = [name] if name in BUILT_IN or _is_hidden(name, own) else []
+        case ast.MatchClass(kwd_attrs=names):
+            named = [name for name in names if _is_odd(name, own)]
+        case _:
+            named = []
+    return named[0] if named else ""
+
+
+def _may(module: str, modules: frozenset[str]) -> bool:
+    return module in modules or module.split(".")[0] in course().libraries
+
+
+def _is_odd(name: str, own: frozenset[str]) -> bool:
+    return name in NAMES or _is_hidden(name, own)
+
+
+def _is_hidden(name: str, own: frozenset[str]) -> bool:
+    return name.startswith("_") and name not in PLAIN and name not in own

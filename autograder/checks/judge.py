@@ -1,0 +1,271 @@
+"""Say what is wrong with one report of the probe, or that it is right."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from autograder.checks.axes import results_in
+from autograder.checks.chance import frequencies_agree
+from autograder.checks.check import Case
+from autograder.checks.compare import strict_differences, values_agree
+from autograder.checks.drawn_cases import CaseRun, is_a_state
+from autograder.checks.missing import is_unanswered
+from autograder.checks.problem import Kind, Problem, as_problem
+from autograder.checks.reply import LONGEST_PROBLEM
+from autograder.faults import note
+from autograder.files import cut
+from autograder.probe.runners import ErrorReport, Report
+
+
+def problem_with(item: CaseRun, expected: Report | None = None) -> Problem | None:
+    """None if the report of an attempt is right, else what is wrong with it.
+
+    What came back has been checked where it arrived, so an error here is the grader's own.
+
+    Args:
+        item: the try.
+        expected: what counts as right, if not what the reference does.
+    """
+    try:
+        return _problem(item, expected or item.expected)
+    except Exception as error:  # noqa: BLE001 (noted, and a person looks)
+        if (
+            expected is None
+        ):  # a wrong answer of ours may be of any shape, and then explains nothing
+            note(f"comparing `{item.part.name}` in the case '{item.case.label}'", error)
+        return Problem(Kind.ODD, "the result could not be compared")
+
+
+def in_words(item: CaseRun) -> str:
+    """What is wrong with an attempt, for its author: results go by their names in the signature."""
+    if item.problem is None:
+        return ""
+    results = results_in(item)
+    names = [name for name, _ in results] if len(results) > 1 else []
+    return cut(item.problem.in_words(names), LONGEST_PROBLEM)
+
+
+def _problem(item: CaseRun, right: Report) -> Problem | None:
+    """None if one report is right, else what is wrong with it."""
+    report, status = item.report, item.report["status"]
+    if status == "timeout":
+        return Problem(
+            Kind.TIME_LIMIT,
+            f"no answer within {report.get('seconds', 0):g} seconds: is there a loop that never "
+            "ends? It was stopped and not tried again.",
+        )
+    if status == "unfit":
+        return Problem(Kind.UNFIT, _unfit_in_words(report))
+    if item.case.raises:
+        problem = wrong_error(item.case.raises, report)
+        if problem is None and item.step.strict:
+            problem = _changed_inputs(
+                item.request["names"], right.get("arguments", []), report.get("arguments")
+            )
+        return problem
+    if status == "raised":
+        return Problem(Kind.RAISED, _error_in_words(report["error"]))
+    if status != "returned":
+        return Problem(Kind.NO_ANSWER, "no answer came back")
+    if right["status"] != "returned":  # a wrong answer of ours that stops here
+        return Problem(Kind.ODD, "a result, where the other answer has none")
+    expected, value = right["value"], report.get("value")
+    if item.case.chance is None:
+        problem = as_problem(item.step.judge(expected, value))
+    else:
+        problem = frequencies_agree(item.case.chance, item.request["arguments"], expected, value)
+    if problem is None and item.step.strict:
+        problem = strict_differences(expected, value) or _changed_inputs(
+            item.request["names"], right["arguments"], report.get("arguments")
+        )
+    if problem is None and takes_too_much(item.case, report):
+        problem = Problem(
+            Kind.MEMORY,
+            f"the result is right, but on the way one piece of memory holds {report['largest']:,} "
+            f"numbers; fewer than {item.case.memory:,} are allowed here",
+        )
+    if problem is None and item.case.gradient:
+        problem = _wrong_gradients(right["gradients"], report.get("gradients"))
+    return problem
+
+
+def takes_too_much(case: Case, report: Report) -> bool:
+    """Whether a new piece of memory was as large as the case says, or larger."""
+    return 0 < case.memory <= report.get("largest", 0)
+
+
+def _error_in_words(error: ErrorReport) -> str:
+    if is_unanswered(error):
+        return "not answered yet (NotImplementedError)"
+    line = f", in `{error['line']}`" if error["line"] else ""
+    message = f": {error['message']}" if error["message"] else ""
+    return f"it stopped with {error['type']}{message}{line}"
+
+
+def wrong_error(raises: tuple[str, ...], report: Report) -> Problem | None:
+    """None if the error came that was asked for."""
+    kind, *words = raises
+    asked = "an error" if kind == "Exception" else f"a {kind}"
+    if report["status"] != "raised":
+        return Problem(Kind.NOT_RAISED, f"expected {asked} here, but no error came")
+    error = report["error"]
+    if kind not in error["types"]:
+        return Problem(Kind.NOT_RAISED, f"expected {asked} here, but {_error_in_words(error)}")
+    left_out = [word for word in words if word not in error["message"]]
+    if left_out:
+        return Problem(
+            Kind.NOT_RAISED,
+            f"the {kind} should name {' and '.join(words)}, so that its reader knows what to mend; "
+            f"its message is '{error['message']}'",
+        )
+    return None
+
+
+def _unfit_in_words(report: Report) -> str:
+    if "kind" in report:
+        return (
+            f"the class does not make an nn.Module but a {report['kind']}: inherit from nn.Module"
+        )
+    if report.get("missing"):
+        missing = ", ".join(f"`{name}`" for name in report["missing"])
+        has = ", ".join(f"`{name}`" for name in report["has"]) or "none"
+        return (
+            f"weights are set by name, and these are not there: {missing}. There are: {has}. Are "
+            "the layers made in `__init__`, as attributes with the names of the text?"
+        )
+    name, asked, found = report["shapes"][0]
+    return f"`{name}` should have the shape {tuple(asked)} and has {tuple(found)}"
+
+
+def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem | None:
+    for name, was, now in zip(names, before, after or [], strict=False):
+        # compared as text, since what came back may be anything
+        if is_a_state(was) and "training" in was and str(was) != str(now):
+            return _left_in_a_model(name, was, now if isinstance(now, dict) else {})
+        if is_a_state(was) and "drawn_from" in was and str(was) != str(now):
+            return _drawn_elsewhere(name, now)
+        if isinstance(was, dict | list) and not is_a_state(was) and was != now:
+            return Problem(
+                Kind.INPUT_CHANGED,
+                f"`{name}` was changed: work on a copy, as `{type(was).__name__}({name})` makes one",
+            )
+        arrays = list(zip(was, now, strict=False)) if _are_both_pairs(was, now) else [(was, now)]
+        if any(isinstance(one, ARRAYS) and not _identical(one, other) for one, other in arrays):
+            return Problem(
+                Kind.INPUT_CHANGED,
+                f"`{name}` was changed: compute into new tensors, without +=, names that end in _ "
+                "or assignments to x[...]",
+            )
+    return None
+
+
+def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Problem:
+    """What is wrong with a model that is not as it was found, see `probe.traces.LeftBehind`."""
+    if now.get("renamed"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"these weights of `{name}` are new or gone: {_listed(now['renamed'])}. Where you put a "
+            "part of your own in the place of another, put the other back in a `finally`, so that it "
+            "is put back after an error as well",
+        )
+    if now.get("hooks_left"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"a hook of yours is still on {_parts(name, now['hooks_left'])}. Keep what the call that "
+            "registers a hook returns, and `remove()` it in a `finally`, so that it goes after an "
+            "error as well",
+        )
+    if now.get("hooks_gone"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"a hook that somebody else had put on {_parts(name, now['hooks_gone'])} is gone. Remove "
+            "your own hooks alone",
+        )
+    if now.get("changed"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"these weights of `{name}` are not what they were, bit by bit: "
+            f"{_listed(now['changed'])}. Whatever you write into a weight, put back a copy that you "
+            "made before, in a `finally`, so that it is put back after an error as well",
+        )
+    if now.get("training") == was["training"]:
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"`{name}` has the same weights and hooks as before, but when it is called again with the "
+            "same input, it gives something else. What did you set in it that was not set back?",
+        )
+    return Problem(
+        Kind.MODE_CHANGED,
+        f"parts of `{name}` were left in another mode than they were found in. Each part "
+        "has a mode of its own: note them all before you change any, and give each back "
+        "at the end",
+    )
+
+
+def _parts(name: str, parts: Any) -> str:
+    """Parts of a model in words; the model itself has the name ""."""
+    return " and ".join(f"`{name}{'.' * bool(part)}{part}`" for part in map(str, parts))
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+ARRAYS = (torch.Tensor, np.ndarray)
+
+
+def _are_both_pairs(one: Any, other: Any) -> bool:
+    return isinstance(one, tuple) and isinstance(other, tuple | list) and len(one) == len(other)
+
+
+def _drawn_elsewhere(name: str, now: Any) -> Problem:
+    """What is wrong where random numbers did not come from the generator given, and from it alone."""
+    if not isinstance(now, dict) or not now.get("drawn_from"):
+        message = (
+            f"no number was drawn from `{name}` itself, whose state is what it was before. Every call "
+            f"that draws takes it, as `generator={name}`; a copy, or a new one with the same seed, "
+            "would give the same numbers again in the next call"
+        )
+    else:
+        message = (
+            f"torch's own random state has changed, although `{name}` was given. Every call that draws "
+            f"takes `generator={name}`, and nothing is seeded anew"
+        )
+    return Problem(Kind.RANDOMNESS, message)
+
+
+def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
+    return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
+
+
+def _wrong_gradients(expected: dict[str, Any], got: Any) -> Problem | None:
+    if not isinstance(got, dict):
+        return Problem(Kind.GRADIENT, "no gradients came back")
+    for name, wanted in expected.items():
+        found = got.get(name)
+        if wanted is None:
+            continue
+        if found is None:
+            return Problem(
+                Kind.GRADIENT,
+                f"no gradient reaches `{name}`: is there a .detach(), .data, .item(), .numpy(), "
+                "no_grad or requires_grad=False, or a torch.tensor(…) made from old values?",
+            )
+        if isinstance(found, torch.Tensor) and not found.isfinite().all():
+            return Problem(
+                Kind.GRADIENT,
+                f"the gradient for `{name}` holds NaN or infinity. Some operations have no finite "
+                "slope at some points: a square root at 0, a division by 0, a softmax over nothing "
+                "but −∞. Does your result pass through one of them?",
+            )
+        problem = values_agree(wanted, found)
+        if problem:
+            return Problem(
+                Kind.GRADIENT,
+                f"the gradient for `{name}` is off: {problem}. Is there a .detach() or no_grad on "
+                "one of the ways from it to the result?",
+            )
+    return None

@@ -1,0 +1,167 @@
+"""Say why there is no answer to decide: not written yet, not defined, or never reached.
+
+PyTorch raises `NotImplementedError` as well, where a module has no `forward` or an operation no
+such dtype, so only the line that is released with the text counts as "not answered". Where more than
+such a line is handed out, as code that is to be repaired, the code itself is compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+
+from autograder.checks.source_rules import Definitions, as_python
+from autograder.probe.runners import ErrorReport
+
+Definition = ast.FunctionDef | ast.ClassDef
+
+
+def is_unanswered(error: ErrorReport) -> bool:
+    """Whether an error is that of a line which says that something is not answered yet."""
+    return error["type"] == "NotImplementedError" and (
+        error["line"].lstrip().startswith("raise") or error["message"] in ("", "not answered yet")
+    )
+
+
+def is_as_handed_out(name: str, cells: Sequence[str], handed_out: str) -> bool:
+    """Whether a name stands for what was handed out under it, whatever it computes.
+
+    Comments, docstrings, blank lines and the form of the code do not count.
+
+    Args:
+        name: of the function or class.
+        cells: source of the notebook's code cells.
+        handed_out: source of the cell in which the name was handed out; empty if that is not known.
+    """
+    given = next(_definitions(name, handed_out), None)
+    bound = Definitions.of(tuple(cells)).statements.get(name, [])
+    return given is not None and bool(bound) and _code_of(bound[-1]) == _code_of(given)
+
+
+def _code_of(statement: ast.stmt) -> str:
+    """What a statement does, without what it says of itself; empty where it is too deep to be read."""
+    try:
+        bare = copy.deepcopy(statement)
+        for node in ast.walk(bare):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and _is_docstring(node.body[0]):
+                del node.body[0]
+        return ast.dump(bare)
+    except (RecursionError, MemoryError):
+        return ""
+
+
+def why_missing(name: str, cells: Sequence[str]) -> str:
+    """Why a name is not there after the notebook ran, as far as its source tells."""
+    for cell in cells:
+        if not re.search(rf"\b(def|class)\s+{name}\b", cell):
+            continue
+        try:
+            ast.parse(as_python(cell))
+        except SyntaxError as error:
+            line = (error.text or "").strip()
+            return (
+                f"No `{name}`: its cell has a typing error, so none of it ran. Line {error.lineno}, "
+                f"`{line}`: {error.msg}."
+            )
+        except (ValueError, RecursionError, MemoryError) as error:
+            return f"No `{name}`: Python cannot read its cell ({type(error).__name__}). Is it too long?"
+        return f"No `{name}`: its cell stopped with an error before the definition was done."
+    return f"No `{name}`: no cell defines it. Was the cell deleted, or the name changed?"
+
+
+def why_unanswered(name: str, cells: Sequence[str], untouched: bool = False) -> str:
+    """What to say of a part that is not answered.
+
+    Args:
+        name: of the function or class.
+        cells: source of the notebook's code cells.
+        untouched: what was handed out is more than a line that says so itself.
+    """
+    definitions = [found for cell in cells for found in _definitions(name, cell)]
+    if len(definitions) > 1:
+        return (
+            f"Two cells define `{name}`, and the later one is not answered yet: it takes the other's "
+            "place. Is there an answer in a cell of your own? Put it where the text says."
+        )
+    if untouched:
+        return f"This part is not answered yet: the code of `{name}` is as it was handed out."
+    return "This part is not answered yet."
+
+
+def what_hides_it(name: str, cells: Sequence[str]) -> str:
+    """What keeps an answer that was written from being reached; empty if nothing does.
+
+    That is a released `raise` line that was kept, or a `forward` that PyTorch does not find.
+    """
+    definitions = [found for cell in cells for found in _definitions(name, cell)]
+    if not definitions:
+        return ""
+    definition = definitions[-1]
+    for function in _functions(definition):
+        written = [
+            each for each in function.body if not _is_docstring(each) and not _calls_super(each)
+        ]
+        left = next((each for each in written if _says_unanswered(each)), None)
+        if left is not None and len(written) > 1:
+            return (
+                f"In `{function.name}`, the line `raise NotImplementedError(…)` still stands beside "
+                "your answer, and Python stops there. Take that line out, and the rest will count."
+            )
+    if isinstance(definition, ast.ClassDef):
+        return _where_forward_is(definition)
+    return ""
+
+
+def _calls_super(statement: ast.stmt) -> bool:
+    """Whether this is the line `super().__init__()`, with which a released class begins."""
+    return ast.unparse(statement).startswith("super().__init__(")
+
+
+def _where_forward_is(definition: ast.ClassDef) -> str:
+    """Why a class has no `forward`, although something like it is there."""
+    methods = [each for each in definition.body if isinstance(each, ast.FunctionDef)]
+    names = [each.name for each in methods if not each.name.startswith("__")]
+    if "forward" in names:
+        return ""
+    for method in methods:
+        if any(inner.name == "forward" for inner in _functions(method) if inner is not method):
+            return (
+                f"`forward` is written inside `{method.name}`, so the class itself has none. Move it "
+                f"to the left, until its `def` stands below the `def` of `{method.name}`."
+            )
+    alike = difflib.get_close_matches("forward", names, n=1)
+    if alike:
+        return f"PyTorch looks for a method `forward`, and yours is called `{alike[0]}`."
+    return ""
+
+
+def _definitions(name: str, cell: str) -> Iterator[Definition]:
+    """The definitions of a name at the top of a cell."""
+    if not re.search(rf"\b(def|class)\s+{name}\b", cell):
+        return
+    try:
+        tree = ast.parse(as_python(cell))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    for statement in tree.body:
+        if isinstance(statement, Definition) and statement.name == name:
+            yield statement
+
+
+def _functions(definition: Definition) -> Iterator[ast.FunctionDef]:
+    """All functions in a definition, itself among them."""
+    return (node for node in ast.walk(definition) if isinstance(node, ast.FunctionDef))
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
+
+
+def _says_unanswered(statement: ast.stmt) -> bool:
+    if not isinstance(statement, ast.Raise) or statement.exc is None:
+        return False
+    raised = statement.exc.func if isinstance(statement.exc, ast.Call) else statement.exc
+    return isinstance(raised, ast.Name) and raised.id == "NotImplementedError"

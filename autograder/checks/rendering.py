@@ -1,0 +1,55 @@
+"""A verdict as a student reads it: plain text for terminals, HTML for notebooks and feedback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograder.checks.heatmaps import as_lines
+from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.pages import render, sentence_case
+
+VERDICT_MIME = "application/vnd.autograder.checks+json"
+
+
+def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
+    """The verdict in every form in which an output cell holds it, by MIME type."""
+    return {
+        "text/plain": as_text(verdict),
+        "text/html": as_html(verdict),
+        VERDICT_MIME: verdict.as_dict(),
+    }
+
+
+def as_text(verdict: PartVerdict) -> str:
+    """The verdict on one part as a few lines of text."""
+    lines = [f"{verdict.part}: {verdict.earned:g} of {verdict.points:g} points"]
+    shown = pictured_step(verdict)
+    for step in verdict.steps:
+        lines.append(f"{step.sign:>3} {step.earned:g} of {step.points:g}  {step.asks}")
+        if step.waived:
+            lines.append(f"        {step.waived.words}")
+        elif step.problem:
+            lines.append(f"        on {step.case}: {step.problem}")
+        if step is shown and step.maps:
+            lines.extend(f"          {line}" for line in as_lines(step.maps))
+    if verdict.remark:
+        lines.append(f"  {verdict.remark}")
+    lines.extend(f"  {sentence_case(name)}. {message}" for name, message in verdict.mistakes)
+    lines.extend(f"  {sentence_case(message)}" for _, message in verdict.relations)
+    if verdict.reads[0] and not verdict.right:
+        lines.append(f"  Read again: {verdict.reads[0]}.")
+    return "\n".join(lines)
+
+
+def as_html(verdict: PartVerdict) -> str:
+    """The verdict on one part as an HTML fragment; everything from the student is escaped."""
+    return render("verdict.html", verdict=verdict, pictured=pictured_step(verdict))
+
+
+def pictured_step(verdict: PartVerdict) -> StepVerdict | None:
+    """The first step of which there is something to see; one picture a part is enough.
+
+    What is charged comes before what is only wrong as well.
+    """
+    shown = [step for step in verdict.steps if step.maps or step.shapes]
+    return min(shown, key=lambda step: step.state == "also", default=None)

@@ -1,0 +1,124 @@
+"""What was decided of a part: plain data, which travels and lies in graded notebooks.
+
+Whoever only reads verdicts, as the batch does, needs no more than this, and no PyTorch.
+"""
+
+from __future__ import annotations
+
+import math
+from enum import StrEnum
+from typing import Any
+
+from msgspec import Struct, field, to_builtins
+
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.pictures import Maps, Shapes
+
+PROJECTIONS = 3  # of each array, by which it is told from others
+CLOSE = 1e-4  # how far apart, relative and absolute, numbers may be that count as the same
+
+
+class Waived(StrEnum):
+    """Why a step that is wrong keeps its points; its value is what graded notebooks hold."""
+
+    NO = ""
+    SAME = "same mistake"
+    HALF = "half"
+
+    @property
+    def words(self) -> str:
+        """The same for the student."""
+        return WHY_WAIVED[self]
+
+
+WHY_WAIVED = {
+    Waived.NO: "",
+    Waived.SAME: "wrong here too, as the same mistake explains, so it is not charged again",
+    Waived.HALF: "wrong here too, but not charged, because a part that is right in its plainest "
+    "case keeps half of its points",
+}
+
+
+class StepVerdict(Struct, frozen=True):
+    """One step: what it asked, what it earned, and the case on which it failed, as a picture too.
+
+    ``waived`` says why it keeps its points although it is wrong.
+    """
+
+    asks: str
+    earned: float
+    points: float
+    case: str = ""
+    problem: str = ""
+    maps: Maps | None = None
+    shapes: Shapes | None = None
+    waived: Waived = field(default=Waived.NO, name="spared")
+
+    @property
+    def state(self) -> str:
+        """``right``, ``wrong``, or ``also``, where it is wrong and charged elsewhere."""
+        if self.earned < self.points:
+            return "wrong"
+        return "also" if self.waived else "right"
+
+    @property
+    def sign(self) -> str:
+        """The state as a sign before a line."""
+        return SIGNS[self.state]
+
+
+SIGNS = {"right": "✓", "wrong": "✗", "also": "(✗)"}
+
+
+class PartVerdict(Struct, frozen=True):
+    """One part: its steps, and what the student should know.
+
+    ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
+    where no mistake is known; ``remark`` says what concerns the whole part, and
+    ``obstacle`` of which kind that is.
+    """
+
+    part: str
+    signature: str
+    steps: tuple[StepVerdict, ...]
+    mistakes: tuple[tuple[str, str], ...] = ()
+    remark: str = ""
+    reads: tuple[str, str] = ("", "")
+    stood_in: tuple[str, ...] = ()
+    relations: tuple[tuple[str, str], ...] = ()
+    obstacle: Obstacle = Obstacle.NONE
+
+    @property
+    def points(self) -> float:
+        return sum(step.points for step in self.steps)
+
+    @property
+    def earned(self) -> float:
+        return min(max(sum(step.earned for step in self.steps), 0.0), self.points)
+
+    @property
+    def right(self) -> bool:
+        return self.earned == self.points
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it lies in a graded notebook, with the points for whoever reads it there."""
+        return {**to_builtins(self), "earned": self.earned, "points": self.points}
+
+
+class Behaviour(Struct, frozen=True):
+    """What came back in all cases of a part.
+
+    Attributes:
+        kinds: of each case how it ended, and types, shapes and dtypes of what was returned.
+        numbers: of each array in it, `PROJECTIONS` weighted means of its entries.
+    """
+
+    kinds: tuple[str, ...]
+    numbers: tuple[float, ...]
+
+    def same_as(self, other: Behaviour) -> bool:
+        """Whether two answers did the same, but for the last digits of their numbers."""
+        return self.kinds == other.kinds and all(
+            math.isclose(one, another, rel_tol=CLOSE, abs_tol=CLOSE)
+            for one, another in zip(self.numbers, other.numbers, strict=True)
+        )

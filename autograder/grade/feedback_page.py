@@ -1,0 +1,472 @@
+"""The page that a student reads: what was earned, what to mend first, and each part of the work.
+
+Points and comments come from whoever asks for the page; verdicts, code and outputs from the notebook as
+it was graded. Nothing that a student wrote is put there but escaped, or cleaned after rendering.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import msgspec
+from nbconvert.filters import strip_ansi
+from nbformat import NotebookNode
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from autograder.checks.course import course
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.rendering import VERDICT_MIME, pictured_step
+from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.grade.formulas import with_formulas
+from autograder.grade.messages import CHECK
+from autograder.grade.restore import grade_id_of
+from autograder.grade.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
+from autograder.grade.submission import PICTURE
+from autograder.pages import render
+
+TEST = "test_"
+TITLE, HEADING = re.compile(r"^# +(.+)$", re.MULTILINE), re.compile(r"^## +(.+)$", re.MULTILINE)
+NUMBER = re.compile(r"^(\d+)\. +")
+LINK = re.compile(r"<a [^<>]*>(.*?)</a>", re.DOTALL)  # pages leave the folder that links start from
+LONGEST_CODE = 12_000  # characters of a cell that are coloured
+# characters of HTML: a page stays small enough for a mail and a telephone
+ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
+NO_ROOM = "<p>Something here is too long for this page; it stands in your notebook.</p>"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What the gradebook holds of a cell that earns points.
+
+    Attributes:
+        score: points, as they count.
+        of: points that there are.
+        by_hand: a person gave them.
+        earlier: a person gave them for an earlier version of the work.
+        waits: nobody has given any so far.
+        found: what the checks gave, where a person gave something else.
+        extra: points on top, which are part of ``score``.
+    """
+
+    score: float
+    of: float
+    by_hand: bool = False
+    earlier: bool = False
+    waits: bool = False
+    found: float | None = None
+    extra: float = 0.0
+
+
+@dataclass(frozen=True)
+class Task:
+    """Something of an assignment that earns points, as its text presents it.
+
+    Attributes:
+        cell: id of the cell that holds the points.
+        name: what is to be defined; for an answer in words, the cell's id.
+        title: the heading above, without its number.
+        number: that number; "" if it has none.
+        of: points that there are.
+        in_words: it is answered in words, and read by a person.
+        question: the text before, Markdown, where it is answered in words.
+    """
+
+    cell: str
+    name: str
+    title: str
+    number: str
+    of: float
+    in_words: bool
+    question: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An assignment as it was given out.
+
+    Attributes:
+        title: in words.
+        tasks: in the order of the text.
+        given: sources of all its cells, which are nobody's own.
+    """
+
+    title: str
+    tasks: tuple[Task, ...]
+    given: frozenset[str] = frozenset()
+
+    @property
+    def of(self) -> float:
+        return sum(task.of for task in self.tasks)
+
+
+@dataclass
+class Section:
+    """A part of the page: a task, and what a student did about it."""
+
+    task: Task
+    mark: Mark
+    verdict: PartVerdict | None = None
+    comment: str = ""
+    code: list[str] = field(default_factory=list)
+    answer: str = ""
+    tests: str = ""
+    stopped: str = ""  # the error with which the visible tests stop
+    traceback: str = ""
+    own: list[str] = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    lecture: str = ""  # address of the one to read again; "" if it leads nowhere
+
+    @property
+    def anchor(self) -> str:
+        return f"part-{self.task.number or self.task.name}"
+
+    @property
+    def answered(self) -> bool:
+        return self.verdict is None or self.verdict.obstacle is not Obstacle.UNANSWERED
+
+    @property
+    def right(self) -> bool:
+        return self.mark.score >= self.task.of and not self.mark.waits
+
+    @property
+    def doubted(self) -> bool:
+        return bool(self.verdict and is_doubted(self.verdict, self.stopped))
+
+    @property
+    def state(self) -> str:
+        if self.mark.waits:
+            return "waits"
+        return "right" if self.right else "wrong"
+
+    @property
+    def pictured(self) -> StepVerdict | None:
+        return pictured_step(self.verdict) if self.verdict else None
+
+    @property
+    def told(self) -> StepVerdict | None:
+        """The step whose problem is told unfolded: none where a mistake has a name, or a picture."""
+        if not self.verdict or self.verdict.mistakes or self.verdict.relations or self.pictured:
+            return None
+        wrong = [step for step in self.verdict.steps if step.problem]
+        return min(wrong, key=lambda step: step.state == "also", default=None)
+
+
+def plan_of(notebook: NotebookNode) -> Plan:
+    """What an assignment asks, in the words of its notebook.
+
+    Args:
+        notebook: the one with the solutions, or one that was handed in.
+    """
+    title = heading = ""
+    question: list[str] = []
+    tasks = []
+    for cell in notebook.cells:
+        marks = cell.metadata.get("nbgrader", {})
+        name, points = grade_id_of(cell), marks.get("points")
+        if cell.cell_type == "markdown" and not marks:
+            title = title or _first(TITLE, cell.source)
+            if _first(HEADING, cell.source):
+                heading, question = _first(HEADING, cell.source), []
+            question.append(HEADING.sub("", cell.source))
+        elif marks.get("grade") and isinstance(points, int | float) and 0 < points < 1000:
+            found = NUMBER.match(heading)
+            in_words = not name.startswith(CHECK)
+            task = Task(
+                cell=name,
+                name=name if in_words else name.removeprefix(CHECK),
+                title=NUMBER.sub("", heading) or name.removeprefix(CHECK),
+                number=found[1] if found else "",
+                of=float(points),
+                in_words=in_words,
+                question="\n\n".join(question) if in_words else "",
+            )
+            tasks.append(task)
+    return Plan(title, tuple(tasks), frozenset(cell.source for cell in notebook.cells))
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1].strip() if found else ""
+
+
+def on_site(link: str) -> str:
+    """The address on the course's website of what an assignment links to; "" if there is no site.
+
+    Args:
+        link: from the assignment's folder, such as ``../../lectures/02_title.ipynb#A-heading``.
+    """
+    site = course().site.rstrip("/")
+    path, mark, anchor = link.partition("#")
+    page = re.sub(r"\.(ipynb|md)$", ".html", path.lstrip("./"))
+    return f"{site}/{page}{mark}{anchor}" if site else ""
+
+
+def feedback_page(
+    plan: Plan,
+    notebook: NotebookNode,
+    marks: Mapping[str, Mark],
+    comments: Mapping[str, str] | None = None,
+    penalty: float = 0.0,
+    alone: bool = False,
+    leads_to: Callable[[str], str] = on_site,
+) -> str:
+    """The page on one submission.
+
+    Args:
+        plan: the assignment.
+        notebook: as graded, with verdicts in its check cells.
+        marks: points by the id of the cell that holds them.
+        comments: a person's, Markdown, by the id of the cell that they are about.
+        penalty: points taken off for coming in late.
+        alone: the student graded the work: nobody else has seen it.
+        leads_to: gives the address of a file of the course, as seen from the page, from its link as
+            seen from the assignment; "" if it cannot be reached.
+    """
+    comments = comments or {}
+    sections = list(_sections(plan, notebook, marks))
+    for section in sections:
+        about = (section.task.name, section.task.cell)
+        told = [comments[name] for name in dict.fromkeys(about) if comments.get(name)]
+        if section.verdict and section.verdict.reads[1]:
+            section.lecture = leads_to(section.verdict.reads[1])
+        section.comment = text_as_html("\n\n".join(told)) if told else ""
+    known = {name for section in sections for name in (section.task.name, section.task.cell)}
+    others = [text_as_html(text) for name, text in comments.items() if text and name not in known]
+    earned = sum(section.mark.score for section in sections)
+    return render(
+        "feedback.html",
+        title=plan.title,
+        sections=sections,
+        earned=max(earned - penalty, 0.0),
+        before=earned,
+        of=sum(section.task.of for section in sections),
+        waiting=sum(section.task.of for section in sections if section.mark.waits),
+        penalty=penalty,
+        comments=others,
+        first=next((item for item in sections if item.state == "wrong"), None),
+        ended=_ended(sections),
+        doubted=next((item for item in sections if item.doubted), None),
+        restored=_restored(notebook),
+        alone=alone,
+    )
+
+
+def _ended(sections: Iterable[Section]) -> str:
+    """Why the notebook could not be run to its end, if it could not."""
+    verdicts = [section.verdict for section in sections if section.verdict]
+    return next(
+        (verdict.remark for verdict in verdicts if verdict.obstacle is Obstacle.STOPPED), ""
+    )
+
+
+def _restored(notebook: NotebookNode) -> list[tuple[str, list[str]]]:
+    """Locked cells that were put right, as (what was done to them, names)."""
+    held = notebook.metadata.get("restored")
+    held = held if isinstance(held, dict) else {}
+    return [
+        (DONE_TO_CELLS.get(str(what), str(what)), [str(name) for name in names])
+        for what, names in held.items()
+        if names
+    ]
+
+
+DONE_TO_CELLS = {"added": "added to the assignment since you got it"}
+
+
+class Room:
+    """How much of a student's own a page takes.
+
+    Args:
+        most: characters of HTML.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+        self._said = False
+
+    def take(self, html: str) -> str:
+        """The HTML; where there is no room for it, a note the first time, and then nothing."""
+        if len(html) > self.left:
+            note = "" if self._said else NO_ROOM
+            self._said = True
+            return note
+        self.left -= len(html)
+        return html
+
+
+def _sections(plan: Plan, notebook: NotebookNode, marks: Mapping[str, Mark]) -> Iterator[Section]:
+    """Go through the graded notebook; all between two cells with points belongs to the second."""
+    sections = {
+        task.cell: Section(task, marks.get(task.cell) or Mark(0.0, task.of)) for task in plan.tasks
+    }
+    budgets = Room(ROOM_FOR_CODE), Room(ROOM_FOR_TEXT), Room(ROOM_FOR_OUTPUTS)
+    waiting: list[NotebookNode] = []
+    for cell in notebook.cells:
+        waiting.append(cell)
+        section = sections.get(grade_id_of(cell))
+        if section:
+            _fill(section, waiting, plan.given, budgets)
+            waiting = []
+    if waiting and sections:
+        _fill(list(sections.values())[-1], waiting, plan.given, budgets)
+    return iter(sections.values())
+
+
+def _fill(
+    section: Section,
+    cells: Iterable[NotebookNode],
+    given: frozenset[str],
+    budgets: tuple[Room, Room, Room],
+) -> None:
+    """Put into a section what a student wrote and what came of it."""
+    for_code, for_text, for_outputs = budgets
+    task = section.task
+    defines = re.compile(rf"^\s*(def|class)\s+{re.escape(task.name)}\b", re.MULTILINE)
+    for cell in cells:
+        name, outputs = grade_id_of(cell), cell.get("outputs", [])
+        if name == task.cell and not task.in_words:
+            section.verdict = verdict_in(outputs)
+        elif name == task.cell:
+            html = (
+                code_as_html(cell.source) if cell.cell_type == "code" else text_as_html(cell.source)
+            )
+            section.answer = for_text.take(html) if cell.source.strip() else ""
+        elif name.startswith(TEST):
+            section.tests = code_as_html(cell.source)
+            section.stopped, section.traceback = _error_in(outputs)
+        elif name or (cell.cell_type == "code" and defines.search(cell.source)):
+            section.code.append(for_code.take(code_as_html(cell.source)))
+            section.outputs.extend(map(for_outputs.take, outputs_as_html(outputs)))
+        elif cell.source not in given and cell.source.strip():
+            code = cell.cell_type == "code"
+            html = code_as_html(cell.source) if code else text_as_html(cell.source)
+            section.own.append((for_code if code else for_text).take(html))
+            section.own.extend(map(for_outputs.take, outputs_as_html(outputs)))
+
+
+def verdict_in(outputs: Iterable[Mapping[str, Any]]) -> PartVerdict | None:
+    """The verdict that a check cell shows; None if it shows none."""
+    for output in outputs:
+        held = output.get("data", {}).get(VERDICT_MIME)
+        if held is not None:
+            try:
+                return msgspec.convert(held, PartVerdict)
+            except msgspec.ValidationError:
+                return None
+    return None
+
+
+def fails_visibly(error: str) -> bool:
+    """Whether the error with which visible tests stop says that something is wrong."""
+    return error.startswith("AssertionError")
+
+
+def is_doubted(verdict: PartVerdict, stopped: str) -> bool:
+    """Whether a person must look: the checks found nothing wrong, and the visible test did.
+
+    A visible test calls the student's own earlier parts. Where one of them was wrong, and the check
+    put ours in its place, the test has to stop, and that says nothing about this part.
+
+    Args:
+        verdict: on the part.
+        stopped: the error with which its visible test stopped; empty if it did not.
+    """
+    return verdict.right and not verdict.stood_in and fails_visibly(stopped)
+
+
+def doubted_parts(cells: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
+    """Parts that earned everything while their visible test says that something is wrong.
+
+    Args:
+        cells: of the graded notebook.
+
+    Yields:
+        the part, and the error with which its visible test stopped.
+    """
+    stopped = ""
+    for cell in cells:
+        name, outputs = grade_id_of(cell), cell.get("outputs", [])
+        if name.startswith(TEST):
+            stopped, _ = _error_in(outputs)
+        elif name.startswith(CHECK):
+            verdict = verdict_in(outputs)
+            if verdict and is_doubted(verdict, stopped):
+                yield verdict.part, stopped
+            stopped = ""
+
+
+def _error_in(outputs: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
+    """The error with which a cell stopped, as a line and as a traceback; empty if it did not."""
+    for output in outputs:
+        if output.get("output_type") == "error":
+            line = f"{output.get('ename', '')}: {output.get('evalue', '')}".strip(": \n")
+            traceback = strip_ansi("\n".join(output.get("traceback", [])))
+            return line[:400], traceback[-6000:]
+    return "", ""
+
+
+def outputs_as_html(outputs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What a cell of a student's showed, output by output; nothing of it loads or runs."""
+    for output in outputs:
+        data = output.get("data", {})
+        pictures = (kind for kind in ("image/png", "image/jpeg") if kind in data)
+        kind = next(pictures, "")
+        if output.get("output_type") == "stream":
+            yield _pre(output.get("text", ""))
+        elif output.get("output_type") == "error":
+            yield _pre("\n".join(output.get("traceback", []))[-6000:])
+        elif kind and PICTURE.fullmatch(kind):
+            packed = re.sub(r"[^A-Za-z0-9+/=]", "", data[kind])
+            yield f'<img alt="a picture that your cell drew" src="data:{kind};base64,{packed}">'
+        elif "text/html" in data and len(data["text/html"]) <= LONGEST_PAGE:
+            yield f'<div class="wide" tabindex="0">{without_links(clean(data["text/html"]))}</div>'
+        elif "text/plain" in data:
+            yield _pre(data["text/plain"])
+
+
+def _pre(text: str) -> str:
+    return f'<pre tabindex="0">{escape(strip_ansi(text))}</pre>'
+
+
+def code_as_html(source: str) -> str:
+    """Code in colours; long code without."""
+    if len(source) > LONGEST_CODE:
+        return _pre(source)
+    coloured = highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
+    return f'<pre class="code" tabindex="0"><code>{coloured}</code></pre>'
+
+
+def text_as_html(source: str) -> str:
+    """Markdown, rendered, cleaned, formulas set."""
+    if len(source) > LONGEST_PAGE or marks_in(source) > MOST_MARKS:
+        return _pre(source)
+    return with_formulas(without_links(rendered(source)))
+
+
+def without_links(html: str) -> str:
+    """Clean HTML in which links into the course are plain text: the page has left its folder."""
+    return LINK.sub(_as_text, html)
+
+
+def _as_text(link: re.Match[str]) -> str:
+    address = re.search(r'href="([^"]*)"', link[0])
+    if address and re.match(r"https?:|mailto:", address[1], re.IGNORECASE):
+        return link[0]
+    return f"<b>{link[1]}</b>"
+
+
+def page_that_could_not_be_run(plan: Plan, reason: str, no_json: bool = False) -> str:
+    """The page of a submission from which no points could come.
+
+    Args:
+        plan: the assignment.
+        reason: what is wrong with what was handed in.
+        no_json: that is, that it is not JSON.
+    """
+    return render("broken.html", title=plan.title, of=plan.of, reason=reason, no_json=no_json)

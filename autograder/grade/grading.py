@@ -1,0 +1,256 @@
+"""Go through a submitted notebook: run what the student wrote, decide the cells that earn points.
+
+A check cell calls `autograder.cell.grade`; it is not run. What it would show, and the points, are
+put there at the end, when nothing that the notebook has sent can change them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from copy import deepcopy
+from typing import Protocol
+
+from msgspec import structs
+from nbformat import NotebookNode, from_dict
+
+from autograder.checks.behaviour import Behaviour, behaviour_of, is_unexplained
+from autograder.checks.check import Assignment, Part
+from autograder.checks.course import load
+from autograder.checks.decide import Probe, decide, disallowed_in, nothing
+from autograder.checks.introspection import introspects
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.rendering import as_bundle
+from autograder.checks.source_rules import modules_beside
+from autograder.checks.verdicts import PartVerdict
+from autograder.faults import Fault, collected, note
+from autograder.probe.disallowed import Disallowed
+from autograder.sandbox.forks import ZygoteError
+
+
+class NotebookStopped(Exception):
+    """Nothing more can be run; ``message`` goes into a sentence after 'The notebook'."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
+ENDED = (
+    "'s process ended {place}, and nothing after it could run. Is there an `exit()`, or does it need "
+    "more memory or time than there is?"
+)
+STUCK = (
+    " was stopped {place}: it did not end within its time, nor when it was asked to. Is there a loop "
+    "without an end?"
+)
+
+
+UNDECIDED = "The grader itself failed over this part, which is no fault of yours. A person has to decide it."
+
+LOOKED_AT_AGAIN = (
+    "This notebook has `{tool}`, with which code can look into the process that runs it, so the part "
+    "was asked once more where all that it may not use is closed from the first cell on. There it "
+    "earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests of a "
+    "library function stopped a cell, put them into a cell of their own."
+)
+
+
+class Kernel(Protocol):
+    """Whatever runs a notebook's cells."""
+
+    def run(self, cell: NotebookNode, index: int) -> None:
+        """Run a cell and store its outputs; `NotebookStopped` if nothing will run after it."""
+
+    def ask(self, message: bytes) -> bytes:
+        """What the probe answers to a message; `NotebookStopped` as above."""
+
+    def closed(self, disallowed: Disallowed) -> AbstractContextManager[Kernel]:
+        """Another one, for the same files, in which something is disallowed from the first cell on."""
+
+
+class Grading:
+    """One submission on its way.
+
+    Args:
+        kernel: runs its cells.
+        files: what lies beside the notebook, by relative name.
+        secret: the course's own, for `seed_of`.
+        handed_out: source of the solution cells as students got them, by the names of their parts.
+
+    Attributes:
+        verdicts: the verdict on each part so far.
+        faults: the grader's own errors on the way.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        files: Mapping[str, bytes] | None = None,
+        secret: str = "",
+        handed_out: Mapping[str, str] | None = None,
+    ) -> None:
+        self.kernel, self.files, self.secret = kernel, files or {}, secret
+        self.handed_out = handed_out or {}
+        self.verdicts: dict[str, PartVerdict] = {}
+        self.faults: list[Fault] = []
+        self._decided: list[tuple[NotebookNode, PartVerdict]] = []
+        self._cells: list[str] = []
+        self._own: list[str] = []  # those of them that are not the course's
+        self._ran: list[tuple[NotebookNode, int]] = []
+        self._stopped = ""
+        self._assignment = ""
+
+    def take(self, cell: NotebookNode, index: int) -> None:
+        """Run or decide the notebook's next cell."""
+        if cell.cell_type != "code":
+            return
+        locked = cell.metadata.get("nbgrader", {}).get("locked", False)
+        asked = graded_part(cell.source) if locked else None
+        if asked:
+            self._decide(cell, *asked, index)
+        elif cell.source.strip():
+            self._cells.append(cell.source)
+            if not locked:
+                self._own.append(cell.source)
+            if not self._stopped:
+                self._ran.append((cell, index))
+                try:
+                    self.kernel.run(cell, index)
+                except NotebookStopped as stopped:
+                    self._stop(stopped, cell, index)
+
+    def behaviours(self) -> dict[str, Behaviour]:
+        """By part, what answers do of which nothing tells what is wrong with them.
+
+        It comes after all is decided, since an answer may end its kernel this time.
+        """
+        found: dict[str, Behaviour] = {}
+        for name, verdict in self.verdicts.items():
+            if self._stopped or not is_unexplained(verdict):
+                continue
+            assignment = load(self._assignment)
+            part = assignment.part(name)
+            with collected() as faults:
+                try:
+                    seen = behaviour_of(
+                        assignment, part, self.kernel.ask, verdict.stood_in, self.secret
+                    )
+                except NotebookStopped:
+                    break
+            self.faults += faults
+            if seen:
+                found[name] = seen
+        return found
+
+    def finish(self) -> None:
+        """Put the verdicts where the checks stand."""
+        for cell, verdict in self._decided:
+            shown = {"output_type": "display_data", "data": as_bundle(verdict), "metadata": {}}
+            points = {"text/plain": repr(verdict.earned)}
+            result = {"output_type": "execute_result", "data": points, "metadata": {}}
+            # nbformat's own makers ask a schema about each
+            cell.outputs = [from_dict(shown), from_dict({**result, "execution_count": None})]
+
+    def _decide(self, cell: NotebookNode, name: str, part_name: str, index: int) -> None:
+        assignment = load(name)
+        part = assignment.part(part_name)
+        self._assignment = name
+
+        def probe(message: bytes) -> bytes:
+            if self._stopped:
+                return b""
+            try:
+                return self.kernel.ask(message)
+            except NotebookStopped as stopped:
+                self._stop(stopped, cell, index)
+                return b""
+
+        with collected() as faults:
+            try:
+                verdict = self._by(probe, assignment, part)
+                if verdict.earned and not self._stopped:
+                    verdict = self._looked_at_again(verdict, assignment, part)
+            except (ZygoteError, OSError):
+                raise  # the machine's trouble, not this part's
+            except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
+                note(f"deciding `{part_name}`", error)
+        self.faults += faults
+        if any(fault.undecided for fault in faults):
+            verdict = nothing(part, UNDECIDED, Obstacle.FAULT)
+        if self._stopped:
+            verdict = nothing(part, self._stopped)
+        self.verdicts[part_name] = verdict
+        self._decided.append((cell, verdict))
+
+    def _by(self, probe: Probe, assignment: Assignment, part: Part) -> PartVerdict:
+        return decide(
+            assignment,
+            part,
+            probe,
+            self._cells,
+            failed_before=self._failed_before(assignment, part),
+            files=self.files,
+            secret=self.secret,
+            handed_out=self.handed_out.get(part.name, ""),
+        )
+
+    def _looked_at_again(
+        self, verdict: PartVerdict, assignment: Assignment, part: Part
+    ) -> PartVerdict:
+        """The verdict that counts where a notebook could open what is disallowed while it is asked.
+
+        It is asked again in a kernel in which nothing can, since that is closed before its first
+        cell runs; what it earns there counts if it is less.
+        """
+        disallowed = disallowed_in(assignment, part)
+        beside = modules_beside(self._own, self.files)
+        tool = introspects(self._own, beside) if disallowed["names"] else ""
+        if not tool:
+            return verdict
+        try:
+            with self.kernel.closed(disallowed) as kernel:
+                for cell, index in self._ran:
+                    kernel.run(deepcopy(cell), index)
+                again = self._by(kernel.ask, assignment, part)
+        except NotebookStopped as stopped:
+            message = stopped.message.format(place="while it ran there")
+            again = nothing(part, f"The notebook{message}")
+        if again.earned >= verdict.earned:
+            return verdict
+        remark = " ".join(filter(None, (LOOKED_AT_AGAIN.format(tool=tool), again.remark)))
+        return structs.replace(again, remark=remark)
+
+    def _failed_before(self, assignment: Assignment, part: Part) -> list[str]:
+        """Earlier parts in whose place ours may be put; none while one of them is still to be decided.
+
+        Ours may hold the answer to another earlier part, and a submission can keep what it sees.
+        """
+        earlier = assignment.parts[: assignment.parts.index(part)]
+        if any(other.name not in self.verdicts for other in earlier):
+            return []
+        return [other.name for other in earlier if not self.verdicts[other.name].right]
+
+    def _stop(self, stopped: NotebookStopped, cell: NotebookNode, index: int) -> None:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        place = f"in the cell `{name}`" if name else f"in cell {index + 1}"
+        self._stopped = f"The notebook{stopped.message.format(place=place)}"
+
+
+def graded_part(source: str) -> tuple[str, str] | None:
+    """The (assignment, part) that a cell decides, None for every other cell."""
+    if "autograder.cell" not in source:
+        return None
+    try:
+        last = ast.parse(source).body[-1]
+    except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
+        return None
+    match last:
+        case ast.Expr(
+            ast.Call(
+                ast.Name("grade"), [ast.Constant(str() as name), ast.Constant(str() as part)], []
+            )
+        ):
+            return name, part
+    return None

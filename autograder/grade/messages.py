@@ -1,0 +1,143 @@
+"""The unit of work: what goes to whoever grades a submission, and what comes back.
+
+Both are JSON and nothing else, so that they can travel to another process or machine; both are
+checked where they arrive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from autograder.checks.verdicts import Behaviour, PartVerdict
+from autograder.faults import Fault
+from autograder.sandbox.limits import Limits
+
+CHECK = "check_"  # how the ids of the cells begin that decide a part
+RELEASES = "exercises"  # the folder of a course that holds what students get
+
+
+@dataclass(frozen=True)
+class ReleasedCell:
+    """One of nbgrader's cells as it was released.
+
+    Attributes:
+        name: its grade_id.
+        cell_type, source, checksum: as nbgrader keeps them.
+        locked: students cannot change it.
+        written: students write in it.
+        points: None where none can be earned.
+        was: names that it had in earlier releases.
+        added: it was added when submissions had come in already.
+    """
+
+    name: str
+    cell_type: str
+    source: str
+    checksum: str
+    locked: bool
+    written: bool
+    points: float | None
+    was: tuple[str, ...] = ()
+    added: bool = False
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that grading one submission needs.
+
+    Attributes:
+        assignment: its id.
+        notebook: what was handed in, the file's text.
+        digest: of what was handed in, taken when it was read; it says which submission this is.
+        came_in: when, as nbgrader wrote it beside the submission; empty if it did not.
+        files: what lies beside the notebook, by relative name.
+        released: nbgrader's cells of the assignment, in order.
+        isolation: `sandbox.FULL` or `sandbox.NONE`.
+        limits: what the notebook may use.
+        modules: of the course, those that it may import.
+        secret: the course's own, which the inputs of checks depend on.
+        own_text: digests of the assignment's Markdown, see `files.digest_of`.
+        remark: what is to be said of the submission in any case.
+    """
+
+    assignment: str
+    notebook: str
+    released: tuple[ReleasedCell, ...]
+    isolation: str
+    digest: str = ""
+    came_in: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    modules: tuple[str, ...] = ()
+    secret: str = ""
+    own_text: tuple[str, ...] = ()
+    remark: str = ""
+
+
+@dataclass(frozen=True)
+class Restored:
+    """Names of the locked cells that were put right, and of cells that the release did not have yet."""
+
+    edited: tuple[str, ...] = ()
+    deleted: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a job.
+
+    Attributes:
+        broken: why it could not be graded, in words; empty if it was.
+        told: the same for the student; empty where the words are the same.
+        digest, came_in, files: the job's, so that what is recorded is what was graded.
+        no_json: the reason is that what was handed in is not JSON.
+        poisoned: processes died over it, so that it is not tried again by itself.
+        notebook: as graded, JSON text.
+        scores: by grade_id; None where a person must look.
+        unanswered: names of solution cells that are as they were released.
+        verdicts: by part.
+        behaviours: of the parts whose answer nothing explains, what it does on the class's inputs.
+        restored: locked cells that were put right.
+        faults: the grader's own errors over it, for which a person must look.
+        remark: what concerns the whole submission.
+        seconds: by stage.
+    """
+
+    broken: str = ""
+    told: str = ""
+    no_json: bool = False
+    poisoned: bool = False
+    digest: str = ""
+    came_in: str = ""
+    files: dict[str, bytes] = field(default_factory=dict)
+    notebook: str = ""
+    scores: dict[str, float | None] = field(default_factory=dict)
+    unanswered: tuple[str, ...] = ()
+    verdicts: dict[str, PartVerdict] = field(default_factory=dict)
+    behaviours: dict[str, Behaviour] = field(default_factory=dict)
+    restored: Restored = field(default_factory=Restored)
+    faults: tuple[Fault, ...] = ()
+    remark: str = ""
+    seconds: dict[str, float] = field(default_factory=dict)
+
+
+Kind = TypeVar("Kind", Job, Result)
+
+
+def to_json(item: Job | Result) -> bytes:
+    """The item as JSON."""
+    return msgspec.json.encode(item)
+
+
+def from_json(data: bytes, kind: type[Kind]) -> Kind:
+    """The item that `to_json` made JSON of.
+
+    Raises:
+        msgspec.ValidationError: a field is missing or of another type; the message says which.
+        msgspec.DecodeError: it is no JSON.
+    """
+    return msgspec.json.decode(data, type=kind)

@@ -1,0 +1,219 @@
+"""Grade one submission: its notebook goes in as JSON, the graded one and the scores come out.
+
+A job knows nothing of the course folder, the gradebook or other submissions, so it can run in
+another process or on another machine that has this package. By hand, or for a cluster's own queue:
+
+    python -m autograder.grade.run JOB_FILE RESULT_FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import errno
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+import nbformat
+from nbformat import NotebookNode
+from nbgrader import utils
+from nbgrader.preprocessors import LimitOutput
+
+from autograder.checks.decide import disallowed_lists_of
+from autograder.checks.obstacles import Obstacle
+from autograder.checks.source_rules import forget
+from autograder.checks.verdicts import PartVerdict
+from autograder.faults import fault_of
+from autograder.files import write_whole
+from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
+from autograder.grade.messages import CHECK, Job, Result, from_json, to_json
+from autograder.grade.outputs import Outputs
+from autograder.grade.restore import grade_id_of, restore, solution_cells
+from autograder.grade.sanitize import Sanitize
+from autograder.grade.submission import InvalidSubmission, notebook_in
+from autograder.probe.disallowed import Disallowed
+from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
+from autograder.sandbox.forks import ZygoteClient, ZygoteError
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.provisioner import own_zygote
+from autograder.sandbox.spawn import EXIT
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+KEPT_METADATA = ("nbgrader", "deletable", "editable")
+SHELL = "autograder.sandbox.kernel"
+
+
+def run_job(job: Job, zygote: ZygoteClient) -> Result:
+    """Grade one submission in a kernel that is forked from a zygote.
+
+    Raises:
+        ZygoteError: kernels cannot be had, which is no fault of the submission.
+    """
+    began = time.perf_counter()
+    try:
+        notebook = notebook_in(job.notebook)
+    except InvalidSubmission as problem:
+        return problem.result
+    restored = restore(notebook, job.released)
+    notebook.metadata = NotebookNode(
+        kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
+        restored=msgspec.to_builtins(restored),
+    )
+    handed_out = solution_cells(job.released)
+    prepared = time.perf_counter()
+    with SandboxedKernel(
+        zygote, job.limits, job.files, disallowed_lists_of(job.assignment)
+    ) as kernel:
+        grading = Grading(kernel, job.files, job.secret, handed_out)
+        for index, cell in enumerate(notebook.cells):
+            grading.take(cell, index)
+        behaviours = grading.behaviours()
+    executed = time.perf_counter()
+    remarks = [job.remark] if job.remark else []
+    if executed - prepared >= job.limits.seconds:
+        remarks.append(f"the notebook took more than {job.limits.seconds:g} seconds")
+    unanswered = [
+        grade_id_of(cell)
+        for cell in notebook.cells
+        if handed_out.get(grade_id_of(cell)) == cell.source
+    ]
+    Sanitize(set(job.own_text)).preprocess(notebook, {})
+    LimitOutput().preprocess(notebook, {})
+    grading.finish()
+    for cell in notebook.cells:
+        kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}
+        cell.metadata = NotebookNode(kept)
+    return Result(
+        notebook=nbformat.v4.writes_json(notebook),
+        scores={
+            cell.metadata.nbgrader.grade_id: score_of(cell, grading.verdicts)
+            for cell in notebook.cells
+            if utils.is_grade(cell)
+        },
+        unanswered=tuple(unanswered),
+        verdicts=grading.verdicts,
+        behaviours=behaviours,
+        restored=restored,
+        faults=tuple(grading.faults),
+        remark="; ".join(remarks),
+        seconds={"prepare": prepared - began, "run": executed - prepared},
+    )
+
+
+def score_of(cell: NotebookNode, verdicts: Mapping[str, PartVerdict]) -> float | None:
+    """What a cell earns by its part's verdict, or else as nbgrader says; None where a person must look."""
+    verdict = verdicts.get(grade_id_of(cell).removeprefix(CHECK))
+    if verdict and graded_part(cell.source):
+        return None if verdict.obstacle is Obstacle.FAULT else verdict.earned
+    try:
+        return utils.determine_grade(cell)[0]
+    except (ValueError, TypeError):  # a number that cannot be: more than there is, or none
+        return 0.0
+
+
+class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
+    """`grading.Kernel` over a channel, without nbclient.
+
+    Args:
+        zygote, limits, files, bars, closed: as for a `KernelClient`.
+
+    Raises:
+        NotebookStopped: it does not take the files.
+        ZygoteError: kernels cannot be had.
+    """
+
+    def __init__(
+        self,
+        zygote: ZygoteClient,
+        limits: Limits,
+        files: Mapping[str, bytes],
+        disallowed_lists: Sequence[Disallowed] = (),
+        closed: Disallowed | None = None,
+    ) -> None:
+        self.zygote, self.limits, self.files, self.disallowed_lists = (
+            zygote,
+            limits,
+            files,
+            disallowed_lists,
+        )
+        self.outputs = Outputs(limits.output)
+        try:
+            self.kernel = KernelClient(zygote, limits, files.items(), closed, disallowed_lists)
+        except (KernelDied, KernelStuck):
+            raise NotebookStopped(ENDED) from None
+
+    def __exit__(self, *_: object) -> None:
+        self.kernel.__exit__()
+
+    def closed(self, disallowed: Disallowed) -> SandboxedKernel:
+        left = max(1, round(self.kernel.seconds_left))
+        limits = replace(self.limits, seconds=left)
+        return SandboxedKernel(self.zygote, limits, self.files, self.disallowed_lists, disallowed)
+
+    def run(self, cell: NotebookNode, index: int) -> None:
+        self.outputs.begin(cell.outputs)
+        try:
+            done = self.kernel.run(cell.source, cell.get("id", str(index)), self.outputs.take)
+        except KernelDied:
+            raise NotebookStopped(ENDED) from None
+        except KernelStuck:
+            raise NotebookStopped(STUCK) from None
+        cell.execution_count = done.count
+        if done.status == EXIT:
+            raise NotebookStopped(ENDED)
+
+    def ask(self, message: bytes) -> bytes:
+        try:
+            return self.kernel.ask(message)
+        except KernelDied:
+            raise NotebookStopped(ENDED) from None
+        except KernelStuck:
+            raise NotebookStopped(STUCK) from None
+
+
+def attempt(job: Job, zygote: ZygoteClient) -> Result:
+    """Grade one submission; where that fails, the result says why and a person will look.
+
+    Raises:
+        ZygoteError: kernels cannot be had, which is no fault of the submission.
+        OSError: the machine has no room; nor is this.
+    """
+    return replace(_attempt(job, zygote), digest=job.digest, files=job.files)
+
+
+def _attempt(job: Job, zygote: ZygoteClient) -> Result:
+    try:
+        return run_job(job, zygote)
+    except ZygoteError:
+        raise
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise
+        return broken(error)
+    except Exception as error:  # noqa: BLE001 (the batch goes on)
+        return broken(error)
+    finally:
+        forget()
+
+
+def broken(error: Exception) -> Result:
+    """The result of a job over which the grader itself stumbled."""
+    fault = fault_of("grading a notebook", error)
+    return Result(broken=f"grading stopped with {fault.error}", faults=(fault,))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m autograder.grade.run", description=__doc__)
+    parser.add_argument("job", type=Path, help="the file that holds the job")
+    parser.add_argument("result", type=Path, help="the file that the result is written to")
+    options = parser.parse_args()
+    job = from_json(options.job.read_bytes(), Job)
+    result = attempt(job, own_zygote(SHELL, job.isolation, job.modules))
+    write_whole(options.result, to_json(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Take out of a notebook what could act in the browser of whoever reads it.
+
+The formgrader and the feedback pages show a submission's outputs and Markdown as HTML, next to the
+buttons that enter grades. What students wrote is rendered here, and cleaned as parsed HTML: no pattern
+on Markdown tells what a renderer will make of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from functools import lru_cache
+from html import escape, unescape
+
+import nh3
+from nbconvert.exporters.exporter import ResourcesDict
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from nbconvert.preprocessors import Preprocessor
+from nbformat import NotebookNode
+
+from autograder.files import digest_of
+from autograder.grade.grading import graded_part
+from autograder.grade.submission import PICTURE
+
+# what people write by hand, and the tables of pandas; nothing that loads or runs
+TAGS = {
+    "a", "abbr", "b", "blockquote", "br", "caption", "code", "dd", "del", "details", "div", "dl", "dt",
+    "em", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "li", "ol", "p", "pre", "s", "span",
+    "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
+}  # fmt: skip
+CELL = {"colspan", "rowspan"}
+ATTRIBUTES = {"a": {"href", "title"}, "img": {"src", "alt"}, "td": CELL, "th": CELL}
+LINK = re.compile(r"(https?://|mailto:|#|\.\./|[\w-]+\.(ipynb|html|md)\b)", re.IGNORECASE)
+# of what formulas are set as; a larger one could cover the page
+LENGTHS = {"width", "linethickness", "rowspacing", "minsize", "maxsize"}
+LENGTH = re.compile(r"-?(0|0?\.\d+|[1-3](\.\d+)?)(em|ex)?|\d\d?(\.\d+)?(px|pt)|[a-z]*mathspace")
+INLINE_PICTURE = re.compile(r"data:image/(png|jpeg|gif);base64,[A-Za-z0-9+/=\s]*")
+# commands of TeX by which a formula could make a link, load something, or cover what stands around it
+ACTING_FORMULA = re.compile(
+    r"\\(href|url|html\w*|class|cssId|style|require|def|let|newcommand|renewcommand|newenvironment|"
+    r"csname|unicode|includegraphics|data|toggle|mmlToken|texttip|tooltip|bbox|"
+    r"m?kern|[hm]skip|raise|lower|move(left|right)|(math)?[clr]lap|smash|rule|space|genfrac|"
+    r"[hmv]space\*?[\s{]*(-|\d{3}|\d\d[\d.\s]*(em|ex|cm|in|pc)))|"
+    r"\\\\\s*\[\s*(-|\d\d)|((\\!|\\neg\w*space)[\s{}]*){9}",
+    re.IGNORECASE,
+)
+TAG = re.compile(r"<[^<>]*>")
+IGNORED = ' class="tex2jax_ignore mathjax_ignore"'  # by what reads formulas
+# letters to which Markdown gives a meaning, as HTML writes them
+MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]!`*_~|\\"})
+# shown as text, or inside <img>, where nothing runs
+SHOWN = ("text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml", "text/html")
+LONGEST_PAGE = 100_000  # characters of one text that is parsed; a longer one is shown as it is
+LONGEST_KEPT = 10_000  # of those that are kept for the next submission
+# of Markdown's own, in one cell and in all; more would take its reader minutes
+MARKS, MOST_MARKS, MOST_MARKS_IN_ALL = "[]*_`<&\\$|#>-+~!\n", 2_000, 20_000
+MOST_HTML = 1_000_000  # characters of all outputs that are parsed
+# colours, which a page shows, and every other command to a terminal, which it leaves out
+COLOUR, MOST_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m"), 2_000
+LEFT_OUT = "[An output that could act in a browser is left out.]"
+
+
+class Sanitize(Preprocessor):
+    """Cleans everything but locked text, the verdicts, and the assignment's own text.
+
+    Args:
+        own: digests, by `files.digest_of`, of the assignment's Markdown.
+    """
+
+    def __init__(self, own: Collection[str] = (), **kwargs: object) -> None:
+        super().__init__(**kwargs)
+        self._own = own
+        self._marks = self._html = self._colours = 0
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: ResourcesDict, index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        if cell.cell_type == "code":
+            if not (cell.metadata.get("nbgrader", {}).get("locked") and graded_part(cell.source)):
+                for output in cell.outputs:
+                    if "data" in output:
+                        output.metadata = NotebookNode()
+                        output.data = self._shown(output.data)
+                    for name in ("text", "evalue"):
+                        if name in output:
+                            output[name] = self._calm(output[name])
+                    if "traceback" in output:
+                        output.traceback = [self._calm(line) for line in output.traceback]
+        elif cell.get("metadata", {}).get("nbgrader", {}).get("locked", False):
+            pass
+        elif cell.cell_type == "raw":
+            # in <pre>, where no formula is read either
+            cell.source = f"<pre>{escape(cell.source)}</pre>" if cell.source else ""
+        elif digest_of(cell.source) not in self._own:
+            pictures = cell.pop("attachments", {})
+            self._marks += marks_in(cell.source)
+            plain = self._marks > MOST_MARKS_IN_ALL
+            cell.source = harmless_markdown(cell.source, pictures, plain)
+        return cell, resources
+
+    def _shown(self, data: NotebookNode) -> NotebookNode:
+        """Those forms of an output that cannot act."""
+        kept = NotebookNode({kind: text for kind, text in data.items() if kind in SHOWN})
+        if "text/html" in kept:
+            self._html += len(kept["text/html"])
+            if len(kept["text/html"]) > LONGEST_PAGE or self._html > MOST_HTML:
+                del kept["text/html"]
+            else:
+                html = clean(kept["text/html"])
+                kept["text/html"] = f"<div{IGNORED}>{html}</div>" if formula_acts(html) else html
+        if "text/latex" in kept and formula_acts(kept["text/latex"]):
+            del kept["text/latex"]
+        if "text/plain" in kept:
+            kept["text/plain"] = self._calm(kept["text/plain"])
+        return kept or NotebookNode({"text/plain": LEFT_OUT})
+
+    def _calm(self, text: str) -> str:
+        """Text without commands to a terminal, but for colours; a page takes minutes over many."""
+        if "\x1b" not in text:
+            return text
+        self._colours += text.count("\x1b")
+        if self._colours > MOST_COLOURS:
+            return COLOUR.sub("", text).replace("\x1b", "")
+        pieces = COLOUR.split(text)
+        codes = [*COLOUR.findall(text), ""]
+        return "".join(
+            piece.replace("\x1b", "") + code for piece, code in zip(pieces, codes, strict=True)
+        )
+
+
+def clean(html: str) -> str:
+    """HTML of which nothing loads or runs."""
+    return nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, attribute_filter=attribute,
+                     url_schemes={"http", "https", "mailto", "data"})  # fmt: skip
+
+
+def attribute(tag: str, name: str, value: str) -> str | None:
+    if tag == "img" and name == "src":
+        return value if INLINE_PICTURE.fullmatch(value) else None
+    if name in LENGTHS and not LENGTH.fullmatch(value):
+        return None
+    if name == "href":
+        return value if LINK.match(value.strip()) else None
+    return value
+
+
+def formula_acts(html: str) -> bool:
+    """Whether a formula in it could do more than stand in its place, once a browser has read it."""
+    return bool(ACTING_FORMULA.search(html) or ACTING_FORMULA.search(unescape(TAG.sub("", html))))
+
+
+def marks_in(source: str) -> int:
+    """How many letters of a text may mean something to Markdown."""
+    return sum(map(source.count, MARKS))
+
+
+def harmless_markdown(
+    source: str, pictures: dict[str, dict[str, str]] | None = None, plain: bool = False
+) -> str:
+    """Markdown that shows what this Markdown would, and does nothing else.
+
+    It is HTML in which no letter means anything to Markdown any more.
+
+    Args:
+        source: what a student wrote.
+        pictures: its attachments, pictures only.
+        plain: show it as it was typed.
+    """
+    if not source.strip():
+        return source
+    if plain or len(source) > LONGEST_PAGE or marks_in(source) > MOST_MARKS:
+        html = f"<pre>{escape(source)}</pre>"
+    else:
+        html = rendered(source) if not pictures else _render(source, pictures)
+    # a formula is read by the page itself, wherever it stands
+    ignored = IGNORED if formula_acts(source) or formula_acts(html) else ""
+    lines = [line.strip("\n") for line in html.translate(MARKDOWN).split("\n")]
+    # an empty line would end the HTML, for Markdown
+    shown = "\n".join(line if line.strip() else "&#8203;" for line in lines)
+    return f"<div{ignored}>{shown}</div>"
+
+
+def rendered(source: str) -> str:
+    """Markdown as clean HTML."""
+    return _rendered_before(source) if len(source) <= LONGEST_KEPT else _render(source, {})
+
+
+@lru_cache(maxsize=512)
+def _rendered_before(source: str) -> str:
+    """The same, kept: most of it is the assignment's own."""
+    return _render(source, {})
+
+
+def _render(source: str, pictures: dict[str, dict[str, str]]) -> str:
+    named = {name: kinds for name, kinds in pictures.items() if all(map(PICTURE.fullmatch, kinds))}
+    try:
+        renderer = IPythonRenderer(escape=False, attachments=named)
+        html = MarkdownWithMath(renderer=renderer).render(source)
+    except Exception:  # noqa: BLE001 (an attachment that is not there, or text that its reader cannot take)
+        html = f"<pre>{escape(source)}</pre>"
+    return clean(html)

@@ -1,0 +1,254 @@
+"""Grade one notebook for its own author: the same checks and the same words as in a class."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nbconvert.exporters.exporter import ResourcesDict
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell
+
+from autograder.checks.course import allowed_modules, course, folder_of, known, load
+from autograder.checks.decide import disallowed_lists_of
+from autograder.checks.rendering import as_text
+from autograder.checks.verdicts import PartVerdict
+from autograder.grade.execute import Execute
+from autograder.grade.feedback_page import Mark, Plan, feedback_page, on_site, plan_of
+from autograder.grade.grading import Grading, graded_part
+from autograder.grade.messages import CHECK, RELEASES
+from autograder.grade.restore import grade_id_of
+from autograder.grade.run import SHELL, SandboxedKernel
+from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.provisioner import close, own_zygote
+
+SECONDS_PER_CELL = 60
+
+
+class NotGradable(Exception):
+    """The notebook cannot be graded; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class SelfCheck:
+    """What a check found.
+
+    Attributes:
+        verdicts: one a part, in the assignment's order.
+        plan: what the assignment asks, answers in words included.
+        notebook: as run, with the verdicts in it.
+        isolation: `sandbox.FULL`, or `sandbox.NONE` where this machine has no sandbox.
+    """
+
+    verdicts: tuple[PartVerdict, ...]
+    plan: Plan
+    notebook: NotebookNode
+    isolation: str
+
+    @property
+    def earned(self) -> float:
+        return sum(verdict.earned for verdict in self.verdicts)
+
+    @property
+    def of(self) -> float:
+        """Points that a check can give."""
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def by_a_person(self) -> float:
+        """Points for answers in words, which no check reads."""
+        return sum(task.of for task in self.plan.tasks if task.in_words)
+
+
+class Progress:
+    """Says of each cell of a notebook, before it is taken, where it stands.
+
+    Args:
+        notebook: whose cells are taken.
+        tell: is told.
+    """
+
+    def __init__(self, notebook: NotebookNode, tell: Callable[[str], None]) -> None:
+        code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+        checks = [cell for cell in code if _is_check(cell)]
+        self._places = {id(cell): place for place, cell in enumerate(code, start=1)}
+        self._parts = {id(cell): place for place, cell in enumerate(checks, start=1)}
+        self._tell = tell
+
+    def at(self, cell: NotebookNode) -> None:
+        """Tell that this cell is next."""
+        if id(cell) in self._parts:
+            name = grade_id_of(cell).removeprefix(CHECK)
+            self._tell(f"deciding part {self._parts[id(cell)]} of {len(self._parts)}: {name}")
+        elif id(cell) in self._places:
+            self._tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
+
+
+class Telling(Execute):
+    """Runs and decides as `Execute` does, and says before each cell where it is."""
+
+    progress: Progress
+
+    def preprocess_cell(
+        self, cell: NotebookNode, resources: ResourcesDict, index: int
+    ) -> tuple[NotebookNode, ResourcesDict]:
+        self.progress.at(cell)
+        return super().preprocess_cell(cell, resources, index)
+
+
+def _is_check(cell: NotebookNode) -> bool:
+    return grade_id_of(cell).startswith(CHECK) and graded_part(cell.source) is not None
+
+
+def check_notebook(
+    path: Path, assignment: str = "", tell: Callable[[str], None] = lambda _: None
+) -> SelfCheck:
+    """Run a notebook in a kernel of its own and decide all parts of its assignment.
+
+    The file is not changed.
+
+    Args:
+        path: the notebook.
+        assignment: the assignment's id; the file's name if empty.
+        tell: told what is being done, before each cell.
+
+    Raises:
+        NotGradable: no such file, no notebook, or no such assignment.
+    """
+    if not path.is_file():
+        raise NotGradable(f"there is no file {path}")
+    assignment = assignment or path.stem
+    if assignment not in known():
+        raise NotGradable(
+            f"the file is named {path.name}, and there is no assignment '{assignment}'. Say which "
+            f"one it answers with --assignment; there are {', '.join(known())}."
+        )
+    try:
+        text = read_text(path)
+        notebook = notebook_in(text)
+    except InvalidSubmission as problem:
+        raise NotGradable(f"{path}: {problem}") from None
+    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
+    add_checks(notebook, assignment)
+    _keep_points(notebook, text)
+    notebook.metadata.handed_out = handed_out(assignment)
+    plan = plan_of(notebook)
+    progress, folder = Progress(notebook, tell), path.resolve().parent
+    if sys.platform == "linux":
+        isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
+        decided = _in_a_fork(notebook, assignment, folder, isolation, progress)
+    else:
+        isolation, decided = bubblewrap.NONE, _in_jupyter(notebook, folder, progress)
+    verdicts = tuple(decided[part.name] for part in load(assignment).parts)
+    return SelfCheck(verdicts, replace(plan, title=plan.title or assignment), notebook, isolation)
+
+
+def _in_a_fork(
+    notebook: NotebookNode, assignment: str, folder: Path, isolation: str, progress: Progress
+) -> dict[str, PartVerdict]:
+    """The verdicts on all parts, on the road of a class."""
+    files, _ = files_beside(folder)
+    limits = Limits(clock_per_cell=SECONDS_PER_CELL)
+    try:
+        zygote = own_zygote(SHELL, isolation, allowed_modules(assignment))
+        with SandboxedKernel(zygote, limits, files, disallowed_lists_of(assignment)) as kernel:
+            grading = Grading(kernel, files, handed_out=notebook.metadata.pop("handed_out"))
+            for index, cell in enumerate(notebook.cells):
+                progress.at(cell)
+                grading.take(cell, index)
+    finally:
+        close()
+    grading.finish()
+    return grading.verdicts
+
+
+def _in_jupyter(notebook: NotebookNode, folder: Path, progress: Progress) -> dict[str, PartVerdict]:
+    """The same where processes are not forked so: in a kernel of Jupyter's own."""
+    runner = Telling(timeout=SECONDS_PER_CELL)
+    runner.progress = progress
+    runner.preprocess(notebook, {"metadata": {"path": str(folder)}})
+    return runner.verdicts
+
+
+def handed_out(assignment: str) -> dict[str, str]:
+    """Cells as the release beside the course's package has them, by name; none where there is none."""
+    folder = folder_of(course().package).parent / RELEASES / assignment
+    try:
+        notebook = notebook_in(read_text(folder / f"{assignment}.ipynb"))
+    except (InvalidSubmission, OSError):
+        return {}
+    return {grade_id_of(cell): cell.source for cell in notebook.cells if grade_id_of(cell)}
+
+
+def add_checks(notebook: NotebookNode, assignment: str) -> None:
+    """Fill the check cells, which are empty in a release; put those that are gone at the end."""
+    cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}
+    for part in load(assignment).parts:
+        text = f'from autograder.cell import grade\n\ngrade("{assignment}", "{part.name}")'
+        cell = cells.get(f"{CHECK}{part.name}")
+        if cell is None or cell.cell_type != "code":
+            cell = new_code_cell()
+            notebook.cells.append(cell)
+        cell.source = text
+        marks = {"grade_id": f"{CHECK}{part.name}", "grade": True, "locked": True}
+        cell.metadata = NotebookNode(nbgrader={**marks, "points": part.points})
+
+
+def _keep_points(notebook: NotebookNode, text: str) -> None:
+    """Mark the cells that a person reads as their file does: reading it drops all but names."""
+    cells = {grade_id_of(cell): cell for cell in notebook.cells}
+    for cell in json.loads(text)["cells"]:
+        metadata = cell.get("metadata") if isinstance(cell, dict) else None
+        marks = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+        if isinstance(marks, dict) and marks.get("grade") and marks.get("solution"):
+            found, points = cells.get(str(marks.get("grade_id"))), marks.get("points")
+            if found is not None and isinstance(points, int | float):
+                found.metadata.nbgrader.update(grade=True, solution=True, points=points)
+
+
+def summary(checked: SelfCheck) -> str:
+    """All verdicts as text, with the points of the whole assignment."""
+    total = f"{checked.earned:g} of {checked.of:g} points"
+    if checked.by_a_person:
+        more = checked.by_a_person
+        total += f" that this check can give; {more:g} more {'is' if more == 1 else 'are'} given by a person"
+    return "\n\n".join([*map(as_text, checked.verdicts), total, *_without_sandbox(checked)])
+
+
+def _without_sandbox(checked: SelfCheck) -> Iterator[str]:
+    """What may differ from a class, where the notebook did not run as it does there."""
+    if checked.isolation == bubblewrap.NONE:
+        yield (
+            "This machine has no sandbox, so the notebook could reach the network and your files. In a "
+            "class it cannot."
+        )
+
+
+def page(checked: SelfCheck, notebook: Path, place: Path) -> str:
+    """The feedback page on a check; nobody but the student has seen the work.
+
+    Args:
+        notebook: the file that was checked; the course's lectures lie where its links lead.
+        place: where the page will lie.
+    """
+
+    def leads_to(link: str) -> str:
+        path, mark, anchor = link.partition("#")
+        file = Path(os.path.normpath(notebook.resolve().parent / path))
+        beside = Path(os.path.relpath(file, place.resolve().parent)).as_posix()
+        return on_site(link) or (f"{beside}{mark}{anchor}" if file.exists() else "")
+
+    marks = {
+        f"{CHECK}{verdict.part}": Mark(verdict.earned, verdict.points)
+        for verdict in checked.verdicts
+    }
+    for task in checked.plan.tasks:
+        if task.in_words:
+            marks[task.cell] = Mark(0.0, task.of, waits=True)
+    return feedback_page(checked.plan, checked.notebook, marks, alone=True, leads_to=leads_to)

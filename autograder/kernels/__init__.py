@@ -1,1 +1,0 @@
-"""Where a submission's code runs: forks of a process that has imported everything, behind walls."""

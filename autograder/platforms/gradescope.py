@@ -1,0 +1,100 @@
+"""Gradescope: a zip with which it builds a container, and the file that it reads after each submission.
+
+The layout and the fields are those of "Autograder Specifications",
+https://gradescope-autograders.readthedocs.io/en/latest/specs/.
+
+    python -m autograder.platforms.gradescope ROOT      in the container, for one submission
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from autograder.files import write_whole
+from autograder.platforms.packaging import pack
+from autograder.platforms.runner import NoIsolation, Outcome, grade_here, told_of
+
+SETUP = """\
+#!/usr/bin/env bash
+# Gradescope runs this once, as root, while it builds the container.
+set -euo pipefail
+root=${AUTOGRADER_ROOT:-/autograder}
+apt-get update
+apt-get install -y python3 python3-venv libseccomp2 bubblewrap
+if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then
+  echo "Python 3.11 or newer is needed: choose the newest Ubuntu as base image" >&2
+  exit 1
+fi
+python3 -m venv "$root/venv"
+"$root/venv/bin/python" -m pip install --no-cache-dir -r "$root/source/requirements.txt"
+"""
+RUN = """\
+#!/usr/bin/env bash
+# Gradescope runs this for each submission.
+set -uo pipefail
+root=${AUTOGRADER_ROOT:-/autograder}
+export PYTHONPATH="$root/source" PYTHONDONTWRITEBYTECODE=1
+export AUTOGRADER_COURSE=$(cat "$root/source/course.txt")
+cd "$root/source"
+exec "$root/venv/bin/python" -P -m autograder.platforms.gradescope "$root"
+"""
+
+
+def export(course: Path, assignment: str, target: Path) -> Path:
+    """Write the zip to upload, with its two scripts at the root of the archive."""
+    with tempfile.TemporaryDirectory() as place:
+        packed = Path(place, "packed")
+        pack(course, assignment, packed)
+        for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
+            (packed / name).write_text(text, encoding="utf-8")
+            (packed / name).chmod(0o755)
+        target.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.make_archive(str(target / f"gradescope_{assignment}"), "zip", packed))
+
+
+def results(outcome: Outcome) -> dict[str, Any]:
+    """``results.json`` for a submission."""
+    return {
+        "score": outcome.earned,
+        "execution_time": round(outcome.seconds),
+        "output": outcome.message,
+        "output_format": "text",
+        "test_output_format": "text",
+        "test_name_format": "text",
+        "visibility": "visible",
+        "stdout_visibility": "hidden",
+        "tests": [
+            {
+                "name": verdict.part,
+                "score": verdict.earned,
+                "max_score": verdict.points,
+                "status": "passed" if verdict.right else "failed",
+                "output": told_of(verdict),
+                "output_format": "text",
+                "visibility": "visible",
+            }
+            for verdict in outcome.verdicts
+        ],
+    }
+
+
+def main(root: Path) -> int:
+    """Grade what lies in ``submission``; exit status 1 where nothing here can."""
+    (root / "results").mkdir(exist_ok=True)
+    try:
+        found = results(grade_here(root / "source", root / "submission"))
+    except NoIsolation as problem:
+        # without a score, which Gradescope reports as a failure of the autograder
+        print(f"not graded: {problem}", file=sys.stderr)
+        return 1
+    write_whole(root / "results" / "results.json", json.dumps(found, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

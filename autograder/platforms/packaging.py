@@ -1,0 +1,87 @@
+"""All that grading one assignment needs, in a folder that works on a machine without this course."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from nbgrader.api import Gradebook
+
+from autograder.batch.cell_migration import release
+from autograder.batch.course import course_secret, open_assignment
+from autograder.batch.release_text import own_text
+from autograder.checks.course import allowed_modules, course
+from autograder.grade.messages import Job, to_json
+from autograder.grade.restore import released_cells
+from autograder.platforms.requirements import requirements
+from autograder.sandbox.bubblewrap import FULL
+
+JOB = "job.json"  # the assignment, as a job without a notebook
+REQUIREMENTS = "requirements.txt"
+COURSE = "course.txt"  # the name of the package that holds the assignments
+LEFT_OUT = ("__pycache__", "answers", "bank.py", "notebook.py", "*.egg-info")
+
+
+def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> None:
+    """Put engine, checks and released cells into a folder, which is made anew.
+
+    Texts with answers and the bank stay behind, but the checks hold a right answer to each part.
+
+    Args:
+        folder: the course's.
+        assignment: the assignment's id.
+        target: where to put it.
+        secret: whether the inputs of checks depend on a secret, as they should where students cannot read
+            it. It is made of the course's own, which cannot be told from it.
+
+    Raises:
+        CourseError: no such course folder or assignment.
+        LookupError: the checks of the assignment are not there.
+    """
+    job = job_of(folder, assignment)
+    if secret:
+        told = f"{course_secret(folder)} outside {assignment}"
+        job = replace(job, secret=hashlib.sha256(told.encode()).hexdigest()[:32])
+    shutil.rmtree(target, ignore_errors=True)
+    target.mkdir(parents=True)
+    engine = Path(__file__).resolve().parent.parent
+    for source in (engine, *course().folders):
+        ignore = shutil.ignore_patterns(*LEFT_OUT)
+        shutil.copytree(source, target / source.name, ignore=ignore)
+    for other in set(course().known()) - {assignment}:
+        shutil.rmtree(target / course().package / other)
+    (target / JOB).write_bytes(to_json(job))
+    (target / COURSE).write_text(course().package, encoding="utf-8")
+    (target / REQUIREMENTS).write_text(requirements(folder), encoding="utf-8")
+
+
+def job_of(folder: Path, assignment: str) -> Job:
+    """A job for the assignment as its source stands now, without a notebook and without a secret.
+
+    nbgrader makes its release in a folder of its own, so that the course's gradebook stays as it was.
+    """
+    source = open_assignment(folder, assignment).coursedir.source_directory
+    with tempfile.TemporaryDirectory() as place:
+        aside = Path(place)
+        shutil.copy(folder / "nbgrader_config.py", aside)
+        shutil.copytree(folder / source / assignment, aside / source / assignment)
+        api = open_assignment(aside, assignment)
+        release(api, assignment, aside / "log.txt")
+        with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
+            cells = released_cells(gradebook, assignment, assignment)
+        return Job(
+            assignment=assignment,
+            notebook="",
+            released=tuple(cells),
+            isolation=FULL,
+            modules=allowed_modules(assignment),
+            own_text=own_text(aside / source, assignment),
+        )
+
+
+def with_files(job: Job, notebook: str, files: dict[str, bytes]) -> Job:
+    """The job for one submission."""
+    return replace(job, notebook=notebook, files=files)

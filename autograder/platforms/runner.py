@@ -1,0 +1,167 @@
+"""Grade one submission on a platform's machine, in whatever keeps it apart there."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from autograder.checks.rendering import as_text
+from autograder.checks.verdicts import PartVerdict
+from autograder.grade.messages import CHECK, Job, Result, from_json
+from autograder.grade.run import SHELL, attempt
+from autograder.grade.submission import InvalidSubmission, files_beside, read_text
+from autograder.platforms.packaging import JOB, with_files
+from autograder.sandbox import bubblewrap
+from autograder.sandbox.provisioner import close, own_zygote
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a submission.
+
+    Attributes:
+        verdicts: by part, in the order of the assignment.
+        by_a_person: points that no check gives, by the name of the cell.
+        broken: why it could not be graded, for its author; empty if it was.
+        remark: what else there is to say.
+        isolation: how it was kept apart.
+        seconds: what running and deciding took.
+    """
+
+    verdicts: tuple[PartVerdict, ...]
+    by_a_person: dict[str, float]
+    broken: str
+    remark: str
+    isolation: str
+    seconds: float
+
+    @property
+    def earned(self) -> float:
+        return sum(verdict.earned for verdict in self.verdicts)
+
+    @property
+    def of(self) -> float:
+        return sum(verdict.points for verdict in self.verdicts)
+
+    @property
+    def message(self) -> str:
+        """What concerns the whole submission, in lines of text."""
+        lines = [self.broken] if self.broken else [f"{self.earned:g} of {self.of:g} points"]
+        if self.by_a_person:
+            more = ", ".join(f"{name} ({points:g})" for name, points in self.by_a_person.items())
+            lines.append(f"A person reads and adds points for: {more}")
+        lines += [self.remark] if self.remark else []
+        return "\n".join([*lines, f"Isolation: {self.isolation}"])
+
+
+class NoIsolation(Exception):
+    """Nothing here keeps a submission from what decides about it; the message says what to do."""
+
+
+def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> Outcome:
+    """Grade the notebook in a folder.
+
+    Walls of our own come first. Where a container refuses namespaces, it is the sandbox itself, and the
+    submission runs as another user, who can read of the packed folder what a sandbox would show.
+
+    Args:
+        packed: what `pack` made.
+        submission: the folder with the notebook.
+        may_be_open: whether a submission may run as this very user where nothing else is possible.
+
+    Raises:
+        NoWall: nothing else is possible.
+    """
+    job = from_json((packed / JOB).read_bytes(), Job)
+    isolation = isolation_here(may_be_open)
+    job = replace(job, isolation=isolation)
+    if isolation == bubblewrap.USER:
+        close_to_others(packed, job.modules)
+    try:
+        notebook = notebook_in_folder(submission, job.assignment)
+        files, _ = files_beside(submission)
+        result = attempt(
+            with_files(job, notebook, files), own_zygote(SHELL, isolation, job.modules)
+        )
+    except InvalidSubmission as problem:
+        result = problem.result
+    finally:
+        close()
+        if isolation == bubblewrap.USER:
+            end_all_of_the_other_user()
+    return outcome_of(job, result)
+
+
+def outcome_of(job: Job, result: Result) -> Outcome:
+    """What a platform is told of a result."""
+    waiting = {
+        cell.name: cell.points
+        for cell in job.released
+        if cell.points
+        and result.scores.get(cell.name) is None
+        and (not cell.name.startswith(CHECK) or cell.name in result.scores)
+    }
+    return Outcome(
+        tuple(result.verdicts.values()),
+        {} if result.broken else waiting,
+        result.told or result.broken,
+        result.remark,
+        bubblewrap.in_words(job.isolation),
+        sum(result.seconds.values()),
+    )
+
+
+def isolation_here(may_be_open: bool) -> str:
+    """The best that this machine allows."""
+    if not bubblewrap.missing():
+        return bubblewrap.FULL
+    if sys.platform == "linux" and os.geteuid() == 0:
+        return bubblewrap.USER
+    if may_be_open:
+        return bubblewrap.NONE
+    raise NoIsolation(
+        "submissions are not run here: this container refuses namespaces "
+        f"({bubblewrap.missing().partition('.')[0]}), and the grader is not root, so that a submission could not "
+        "run as another user than the one that decides. Let the grader run as root in the container"
+    )
+
+
+def close_to_others(packed: Path, modules: tuple[str, ...]) -> None:
+    """Leave to other users of the packed folder what a sandbox would show, and the names of the rest."""
+    shown = bubblewrap.visible_paths(modules)
+    for path in (packed, *packed.rglob("*")):
+        if path.is_symlink():
+            continue
+        open_to_all = path.is_dir() or any(path == one or one in path.parents for one in shown)
+        path.chmod(0o755 if path.is_dir() else 0o644 if open_to_all else 0o600)
+
+
+def end_all_of_the_other_user() -> None:
+    """End what a submission may have left running."""
+    with contextlib.suppress(OSError):
+        subprocess.run(
+            [sys.executable, "-c", "import os; os.kill(-1, 9)"],
+            user=bubblewrap.OTHER_USER, group=bubblewrap.OTHER_USER, extra_groups=[], cwd="/", check=False,
+        )  # fmt: skip
+
+
+def notebook_in_folder(folder: Path, assignment: str) -> str:
+    """The text of the submission's notebook: the one of the right name, else the only one.
+
+    Raises:
+        Unreadable: there is none, or there are several.
+    """
+    wanted = folder / f"{assignment}.ipynb"
+    found = [path for path in sorted(folder.glob("*.ipynb")) if path.is_file()]
+    if not wanted.exists() and len(found) == 1:
+        wanted = found[0]
+    return read_text(wanted)
+
+
+def told_of(verdict: PartVerdict) -> str:
+    """What a student reads about a part, without its first line, which platforms show themselves."""
+    return as_text(verdict).partition("\n")[2]

@@ -1,0 +1,375 @@
+"""Close what a part may not use, where every road to it ends, while the part is asked.
+
+An operation of PyTorch's is reached by many names and from many places: modules, TorchScript, other
+threads, under any mode. All of them pass its dispatcher, so that is where it is taken away. What the
+library computes in Python instead has its code replaced for as long: functions and classes of a disallowed
+name, and whole packages that write PyTorch's operations down once more, for its compilers and tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
+from itertools import takewhile
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple, Self
+
+import torch
+
+from autograder.probe.disallowed import Disallowed
+
+# packages that write PyTorch's operations once more and that nothing else of it calls: closed is what
+# bears a disallowed name there, what it calls beside it, and all that a submission has imported itself
+WRITTEN_TWICE = (
+    "torch._decomp", "torch._higher_order_ops.flex_attention", "torch._inductor", "torch._numpy",
+    "torch._refs", "torch.ao.nn", "torch.nn.attention.experimental",
+    "torch.nn.attention.flex_attention", "torch.onnx.ops", "torch.testing._internal",
+)  # fmt: skip
+
+# where a kernel may stand that computes on this machine's processor
+KEYS = (
+    "CPU", "SparseCPU", "SparseCsrCPU", "MkldnnCPU", "NestedTensorCPU", "QuantizedCPU",
+    "CompositeImplicitAutograd", "CompositeExplicitAutograd",
+    "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutogradNestedTensor",
+    "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode", "AutogradNestedTensor",
+)  # fmt: skip
+
+# what hands out an operation's kernel, or calls one without the dispatcher
+ROUND_THE_DISPATCHER = (
+    "_dispatch_get_computed_kernel_for_dispatch_key", "_fuse_to_static_module",
+    "_jit_to_static_module", "StaticModule",
+)  # fmt: skip
+
+# taken before any code of a submission runs, which may put anything in their place
+_library, _register = torch._C._dispatch_library, torch._C._DispatchModule.impl
+
+
+class DisallowedError(RuntimeError):
+    """A part has called what it may not use."""
+
+
+class OpBlocker(contextlib.AbstractContextManager["OpBlocker"]):
+    """Closes what is disallowed on entering, and opens it again on leaving.
+
+    Args:
+        disallowed: what is disallowed; nothing is closed where it has no names.
+
+    Attributes:
+        found: names of what was called nevertheless, as far as it was disallowed.
+    """
+
+    def __init__(self, disallowed: Disallowed) -> None:
+        self.found: list[str] = []
+        self._bar = disallowed
+        self._operations: list[Any] = []
+        self._codes: list[tuple[FunctionType, CodeType]] = []
+        self._late: dict[str, ModuleType] = {}
+        self._imported: tuple[int, object] = 0, None  # how many modules there are, and the last
+
+    def __enter__(self) -> Self:
+        names = tuple(self._bar["names"])
+        if names:
+            try:
+                self._close_operations(names)
+                self._close_functions(functions_of(names))
+                self._close_functions(own_functions(tuple(self._bar["libraries"]), names))
+                self.close_what_is_new()
+            except BaseException:
+                self.__exit__()
+                raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        while self._codes:
+            function, code = self._codes.pop()
+            function.__code__ = code
+        self._operations.clear()  # what a library registers lasts as long as itself
+
+    def _close_operations(self, names: tuple[str, ...]) -> None:
+        libraries: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that others are put in place of PyTorch's kernels
+            for name, operation, key in kernels_of(names):
+                namespace, _, plain = operation.partition("::")
+                if namespace not in libraries:
+                    libraries[namespace] = _library("IMPL", namespace, "")
+                _register(libraries[namespace], plain, key, self._refusal(name))
+        self._operations = list(libraries.values())
+
+    def close_what_is_new(self) -> None:
+        """Close what PyTorch's modules hold that have been imported since; once imported, not anew."""
+        names = tuple(self._bar["names"])
+        imported = len(sys.modules), next(reversed(sys.modules.values()))
+        # the same object as last time: whether two are equal, a submission's own module may decide
+        if not names or (imported[0] == self._imported[0] and imported[1] is self._imported[1]):
+            return
+        self._imported = imported
+        now = _late_modules()
+        for place, module in self._late.items():
+            again = _written_twice(place)
+            if now.pop(place, None) is not module and again:
+                self.found.append(again)
+        self._late |= now
+        self._close_functions(_functions_in_late(now, names))
+
+    def _close_functions(self, functions: Iterable[tuple[str, FunctionType]]) -> None:
+        for name, function in functions:
+            code = function.__code__
+            self._codes.append((function, code))
+            function.__code__ = _code_that_calls(self._refusal(name), code.co_freevars)
+
+    def _refusal(self, name: str) -> Callable[..., Any]:
+        found, error = self.found.append, DisallowedError
+        message = f"`{name}` is the answer itself, so it is disallowed while this part is asked"
+
+        def refuse(*_: Any, **__: Any) -> Any:
+            found(name)
+            raise error(message)
+
+        # who catches the error sees where it was raised, and there nothing else
+        return FunctionType(refuse.__code__, {}, "refuse", None, refuse.__closure__)
+
+
+def close_for_good(disallowed: Disallowed) -> None:
+    """Close what is disallowed so that nothing in this process opens it again, before other code runs.
+
+    The registrations last as long as the process, and no object of Python's leads to them; what the
+    functions did before is gone.
+    """
+    closed = OpBlocker(disallowed)
+    closed.__enter__()
+    for registered in closed._operations:
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(registered))
+
+
+# ------------------------------------------------------------------------------ operations
+
+
+@lru_cache(maxsize=64)
+def kernels_of(names: tuple[str, ...]) -> tuple[tuple[str, str, str], ...]:
+    """(name, operation, dispatch key) of each kernel that computes what has such a name.
+
+    An operation belongs to a name that it contains: `_softmax.out` to ``softmax``. A class is looked
+    for as PyTorch's functions would be called, `BatchNorm2d` as ``batch_norm``.
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        for operation in _having(_stem(name), operations()):
+            found.setdefault(operation, name)
+    return tuple(
+        (name, operation, key) for operation, name in found.items() for key in kernels()[operation]
+    )
+
+
+def _stem(name: str) -> str:
+    """What PyTorch's operations that compute a thing of this name have in their own."""
+    snake = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower().strip("_")
+    return re.sub(r"_?\d+d$", "", snake)
+
+
+def _having(stem: str, index: dict[str, list[str]]) -> Iterator[str]:
+    """Names in an index by words that have a stem in them."""
+    return (name for name in index.get(stem.rpartition("_")[2], ()) if stem in name.lower())
+
+
+def _by_words(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names by each of the words that they are made of."""
+    index: dict[str, list[str]] = {}
+    for name in names:
+        for word in set(re.split(r"[^a-z0-9]+", name.lower())):
+            index.setdefault(word, []).append(name)
+    return index
+
+
+@cache
+def operations() -> dict[str, list[str]]:
+    """All operations that have a kernel, by words of their names."""
+    return _by_words(kernels())
+
+
+@cache
+def kernels() -> dict[str, list[str]]:
+    """By operation, the dispatch keys at which it has a kernel."""
+    found: dict[str, list[str]] = {}
+    for key in KEYS:
+        for operation in torch._C._dispatch_get_registrations_for_dispatch_key(key):
+            found.setdefault(operation, []).append(key)
+    return found
+
+
+# ------------------------------------------------------------------------------ functions in Python
+
+
+class Known(NamedTuple):
+    """PyTorch's own functions in Python, as far as they are imported when this is made.
+
+    Attributes:
+        modules: names of the modules.
+        last: name of the module, PyTorch's or not, that was imported last.
+        named: by name, the functions and classes that a module holds under it.
+        written_twice: functions of the packages that write operations once more, by
+            ``module.name``.
+        words: these names by their words.
+    """
+
+    modules: frozenset[str]
+    last: str
+    named: dict[str, list[Any]]
+    written_twice: dict[str, FunctionType]
+    words: dict[str, list[str]]
+
+
+@cache
+def known() -> Known:
+    """What is there before any submission runs, if it is asked for then."""
+    modules = _modules_of(("torch",))
+    named: dict[str, list[Any]] = {}
+    twice: dict[str, FunctionType] = {}
+    for place, module in modules.items():
+        again = _written_twice(place)
+        for name, value in list(vars(module).items()):
+            # asked of its type, since some objects answer for others that are deprecated
+            if issubclass(type(value), FunctionType | type):
+                named.setdefault(name, []).append(value)
+                for static in _static_methods(value):
+                    named.setdefault(static.__name__, []).append(static)
+                if again and value.__module__ == place:
+                    twice.update((f"{place}.{name}.{f.__name__}", f) for f in _functions_of(value))
+    last = next(reversed(sys.modules))
+    return Known(frozenset(modules), last, named, twice, _by_words(twice))
+
+
+def make_ready(disallowed: Disallowed) -> None:
+    """Work out what `OpBlocker` needs of what is disallowed, before processes are forked that close it."""
+    names = tuple(disallowed["names"])
+    kernels_of(names)
+    functions_of(names)
+    _own_functions_so_far(tuple(disallowed["libraries"]), names)
+
+
+@lru_cache(maxsize=64)
+def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]:
+    """(name, function) of PyTorch's functions in Python that are disallowed, and methods of classes."""
+    found: dict[FunctionType, str] = {}
+    for name in names:
+        for value in known().named.get(name, ()):
+            found.update(dict.fromkeys(_functions_of(value), name))
+        for place in _having(_stem(name), known().words):
+            function = known().written_twice[place]
+            beside = [function.__globals__.get(used) for used in function.__code__.co_names]
+            for one in (function, *(one for one in beside if isinstance(one, FunctionType))):
+                if one is function or _written_twice(one.__module__):
+                    found.update(dict.fromkeys(_functions_of(one), name))
+    return tuple((name, function) for function, name in found.items())
+
+
+def _late_modules() -> dict[str, ModuleType]:
+    """PyTorch's modules that a submission has imported."""
+    early, late = known().modules, _modules_of(("torch",), known().last)
+    return {place: one for place, one in late.items() if place not in early}
+
+
+def _functions_in_late(
+    modules: dict[str, ModuleType], names: Iterable[str]
+) -> Iterator[tuple[str, FunctionType]]:
+    """(name, function) of what is disallowed in them, and all that writes operations once more."""
+    for place, module in modules.items():
+        again = _written_twice(place)
+        if again:
+            for value in list(vars(module).values()):
+                if getattr(value, "__module__", None) == place:
+                    yield from ((again, function) for function in _functions_of(value))
+    yield from _functions_in(modules, names)
+
+
+def own_functions(
+    libraries: tuple[str, ...], names: tuple[str, ...]
+) -> Iterator[tuple[str, FunctionType]]:
+    """(name, function) of what is disallowed in the modules of the course that are imported here."""
+    yield from _own_functions_so_far(libraries, names)
+    yield from _functions_in(_modules_of(libraries, known().last), names)
+
+
+@lru_cache(maxsize=64)
+def _own_functions_so_far(
+    libraries: tuple[str, ...], names: tuple[str, ...]
+) -> tuple[tuple[str, FunctionType], ...]:
+    return tuple(_functions_in(_modules_of(libraries), names))
+
+
+def _functions_in(
+    modules: dict[str, ModuleType], names: Iterable[str]
+) -> Iterator[tuple[str, FunctionType]]:
+    for module in modules.values():
+        for name in names:
+            for function in _functions_of(vars(module).get(name)):
+                yield name, function
+
+
+def keep_kernels_in() -> None:
+    """Take out of PyTorch, for good, what leads round its dispatcher; in a process for submissions."""
+    for name in ROUND_THE_DISPATCHER:
+        if hasattr(torch._C, name):
+            delattr(torch._C, name)
+
+
+def _modules_of(packages: tuple[str, ...], after: str = "") -> dict[str, ModuleType]:
+    """The modules of some packages, or only those imported after one; a fork writes to what it reads."""
+    try:
+        found = list(takewhile(lambda item: item[0] != after, reversed(sys.modules.items())))
+    except RuntimeError:  # another thread imports
+        found = list(sys.modules.items())
+    return {
+        name: module
+        for name, module in found
+        if isinstance(module, ModuleType) and name.partition(".")[0] in packages
+    }
+
+
+def _written_twice(place: str) -> str:
+    """The package of `WRITTEN_TWICE` that a module belongs to, if any."""
+    return next((one for one in WRITTEN_TWICE if f"{place}.".startswith(f"{one}.")), "")
+
+
+def _functions_of(value: Any) -> Iterator[FunctionType]:
+    """A function and what it wraps, or the methods that a class itself defines.
+
+    Static methods are apart, and what others have put into the class, as `enum` does, stays open.
+    """
+    while type(value) is FunctionType:
+        yield value
+        value = vars(value).get("__wrapped__")
+    if issubclass(type(value), type):
+        for item in list(vars(value).values()):
+            if isinstance(item, classmethod):
+                item = item.__func__
+            elif isinstance(item, property):
+                item = item.fget
+            if isinstance(item, FunctionType) and item.__module__ == value.__module__:
+                yield from _functions_of(item)
+
+
+def _static_methods(value: Any) -> Iterator[FunctionType]:
+    if issubclass(type(value), type):
+        for item in list(vars(value).values()):
+            if isinstance(item, staticmethod) and type(item.__func__) is FunctionType:
+                yield item.__func__
+
+
+def _code_that_calls(refuse: Callable[..., Any], free: tuple[str, ...]) -> CodeType:
+    """Code for a function with these free variables that calls another, whatever it is given."""
+    constants = tuple(refuse if item == 0.5 else item for item in _CALLS.co_consts)
+    return _CALLS.replace(co_consts=constants, co_freevars=free)
+
+
+def _calls(*_: Any, **__: Any) -> Any:
+    stop: Any = 0.5
+    return stop()
+
+
+_CALLS = _calls.__code__

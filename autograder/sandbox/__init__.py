@@ -1,0 +1,1 @@
+"""Where a submission's code runs: forks of a process that has imported everything, in a sandbox."""

@@ -1,0 +1,219 @@
+"""A Jupyter kernel that stands before the fork, and afterwards answers one channel.
+
+What a notebook sees is ipykernel's own kernel and IPython's own shell. What it does not need is left
+out: sockets, heartbeat, event loops of its own, threads, a history on disk.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import os
+import socket
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import msgspec
+from ipykernel.ipkernel import IPythonKernel
+from IPython.core.pylabtools import activate_matplotlib
+from jupyter_client.session import Session
+from matplotlib_inline.backend_inline import configure_inline_support
+from traitlets.config import Application, Config
+
+from autograder.probe import op_blocker
+from autograder.probe.deadline import deadline
+from autograder.probe.probe import answer
+from autograder.probe.probe import prepare as prepare_probe
+from autograder.sandbox.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.preload import import_all, settle
+from autograder.sandbox.spawn import EXIT, SpawnRequest
+
+OUTPUTS = (
+    "stream",
+    "display_data",
+    "update_display_data",
+    "execute_result",
+    "error",
+    "clear_output",
+)
+SECONDS_BETWEEN_FLUSHES, CHARACTERS_BETWEEN_FLUSHES = 0.2, 1 << 20
+
+BACKEND = "module://matplotlib_inline.backend_inline"
+
+# tracebacks are plain: IPython's own takes longer than most answers
+CONFIG = Config(
+    {
+        "HistoryManager": {"enabled": False},
+        "InteractiveShell": {"xmode": "Plain", "colors": "nocolor"},
+    }
+)
+
+
+class Outlet(Session):
+    """A session of jupyter_client whose messages leave as frames; only outputs do."""
+
+    channel: Channel
+
+    def send(self, stream: Any, msg_or_type: Any, content: Any = None, *_: Any, **__: Any) -> None:
+        if isinstance(msg_or_type, dict):
+            msg_or_type, content = msg_or_type["header"]["msg_type"], msg_or_type["content"]
+        if msg_or_type in OUTPUTS:
+            try:
+                self.channel.send({"type": msg_or_type, "content": content})
+            except FrameTooLarge:
+                self.channel.send({"type": OVERFLOW, "content": {}})
+
+
+class Stream(io.TextIOBase):
+    """What a notebook prints, sent in pieces."""
+
+    encoding = "UTF-8"
+
+    def __init__(self, name: str, session: Session) -> None:
+        self.name, self.session = name, session
+        self._pieces: list[str] = []
+        self._waiting = 0  # characters
+        self._flushed = 0.0
+        self._lock = threading.RLock()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text)}")
+        with self._lock:
+            self._pieces.append(text)
+            self._waiting += len(text)
+        late = time.monotonic() > self._flushed + SECONDS_BETWEEN_FLUSHES
+        if late or self._waiting > CHARACTERS_BETWEEN_FLUSHES:
+            self.flush()
+        return len(text)
+
+    def flush(self) -> None:
+        with self._lock:
+            text, self._pieces, self._waiting = "".join(self._pieces), [], 0
+        self._flushed = time.monotonic()
+        if text:
+            self.session.send(None, "stream", {"name": self.name, "text": text})
+
+
+FIRST_PROCESS = True  # its forks are, of a namespace
+
+
+@cache
+def shell() -> Shell:
+    """The kernel that all forks of this process copy."""
+    return Shell()
+
+
+def prepare(modules: Sequence[str]) -> None:
+    """In the zygote: import, and make the kernel."""
+    import_all(modules)
+    prepare_probe()
+    shell()
+
+
+def before_fork(request: bytes) -> None:
+    """In the zygote: work out what all forks for an assignment would."""
+    for disallowed in msgspec.json.decode(request, type=SpawnRequest).disallowed_lists:
+        op_blocker.make_ready(disallowed)
+
+
+def threads(request: bytes) -> int:
+    """How many threads a fork may have that is asked for by this `SpawnRequest`."""
+    confinement = msgspec.json.decode(request, type=SpawnRequest).confinement
+    return (confinement.limits if confinement else Limits()).threads
+
+
+def become(request: bytes, sockets: list[socket.socket]) -> None:
+    """In a fork: settle as the `SpawnRequest` says, and answer the channel that came with the request."""
+    settle(msgspec.json.decode(request, type=SpawnRequest))
+    shell().serve(Channel(sockets[0]))
+
+
+class CellTimeoutError(KeyboardInterrupt):
+    """A cell has used the time that it may take."""
+
+    def __str__(self) -> str:
+        return "The cell was stopped, since it took too long. Is there a loop without an end?"
+
+
+class Shell:
+    """The kernel, made once; each fork of the process has its own copy."""
+
+    def __init__(self) -> None:
+        self.session = Outlet(key=b"", config=CONFIG)
+        log = logging.getLogger(__name__)
+        self.kernel = IPythonKernel(session=self.session, log=log, config=CONFIG)
+        # who asks for the event loop, to stop it on `exit()`, asks in vain: `serve` looks for itself
+        self.kernel.io_loop = SimpleNamespace(call_later=lambda *_: None)
+        self.kernel.shell_channel_thread = SimpleNamespace(parent_thread=None)
+        self.kernel.shell.displayhook.get_execution_count = lambda: self.kernel.execution_count
+        # where `%matplotlib` looks for a kernel
+        application: Any = Application.instance()
+        application.kernel = self.kernel
+        # as matplotlib's inline backend does when it is imported inside a kernel
+        activate_matplotlib(BACKEND)
+        configure_inline_support(self.kernel.shell, BACKEND)
+
+    def serve(self, channel: Channel) -> None:
+        """Run cells and answer probes as frames ask for them, until nobody is there any more."""
+        self.session.channel = channel
+        sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
+        loop = asyncio.new_event_loop()
+        asyncio.set_event_loop(loop)
+        try:
+            while True:
+                order, body = channel.receive()
+                if order["do"] == "file":
+                    place = Path(order["name"])
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_bytes(body)
+                elif order["do"] == "probe":
+                    self._answer(order, body)
+                else:
+                    self._run(order, loop)
+        except ChannelClosed:
+            return
+
+    def _answer(self, order: dict[str, Any], message: bytes) -> None:
+        """Answer the probe's requests, with nothing where the answers have no bytes or too many."""
+        try:
+            answers = answer(message, self.kernel.shell.user_ns, order["cpu"], order["seconds"])
+            self.session.channel.send({"type": "answers"}, answers)
+        except (FrameTooLarge, MemoryError, RecursionError):
+            self.session.channel.send({"type": "answers"})
+
+    def _run(self, order: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+        reply: dict[str, Any] = {"status": "late"}
+        try:
+            with deadline(order["cpu"], order["seconds"], CellTimeoutError):
+                task = self.kernel.do_execute(order["code"], False, cell_id=order["cell"])
+                reply = loop.run_until_complete(task)
+        except CellTimeoutError:
+            pass  # in the moment between the cell and its end
+        except Exception:  # noqa: BLE001 (a notebook may have changed the shell itself)
+            reply = {"status": "error"}
+        self.flush()
+        count = self.kernel.execution_count - 1  # it is the next cell's already
+        leaving = self.kernel.shell.exit_now
+        status = EXIT if leaving else reply["status"]
+        self.session.channel.send({"type": "done", "count": count, "status": status})
+        if leaving:
+            os._exit(0)
+
+    def flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # noqa: BLE001, S110 (a notebook may have put anything in its place)
+                pass

@@ -1,0 +1,216 @@
+"""A process that has imported what its forks need, and forks one whenever it is asked.
+
+    python -m autograder.sandbox.zygote DESCRIPTOR PURPOSE ISOLATION [MODULE ...]
+
+PURPOSE is a module with ``prepare(modules)``, called once, and ``become(request, sockets)``, called
+in each fork. Inside the sandbox, forks of a purpose that says ``FIRST_PROCESS`` begin a namespace of
+processes, and are killed when they have more threads than its ``threads(request)``: Linux itself
+counts those of all processes of a user together, and root's not at all.
+
+Requests arrive on one socket that is given as a file descriptor: bytes, with one end of a socket
+pair attached that belongs to the new process alone. On it, the zygote reads signal numbers for the
+process and writes how it ended; when the other end is closed, the process is killed. Further sockets
+of a request are handed to the fork. When the request socket is closed, the zygote kills all and ends.
+
+It stays single-threaded and makes no ZMQ context, so that forks are safe.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import os
+import selectors
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from autograder.sandbox import bubblewrap, namespaces
+
+LARGEST_REQUEST, MOST_SOCKETS = 1 << 20, 3
+SECONDS_BETWEEN_COUNTS = 0.02
+
+Become = Callable[[bytes, list[socket.socket]], None]
+
+
+def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
+    """Prepare, and serve requests until the other end of the socket is closed."""
+    module: Any = importlib.import_module(purpose)
+    alone = isolation == bubblewrap.FULL and getattr(module, "FIRST_PROCESS", False)
+    if alone:
+        namespaces.own_processes()
+    module.prepare(modules)
+    if number_of_threads() > 1:
+        raise RuntimeError("an import has started a thread: no safe fork")
+    gc.collect()
+    gc.freeze()  # a fork's garbage collector need not go through all that was imported
+    requests = socket.socket(fileno=descriptor)
+    requests.send(b"ready")
+    before = getattr(module, "before_fork", lambda _: None)
+    if alone:
+        fork, threads = namespaces.fork_as_first, module.threads
+        Server(requests, module.become, fork, threads, before).serve()
+    else:
+        Server(requests, module.become, before=before).serve()
+    os._exit(0)  # there is nothing to write, and taking down what was imported takes a while
+
+
+def number_of_threads() -> int:
+    """How many threads this process has, those that Python does not know of included."""
+    tasks = Path("/proc/self/task")
+    return len(list(tasks.iterdir())) if tasks.exists() else threading.active_count()
+
+
+class Server:
+    """The parent of all processes that it has forked.
+
+    Args:
+        requests: the socket on which requests arrive.
+        become: what a fork does with its request and its sockets; it does not return.
+        fork: makes one, as `os.fork` does.
+        threads: how many threads a fork with this request may have; None counts none.
+        before: what to do before a fork with this request.
+    """
+
+    def __init__(
+        self,
+        requests: socket.socket,
+        become: Become,
+        fork: Callable[[], int] = os.fork,
+        threads: Callable[[bytes], int] | None = None,
+        before: Callable[[bytes], None] = lambda _: None,
+    ) -> None:
+        self.requests, self.become, self.fork, self.threads = requests, become, fork, threads
+        self.before = before
+        self.counted: dict[int, tuple[Path, int]] = {}  # where its threads are, and how many may be
+        self.pid = os.getpid()
+        self.channels: dict[int, socket.socket] = {}
+        self.selector = selectors.DefaultSelector()
+        self.selector.register(requests, selectors.EVENT_READ)
+        self.alarm, self.bell = socket.socketpair()
+        self.alarm.setblocking(False)
+        self.bell.setblocking(False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.set_wakeup_fd(self.bell.fileno(), warn_on_full_buffer=False)
+        self.selector.register(self.alarm, selectors.EVENT_READ)
+
+    def serve(self) -> None:
+        while True:
+            for key, _ in self.selector.select(SECONDS_BETWEEN_COUNTS if self.counted else None):
+                if key.fileobj is self.requests:
+                    if not self._answer():
+                        return self._end()
+                elif key.fileobj is self.alarm:
+                    self.alarm.recv(4096)
+                else:
+                    self._forward(key.data, self.channels.get(key.data))
+            self._count()
+            self._reap()
+
+    def _answer(self) -> bool:
+        """Fork one process; False if nobody will ask any more."""
+        message, descriptors, _, _ = socket.recv_fds(self.requests, LARGEST_REQUEST, MOST_SOCKETS)
+        if not message:
+            return False
+        channel, *others = (socket.socket(fileno=number) for number in descriptors)
+        self.before(message)
+        try:
+            pid = self.fork()
+        except OSError:
+            pid = -1  # whoever asked sees the end of its channel
+            channel.close()
+        if pid == 0:
+            channel.close()
+            self._run(message, others)
+        for other in others:
+            other.close()
+        if pid > 0:
+            self.channels[pid] = channel
+            if self.threads:
+                self.counted[pid] = namespaces.threads_of(pid), self.threads(message)
+            self.selector.register(channel, selectors.EVENT_READ, pid)
+            with contextlib.suppress(OSError):  # whoever asked may be gone; then the fork goes, too
+                channel.send(f"pid {pid}\n".encode())
+        return True
+
+    def _run(self, request: bytes, sockets: list[socket.socket]) -> None:
+        """In a fork: let go of everything that is the zygote's, and do what was asked."""
+        status = 1
+        try:
+            self._forget()
+            if sys.platform == "linux" and self.fork is os.fork:
+                namespaces.end_with_parent(self.pid)
+            os.setsid()
+            silence()
+            self.become(request, sockets)
+            status = 0
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else 0
+        finally:
+            os._exit(status)
+
+    def _forget(self) -> None:
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        self.selector.close()
+        for opened in (self.requests, self.alarm, self.bell, *self.channels.values()):
+            opened.close()
+
+    def _forward(self, pid: int, channel: socket.socket | None) -> None:
+        if channel is None:
+            return
+        try:
+            message = channel.recv(4096)
+        except ConnectionError:
+            message = b""
+        if not message:
+            self.selector.unregister(channel)
+            numbers = [int(signal.SIGKILL)]
+        else:
+            numbers = [int(number) for number in message.split()]
+        for number in numbers:
+            os.kill(pid, number)
+
+    def _count(self) -> None:
+        for pid, (threads, most) in self.counted.items():
+            with contextlib.suppress(FileNotFoundError):  # it has ended
+                if threads.stat().st_nlink - 2 > most:  # a folder for each, beside its own two
+                    os.kill(pid, signal.SIGKILL)
+
+    def _reap(self) -> None:
+        while self.channels:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+            if pid == 0:
+                return
+            channel = self.channels.pop(pid, None)
+            self.counted.pop(pid, None)
+            if channel is None:
+                continue
+            if channel in {key.fileobj for key in self.selector.get_map().values()}:
+                self.selector.unregister(channel)
+            with contextlib.suppress(OSError):  # nobody may want to know
+                channel.send(f"exit {os.waitstatus_to_exitcode(status)}\n".encode())
+            channel.close()
+
+    def _end(self) -> None:
+        for pid in self.channels:
+            os.kill(pid, signal.SIGKILL)
+        for pid in self.channels:
+            os.waitpid(pid, 0)
+
+
+def silence() -> None:
+    """Nothing to read, and prints go nowhere, unless a kernel catches them."""
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(nothing, descriptor)
+    os.close(nothing)
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]), *sys.argv[2:])

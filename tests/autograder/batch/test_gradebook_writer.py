@@ -1,0 +1,163 @@
+"""What the recorder reads and writes besides the gradebook's own: times, names, its journal."""
+
+from datetime import datetime
+from types import SimpleNamespace
+
+import pytest
+from nbgrader.api import Gradebook, Student
+
+from autograder.batch.gradebook_writer import GradebookWriter, one_transaction, shown_as, time_in
+from autograder.batch.settings import Settings
+from autograder.batch.student_result import StudentResult
+from autograder.grade.messages import Result
+from autograder.grade.submission import read_folder
+
+ASSIGNMENT = "a0_doubles"
+
+
+@pytest.mark.parametrize(
+    ("text", "time"),
+    [
+        ("2026-02-03 04:05:06 UTC\n", datetime(2026, 2, 3, 4, 5, 6)),
+        ("2026-02-03 04:05:06", datetime(2026, 2, 3, 4, 5, 6)),
+        ("", None),
+        ("yesterday", None),
+        ("2026-02-03 04:05:06 ☃", None),
+        ("9" * 101, None),
+    ],
+)
+def test_a_time_is_read_or_left(tmp_path, text, time):
+    folder = tmp_path / "ada" / ASSIGNMENT
+    folder.mkdir(parents=True)
+    (folder / f"{ASSIGNMENT}.ipynb").write_text("{}")
+    assert time_in(read_folder(folder, ASSIGNMENT).came_in) == {}
+    (folder / "timestamp.txt").write_text(text, encoding="utf-8")
+    found = time_in(read_folder(folder, ASSIGNMENT).came_in)
+    assert found == ({"timestamp": time} if time else {})
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("data.csv", "data.csv"),
+        ("PICTURE.PNG", "PICTURE.PNG"),
+        ("page.html", "page.html.txt"),
+        ("image.svg", "image.svg.txt"),
+        ("bare", "bare.txt"),
+    ],
+)
+def test_nothing_is_served_that_a_browser_runs(name, shown):
+    assert shown_as(name) == shown
+
+
+@pytest.fixture
+def gradebook(tmp_path):
+    with Gradebook(f"sqlite:///{tmp_path}/gradebook.db") as opened:
+        yield opened
+
+
+def students(gradebook):
+    return sorted(name for (name,) in gradebook.db.query(Student.id))
+
+
+def test_a_transaction_is_written_whole(gradebook):
+    with one_transaction(gradebook):
+        gradebook.add_student("ada")
+        gradebook.add_student("bob")
+    gradebook.db.rollback()
+    assert students(gradebook) == ["ada", "bob"]
+
+
+def test_of_a_transaction_that_fails_nothing_stays(gradebook):
+    gradebook.add_student("ada")
+    with pytest.raises(KeyboardInterrupt), one_transaction(gradebook):
+        gradebook.add_student("bob")
+        raise KeyboardInterrupt
+    assert students(gradebook) == ["ada"]
+    gradebook.add_student("eve")
+    gradebook.db.rollback()
+    assert students(gradebook) == ["ada", "eve"], "commits count again"
+
+
+@pytest.fixture
+def recorder(tmp_path):
+    """Makes recorders on one course folder, whose gradebook is never asked."""
+    released = SimpleNamespace(grade_cells=[], solution_cells=[])
+    gradebook = SimpleNamespace(db=SimpleNamespace, find_notebook=lambda *_: released)
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    page = tmp_path / "feedback" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.html"
+    page.parent.mkdir(parents=True)
+    page.write_text("seen")
+
+    def make():
+        made = GradebookWriter(None, tmp_path, ASSIGNMENT, gradebook, kept, Settings())
+        made.rows["ada"] = StudentResult("ada", 1, 2, shown="digest")
+        return made
+
+    return make
+
+
+def test_a_page_that_stands_is_known_on_the_next_start(recorder):
+    first = recorder()
+    assert first.without_feedback() == ["ada"]
+    first.take_feedback("ada", written=True)
+    assert first.without_feedback() == recorder().without_feedback() == []
+
+
+def test_a_page_that_was_written_since_or_shows_less_is_made_again(recorder):
+    first = recorder()
+    first.take_feedback("ada", written=True)
+    first.rows["ada"] = StudentResult("ada", 1, 2, shown="another digest")
+    assert first.without_feedback() == ["ada"]
+    again = recorder()
+    again._feedback("ada").unlink()
+    assert again.without_feedback() == ["ada"]
+
+
+def test_a_page_that_could_not_be_written_is_said(recorder):
+    held = recorder()
+    held.take_feedback("ada", written=False)
+    assert held.rows["ada"].needs_person
+    assert "no feedback page could be written" in held.rows["ada"].reasons[0]
+
+
+def test_a_row_that_failed_wants_no_page(recorder):
+    held = recorder()
+    held.rows["bob"] = StudentResult("bob", 0, 2, failed=True)
+    assert held.without_feedback() == ["ada"]
+
+
+def test_the_last_line_of_a_run_that_was_killed_is_left_out(recorder):
+    first = recorder()
+    first._note("ada", "key", "digest")
+    with first.journal.open("a") as file:
+        file.write('{"student": "bob", "key": "ke')
+    assert recorder().recorded == first.recorded
+    assert list(first.recorded) == ["ada"]
+
+
+@pytest.mark.parametrize(
+    ("noted", "digest", "same"),
+    [
+        ("work+files", "work+files", True),
+        ("work+files", "work+others", False),
+        ("work+files", "other+files", False),
+        ("work", "work+files", True),
+        ("work", "other+files", False),
+    ],
+)
+def test_a_journal_from_before_files_counted_knows_the_notebook_alone(
+    recorder, noted, digest, same
+):
+    held = recorder()
+    held._note("ada", "key", noted)
+    again = recorder()
+    assert again.same_work("ada", Result(digest=digest)) == same
+    assert again.replaces("ada", "another key", Result(digest=digest)) == same
+
+
+def test_a_folder_whose_name_is_no_text_is_refused(recorder):
+    held = recorder()
+    held.take("a\udcffb", "key", None)
+    assert held.rows["a\udcffb"].failed and "not UTF-8" in held.rows["a\udcffb"].reasons[0]

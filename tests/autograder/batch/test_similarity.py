@@ -1,0 +1,151 @@
+"""Answers that are alike: copies are found in any disguise, and what all were given says nothing."""
+
+import random
+import re
+
+import nbformat
+import pytest
+
+from assignments import load
+from autograder.__main__ import main
+from autograder.batch.similarity import alike, write_alike
+from autograder.batch.student_result import StudentResult
+from autograder.batch.winnowing import OUTSIDE, prints_of, units_of
+from tests.autograder.batch import planted
+from tests.sample_class import ASSIGNMENT, ROOT, hand_in
+
+pytestmark = pytest.mark.long
+
+PARTS = [part.name for part in load(ASSIGNMENT).parts]
+
+ANSWER = """
+def attention_weights(x):
+    scores = torch.matmul(x, x.transpose(0, 1))
+    shifted = scores - scores.max(dim=1, keepdim=True).values
+    powers = torch.exp(shifted)
+    return powers / powers.sum(dim=1, keepdim=True)
+"""
+DISGUISED = '''
+def attention_weights(words):
+    """How much each word looks at each other one."""
+    a = torch.matmul(words,
+                     words.transpose(0, 1))  # all pairs
+    b = (a
+         - a.max(dim=1, keepdim=True).values)
+    c = torch.exp(b)
+
+    return (c / c.sum(dim=1, keepdim=True))
+'''
+
+
+def prints(*sources):
+    return [(unit.part, unit.prints) for unit in units_of(sources)]
+
+
+def test_names_layout_comments_and_docstrings_do_not_count():
+    assert prints(ANSWER) == prints(DISGUISED)
+    assert prints(ANSWER)[0][0] == "attention_weights" and len(prints(ANSWER)[0][1]) > 20
+
+
+def test_what_is_computed_does():
+    assert prints(ANSWER) != prints(ANSWER.replace("dim=1", "dim=0"))
+    assert prints(ANSWER) != prints(ANSWER.replace("torch.exp", "torch.log"))
+
+
+def test_the_order_of_cells_functions_and_methods_does_not_count():
+    one, other = (
+        "def f(x):\n    return x.a + x.b * 2 - x.c",
+        "def g(x):\n    return [x.d for _ in x.e]",
+    )
+    methods = [
+        f"    def {name}(self):\n        return self.{name}(1) + 2 * self.b - 3" for name in "pq"
+    ]
+    first = "class C:\n" + "\n".join(methods)
+    last = "class C:\n" + "\n".join(reversed(methods))
+    assert set(prints(one, other, first)) == set(prints(last, f"{other}\n{one}"))
+
+
+def test_a_cell_that_is_no_python_says_nothing_and_one_with_a_command_does():
+    assert prints("def f(:") == [] and prints("x = [" * 5000) == []
+    assert prints(f"%matplotlib inline\n{ANSWER}") == prints(ANSWER)
+    assert prints("import torch") == []
+    assert prints("total = sum(x.a for x in y) + 1 / 2")[0][0] == OUTSIDE
+
+
+def test_every_likeness_that_is_long_enough_leaves_a_fingerprint():
+    signs = [str(random.Random(0).random()) for _ in range(3)] + list("abcdef")
+    for before in ([], ["x"], list("xyz")):
+        assert prints_of([*before, *signs]) & prints_of([*signs, "y"])
+    assert prints_of(list("abcd")) == frozenset()
+
+
+@pytest.mark.parametrize("assignment", [ASSIGNMENT, "a12_modern_block"])
+def test_copies_in_a_class_of_sixty_are_found(assignment):
+    found, copies, wrong, _ = planted.measured(assignment, students=60, copies=5)
+    assert copies == 5 and found >= 4 and wrong <= 1
+
+
+@pytest.mark.slow
+def test_twenty_copies_in_a_class_of_three_hundred():
+    found, copies, wrong, seconds = planted.measured("a5_multi_head_attention")
+    assert copies == 20 and found >= 18 and wrong <= 3 and seconds < 60
+
+
+def test_the_solution_of_all_and_the_release_of_all_say_nothing():
+    given = planted.given_out(ASSIGNMENT)
+    assert alike({f"s{number}": given for number in range(20)}, PARTS, given) == []
+
+
+def test_what_the_whole_class_wrote_says_nothing():
+    answers, _ = planted.class_with_copies(ASSIGNMENT, students=20, copies=0)
+    answers = {name: [*cells, ANSWER] for name, cells in answers.items()}
+    same = {name: ["def own(x):\n" + "    x = x.a(1, 2) + x.b\n" * 9] for name in answers}
+    assert alike(same, PARTS, []) == []
+    assert alike(answers, PARTS, planted.given_out(ASSIGNMENT)) == []
+
+
+def test_too_few_are_not_compared():
+    assert alike({name: [ANSWER] for name in "abcd"}, PARTS, []) == []
+
+
+def handed_in(course, answers):
+    """A class's answers in a course folder, as students hand them in, in cells of their own."""
+    release = nbformat.read(ROOT / f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb", as_version=4)
+    notebooks = {}
+    for name, cells in answers.items():
+        notebook = notebooks[name] = nbformat.from_dict(release)
+        notebook.cells = [*release.cells, *map(nbformat.v4.new_code_cell, cells)]
+    hand_in(course, {name: nbformat.writes(notebook) for name, notebook in notebooks.items()})
+
+
+def test_the_page_is_for_the_instructor_and_shows_both_answers(tmp_path):
+    answers, copies = planted.class_with_copies(ASSIGNMENT, students=24, copies=2)
+    handed_in(tmp_path, {**answers, "broken": []})
+    (tmp_path / f"submitted/broken/{ASSIGNMENT}/{ASSIGNMENT}.ipynb").write_text("{")
+    (tmp_path / "grading" / ASSIGNMENT).mkdir(parents=True)
+    rows = [StudentResult(name, 0, 0, possible=dict.fromkeys(PARTS, 1.0)) for name in answers]
+    page = write_alike(tmp_path, ASSIGNMENT, rows).read_text(encoding="utf-8")
+    named = set(re.findall(r"<h2>(\w+) and (\w+)</h2>", page))
+    assert copies <= named
+    assert "24 submissions were compared" in page and "for the instructor alone" in page
+    assert page.count("<pre>") == 2 * page.count("<details>") > 0
+    assert "What I do here." in page, "the code stands there as it was handed in"
+
+
+def test_only_who_asks_gets_the_page(tmp_path):
+    handed_in(tmp_path, {"ada": [ANSWER], "eve": [DISGUISED]})
+    command = [
+        "grade",
+        ASSIGNMENT,
+        "--course",
+        str(tmp_path),
+        "--no-feedback",
+        "--isolation",
+        "none",
+    ]
+    main(command)
+    place = tmp_path / "grading" / ASSIGNMENT
+    assert not (place / "alike.html").exists()
+    main([*command, "--alike"])
+    assert "too few" in (place / "alike.html").read_text(encoding="utf-8")
+    assert "eve" not in (place / "class.html").read_text(encoding="utf-8")

@@ -1,0 +1,360 @@
+"""Sentences on when an answer is right, how it stops, in what form results come, and what was varied."""
+
+import re
+
+import pytest
+import torch
+from torch import nn
+
+from autograder.checks.check import Build, Case, Part, Step
+from autograder.checks.compare import values_agree
+from autograder.checks.drawn_cases import CaseRun, DrawnCases
+from autograder.checks.explain.cases import when_it_is_right
+from autograder.checks.explain.errors import how_it_stops, unfit
+from autograder.checks.explain.result_types import ever_the_same, form
+from autograder.checks.explain.variations import varied
+from tests.autograder.measure import attempts_at
+
+
+def double(x, extra=0):
+    """A part of our own: twice the numbers."""
+    return 2 * x + extra
+
+
+def drawn(*shape):
+    return Case(f"{shape}", lambda randn: [randn(*shape)])
+
+
+def part_of(reference, *cases, signature="double(x (T, D), extra=0) -> z (T, D)", **step):
+    part = Part(signature, reference, ("lecture 0", "link"))
+    part.steps.append(Step("the numbers are right", 1, cases, **step))
+    return part
+
+
+SIZES = [drawn(2, 3), drawn(3, 4), drawn(5, 4), drawn(6, 3)]
+DOUBLE = part_of(double, *SIZES)
+
+
+def names(sentences):
+    return [name for name, _ in sentences]
+
+
+# ------------------------------------------------------------------------------ when it is right
+
+
+def test_from_some_size_on():
+    (found,) = when_it_is_right(attempts_at(DOUBLE, lambda x: double(x) * (len(x) < 4)))
+    assert found[0] == "wrong for larger T"
+    assert found[1].startswith(
+        "Right in both cases up to T = 3, wrong in both cases from T = 5 on. What in your"
+    )
+
+
+def test_a_length_decides_nothing_where_it_is_another_look_that_finds_the_mistake():
+    """Short inputs are only asked for their shape, so that they are right says nothing of lengths."""
+    part = Part("double(x (T, D))", double, ("lecture 0", "link"))
+    same_shape = [drawn(2, 3), drawn(3, 3)]
+    part.step("of one shape", 1, *same_shape, judge=lambda expected, got: None)
+    part.step("doubled", 1, drawn(5, 3), drawn(6, 3))
+    assert when_it_is_right(attempts_at(part, lambda x: x)) == ()
+
+
+class Twice(nn.Module):
+    """A part of our own: a module that doubles."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.factor = nn.Parameter(torch.full((width,), 2.0))
+
+    def forward(self, x):
+        return self.factor * x
+
+
+class FirstForEver(Twice):
+    """It goes on with what it was given first."""
+
+    def forward(self, x):
+        self.first = getattr(self, "first", x)
+        return self.factor * self.first
+
+
+def built(width, method="forward", before=()):
+    return Case(
+        f"{width=}, {before=}",
+        lambda randn: Build(
+            (width,),
+            arguments=[randn(2, width)] if method else [],
+            before=[torch.ones(size, width) for size in before],
+            method=method,
+        ),
+        random=True,
+    )
+
+
+def test_what_a_call_before_leaves_behind():
+    part = part_of(Twice, built(3), built(5), built(4, before=(2,)), signature="Twice(width)")
+    assert names(when_it_is_right(attempts_at(part, Twice))) == []
+    ((name, sentence),) = when_it_is_right(attempts_at(part, FirstForEver))
+    assert name == "wrong after another call"
+    assert "What is kept from one call to the next?" in sentence
+
+
+def test_a_width_decides_nothing_where_only_a_new_module_is_right():
+    """Its width happens to be even, and no result of that width was looked at."""
+
+    class Thrice(Twice):
+        def forward(self, x):
+            return 3 * x
+
+    new = [built(width, method=None) for width in (6, 8)]
+    part = part_of(
+        Twice,
+        *(built(3), built(5), *new),
+        signature="Twice(width)",
+        judge=lambda expected, got: (
+            None if isinstance(expected, dict) else values_agree(expected, got)
+        ),
+    )
+    assert "odd" not in str(when_it_is_right(attempts_at(part, Thrice)))
+
+
+def test_what_all_wrong_cases_have_and_no_right_one():
+    cases = [drawn(2, 3), drawn(2, 4).in_float64()]
+    attempts = attempts_at(part_of(double, *cases), lambda x: double(x) + (x.dtype == torch.double))
+    assert names(when_it_is_right(attempts)) == ["wrong in float64"]
+
+
+def test_nothing_is_said_of_when_where_all_is_wrong_or_all_is_right():
+    assert when_it_is_right(attempts_at(DOUBLE, lambda x: x)) == ()
+    assert when_it_is_right(attempts_at(DOUBLE, double)) == ()
+
+
+def test_an_argument_that_decides_is_named():
+    given = [Case("given", lambda randn, n=n: [randn(n, 3), 2]) for n in (2, 3)]
+    part = part_of(double, drawn(2, 3), drawn(3, 3), *given)
+    assert names(when_it_is_right(attempts_at(part, lambda x, extra=0: 2 * x))) == [
+        "wrong with `extra` given"
+    ]
+
+
+# --------------------------------------------------------------------------------- how it stops
+
+
+def test_errors_of_one_kind_are_told_with_a_question():
+    def stops(x):
+        return x @ x
+
+    ((name, sentence),) = how_it_stops(attempts_at(DOUBLE, stops))
+    assert name == "stops with RuntimeError"
+    assert sentence.startswith("It stops in every case: RuntimeError")
+    assert "Which letters are paired?" in sentence
+
+
+def test_how_many_of_the_wrong_cases_stop_is_told():
+    def stops(x):
+        if len(x) > 5:
+            raise ValueError("fnord")
+        return x
+
+    ((_, sentence),) = how_it_stops(attempts_at(DOUBLE, stops))
+    assert sentence.startswith("It stops in 1 of 4 wrong cases: ValueError")
+
+
+def test_an_answer_that_is_not_there_does_not_stop():
+    def unanswered(x):
+        raise NotImplementedError("not answered yet")
+
+    assert how_it_stops(attempts_at(DOUBLE, unanswered)) == ()
+
+
+class Two(nn.Module):
+    """A part of our own with weights: one linear map."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.map = nn.Linear(width, 2 * width)
+
+    def forward(self, x):
+        return self.map(x)
+
+
+LAYER = part_of(
+    Two,
+    Case("a layer", lambda randn: Build((3,), arguments=[randn(4, 3)])),
+    signature="Two(width), forward(x (T, width)) -> z (T, 2·width)",
+)
+
+
+def with_map(make):
+    class Other(Two):
+        def __init__(self, width):
+            super().__init__(width)
+            make(self, width)
+
+    return Other
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda self, _: delattr(self, "map"), "no weights at all"),
+        (
+            lambda self, n: (delattr(self, "map"), setattr(self, "Map", nn.Linear(n, 2 * n))),
+            "there is `Map.weight`",
+        ),
+        (lambda self, n: setattr(self, "map", nn.Linear(2 * n, n)), "two lengths exchanged"),
+        (lambda self, n: setattr(self, "map", nn.Linear(n, n)), "another shape|made with"),
+        (lambda self, n: setattr(self, "map", nn.Linear(n, 2 * n, bias=False)), "has a bias"),
+    ],
+    ids=["none", "other name", "exchanged", "narrow", "no bias"],
+)
+def test_weights_that_do_not_fit_are_told(make, words):
+    ((_, sentence),) = unfit(attempts_at(LAYER, with_map(make)))
+    assert re.search(words, sentence), sentence
+
+
+def test_what_is_no_module_is_told():
+    assert names(unfit(attempts_at(LAYER, lambda width: width))) == ["no module"]
+
+
+# ------------------------------------------------------------------------------- in what form
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (lambda x: None, "nothing comes back"),
+        (lambda x: {"z": 2 * x}, "results in a dict"),
+        (lambda x: (x, 2 * x), "more results than asked"),
+        (lambda x: (x, x), "several results where one is asked"),
+        (lambda x: (2 * x).tolist(), "a list of numbers"),
+        (lambda x: 2.0, "one number"),
+    ],
+)
+def test_the_form_of_all_wrong_results_is_told(code, name):
+    assert names(form(attempts_at(DOUBLE, code))) == [name]
+
+
+PAIR = part_of(
+    lambda x: (2 * x, x.sum(0)), *SIZES, signature="pair(x (T, D)) -> (output (T, D), weights (D))"
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (lambda x: (x.sum(0), 2 * x), "results in the wrong order"),
+        (lambda x: (2 * x, x.sum(0), x), "another number of results"),
+        (lambda x: 2 * x, "one result of several"),
+        (lambda x: (2 * x, x.mean(0)), "the output right, the weights wrong"),
+    ],
+)
+def test_the_form_of_several_results_is_told(code, name):
+    assert names(form(attempts_at(PAIR, code))) == [name]
+
+
+def test_one_shape_whatever_is_asked():
+    assert names(ever_the_same(attempts_at(DOUBLE, lambda x: torch.eye(2)))) == ["always one shape"]
+
+
+@pytest.mark.parametrize(
+    ("code", "name"), [(lambda x: True, "always True"), (lambda x: len(x) % 2 == 1, "the opposite")]
+)
+def test_one_truth_whatever_is_asked(code, name):
+    even = part_of(lambda x: len(x) % 2 == 0, *SIZES, signature="even(x (T, D)) -> bool")
+    assert names(ever_the_same(attempts_at(even, code))) == [name]
+
+
+# --------------------------------------------------------------------------------- what varied
+
+
+def wrong_attempts(part, code):
+    return [item for item in attempts_at(part, code) if item.problem]
+
+
+def weighted(x, y):
+    return x.cumsum(0) - 2 * y
+
+
+BOTH = part_of(
+    weighted,
+    *(Case(f"{n}", lambda randn, n=n: [randn(n, 3), randn(n, 3)]) for n in (3, 4)),
+    signature="weighted(x (T, D), y (T, D)) -> z (T, D)",
+)
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (lambda x, y: weighted(y, x), "`x` and `y` exchanged"),
+        (lambda x, y: weighted(x, x), "`x` in the place of `y`"),
+        (lambda x, y: weighted(x.flip(0), y), "`x` in reverse order"),
+    ],
+)
+def test_the_change_that_leads_from_ours_to_theirs_is_told(code, name):
+    assert names(varied(wrong_attempts(BOTH, code))) == [name]
+
+
+class Layers(nn.Module):
+    """Two layers that are taken for each other easily, and a dropout."""
+
+    def __init__(self, width=4):
+        super().__init__()
+        self.one, self.other = nn.Linear(width, width), nn.Linear(width, width)
+
+    def forward(self, x):
+        return self.one(x).relu() + self.other(x) * (2.0 if self.training else 1.0)
+
+
+LAYERS = part_of(
+    Layers,
+    *(Case(f"{n}", lambda randn, n=n: Build((), arguments=[randn(n, 4)])) for n in (2, 3)),
+    signature="Layers(width=4), forward(x (T, width)) -> z (T, width)",
+)
+
+
+class Exchanged(Layers):
+    def forward(self, x):
+        return self.other(x).relu() + self.one(x)
+
+
+class OneForBoth(Layers):
+    def forward(self, x):
+        return self.one(x).relu() + self.one(x)
+
+
+class InTrainMode(Layers):
+    def forward(self, x):
+        return self.one(x).relu() + self.other(x) * 2
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        (Exchanged, "`one` and `other` exchanged"),
+        (OneForBoth, "`one` in the place of `other`"),
+        (InTrainMode, "in the other mode"),
+    ],
+)
+def test_the_change_of_weights_that_leads_from_ours_to_theirs_is_told(code, name):
+    assert names(varied(wrong_attempts(LAYERS, code))) == [name]
+
+
+def test_no_change_is_told_that_does_not_lead_there():
+    assert varied(wrong_attempts(BOTH, lambda x, y: x * y)) == ()
+    assert varied([]) == ()
+
+
+def test_a_case_that_takes_long_is_not_varied():
+    large = part_of(
+        weighted,
+        Case("large", lambda randn: [randn(100, 30), randn(100, 30)]),
+        signature="weighted(x (T, D), y (T, D)) -> z (T, D)",
+    )
+    assert varied(wrong_attempts(large, lambda x, y: weighted(y, x))) == ()
+
+
+def test_an_attempt_knows_its_part_and_case():
+    drawn = DrawnCases(DOUBLE, 0)
+    item = CaseRun(drawn, 2, drawn.expected[2])
+    assert (item.part, item.case, item.step) == (DOUBLE, SIZES[2], DOUBLE.steps[0])

@@ -1,0 +1,101 @@
+import pytest
+
+from autograder.checks.source_rules import find
+
+DISALLOWED = ("scaled_dot_product_attention", "MultiheadAttention")
+MODULES = ("course_utils.signoff",)
+
+
+def used(*cells):
+    return find(cells, "part", DISALLOWED, MODULES)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["def part(q):\n    return torch.nn.functional.scaled_dot_product_attention(q, q, q)"],
+        ["from torch.nn import functional as F", "def part(q):\n    return F.scaled_dot_product_attention(q, q, q)"],
+        ["from torch.nn.functional import scaled_dot_product_attention as sdpa", "def part(q):\n    return sdpa(q)"],
+        ["from torch.nn.functional import *", "def part(q):\n    return scaled_dot_product_attention(q)"],
+        ["def part(q):\n    return getattr(F, 'scaled_dot_product_attention')(q)"],
+        ["helper = F.scaled_dot_product_attention", "def part(q):\n    return helper(q)"],
+        ["def helper(q):\n    return F.scaled_dot_product_attention(q)", "def part(q):\n    return helper(q)"],
+        ["class part(nn.Module):\n    def __init__(self):\n        self.inner = nn.MultiheadAttention(4, 2)"],
+        ["from course_utils.attention import attention_weights as w", "def part(q):\n    return w(q)"],
+        ["from course_utils import attention", "def part(q):\n    return attention.self_attention(q)"],
+        ["def part(q):\n    import course_utils.attention as a\n    return a.self_attention(q)"],
+        ["def part(q):\n    from autograder import functions\n    return q"],
+        ["with torch.no_grad() as m:\n    helper = F.scaled_dot_product_attention", "def part(q):\n    return helper(q)"],
+        ["for helper in [F.scaled_dot_product_attention]:\n    pass", "def part(q):\n    return helper(q)"],
+        ["from course_utils.attention import *", "def part(q):\n    return attention_weights(q)"],
+        ["def part(q):\n    import importlib\n    return importlib.import_module('course_utils.attention')"],
+        ["m = __import__('course_utils.masks')", "def part(q):\n    return m"],
+        ["exec('from course_utils.attention import *')\nhelper = exec", "def part(q):\n    exec('import course_utils')"],
+        ["def part(q):\n    return getattr(F, 'scaled_dot_' + 'product_attention')(q)"],
+        ["def part(q):\n    return getattr(F, f\"scaled_dot_{'product'}_attention\")(q)"],
+        ["def part(q):\n    exec('import ' + 'course' + '_utils.masks')"],
+        ["from assignments import load", "def part(q):\n    return load('a2_self_attention')"],
+        ["def part(q):\n    import assignments.a2_self_attention.mistakes as m\n    return m"],
+        ["def part(q):\n    return importlib.import_module('assignments.a2_self_attention.answers')"],
+        ["def part(q):\n    exec('from assignments import load')"],
+        ["def part(q):\n    return __import__('autograder')"],
+        ["if True:\n    part = F.scaled_dot_product_attention"],
+        ["MultiheadAttention = nn.MultiheadAttention", "def part(q):\n    return MultiheadAttention(q)"],
+    ],
+)  # fmt: skip
+def test_the_answer_itself_is_found(cells):
+    assert used(*cells)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["def part(q):\n    return q"],
+        # compared with the library in a cell of one's own: that is what a good student does
+        ["def part(q):\n    return q", "assert part(q) == F.scaled_dot_product_attention(q, q, q)"],
+        # one's own function of the same name
+        ["def scaled_dot_product_attention(q):\n    return q", "def part(q):\n    return scaled_dot_product_attention(q)"],
+        ["class part:\n    def scaled_dot_product_attention(self, q):\n        return q\n    def forward(self, q):\n        return self.scaled_dot_product_attention(q)"],
+        # the same by another name, given at the end
+        ["class Mine:\n    pass\nMultiheadAttention = Mine", "def part(q):\n    return MultiheadAttention(q)"],
+        # a local name that a scratch cell uses otherwise
+        ["weights = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    weights = q\n    return weights"],
+        ["from course_utils.signoff import signoff", "def part(q):\n    return q", "signoff()"],
+        ["def part(q):\n    \"\"\"Not from course_utils.\"\"\"\n    return q"],
+        ["def part(q):\n    \"\"\"Like F.scaled_dot_product_attention.\"\"\"\n    return q"],
+        # imported beside what is used, for a comparison in a cell of one's own
+        ["from torch.nn.functional import softmax, scaled_dot_product_attention", "def part(q):\n    return softmax(q, -1)"],
+        ["with torch.no_grad():\n    d = 4\n    r = F.scaled_dot_product_attention(q, q, q)", "def part(q):\n    return q * d"],
+        ["%matplotlib inline", "def part(q):\n    return q"],
+        # a word of the language, though also the name of a package of the course
+        ["def part(q):\n    assert len(q), 'one of the assignments. It is empty'\n    return q"],
+        ["assignments = [1, 2]", "def part(q):\n    return f'taken from assignments {assignments}'"],
+        ["this is no Python", "def part(q):\n    return q"],
+    ],
+)  # fmt: skip
+def test_what_is_free_is_left_alone(cells):
+    assert used(*cells) is None
+
+
+def test_what_another_part_uses_is_charged_there():
+    cells = ["def earlier(q):\n    return F.scaled_dot_product_attention(q, q, q)"]
+    cells += ["def part(q):\n    return earlier(q)"]
+    assert used(*cells)
+    assert find(cells, "part", DISALLOWED, MODULES, other_parts=("earlier",)) is None
+    assert find(cells, "earlier", DISALLOWED, MODULES, other_parts=("earlier",))
+
+
+ANSWER = "{indent}def part(q):\n{indent}    return F.scaled_dot_product_attention(q, q, q)\n"
+
+
+@pytest.mark.parametrize("magic", ["%pwd", "here = %pwd", "!ls", "part?"])
+def test_what_stands_behind_more_magics_than_ipython_reads_is_read(magic):
+    assert used(f"{magic}\n" * 600 + ANSWER.format(indent="")) is not None
+    assert used(f"{magic}\n" * 600 + "def part(q):\n    return q\n") is None
+    assert used("def part(q):\n    return q", f"{magic}\n" * 600) is None
+
+
+def test_a_thousand_branches_are_read():
+    branches = "if x == 0:\n    y = 0\n" + "elif x == 1:\n    y = 1\n" * 900
+    assert used(branches, "def part(q):\n    return q") is None
+    assert used(branches + "else:\n" + ANSWER.format(indent="    ")) is not None

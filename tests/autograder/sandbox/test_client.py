@@ -1,0 +1,312 @@
+"""A kernel at the other end of a channel may answer, die, stay silent or send anything."""
+
+import time
+
+import pytest
+
+from autograder.grade.run import SHELL
+from autograder.probe.wire import Opaque, WireError, decode, encode
+from autograder.sandbox import bubblewrap, client, provisioner
+from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
+from autograder.sandbox.forks import Zygote, ZygoteError
+from autograder.sandbox.limits import Limits
+from autograder.sandbox.spawn import EXIT
+from tests.sample_class import ISOLATION
+
+QUICK = Limits(seconds_per_cell=1, seconds_per_call=1, clock_per_cell=2, clock_per_call=2)
+CHANNEL = "channel = get_ipython().kernel.session.channel\n"
+DEAF = (
+    "import signal, time\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM, signal.SIGPROF])\n"
+    "while True: time.sleep(1)"
+)
+
+
+@pytest.fixture(scope="module")
+def zygote():
+    yield provisioner.own_zygote(SHELL, ISOLATION)
+    provisioner.close()
+
+
+@pytest.fixture
+def kernel(zygote):
+    with KernelClient(zygote, Limits()) as kernel:
+        yield kernel
+
+
+@pytest.fixture
+def quick(zygote, monkeypatch):
+    monkeypatch.setattr(client, "SECONDS_OF_GRACE", 1)
+    with KernelClient(zygote, QUICK) as kernel:
+        yield kernel
+
+
+def run(kernel, code):
+    """How a cell ended, and what it showed: (kind, content) pairs."""
+    shown = []
+    done = kernel.run(code, "id", lambda kind, content: shown.append((kind, content)))
+    return done, shown
+
+
+def printed(kernel, code):
+    return "".join(content["text"] for kind, content in run(kernel, code)[1] if kind == "stream")
+
+
+def call(kernel, **changes):
+    """What the probe reports of a call of ``f``."""
+    request = {
+        "subject": "f", "experiment": "call", "arguments": [1], "names": ["x"], "strided": False,
+        "gradient": False, "seed": 0, "replace": {}, **changes,
+    }  # fmt: skip
+    return decode(kernel.ask(encode([request])))[0]
+
+
+def test_cells_are_counted_and_show_what_they_show(kernel):
+    assert run(kernel, "x = 1") == (Done(1, "ok"), [])
+    done, [(kind, content)] = run(kernel, "x + 1")
+    assert (done, kind) == (Done(2, "ok"), "execute_result")
+    assert content["data"] == {"text/plain": "2"} and content["execution_count"] == 2
+    done, [(kind, content)] = run(kernel, "1 / 0")
+    assert (done, kind, content["ename"]) == (Done(3, "error"), "error", "ZeroDivisionError")
+    assert printed(kernel, "print(x)") == "1\n"
+
+
+def test_files_lie_beside_the_notebook(zygote):
+    files = [("helper.py", b"helped = 3"), ("data/deep/er.bin", bytes(range(256)))]
+    with KernelClient(zygote, Limits(), files) as kernel:
+        assert printed(kernel, "import helper; print(helper.helped)") == "3\n"
+        assert printed(kernel, "print(len(open('data/deep/er.bin', 'rb').read()))") == "256\n"
+
+
+@pytest.mark.parametrize("isolation", sorted({ISOLATION, bubblewrap.NONE}))
+def test_a_module_of_the_course_comes_from_the_folder_that_it_is_graded_in(
+    isolation, tmp_path, monkeypatch
+):
+    package = f"taught_{isolation}"
+    folder = tmp_path / package
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "helper.py").write_text("HELPED = 3\n", encoding="utf-8")
+    (folder / "answer.py").write_text("ANSWER = 4\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    zygote = Zygote(SHELL, isolation, [f"{package}.helper"])
+    try:
+        zygote.wait_until_ready()
+        with KernelClient(zygote.client, Limits()) as kernel:
+            code = f"from {package} import helper; print(helper.HELPED, helper.__file__)"
+            assert printed(kernel, code) == f"3 {folder / 'helper.py'}\n"
+            done, _ = run(kernel, f"import {package}.answer")
+            assert done.status == ("error" if isolation == bubblewrap.FULL else "ok")
+    finally:
+        zygote.close()
+
+
+def test_the_probe_answers_from_the_notebooks_own_names(kernel):
+    run(kernel, "def f(x): return x + one\none = 1.5")
+    assert call(kernel)["value"] == 2.5
+
+
+def test_a_kernel_that_dies_says_so_and_stays_dead(kernel):
+    with pytest.raises(KernelDied):
+        run(kernel, "import os; os._exit(0)")
+    for again in (lambda: run(kernel, "1"), lambda: call(kernel)):
+        with pytest.raises(KernelDied):
+            again()
+
+
+def test_a_kernel_that_dies_over_a_call_is_dead(kernel):
+    run(kernel, "import os\ndef f(x): os._exit(0)")
+    with pytest.raises(KernelDied):
+        call(kernel)
+
+
+def test_exit_ends_the_kernel_after_its_cell(kernel):
+    assert run(kernel, "print('last words')\nexit()")[0].status == EXIT
+    with pytest.raises(KernelDied):
+        run(kernel, "1")
+
+
+def test_a_loop_is_stopped_and_the_kernel_goes_on(quick):
+    done, shown = run(quick, "while True: pass")
+    assert done.status == "error"
+    assert shown[-1][1]["ename"] == "CellTimeoutError"
+    assert "Is there a loop without an end?" in shown[-1][1]["evalue"]
+    assert printed(quick, "print('goes on')") == "goes on\n"
+    run(quick, "def f(x):\n    while True: pass")
+    assert call(quick)["status"] == "timeout"
+    assert printed(quick, "print('goes on')") == "goes on\n"
+
+
+@pytest.mark.parametrize("length", [1, 1000, 3_000_000])
+def test_a_loop_that_prints_without_end_is_stopped_between_frames(quick, length):
+    done, shown = run(quick, f"text = 'x' * {length}\nwhile True: print(text)")
+    assert done.status == "error"
+    kind, content = shown.pop()
+    assert (kind, content["ename"]) == ("error", "CellTimeoutError")
+    assert {kind for kind, _ in shown} == {"stream"}
+    assert "".join(content["text"] for _, content in shown).startswith("x" * length + "\nx")
+    assert printed(quick, "print('goes on')") == "goes on\n"
+
+
+def test_a_cell_that_hears_no_alarm_is_stuck(quick):
+    began = time.monotonic()
+    with pytest.raises(KernelStuck):
+        run(quick, DEAF)
+    assert QUICK.clock_per_cell < time.monotonic() - began < 10
+
+
+def test_a_call_that_hears_no_alarm_is_stuck(quick):
+    run(quick, "def f(x):\n" + "".join(f"    {line}\n" for line in DEAF.splitlines()))
+    with pytest.raises(KernelStuck):
+        call(quick)
+
+
+def test_a_loop_in_c_dies_by_its_processor_time(zygote):
+    with KernelClient(zygote, Limits(seconds_per_cell=1)) as kernel, pytest.raises(KernelDied):
+        run(kernel, "sum(range(10**13))")
+
+
+def test_all_cells_together_have_an_end(zygote, monkeypatch):
+    monkeypatch.setattr(client, "SECONDS_OF_GRACE", 1)
+    with KernelClient(zygote, Limits(seconds=2)) as kernel, pytest.raises(KernelStuck):
+        for _ in range(100):
+            run(kernel, "import time; time.sleep(0.5)")
+
+
+@pytest.mark.parametrize(
+    "junk",
+    [
+        "channel.socket.sendall(b'junk' * 100)",
+        "channel.socket.sendall(bytes([255]) * 8)",
+        "channel.socket.sendall(bytes(8))",
+        "channel.socket.sendall(bytes([0, 0, 0, 2, 0, 0, 0, 0]) + b'[]')",
+        "channel.socket.close()",
+        "import socket; channel.socket.shutdown(socket.SHUT_RDWR)",
+    ],
+)
+def test_a_kernel_that_sends_junk_has_died(kernel, junk):
+    with pytest.raises(KernelDied):
+        run(kernel, CHANNEL + junk)
+        run(kernel, "1")
+
+
+def test_half_a_frame_is_not_waited_for_without_end(quick):
+    with pytest.raises(KernelStuck):
+        run(quick, CHANNEL + "channel.socket.sendall(bytes([0, 0, 1, 0, 0, 0, 0, 0]))\n" + DEAF)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        {}, {"type": None}, {"type": 7, "content": {}}, {"type": "stream"}, {"type": ["done"]},
+        {"type": "stream", "content": None}, {"type": "stream", "content": "text"},
+        {"type": {"done": 1}, "count": 3}, {"type": "answers", "content": [1]},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_frames_of_no_sense_are_passed_over(kernel, frame):
+    done, shown = run(kernel, f"{CHANNEL}channel.send({frame!r})\nprint('said')")
+    assert done == Done(1, "ok")
+    assert {kind for kind, _ in shown} == {"stream"}
+    assert "".join(content["text"] for _, content in shown) == "said\n"
+
+
+@pytest.mark.parametrize(
+    "count", [-1, True, False, 1.5, "3", None, [1], 1 << 31, 10**30, "float('nan')"], ids=str
+)
+def test_a_number_of_execution_is_a_number_or_none(kernel, count):
+    count = count if isinstance(count, str) and "(" in count else repr(count)
+    done, _ = run(
+        kernel, f"{CHANNEL}channel.send({{'type': 'done', 'count': {count}, 'status': ['ok']}})"
+    )
+    assert done == Done(None, "['ok']")
+
+
+def test_a_flood_of_frames_ends_with_the_cells_time(quick):
+    flood = DEAF.replace("time.sleep(1)", "channel.send({'type': 'stream', 'content': {}})")
+    began, number = time.monotonic(), 0
+
+    def count(*_):
+        nonlocal number
+        number += 1
+
+    with pytest.raises((KernelStuck, KernelDied)):  # its processor time may be over before
+        quick.run(CHANNEL + flood, "id", count)
+    assert number > 100
+    assert time.monotonic() - began < 10
+
+
+def test_a_flood_of_frames_does_not_stand_for_answers(quick):
+    run(
+        quick,
+        CHANNEL + "def f(x):\n    while True: channel.send({'type': 'stream', 'content': {}})",
+    )
+    assert call(quick)["status"] == "timeout"
+
+
+def torch_zeros(shape):
+    return f"__import__('torch').zeros{shape}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "numbers"),
+    [
+        (torch_zeros("(30_000_000)"), 30_000_000),  # more than a frame holds
+        (torch_zeros("(1).expand(10**9)"), 10**9),  # more than there is memory for
+        (f"[{torch_zeros('(1_000_000)')} for _ in range(20)]", None),
+        ("endless", None),
+    ],
+    ids=["large", "larger", "many", "endless"],
+)
+def test_an_answer_without_a_size_costs_its_own_part_alone(kernel, answer, numbers):
+    run(kernel, f"endless = []\nendless.append(endless)\ndef f(x): return {answer}")
+    if numbers:
+        assert call(kernel)["value"] == Opaque(f"torch.float32 array of {numbers} numbers")
+    else:
+        with pytest.raises(WireError):
+            call(kernel)
+    run(kernel, "def f(x): return x")
+    assert call(kernel)["value"] == 1
+
+
+@pytest.mark.parametrize(
+    "show",
+    [
+        "print('x' * 20_000_000)",
+        "display({'text/plain': 'x' * 20_000_000}, raw=True)",
+        "raise ValueError('x' * 20_000_000)",
+    ],
+)
+def test_an_output_too_large_for_a_frame_leaves_a_mark_and_the_kernel_goes_on(kernel, show):
+    _, shown = run(kernel, show)
+    assert ("overflow", {}) in shown
+    assert printed(kernel, "print('goes on')") == "goes on\n"
+
+
+@pytest.mark.parametrize("isolation", sorted({ISOLATION, bubblewrap.NONE}))
+def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
+    zygote = Zygote(SHELL, isolation)
+    try:
+        zygote.wait_until_ready()
+        with KernelClient(zygote.client, Limits()) as kernel:
+            run(kernel, "1")
+            zygote.process.kill()
+            zygote.process.wait()
+            with pytest.raises(ZygoteError):
+                run(kernel, "import time; time.sleep(20)")
+        with pytest.raises(ZygoteError):
+            KernelClient(zygote.client, Limits())
+    finally:
+        zygote.close()
+
+
+FORGED_DONE = CHANNEL + "channel.send({'type': 'done', 'count': 1, 'status': 'ok'})\n" + DEAF
+
+
+@pytest.mark.parametrize("large", ["x = '" + "a" * (5 << 20) + "'", b"probe1" + bytes(5 << 20)])
+def test_a_kernel_that_says_done_and_reads_no_more_is_not_written_to_for_ever(quick, large):
+    assert run(quick, FORGED_DONE)[0] == Done(1, "ok")
+    began = time.monotonic()
+    with pytest.raises(KernelStuck):
+        quick.ask(large) if isinstance(large, bytes) else run(quick, large)
+    assert time.monotonic() - began < 10
