@@ -255,7 +255,7 @@ class GradingService:
                 continue
             mark = self._show(standing, row)
             self._note("graded", arrival.name, points=points.get(arrival.student, 0.0),
-                       seconds=row.seconds, visibility=mark,
+                       seconds=row.seconds, shown=mark,
                        hand=hands.get((arrival.student, assignment), ""))  # fmt: skip
             waited = time.time() - standing.seen
             told = f"{row.points:g} of {row.of:g} points, {waited:.0f} s after it was seen"
@@ -386,7 +386,7 @@ class GradingService:
                 if row := rows.get(item.arrival.student):
                     mark = self._show(item, row)
                     hand = hands.get((item.arrival.student, assignment), "")
-                    self._note("shown", item.arrival.name, visibility=mark, hand=hand)
+                    self._note("shown", item.arrival.name, shown=mark, hand=hand)
                     self.tell(f"{printable(item.arrival.student)}  {assignment}  feedback is new")
         return bool(changed)
 
