@@ -72,10 +72,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _scores(options: argparse.Namespace) -> int:
-    from autograder.lms.transfer import Wishes, in_words, transfer
+    from autograder.lms.scores import Options, in_words, transfer
 
-    wishes = Wishes(options.by, options.column, options.points, options.scale, options.also_waiting)
-    found = transfer(options.course, options.assignment, options.export, wishes)
+    wanted = Options(
+        options.by, options.column, options.points, options.scale, options.also_waiting
+    )
+    found = transfer(options.course, options.assignment, options.export, wanted)
     print(in_words(found))
     folder = options.course / "grading" / options.assignment
     target = options.output or folder / f"scores_{options.export.name}"
@@ -83,7 +85,7 @@ def _scores(options: argparse.Namespace) -> int:
         print(f"nothing was written; without --dry-run it would be {target}")
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, found.data)
+        write_whole(target, found.to_upload())
         print(f"to upload {found.sheet.advice}: {target}" if found.sheet.advice else str(target))
     return 0 if found.whole else 1
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import itertools
 import os
 import re
 import shutil
@@ -19,12 +20,17 @@ from autograder.batch.course import open_assignment
 from autograder.batch.run_lock import only_one
 from autograder.errors import CourseError
 from autograder.files import plain_files, printable
-from autograder.grade.submission import LARGEST_FILES, LARGEST_NOTEBOOK, MOST_FILES, read_plain
-from autograder.lms.archive_entry import Entry, Refused
-from autograder.lms.archives import NOTEBOOK, Archive, safe
-from autograder.lms.roster import Roster, roster_of
+from autograder.grade.submission import (
+    LARGEST_FILES,
+    LARGEST_NOTEBOOK,
+    MOST_FILES,
+    TIME,
+    read_plain,
+)
+from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
+from autograder.lms.platform import SubmittedFile
+from autograder.lms.roster import listed, roster_of
 
-COLLECTED = "timestamp.txt"  # nbgrader's own, beside what a student handed in
 # what platforms and browsers put behind a name that there is already
 AGAIN = re.compile(r"(?:-\d+| ?\(\d+\))$")
 
@@ -83,28 +89,27 @@ def unpack(
     """
     open_assignment(course, assignment)
     with contextlib.closing(Archive(archive)) as opened:
-        entries, outcome = [], Unpacked()
-        for entry in opened.entries():
-            if isinstance(entry, Refused):
-                outcome.refused.append(entry)
-            else:
-                entries.append(entry)
-        if not entries:
-            why = f" For example, {outcome.refused[0]}" if outcome.refused else ""
+        files, refused = opened.files()
+        if not files:
+            why = f" For example, {refused[0]}" if refused else ""
             raise CourseError(
                 f"expected what students handed in in {archive}, named as Moodle or Canvas name it, "
                 f"found nothing.{why}"
             )
-        people = roster_of(course, assignment, table, by, numbers=opened.canvas)
-        outcome.odd = people.odd
-        by_student = _by_student(entries, people, outcome)
+        people = roster_of(course, assignment, table, by, opened.platform)
+        by_student, strangers = people.by_student(files)
+        outcome = Unpacked(
+            refused=refused,
+            strangers=strangers,
+            odd=people.odd,
+            absent=sorted(set(people.ids.values()) - by_student.keys()),
+            late=sorted(name for name, of_one in by_student.items() if any(map(people.late, of_one))),
+        )  # fmt: skip
         with contextlib.nullcontext() if dry_run else _alone(course / "grading" / assignment):
-            for student, found in sorted(by_student.items()):
-                attempts = _attempts(opened, found, assignment, student, outcome)
+            for student, of_one in sorted(by_student.items()):
+                attempts = _attempts(opened, of_one, assignment, student, outcome)
                 if attempts:
                     _put(course, assignment, student, attempts, outcome, dry_run)
-    handed_in = set(by_student)
-    outcome.absent = sorted(set(people.ids.values()) - handed_in)
     return outcome
 
 
@@ -114,87 +119,73 @@ def _alone(kept: Path) -> contextlib.AbstractContextManager[None]:
     return only_one(kept / "lock")
 
 
-def _by_student(
-    entries: Sequence[Entry], people: Roster, outcome: Unpacked
-) -> dict[str, list[Entry]]:
-    found: dict[str, list[Entry]] = {}
-    for entry in entries:
-        try:
-            student, read = people.whose(entry)
-        except LookupError as error:
-            outcome.strangers.append(Refused(entry.path, str(error)))
-            continue
-        found.setdefault(student, []).append(read)
-        if people.late(read) and student not in outcome.late:
-            outcome.late.append(student)
-    return found
-
-
 def _attempts(
-    archive: Archive, entries: Sequence[Entry], assignment: str, student: str, outcome: Unpacked
+    archive: Archive,
+    files: Sequence[SubmittedFile],
+    assignment: str,
+    student: str,
+    outcome: Unpacked,
 ) -> list[dict[str, bytes]]:
     """A student's attempts, the latest last, each as files by name; empty where there is none."""
-    notebooks = [entry for entry in entries if entry.own.casefold().endswith(NOTEBOOK)]
-    named = [entry for entry in notebooks if _stem(entry) == assignment.casefold()]
-    chosen = sorted(named or notebooks, key=lambda entry: (entry.order, _again(entry), entry.place))
+    notebooks = [file for file in files if file.own.casefold().endswith(NOTEBOOK)]
+    named = [file for file in notebooks if _title(file)[0] == assignment.casefold()]
+    chosen = sorted(named or notebooks, key=lambda file: (file.order, _title(file)[1], file.index))
     if not chosen or (not named and len(chosen) > 1):
-        outcome.not_taken[student] = _instead(entries, notebooks, assignment)
+        names = ", ".join(printable(file.own)[:80] for file in (notebooks or files)[:5])
+        wanted = f"one notebook, or one named {assignment}{NOTEBOOK}" if notebooks else "a notebook"
+        outcome.not_taken[student] = f"expected {wanted}, found {names}"
         return []
-    beside = [entry for entry in entries if entry not in notebooks and not entry.text]
-    beside = [entry for entry in beside if not _refuse_odd(entry, outcome)]
-    files: dict[str, bytes] = {}
-    size = 0
-    for entry in beside:
-        data = archive.read(entry)
-        if isinstance(data, Refused):
-            outcome.refused.append(data)
-            continue
-        size += len(data)
-        if len(files) >= MOST_FILES or size > LARGEST_FILES:
-            why = f"more than {MOST_FILES} files or {LARGEST_FILES >> 20} MiB of one student"
-            outcome.refused.append(Refused(entry.path, why))
-            continue
-        files[entry.own] = data
+    beside = _beside(archive, [file for file in files if file not in notebooks], outcome)
     attempts = []
-    for entry in chosen:
-        data = archive.read(entry)
-        if isinstance(data, Refused):
-            outcome.refused.append(data)
-            if entry is chosen[-1]:  # an earlier attempt must not count in its place
-                outcome.not_taken[student] = f"its latest notebook is refused, since {data.why}"
-                return []
+    for file in chosen:
+        data = archive.read(file)
+        if isinstance(data, bytes):
+            attempts.append({**beside, f"{assignment}{NOTEBOOK}": data})
             continue
-        attempts.append({**files, f"{assignment}{NOTEBOOK}": data})
+        outcome.refused.append(data)
+        if file is chosen[-1]:  # an earlier attempt must not count in its place
+            outcome.not_taken[student] = f"its latest notebook is refused, since {data.why}"
+            return []
     if PurePosixPath(chosen[-1].own).name != f"{assignment}{NOTEBOOK}":
         outcome.renamed[student] = chosen[-1].own
-    for entry in notebooks:
-        if entry not in chosen:
-            outcome.refused.append(Refused(entry.path, "another notebook than the assignment's"))
+    outcome.refused += [
+        Refused(file.path, "another notebook than the assignment's")
+        for file in notebooks
+        if file not in chosen
+    ]
     return attempts
 
 
-def _refuse_odd(entry: Entry, outcome: Unpacked) -> bool:
-    if safe(entry.own):
-        return False
-    outcome.refused.append(Refused(entry.path, "a name that cannot be given to a file everywhere"))
-    return True
+def _beside(
+    archive: Archive, files: Sequence[SubmittedFile], outcome: Unpacked
+) -> dict[str, bytes]:
+    """What a student handed in besides notebooks, by name."""
+    found: dict[str, bytes] = {}
+    size = 0
+    odd = [file for file in files if not file.text and not safe(file.own)]
+    outcome.refused += [
+        Refused(file.path, "a name that cannot be given to a file everywhere") for file in odd
+    ]
+    for file in files:
+        if file.text or file in odd:
+            continue
+        data = archive.read(file)
+        if isinstance(data, bytes):
+            size += len(data)
+            if len(found) < MOST_FILES and size <= LARGEST_FILES:
+                found[file.own] = data
+                continue
+            why = f"more than {MOST_FILES} files or {LARGEST_FILES >> 20} MiB of one student"
+            data = Refused(file.path, why)
+        outcome.refused.append(data)
+    return found
 
 
-def _stem(entry: Entry) -> str:
-    """A notebook's name without its ending, and without what a platform put behind it."""
-    return AGAIN.sub("", PurePosixPath(entry.own).stem).casefold()
-
-
-def _again(entry: Entry) -> int:
-    found = AGAIN.search(PurePosixPath(entry.own).stem)
-    return int(re.sub(r"\D", "", found[0])) if found else 0
-
-
-def _instead(entries: Sequence[Entry], notebooks: Sequence[Entry], assignment: str) -> str:
-    names = ", ".join(printable(entry.own)[:80] for entry in (notebooks or entries)[:5])
-    if notebooks:
-        return f"expected one notebook, or one named {assignment}{NOTEBOOK}, found {names}"
-    return f"expected a notebook, found {names}"
+def _title(file: SubmittedFile) -> tuple[str, int]:
+    """A notebook's name without its ending, and the number that a platform or browser put behind it."""
+    stem = PurePosixPath(file.own).stem
+    again = AGAIN.search(stem)
+    return AGAIN.sub("", stem).casefold(), int(re.sub(r"\D", "", again[0])) if again else 0
 
 
 def _put(
@@ -215,14 +206,14 @@ def _put(
         outcome.not_taken[student] = f"expected a folder {folder}, found a link or a file"
         return
     earlier = course / "grading" / assignment / "earlier" / student
-    latest, there = attempts[-1], _content(folder)
-    if there == latest:
+    latest, before = attempts[-1], _content(folder)
+    if before == latest:
         outcome.same.append(student)
-    elif there and (earlier / digest_of(latest)).exists():
+    elif before and (earlier / digest_of(latest)).exists():
         outcome.older.append(student)
         return
-    elif there:
-        outcome.replaced[student] = earlier / digest_of(there)
+    elif before:
+        outcome.replaced[student] = earlier / digest_of(before)
     else:
         outcome.new.append(student)
     if dry_run:
@@ -232,10 +223,10 @@ def _put(
         target = earlier / digest_of(attempt)
         if attempt != latest and not target.exists():
             _write(attempt, aside, target)
-    if there == latest:
+    if before == latest:
         return
     if folder.exists():
-        target = earlier / digest_of(there)
+        target = earlier / digest_of(before)
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.exists():
             shutil.rmtree(folder)
@@ -249,9 +240,9 @@ def _content(folder: Path) -> dict[str, bytes]:
     found = {}
     if folder.is_dir():
         for path in plain_files(folder):
-            name = path.relative_to(folder).as_posix()
-            if name != COLLECTED and not any(part.startswith(".") for part in name.split("/")):
-                found[name] = read_plain(path, LARGEST_NOTEBOOK + LARGEST_FILES) or b""
+            name = path.relative_to(folder)
+            if str(name) != TIME and not any(part.startswith(".") for part in name.parts):
+                found[name.as_posix()] = read_plain(path, LARGEST_NOTEBOOK + LARGEST_FILES) or b""
     return found
 
 
@@ -259,9 +250,9 @@ def _write(attempt: Mapping[str, bytes], aside: Path, target: Path) -> None:
     """Make a folder with these files, which is there complete or not at all."""
     shutil.rmtree(aside, ignore_errors=True)
     for name, data in attempt.items():
-        place = aside / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(data)
+        path = aside / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
     target.parent.mkdir(parents=True, exist_ok=True)
     os.replace(aside, target)
 
@@ -278,23 +269,17 @@ def digest_of(attempt: Mapping[str, bytes]) -> str:
 def in_words(outcome: Unpacked) -> str:
     """What has become of the archive, with everybody to whom something happened."""
     counts = f"{len(outcome.new)} new, {len(outcome.replaced)} replaced by a later attempt"
-    lines = [f"{counts}, {len(outcome.same)} here already"]
-    replaced = [f"{student} (before: {path})" for student, path in outcome.replaced.items()]
-    for what, who in (
-        ("replaced", replaced),
-        ("of an earlier attempt than the one here, left as it is", outcome.older),
-        ("late, by the platform's mark", sorted(outcome.late)),
-        ("named otherwise, and renamed", [f"{student} ({own})" for student, own in outcome.renamed.items()]),
-        ("in the platform's table, and handed in nothing", outcome.absent),
-    ):  # fmt: skip
-        if who:
-            lines.append(f"{len(who)} {what}: {', '.join(map(printable, who))}")
-    for what, whys in (
-        ("not taken", [f"{student}: {why}" for student, why in outcome.not_taken.items()]),
-        ("of nobody known", list(map(str, outcome.strangers))),
-        ("without a usable id in the platform's table", list(outcome.odd)),
-        ("refused", list(map(str, outcome.refused))),
-    ):
-        if whys:
-            lines += [f"{len(whys)} {what}:", *(f"    {printable(why)}" for why in whys)]
-    return "\n".join(lines)
+    not_taken = [f"{student}: {why}" for student, why in outcome.not_taken.items()]
+    lines = [
+        [f"{counts}, {len(outcome.same)} here already"],
+        listed("replaced", [f"{student} (before: {path})" for student, path in outcome.replaced.items()]),
+        listed("of an earlier attempt than the one here, left as it is", outcome.older),
+        listed("late, by the platform's mark", outcome.late),
+        listed("named otherwise, and renamed", [f"{student} ({own})" for student, own in outcome.renamed.items()]),
+        listed("in the platform's table, and handed in nothing", outcome.absent),
+        listed("not taken", not_taken, one_a_line=True),
+        listed("of nobody known", list(map(str, outcome.strangers)), one_a_line=True),
+        listed("without a usable id in the platform's table", outcome.odd, one_a_line=True),
+        listed("refused", list(map(str, outcome.refused)), one_a_line=True),
+    ]  # fmt: skip
+    return "\n".join(itertools.chain(*lines))
