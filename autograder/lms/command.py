@@ -9,6 +9,7 @@ from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.files import write_whole
+from autograder.lms.report import Report
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -65,51 +66,45 @@ def run(options: argparse.Namespace) -> int:
     """Exit status 0: done, for everybody; 1: done, and somebody is listed; 2: nothing was done."""
     jobs = {"scores": _scores, "unpack": _unpack, "feedback": _feedback}
     try:
-        return jobs[options.job](options)
+        report = jobs[options.job](options)
     except (CourseError, OSError) as error:
         print(f"stopped: {error}", file=sys.stderr)
         return 2
+    print("\n".join(report.lines))
+    return 0 if report.complete else 1
 
 
-def _scores(options: argparse.Namespace) -> int:
-    from autograder.lms.scores import Options, in_words, transfer
+def _scores(options: argparse.Namespace) -> Report:
+    from autograder.lms.scores import Options, report_of, transfer
 
     wanted = Options(
         options.by, options.column, options.points, options.scale, options.also_waiting
     )
     found = transfer(options.course, options.assignment, options.export, wanted)
-    print(in_words(found))
+    report = report_of(found)
     folder = options.course / "grading" / options.assignment
     target = options.output or folder / f"scores_{options.export.name}"
     if options.dry_run:
-        print(f"nothing was written; without --dry-run it would be {target}")
+        report.lines.append(f"nothing was written; without --dry-run it would be {target}")
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, found.to_upload())
-        print(f"to upload {found.sheet.advice}: {target}" if found.sheet.advice else str(target))
-    return 0 if found.whole else 1
+        advice = found.sheet.advice
+        report.lines.append(f"to upload {advice}: {target}" if advice else str(target))
+    return report
 
 
-def _unpack(options: argparse.Namespace) -> int:
-    from autograder.lms.unpack import in_words, unpack
+def _unpack(options: argparse.Namespace) -> Report:
+    from autograder.lms.unpack import unpack
 
-    found = unpack(
-        options.course,
-        options.assignment,
-        options.archive,
-        options.students,
-        options.by,
-        options.dry_run,
-    )
-    print(in_words(found))
-    if options.dry_run:
-        print("nothing was written")
-    return 0 if found.whole else 1
+    table, by, dry_run = options.students, options.by, options.dry_run
+    report = unpack(options.course, options.assignment, options.archive, table, by, dry_run)
+    if dry_run:
+        report.lines.append("nothing was written")
+    return report
 
 
-def _feedback(options: argparse.Namespace) -> int:
-    from autograder.lms.pack import in_words, pack
+def _feedback(options: argparse.Namespace) -> Report:
+    from autograder.lms.pack import pack
 
-    found = pack(options.course, options.assignment, options.like, options.students, options.by)
-    print(in_words(found))
-    return 0 if found.whole else 1
+    return pack(options.course, options.assignment, options.like, options.students, options.by)

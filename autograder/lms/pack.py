@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,37 +14,11 @@ from autograder.files import plain_name
 from autograder.lms.archives import NOTEBOOK, Archive, Refused
 from autograder.lms.moodle import MOODLE, MoodleWorksheet
 from autograder.lms.platform import Platform
-from autograder.lms.roster import Roster, listed, roster_of
+from autograder.lms.report import Report
+from autograder.lms.roster import Roster, roster_of
 
 
-@dataclass(frozen=True)
-class Packed:
-    """What has been packed.
-
-    Attributes:
-        path: the archive.
-        platform: which takes it.
-        students: whose page is in it.
-        without: students who handed in there and have no page here.
-        strangers: what was handed in by nobody known.
-        unpacked: students with a page who handed in nothing there.
-        odd: people of the platform's table who have no id that names a folder.
-    """
-
-    path: Path
-    platform: Platform
-    students: Sequence[str]
-    without: Sequence[str]
-    strangers: Sequence[Refused]
-    unpacked: Sequence[str]
-    odd: Sequence[str]
-
-    @property
-    def whole(self) -> bool:
-        return not (self.without or self.strangers or self.unpacked or self.odd)
-
-
-def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Packed:
+def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Report:
     """Pack the feedback pages of an assignment as a platform takes them.
 
     Args:
@@ -54,6 +27,9 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
         like: the platform's archive of submissions, whose names are taken; or Moodle's worksheet.
         table: the platform's export, which says who is who; None where its numbers are the ids.
         by: the column of that table with the ids.
+
+    Returns:
+        where the archive is, how to upload it, and for whom there is no page in it.
 
     Raises:
         CourseError: there is no page, or nothing from which to take names.
@@ -85,15 +61,17 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     target.parent.mkdir(parents=True, exist_ok=True)
     names = {f"{prefixes[student]}{assignment}.html": page for student, page in pages.items()}
     write_pages(target, names)
-    return Packed(
-        target,
-        whose.platform,
-        students=list(pages),
-        without=[student for student in prefixes if student not in pages],
-        strangers=whose.strangers,
-        unpacked=sorted(here - prefixes.keys()),
-        odd=whose.roster.odd,
+    report = Report(
+        [f"{len(pages)} pages for {whose.platform.name}: {target}", whose.platform.advice]
     )
+    report.miss(
+        "handed in there and have no page here",
+        [student for student in prefixes if student not in pages],
+    )
+    report.miss("have a page here and handed in nothing there", sorted(here - prefixes.keys()))
+    report.miss("of nobody known", whose.strangers, one_a_line=True)
+    report.miss("without a usable id in the platform's table", whose.roster.odd, one_a_line=True)
+    return report
 
 
 @dataclass(frozen=True)
@@ -142,16 +120,3 @@ def _like_worksheet(course: Path, assignment: str, like: Path, by: str) -> Whose
         if page_of(course, assignment, student).is_file()
     }
     return Whose(MOODLE, roster, prefixes)
-
-
-def in_words(packed: Packed) -> str:
-    """How many pages there are, where, how to upload them, and for whom there is none."""
-    strangers = list(map(str, packed.strangers))
-    lines = [
-        [f"{len(packed.students)} pages for {packed.platform.name}: {packed.path}", packed.platform.advice],
-        listed("handed in there and have no page here", packed.without),
-        listed("have a page here and handed in nothing there", packed.unpacked),
-        listed("of nobody known", strangers, one_a_line=True),
-        listed("without a usable id in the platform's table", packed.odd, one_a_line=True),
-    ]  # fmt: skip
-    return "\n".join(itertools.chain(*lines))

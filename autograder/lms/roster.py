@@ -248,13 +248,3 @@ def roster_of(
             "that name a folder. Name another column with --by"
         )
     return Roster(ids, rows, sheet, odd)
-
-
-def listed(what: str, who: Collection[str], one_a_line: bool = False) -> list[str]:
-    """How many people or things there are of a kind, and which, in lines; none where there are none."""
-    names = [printable(name) for name in who]
-    if not names:
-        return []
-    if one_a_line:
-        return [f"{len(names)} {what}:", *(f"    {name}" for name in names)]
-    return [f"{len(names)} {what}: {', '.join(names)}"]

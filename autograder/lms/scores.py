@@ -12,7 +12,8 @@ from autograder.files import printable
 from autograder.lms.csv_file import Row, TableError, as_number, number_in
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
-from autograder.lms.roster import Matching, id_column_of, listed, match, read_gradebook
+from autograder.lms.report import Report
+from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
 
 
 @dataclass(frozen=True)
@@ -60,16 +61,6 @@ class Transfer:
     stay: dict[str, str] = field(default_factory=dict)
     waiting: list[str] = field(default_factory=list)
     ungraded: list[str] = field(default_factory=list)
-
-    @property
-    def strangers(self) -> list[Row]:
-        """Rows of people whom we do not know, but for those that are no students."""
-        return [row for row in self.matching.strangers if not self.sheet.aside(row)]
-
-    @property
-    def whole(self) -> bool:
-        """Whether every student has a row and every row a student, and nobody waits."""
-        return not (self.matching.missing or self.strangers or self.waiting or self.stay)
 
     def to_upload(self) -> bytes:
         """The file for the platform."""
@@ -164,7 +155,7 @@ def _refuse_ragged(sheet: GradebookCsv) -> None:
             )
 
 
-def in_words(transfer: Transfer) -> str:
+def report_of(transfer: Transfer) -> Report:
     """What changes as a table, and everybody for whom nothing does."""
     sheet, matching = transfer.sheet, transfer.matching
 
@@ -177,9 +168,9 @@ def in_words(transfer: Transfer) -> str:
     scaled = "" if transfer.possible == transfer.of else f", from {transfer.of:g} here"
     name = printable(sheet.heading[transfer.column])
     by = printable(sheet.heading[transfer.id_column])
-    lines = [
-        f"{sheet.platform}: column “{name}”, {transfer.possible:g} points{scaled}; students by “{by}”"
-    ]
+    report = Report(
+        [f"{sheet.platform}: column “{name}”, {transfer.possible:g} points{scaled}; students by “{by}”"]
+    )  # fmt: skip
     if transfer.new:
         changes = [("student", "on the platform", "new", "called there")]
         for student, new in sorted(transfer.new.items()):
@@ -190,18 +181,19 @@ def in_words(transfer: Transfer) -> str:
             f"{padded(student, wide[0])}  {old.rjust(wide[1])}  {new.rjust(wide[2])}  {called}"
             for student, old, new, called in changes
         ]
-        lines += ["", head, "─" * width(head), *rest]
-    lines += ["", f"{len(transfer.new)} to change, {len(transfer.same)} there already"]
+        report.lines += ["", head, "─" * width(head), *rest]
+    report.lines += ["", f"{len(transfer.new)} to change, {len(transfer.same)} there already"]
     stay = [f"{student} ({why}: {cell(matching.rows[student])})" for student, why in transfer.stay.items()]  # fmt: skip
-    asides = [(row, why) for row in matching.strangers if (why := sheet.aside(row))]
-    for what, who in (
-        ("left as they are", stay),
-        ("waiting for a person, left as they are (--also-waiting takes them along)", transfer.waiting),
-        ("in the platform's table, and handed in nothing", transfer.ungraded),
-        ("known here, and not in the platform's table", sorted(matching.missing)),
-        ("in the platform's table, and not known here", [person(row) for row in transfer.strangers]),
-        ("not a student", [f"{person(row)}: {why}" for row, why in asides]),
-        ("shared by several, so that it names nobody", matching.shared),
-    ):  # fmt: skip
-        lines += listed(what, who)
-    return "\n".join([*lines, *sheet.table.doubts])
+    report.miss("left as they are", stay)
+    report.miss(
+        "waiting for a person, left as they are (--also-waiting takes them along)", transfer.waiting
+    )
+    report.tell("in the platform's table, and handed in nothing", transfer.ungraded)
+    report.miss("known here, and not in the platform's table", sorted(matching.missing))
+    asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
+    strangers = [person(row) for row in matching.strangers if row not in asides]
+    report.miss("in the platform's table, and not known here", strangers)
+    report.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
+    report.tell("shared by several, so that it names nobody", matching.shared)
+    report.lines += sheet.table.doubts
+    return report
