@@ -9,7 +9,7 @@ from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.files import write_whole
-from autograder.lms.report import Report
+from autograder.lms.summary import Summary
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
@@ -66,45 +66,45 @@ def run(options: argparse.Namespace) -> int:
     """Exit status 0: done, for everybody; 1: done, and somebody is listed; 2: nothing was done."""
     jobs = {"scores": _scores, "unpack": _unpack, "feedback": _feedback}
     try:
-        report = jobs[options.job](options)
+        summary = jobs[options.job](options)
     except (CourseError, OSError) as error:
         print(f"stopped: {error}", file=sys.stderr)
         return 2
-    print("\n".join(report.lines))
-    return 0 if report.complete else 1
+    print("\n".join(summary.lines))
+    return 0 if summary.complete else 1
 
 
-def _scores(options: argparse.Namespace) -> Report:
-    from autograder.lms.scores import Options, report_of, transfer
+def _scores(options: argparse.Namespace) -> Summary:
+    from autograder.lms.scores import Options, summary_of, transfer
 
     wanted = Options(
         options.by, options.column, options.points, options.scale, options.also_waiting
     )
     found = transfer(options.course, options.assignment, options.export, wanted)
-    report = report_of(found)
+    summary = summary_of(found)
     folder = options.course / "grading" / options.assignment
     target = options.output or folder / f"scores_{options.export.name}"
     if options.dry_run:
-        report.lines.append(f"nothing was written; without --dry-run it would be {target}")
+        summary.lines.append(f"nothing was written; without --dry-run it would be {target}")
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, found.to_upload())
         advice = found.sheet.advice
-        report.lines.append(f"to upload {advice}: {target}" if advice else str(target))
-    return report
+        summary.lines.append(f"to upload {advice}: {target}" if advice else str(target))
+    return summary
 
 
-def _unpack(options: argparse.Namespace) -> Report:
+def _unpack(options: argparse.Namespace) -> Summary:
     from autograder.lms.unpack import unpack
 
     table, by, dry_run = options.students, options.by, options.dry_run
-    report = unpack(options.course, options.assignment, options.archive, table, by, dry_run)
+    summary = unpack(options.course, options.assignment, options.archive, table, by, dry_run)
     if dry_run:
-        report.lines.append("nothing was written")
-    return report
+        summary.lines.append("nothing was written")
+    return summary
 
 
-def _feedback(options: argparse.Namespace) -> Report:
+def _feedback(options: argparse.Namespace) -> Summary:
     from autograder.lms.pack import pack
 
     return pack(options.course, options.assignment, options.like, options.students, options.by)

@@ -14,11 +14,11 @@ from autograder.files import plain_name
 from autograder.lms.archives import NOTEBOOK, Archive, Refused
 from autograder.lms.moodle import MOODLE, MoodleWorksheet
 from autograder.lms.platform import Platform
-from autograder.lms.report import Report
 from autograder.lms.roster import Roster, roster_of
+from autograder.lms.summary import Summary
 
 
-def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Report:
+def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Summary:
     """Pack the feedback pages of an assignment as a platform takes them.
 
     Args:
@@ -61,17 +61,17 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     target.parent.mkdir(parents=True, exist_ok=True)
     names = {f"{prefixes[student]}{assignment}.html": page for student, page in pages.items()}
     write_pages(target, names)
-    report = Report(
+    summary = Summary(
         [f"{len(pages)} pages for {whose.platform.name}: {target}", whose.platform.advice]
     )
-    report.miss(
+    summary.miss(
         "handed in there and have no page here",
         [student for student in prefixes if student not in pages],
     )
-    report.miss("have a page here and handed in nothing there", sorted(here - prefixes.keys()))
-    report.miss("of nobody known", whose.strangers, one_a_line=True)
-    report.miss("without a usable id in the platform's table", whose.roster.odd, one_a_line=True)
-    return report
+    summary.miss("have a page here and handed in nothing there", sorted(here - prefixes.keys()))
+    summary.miss("of nobody known", whose.strangers, one_a_line=True)
+    summary.miss("without a usable id in the platform's table", whose.roster.odd, one_a_line=True)
+    return summary
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from autograder.files import printable
 from autograder.lms.csv_file import Row, TableError, as_number, number_in
 from autograder.lms.gradebook import students_in
 from autograder.lms.platform import EMPTY, GradebookCsv
-from autograder.lms.report import Report
 from autograder.lms.roster import Matching, id_column_of, match, read_gradebook
+from autograder.lms.summary import Summary
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _refuse_ragged(sheet: GradebookCsv) -> None:
             )
 
 
-def report_of(transfer: Transfer) -> Report:
+def summary_of(transfer: Transfer) -> Summary:
     """What changes as a table, and everybody for whom nothing does."""
     sheet, matching = transfer.sheet, transfer.matching
 
@@ -168,7 +168,7 @@ def report_of(transfer: Transfer) -> Report:
     scaled = "" if transfer.possible == transfer.of else f", from {transfer.of:g} here"
     name = printable(sheet.heading[transfer.column])
     by = printable(sheet.heading[transfer.id_column])
-    report = Report(
+    summary = Summary(
         [f"{sheet.platform}: column “{name}”, {transfer.possible:g} points{scaled}; students by “{by}”"]
     )  # fmt: skip
     if transfer.new:
@@ -181,19 +181,19 @@ def report_of(transfer: Transfer) -> Report:
             f"{padded(student, wide[0])}  {old.rjust(wide[1])}  {new.rjust(wide[2])}  {called}"
             for student, old, new, called in changes
         ]
-        report.lines += ["", head, "─" * width(head), *rest]
-    report.lines += ["", f"{len(transfer.new)} to change, {len(transfer.same)} there already"]
+        summary.lines += ["", head, "─" * width(head), *rest]
+    summary.lines += ["", f"{len(transfer.new)} to change, {len(transfer.same)} there already"]
     stay = [f"{student} ({why}: {cell(matching.rows[student])})" for student, why in transfer.stay.items()]  # fmt: skip
-    report.miss("left as they are", stay)
-    report.miss(
+    summary.miss("left as they are", stay)
+    summary.miss(
         "waiting for a person, left as they are (--also-waiting takes them along)", transfer.waiting
     )
-    report.tell("in the platform's table, and handed in nothing", transfer.ungraded)
-    report.miss("known here, and not in the platform's table", sorted(matching.missing))
+    summary.tell("in the platform's table, and handed in nothing", transfer.ungraded)
+    summary.miss("known here, and not in the platform's table", sorted(matching.missing))
     asides = {row: why for row in matching.strangers if (why := sheet.aside(row))}
     strangers = [person(row) for row in matching.strangers if row not in asides]
-    report.miss("in the platform's table, and not known here", strangers)
-    report.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
-    report.tell("shared by several, so that it names nobody", matching.shared)
-    report.lines += sheet.table.doubts
-    return report
+    summary.miss("in the platform's table, and not known here", strangers)
+    summary.tell("not a student", [f"{person(row)}: {why}" for row, why in asides.items()])
+    summary.tell("shared by several, so that it names nobody", matching.shared)
+    summary.lines += sheet.table.doubts
+    return summary

@@ -27,8 +27,8 @@ from autograder.grade.submission import (
 )
 from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
 from autograder.lms.platform import SubmittedFile
-from autograder.lms.report import Report
 from autograder.lms.roster import roster_of
+from autograder.lms.summary import Summary
 
 # what platforms and browsers put behind a name that there is already
 AGAIN = re.compile(r"(?:-\d+| ?\(\d+\))$")
@@ -36,7 +36,7 @@ AGAIN = re.compile(r"(?:-\d+| ?\(\d+\))$")
 
 def unpack(
     course: Path, assignment: str, archive: Path, table: Path | None, by: str, dry_run: bool = False
-) -> Report:
+) -> Summary:
     """Unpack what a class handed in into ``submitted/<student>/<assignment>/``.
 
     Args:
@@ -79,19 +79,21 @@ def unpack(
     late = sorted(student for student, found in by_student.items() if any(map(roster.late, found)))
     absent = sorted(set(roster.ids.values()) - by_student.keys())
     counts = f"{len(target.new)} new, {len(target.replaced)} replaced by a later attempt"
-    report = Report([f"{counts}, {len(target.same)} here already"])
-    report.tell("replaced", [f"{name} (before: {path})" for name, path in target.replaced.items()])
-    report.tell("of an earlier attempt than the one here, left as it is", target.older)
-    report.tell("late, by the platform's mark", late)
-    report.tell(
+    summary = Summary([f"{counts}, {len(target.same)} here already"])
+    summary.tell("replaced", [f"{name} (before: {path})" for name, path in target.replaced.items()])
+    summary.tell("of an earlier attempt than the one here, left as it is", target.older)
+    summary.tell("late, by the platform's mark", late)
+    summary.tell(
         "named otherwise, and renamed", [f"{name} ({own})" for name, own in renamed.items()]
     )
-    report.tell("in the platform's table, and handed in nothing", absent)
-    report.miss("not taken", [f"{name}: {why}" for name, why in not_taken.items()], one_a_line=True)
-    report.miss("of nobody known", strangers, one_a_line=True)
-    report.miss("without a usable id in the platform's table", roster.odd, one_a_line=True)
-    report.miss("refused", refused, one_a_line=True)
-    return report
+    summary.tell("in the platform's table, and handed in nothing", absent)
+    summary.miss(
+        "not taken", [f"{name}: {why}" for name, why in not_taken.items()], one_a_line=True
+    )
+    summary.miss("of nobody known", strangers, one_a_line=True)
+    summary.miss("without a usable id in the platform's table", roster.odd, one_a_line=True)
+    summary.miss("refused", refused, one_a_line=True)
+    return summary
 
 
 def _alone(grading: Path) -> contextlib.AbstractContextManager[None]:

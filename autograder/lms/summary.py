@@ -9,7 +9,7 @@ from autograder.files import printable
 
 
 @dataclass
-class Report:
+class Summary:
     """What was done, and for whom something was not.
 
     Attributes:
