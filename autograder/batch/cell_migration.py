@@ -28,7 +28,8 @@ from nbgrader.apps import NbGraderAPI
 
 from autograder.batch.course import AnyName
 from autograder.errors import CourseError
-from autograder.grade.messages import CHECK, ReleasedCell
+from autograder.grade.messages import ReleasedCell
+from autograder.grade.report import CHECK
 from autograder.grade.restore import released_cells
 
 OF_A_PART = ("", "test_", CHECK)  # how the names of its cells begin

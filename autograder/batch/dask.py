@@ -12,10 +12,11 @@ from typing import Any
 from autograder.batch.task import Task
 from autograder.errors import EngineError
 from autograder.files import write_whole
-from autograder.grade.messages import Job, Result, to_json
+from autograder.grade.messages import Job, to_json
+from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.forks import ZygoteError
-from autograder.sandbox.provisioner import own_zygote
+from autograder.sandbox.kernels import own_kernels
 
 _one_at_a_time = threading.Lock()
 SECONDS_TO_CONNECT, SECONDS_WITHOUT_WORKERS = 20, 300
@@ -75,7 +76,7 @@ class Dask:
                 try:
                     result = future.result()
                 except KilledWorker:
-                    result = Result("several workers of the cluster died over it", poisoned=True)
+                    result = Report("several workers of the cluster died over it", poisoned=True)
                 except bubblewrap.SandboxError:
                     raise
                 except Exception as error:  # whatever goes wrong between machines
@@ -90,17 +91,17 @@ class Dask:
         return len(self.client.scheduler_info(n_workers=-1)["workers"])
 
 
-def grade(job: Job) -> Result:
+def grade(job: Job) -> Report:
     """Run one job on a worker of the cluster."""
-    from autograder.grade.run import SHELL, attempt  # so that who only sends jobs imports little
+    from autograder.grade.run import attempt  # so that who only sends jobs imports little
 
     if job.isolation == bubblewrap.FULL and bubblewrap.missing():
         raise bubblewrap.SandboxError(f"on {platform.node()}: {bubblewrap.missing()}")
     with _one_at_a_time:  # also where a worker has several threads
         for last in (False, True):
             try:
-                return attempt(job, own_zygote(SHELL, job.isolation, job.modules))
+                return attempt(job, own_kernels(job.isolation, job.modules))
             except ZygoteError as error:  # once more: kernels are forked from a new one
                 if last:
-                    return Result(str(error))
+                    return Report(str(error))
     raise AssertionError("never reached")

@@ -41,14 +41,15 @@ from autograder.batch.student_result import (
     StudentResult,
     by_hand,
     digest_of_page,
-    doubted_by_visible_tests,
+    doubts,
     due_of,
     lateness,
     reasons_for,
 )
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
-from autograder.grade.messages import CHECK, Result, from_json
+from autograder.grade.messages import from_json
+from autograder.grade.report import CHECK, Report
 
 # the machine's, the gradebook's or the course's trouble, which stops a grading
 STOPS_ALL = (SQLAlchemyError, InvalidEntry, OSError, CourseError)
@@ -64,7 +65,7 @@ class Held:
     key: str
     digest: str
     came_in: str
-    result: Result | None
+    result: Report | None
 
 
 class GradebookWriter:
@@ -113,7 +114,7 @@ class GradebookWriter:
                 with contextlib.suppress(ValueError):  # the last line of a run that was killed
                     yield json.loads(line)
 
-    def take(self, student: str, key: str, result: Result) -> None:
+    def take(self, student: str, key: str, result: Report) -> None:
         """Record a result, unless this very one is recorded already."""
         if not self._nameable(student):
             return
@@ -125,7 +126,7 @@ class GradebookWriter:
             result = _unrecorded(error, result)
             self._put_down(student, self._take(student, "", result), result)
 
-    def _take(self, student: str, key: str, result: Result) -> tuple[str, bool]:
+    def _take(self, student: str, key: str, result: Report) -> tuple[str, bool]:
         """Give scores whole, or not at all; what `_score` returns."""
         with one_transaction(self.gradebook):
             new = self._score(student, key, result)
@@ -140,7 +141,7 @@ class GradebookWriter:
         self.rows[student] = StudentResult(student, 0, 0, reasons=(reason,), failed=True)
         return False
 
-    def same_work(self, student: str, result: Result) -> bool:
+    def same_work(self, student: str, result: Report) -> bool:
         """Whether a result is of the work of a student's that was recorded last.
 
         A journal from before digests told of files beside the notebook knows the notebook alone.
@@ -149,12 +150,12 @@ class GradebookWriter:
         digest = result.digest if "+" in known else result.digest.partition("+")[0]
         return known == digest
 
-    def replaces(self, student: str, key: str, result: Result) -> bool:
+    def replaces(self, student: str, key: str, result: Report) -> bool:
         """Whether work that is recorded has another result now: it is regraded."""
         known, _ = self.recorded.get(student, ("", ""))
         return bool(known) and known != key and self.same_work(student, result)
 
-    def hold(self, student: str, key: str, result: Result) -> None:
+    def hold(self, student: str, key: str, result: Report) -> None:
         """Keep a result until `take_held`; what stands in a file is not kept in memory."""
         if self._nameable(student):
             on_file = (self.kept / f"{key}.json").exists() if key else False
@@ -232,12 +233,12 @@ class GradebookWriter:
         for grade in grades:
             self._ahead_grades.setdefault(grade.notebook_id, []).append(grade)
 
-    def _whole(self, held: Held) -> Result:
+    def _whole(self, held: Held) -> Report:
         """A held result; its file may be of an earlier run, before the same work came in again."""
-        result = held.result or from_json((self.kept / f"{held.key}.json").read_bytes(), Result)
+        result = held.result or from_json((self.kept / f"{held.key}.json").read_bytes(), Report)
         return replace(result, digest=held.digest, came_in=held.came_in)
 
-    def _score(self, student: str, key: str, result: Result) -> tuple[str, bool]:
+    def _score(self, student: str, key: str, result: Report) -> tuple[str, bool]:
         """Give scores, within a transaction.
 
         Returns:
@@ -254,7 +255,7 @@ class GradebookWriter:
         self._assign_penalty(submission)
         return key, fresh
 
-    def _put_down(self, student: str, recorded: tuple[str, bool], result: Result) -> None:
+    def _put_down(self, student: str, recorded: tuple[str, bool], result: Report) -> None:
         """Write the files that belong to scores which stand in the gradebook, and note that they do.
 
         Killed before the note, the next start does both again.
@@ -322,7 +323,7 @@ class GradebookWriter:
     def _folder(self, kind: str, student: str) -> Path:
         return self.course / kind / student / self.assignment
 
-    def _write(self, student: str, result: Result) -> None:
+    def _write(self, student: str, result: Report) -> None:
         aside = self.kept / "aside"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
@@ -340,7 +341,7 @@ class GradebookWriter:
         shutil.rmtree(target, ignore_errors=True)
         os.replace(aside, target)
 
-    def _write_scores(self, submission: Any, result: Result) -> None:
+    def _write_scores(self, submission: Any, result: Report) -> None:
         notebook = self._notebook(submission)
         self._give(submission.student.id, notebook, result, result.scores)
         for comment in notebook.comments:
@@ -348,7 +349,7 @@ class GradebookWriter:
         self.gradebook.db.flush()
 
     def _give(
-        self, student: str, notebook: Any, result: Result, scores: Mapping[str, float | None]
+        self, student: str, notebook: Any, result: Report, scores: Mapping[str, float | None]
     ) -> None:
         """Give scores to the cells of a notebook; what a person gave for other work is to be seen again.
 
@@ -364,7 +365,7 @@ class GradebookWriter:
             elif changed or grade.name in self._worth_other:
                 grade.needs_manual_grade = True
 
-    def _write_reason(self, student: str, result: Result) -> None:
+    def _write_reason(self, student: str, result: Report) -> None:
         """A page that says why a submission could not be run, and no graded notebook."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
@@ -374,7 +375,7 @@ class GradebookWriter:
         page.parent.mkdir(parents=True, exist_ok=True)
         write_whole(page, page_of_unreadable(self.api.coursedir, self.assignment, result))
 
-    def _give_nothing(self, submission: Any, result: Result) -> None:
+    def _give_nothing(self, submission: Any, result: Report) -> None:
         """No points for a submission that cannot be run."""
         student = submission.student.id
         for notebook in submission.notebooks:
@@ -389,7 +390,7 @@ class GradebookWriter:
         released = self.gradebook.find_notebook(self.assignment, self.assignment)
         self._cells = [*released.grade_cells, *released.solution_cells]
 
-    def _submission(self, student: str, result: Result) -> Any:
+    def _submission(self, student: str, result: Report) -> Any:
         known = time_in(result.came_in) if self.settings.collected_times else {}
         submission = self._ahead.get(student)
         if submission is None:
@@ -453,7 +454,7 @@ class GradebookWriter:
                 notebook.late_submission_penalty = penalty
         self.gradebook.db.flush()
 
-    def _row(self, student: str, key: str, result: Result) -> StudentResult:
+    def _row(self, student: str, key: str, result: Report) -> StudentResult:
         submission = self.gradebook.find_submission(self.assignment, student)
         self.gradebook.db.refresh(submission)
         notebook = self._notebook(submission)
@@ -480,7 +481,7 @@ class GradebookWriter:
             reasons.insert(0, result.broken)
             return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
         waiting = [name for name in unseen if grades[name].manual_score is None]
-        doubted = list(doubted_by_visible_tests(result))
+        doubted = list(doubts(result))
         failures = [f"{fault}; log.txt has the rest" for fault in result.faults]
         reasons = [*failures, *reasons_for(result), *doubted, *reasons]
         if waiting:
@@ -518,9 +519,9 @@ def one_transaction(gradebook: Gradebook) -> Iterator[None]:
     session.commit()
 
 
-def _unrecorded(error: Exception, result: Result) -> Result:
+def _unrecorded(error: Exception, result: Report) -> Report:
     reason = f"the result cannot be recorded: {type(error).__name__}: {error}"
-    return Result(cut(reason), digest=result.digest, came_in=result.came_in)
+    return Report(cut(reason), digest=result.digest, came_in=result.came_in)
 
 
 def time_in(text: str) -> dict[str, datetime]:

@@ -14,17 +14,19 @@ from autograder.batch.task import Task
 from autograder.checks.course import course
 from autograder.errors import EngineError
 from autograder.files import write_whole
-from autograder.grade.messages import Result, to_json
+from autograder.grade.messages import to_json
+from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import LARGEST_BODY, Channel, ChannelClosed
 from autograder.sandbox.forks import LOST, Zygote, ZygoteError
+from autograder.sandbox.kernels import KERNEL
 
 # of a process over one job: then it is poisoned, or this machine cannot grade
 DEATHS, LOSSES = 2, 5
 # beyond the limit that the worker itself keeps, for starting and deciding
 SECONDS_OF_GRACE = 120
 
-SHELL, WORKER = "autograder.sandbox.kernel", "autograder.batch.worker"
+WORKER = "autograder.batch.worker"
 
 Item = TypeVar("Item")
 
@@ -48,7 +50,7 @@ class Pool:
         taught = course()
         self._missing = bubblewrap.missing() if isolation == bubblewrap.FULL else ""
         self._start: dict[str, Callable[[], Zygote]] = {
-            "kernel": partial(Zygote, SHELL, isolation, modules),
+            "kernel": partial(Zygote, KERNEL, isolation, modules),
             "worker": partial(Zygote, WORKER, packages=(taught.package, *taught.libraries)),
         }
         self._lock = threading.Lock()
@@ -68,7 +70,7 @@ class Pool:
             if len(job) > LARGEST_BODY:
                 message = f"what was handed in takes {len(job) >> 20} MiB to send"
                 write_whole(
-                    task.target, to_json(Result(f"{message}, more than {LARGEST_BODY >> 20}"))
+                    task.target, to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}"))
                 )
                 return True
             answer = worker.obey({"do": "grade"}, seconds, job)
@@ -85,7 +87,7 @@ class Pool:
         def finish(task: Task, _well: bool) -> None:
             if not task.target.exists():
                 reason = f"the process that graded it died {DEATHS} times over it"
-                write_whole(task.target, to_json(Result(reason, poisoned=True)))
+                write_whole(task.target, to_json(Report(reason, poisoned=True)))
             done(task)
 
         self._side_by_side(tasks, grade, finish)

@@ -37,8 +37,9 @@ from autograder.batch.score_changes import (
 )
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
-from autograder.grade.messages import ReleasedCell, Result
+from autograder.grade.messages import ReleasedCell
 from autograder.grade.release_history import ReleaseHistory, read_history, write_history
+from autograder.grade.report import Report
 from autograder.grade.restore import with_history
 
 
@@ -122,7 +123,7 @@ class Regrade:
         elif change and not self.settings.dry_run:
             write_history(self.course, self.assignment, self._earlier)
 
-    def take(self, recorder: GradebookWriter, student: str, key: str, result: Result) -> None:
+    def take(self, recorder: GradebookWriter, student: str, key: str, result: Report) -> None:
         """Record a result, or hold it back until all are there."""
         known = recorder.recorded.get(student)
         if student in self._before and known and not recorder.same_work(student, result):

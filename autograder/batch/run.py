@@ -21,7 +21,8 @@ import msgspec
 from autograder.batch.task import Engine, Task
 from autograder.checks.course import course
 from autograder.files import cut
-from autograder.grade.messages import Job, Result, from_json, to_json
+from autograder.grade.messages import Job, from_json, to_json
+from autograder.grade.report import Report
 
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 
@@ -47,10 +48,10 @@ def grader_digest() -> str:
 
 
 def run_jobs(
-    jobs: Iterable[tuple[str, Job | Result]],
+    jobs: Iterable[tuple[str, Job | Report]],
     folder: Path,
     engine: Engine,
-    tell: Callable[[str, str, Result], None],
+    tell: Callable[[str, str, Report], None],
     again: bool = False,
 ) -> None:
     """Run jobs, and hand each result over as it comes.
@@ -65,20 +66,20 @@ def run_jobs(
         again: also run jobs whose results are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    finished: queue.SimpleQueue[Task | tuple[str, Result] | Exception | None]
+    finished: queue.SimpleQueue[Task | tuple[str, Report] | Exception | None]
     finished = queue.SimpleQueue()
     done: Callable[[Task], None] = finished.put
 
     def tasks() -> Iterator[Task]:
         for student, job in jobs:
-            if isinstance(job, Result):
+            if isinstance(job, Report):
                 finished.put((student, job))
                 continue
             try:
                 key = key_of(student, job)
             except Exception as error:  # noqa: BLE001 (one student's job stops nobody)
                 reason = f"what was handed in cannot be sent: {type(error).__name__}: {error}"
-                finished.put((student, Result(cut(reason), digest=job.digest, came_in=job.came_in)))
+                finished.put((student, Report(cut(reason), digest=job.digest, came_in=job.came_in)))
                 continue
             task = Task(student, key, job, folder / f"{key}.json")
             if again:
@@ -116,12 +117,12 @@ def run_jobs(
         driver.join()
 
 
-def _read(path: Path) -> Result:
+def _read(path: Path) -> Report:
     """A kept result; one that could not be graded is not kept, so that the next start tries again."""
     try:
-        result = from_json(path.read_bytes(), Result)
+        result = from_json(path.read_bytes(), Report)
     except msgspec.MsgspecError as error:
-        result = Result(f"its result cannot be read ({error})")
+        result = Report(f"its result cannot be read ({error})")
     if result.broken and not result.poisoned:
         path.unlink()
     return result

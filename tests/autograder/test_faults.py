@@ -14,7 +14,8 @@ from autograder.checks import decide, heatmaps, judge
 from autograder.checks.obstacles import Obstacle
 from autograder.files import write_whole
 from autograder.grade import grading
-from autograder.grade.messages import CHECK, Result, from_json, to_json
+from autograder.grade.messages import from_json, to_json
+from autograder.grade.report import CHECK, Report
 from autograder.probe import runners
 from autograder.probe.probe import answer
 from tests.autograder.measure import ours_may_answer
@@ -106,7 +107,7 @@ class Stumbling:
 
     def run(self, tasks, done):
         def told(task):
-            result = from_json(task.target.read_bytes(), Result)
+            result = from_json(task.target.read_bytes(), Report)
             fault = faults.fault_of(f"deciding `{PART.name}`", KeyError("traces_"))
             scores = {**result.scores, f"{CHECK}{PART.name}": None}
             verdict = decide.nothing(PART, grading.UNDECIDED, Obstacle.FAULT)

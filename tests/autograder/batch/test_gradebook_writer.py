@@ -9,7 +9,7 @@ from nbgrader.api import Gradebook, Student
 from autograder.batch.gradebook_writer import GradebookWriter, one_transaction, shown_as, time_in
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
-from autograder.grade.messages import Result
+from autograder.grade.report import Report
 from autograder.grade.submission import read_folder
 
 ASSIGNMENT = "a0_doubles"
@@ -153,8 +153,8 @@ def test_a_journal_from_before_files_counted_knows_the_notebook_alone(
     held = recorder()
     held._note("ada", "key", noted)
     again = recorder()
-    assert again.same_work("ada", Result(digest=digest)) == same
-    assert again.replaces("ada", "another key", Result(digest=digest)) == same
+    assert again.same_work("ada", Report(digest=digest)) == same
+    assert again.replaces("ada", "another key", Report(digest=digest)) == same
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(recorder):
