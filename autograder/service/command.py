@@ -74,9 +74,9 @@ def keep_on(watch: GradingService, once: bool) -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     if missing := watch.isolation == bubblewrap.FULL and bubblewrap.missing():
         raise bubblewrap.SandboxError(missing)
-    exchange = watch.exchange
-    say(f"watching {exchange.inbound if exchange else watch.course / 'submitted'}")
-    watch.warm_up()
+    exchange = watch.course.exchange
+    say(f"watching {exchange.inbound if exchange else watch.course.folder / 'submitted'}")
+    watch.grader.warm_up()
     while True:
         did = watch.step()
         if once and not did:
@@ -90,16 +90,14 @@ def alone(watch: GradingService) -> Iterator[None]:
     """Wait until no other service grades this course, and let none do while this one does."""
     from filelock import FileLock, Timeout
 
-    from autograder.service.journal import Journal
-
-    watch.place.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(watch.place / "lock")
+    watch.course.place.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(watch.course.place / "lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         say("another service grades this course; waiting until it ends")
         lock.acquire()
-    watch.journal = Journal(watch.journal.path)  # as the one before has left it
+    watch.read_journal()  # as the one before has left it
     try:
         yield
     finally:
@@ -108,13 +106,14 @@ def alone(watch: GradingService) -> Iterator[None]:
 
 def order(watch: GradingService, assignment: str) -> str:
     """Note that what waits of an assignment is to be graded now; what will be done, in words."""
-    if assignment not in watch.assignments:
+    assignments = watch.course.assignments
+    if assignment not in assignments:
         raise CourseError(
-            f"there is no assignment '{assignment}'. There are: {', '.join(watch.assignments)}"
+            f"there is no assignment '{assignment}'. There are: {', '.join(assignments)}"
         )
-    place = watch.place / "now" / assignment
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.touch()
+    marker = watch.course.order(assignment)
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
     waits = sum(item.arrival.assignment == assignment for item in watch.journal.waiting())
     does = "grades them" if is_running(watch) else "will grade them when it is started"
     return f"{waits} of {assignment} wait; the service {does}"
@@ -124,10 +123,10 @@ def is_running(watch: GradingService) -> bool:
     """Whether a service grades this course."""
     from filelock import FileLock, Timeout
 
-    if not watch.place.exists():
+    if not watch.course.place.exists():
         return False
     try:
-        with FileLock(watch.place / "lock").acquire(timeout=0):
+        with FileLock(watch.course.place / "lock").acquire(timeout=0):
             return False
     except Timeout:
         return True
@@ -135,19 +134,15 @@ def is_running(watch: GradingService) -> bool:
 
 def status_of(watch: GradingService) -> Iterator[str]:
     """What waits, and for what; how fast it has gone; what was refused."""
-    from autograder.service.gradebook import entered_in
-
     now = time.time()
-    watch.entered = entered_in(watch.course)
+    watch.course.read_again()
     yield "the service is running" if is_running(watch) else "the service is not running"
-    waiting = watch.journal.waiting()
-    gradings = watch.gradings(now)
+    waiting = list(watch.scheduler.waiting())
     yield f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'}"
-    for item in waiting:
-        arrival = item.arrival
-        why = watch.held(item, gradings, now) or "Its turn comes."
+    for item, why in waiting:
+        student, assignment = item.arrival.work
         minutes = (now - item.seen) / 60
-        yield f"  {printable(arrival.student)}  {arrival.assignment}  {minutes:.0f} min  {why}"
+        yield f"  {printable(student)}  {assignment}  {minutes:.0f} min  {why or 'Its turn comes.'}"
     waits = [
         item.graded_at - item.seen
         for item in watch.journal.known.values()

@@ -1,22 +1,22 @@
 """What the journal remembers, also after a crash in the middle of a line."""
 
 from autograder.service.inbox import utc
-from autograder.service.journal import Entry, Journal
+from autograder.service.journal import Event, Journal
 
 
 def came(name, at=1.0):
-    return Entry("in", name, at, student="ada", assignment="a1", came_in=utc(at), keys=("k",))
+    return Event("in", name, at, student="ada", assignment="a1", came_in=utc(at), keys=("k",))
 
 
 def test_it_reads_what_it_wrote(tmp_path):
     journal = Journal(tmp_path / "grading" / "journal.jsonl")
     journal.write(came("one"))
     journal.write(came("two", 2.0))
-    journal.write(Entry("refused", "three", 3.0, why="no folder"))
-    journal.write(Entry("replaced", "one", 4.0))
-    journal.write(Entry("placed", "two", 5.0))
-    journal.write(Entry("graded", "two", 6.0, points=7.5, seconds=2.0, shown="page 1", hand="h"))
-    journal.write(Entry("shown", "two", 7.0, shown="page 2"))
+    journal.write(Event("refused", "three", 3.0, why="no folder"))
+    journal.write(Event("replaced", "one", 4.0))
+    journal.write(Event("placed", "two", 5.0))
+    journal.write(Event("graded", "two", 6.0, points=7.5, seconds=2.0, shown="page 1", hand="h"))
+    journal.write(Event("shown", "two", 7.0, shown="page 2"))
     again = Journal(journal.path)
     assert again.known == journal.known and again.refused == {"three": "no folder"}
     assert again.placed == {("ada", "a1"): "two"}
