@@ -57,7 +57,7 @@ class QueueItem:
     Attributes:
         arrival: what came in.
         seen: for the first time, in seconds since 1970.
-        graded_at: also in seconds since 1970.
+        graded_at: also in seconds since 1970; 0 before that.
         points, seconds, shown, hand: as of the `Event` that said it last.
     """
 
@@ -150,9 +150,8 @@ class Journal:
 
     def graded_since(self, moment: float) -> dict[str, list[QueueItem]]:
         """What each student had graded since then, the oldest first."""
-        graded = [item for item in self.known.values() if item.state == "graded"]
-        late = [item for item in graded if item.graded_at > moment]
+        graded = [item for item in self.known.values() if item.graded_at > moment]
         found: dict[str, list[QueueItem]] = defaultdict(list)
-        for item in sorted(late, key=lambda item: item.graded_at):
+        for item in sorted(graded, key=lambda item: item.graded_at):
             found[item.arrival.student].append(item)
         return found

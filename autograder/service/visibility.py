@@ -85,12 +85,11 @@ class Visibility:
 
     def show_notice(self, arrival: Incoming, message: str) -> None:
         """Hand out a sentence that says why a submission has not been graded."""
-        title, came_in = (
-            titled(self.course.folder, arrival.assignment),
-            arrival.came_in.strftime(AT),
+        title = titled(self.course.folder, arrival.assignment)
+        came_in = arrival.came_in.strftime(AT)
+        self._hand_out(
+            arrival, render("notice.html", title=title, came_in=came_in, message=message)
         )
-        page = render("notice.html", title=title, came_in=came_in, message=message)
-        self._hand_out(arrival, page)
 
     def _hand_out(self, arrival: Incoming, page: str | bytes) -> None:
         """Put a page where students can open it whose names for it they know; they cannot list them."""

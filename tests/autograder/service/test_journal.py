@@ -1,5 +1,7 @@
 """What the journal remembers, also after a crash in the middle of a line."""
 
+from datetime import datetime
+
 from autograder.service.inbox import utc
 from autograder.service.journal import Event, Journal
 
@@ -37,3 +39,22 @@ def test_a_line_that_was_cut_short_costs_only_itself(tmp_path):
     again.write(came("two"))
     again.write(came("three"))
     assert list(Journal(journal.path).known) == ["one", "two", "three"]
+
+
+def test_the_lines_of_a_service_that_ran_before_are_read(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    path.write_text(
+        '{"what":"in","name":"ada+a1+1","at":5.0,"student":"ada","assignment":"a1",'
+        '"came_in":"2026-03-01T12:00:00.5","keys":["k"]}\n'
+        '{"what":"placed","name":"ada+a1+1","at":6.0}\n'
+        '{"what":"graded","name":"ada+a1+1","at":7.0,"points":9.5,"seconds":2.0,"shown":"points","hand":"h"}\n'
+        '{"what":"refused","name":"x","at":8.0,"why":"its name"}\n',
+        encoding="ascii",
+    )
+    journal = Journal(path)
+    [item] = journal.known.values()
+    assert item.arrival.came_in == datetime(2026, 3, 1, 12, 0, 0, 500000)
+    assert (item.arrival.work, item.arrival.keys) == (("ada", "a1"), ("k",))
+    assert (item.state, item.points, item.shown, item.hand) == ("graded", 9.5, "points", "h")
+    assert journal.placed == {("ada", "a1"): "ada+a1+1"} and journal.refused == {"x": "its name"}
+    assert journal.graded_since(6.5) == {"ada": [item]} and journal.graded_since(7.0) == {}
