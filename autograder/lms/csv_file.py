@@ -209,16 +209,16 @@ def _rows(text: str, separator: str, line: int, path: Path) -> Iterator[Row]:
     cells: list[str] = []
     at = 0
     while at < len(text) or cells:
-        found = cell.match(text, at)
-        if not found:
+        match = cell.match(text, at)
+        if not match:
             raise TableError(
                 f"line {line} of {path}: expected a quote that ends the cell, found none. "
                 "Download the platform's export again"
             )
-        cells.append(found[1])
-        at = found.end()
-        if found["end"] != separator:
-            yield Row(tuple(cells), found["end"], line)
+        cells.append(match[1])
+        at = match.end()
+        if match["end"] != separator:
+            yield Row(tuple(cells), match["end"], line)
             line += len(LINE_END.findall(separator.join(cells))) + 1
             cells = []
 

@@ -56,14 +56,14 @@ class MoodleWorksheet(GradebookCsv):
 
     def possible(self, column: int) -> float | None:
         cells = {self._cell(row, MAXIMUM) for row in self.people} - {""}
-        found = {number_in(cell) for cell in cells}
-        if len(found) != 1 or None in found:
+        points = {number_in(cell) for cell in cells}
+        if len(points) != 1 or None in points:
             raise TableError(
                 f"expected one maximum grade in {self.table.name}, found "
                 f"{', '.join(sorted(cells)) or 'none'}. Points cannot go into a scale: give the "
                 "assignment the type of grade “Point” in Moodle"
             )
-        return found.pop()
+        return points.pop()
 
     def stays(self, row: Row, column: int, points: float) -> str:
         if self._cell(row, CHANGEABLE).casefold() == "no":
@@ -139,10 +139,10 @@ def submitted_file(path: str) -> SubmittedFile | None:
     the last “_” of the folder, and where somebody has switched folders off
     ``Full Name_123456_assignsubmission_file_name.ipynb``.
     """
-    found = NAME.fullmatch(path)
-    if not found:
+    match = NAME.fullmatch(path)
+    if not match:
         return None
-    called, number, plugin, in_folder, flat = found.groups()
+    called, number, plugin, in_folder, flat = match.groups()
     own = in_folder or flat
     prefix = path.removesuffix(own)
     return SubmittedFile(path, number, called, own, prefix, text=plugin == TEXT_PLUGIN)

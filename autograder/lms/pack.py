@@ -36,10 +36,10 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
     """
     open_assignment(course, assignment)
     if like.suffix.casefold() == ".zip":
-        whose = _like_archive(course, assignment, like, table, by)
+        recipients = _like_archive(course, assignment, like, table, by)
     else:
-        whose = _like_worksheet(course, assignment, like, by)
-    prefixes = whose.prefixes
+        recipients = _like_worksheet(course, assignment, like, by)
+    prefixes = recipients.prefixes
     pages = {
         student: page
         for student in prefixes
@@ -57,25 +57,27 @@ def pack(course: Path, assignment: str, like: Path, table: Path | None, by: str)
             f"expected feedback pages of {assignment} in {course / 'feedback'} for those in {like}, "
             f"found none. Grade first: python -m autograder grade {assignment}"
         )
-    target = course / "grading" / assignment / f"feedback_{whose.platform.name.casefold()}.zip"
+    target = course / "grading" / assignment / f"feedback_{recipients.platform.name.casefold()}.zip"
     target.parent.mkdir(parents=True, exist_ok=True)
     names = {f"{prefixes[student]}{assignment}.html": page for student, page in pages.items()}
     write_pages(target, names)
     summary = Summary(
-        [f"{len(pages)} pages for {whose.platform.name}: {target}", whose.platform.advice]
+        [f"{len(pages)} pages for {recipients.platform.name}: {target}", recipients.platform.advice]
     )
     summary.miss(
         "handed in there and have no page here",
         [student for student in prefixes if student not in pages],
     )
     summary.miss("have a page here and handed in nothing there", sorted(here - prefixes.keys()))
-    summary.miss("of nobody known", whose.strangers, one_a_line=True)
-    summary.miss("without a usable id in the platform's table", whose.roster.odd, one_a_line=True)
+    summary.miss("of nobody known", recipients.strangers, one_a_line=True)
+    summary.miss(
+        "without a usable id in the platform's table", recipients.roster.odd, one_a_line=True
+    )
     return summary
 
 
 @dataclass(frozen=True)
-class Whose:
+class Recipients:
     """By what a platform finds people in an archive of feedback.
 
     Attributes:
@@ -91,7 +93,9 @@ class Whose:
     strangers: Sequence[Refused] = ()
 
 
-def _like_archive(course: Path, assignment: str, like: Path, table: Path | None, by: str) -> Whose:
+def _like_archive(
+    course: Path, assignment: str, like: Path, table: Path | None, by: str
+) -> Recipients:
     """What stands before a file's own name in an archive of submissions, by student."""
     with contextlib.closing(Archive(like)) as archive:
         files, _ = archive.files()
@@ -99,11 +103,11 @@ def _like_archive(course: Path, assignment: str, like: Path, table: Path | None,
     # of several files the notebook's number, and of several notebooks the latest one's
     files.sort(key=lambda file: (file.own.endswith(NOTEBOOK), file.order))
     by_student, strangers = roster.by_student(files)
-    prefixes = {student: found[-1].prefix for student, found in sorted(by_student.items())}
-    return Whose(archive.platform, roster, prefixes, strangers)
+    prefixes = {student: files[-1].prefix for student, files in sorted(by_student.items())}
+    return Recipients(archive.platform, roster, prefixes, strangers)
 
 
-def _like_worksheet(course: Path, assignment: str, like: Path, by: str) -> Whose:
+def _like_worksheet(course: Path, assignment: str, like: Path, by: str) -> Recipients:
     """Folders named as Moodle names them, for everybody in an assignment's worksheet."""
     roster = roster_of(course, assignment, like, by, MOODLE)
     sheet = roster.sheet
@@ -119,4 +123,4 @@ def _like_worksheet(course: Path, assignment: str, like: Path, by: str) -> Whose
         for number, student in roster.ids.items()
         if page_of(course, assignment, student).is_file()
     }
-    return Whose(MOODLE, roster, prefixes)
+    return Recipients(MOODLE, roster, prefixes)

@@ -10,7 +10,6 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
 
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable
@@ -20,8 +19,6 @@ from autograder.lms.csv_file import Row, TableError, read_table
 from autograder.lms.gradebook import Known, students_in
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
-
-Anybody = TypeVar("Anybody")
 
 
 def read_gradebook(path: Path) -> GradebookCsv:
@@ -58,28 +55,24 @@ def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
     Args:
         students, rows: the id of each; empty where there is none.
     """
-    ours, theirs = _by_id(students), _by_id(rows)
-    found = {
-        who[0]: theirs[key][0]
-        for key, who in ours.items()
-        if len(who) == 1 and len(theirs.get(key, ())) == 1
+    by_id: dict[str, tuple[list[str], list[Row]]] = defaultdict(lambda: ([], []))
+    for student, key in students.items():
+        by_id[usual(key)][0].append(student)
+    for row, key in rows.items():
+        by_id[usual(key)][1].append(row)
+    by_id.pop("", None)
+    matched = {
+        ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
     }
-    shared = {key for ids in (ours, theirs) for key, who in ids.items() if len(who) > 1}
-    matched = set(found.values())
+    matched_rows = set(matched.values())
     return Matching(
-        found,
-        [student for student in students if student not in found],
-        [row for row in rows if row not in matched],
-        sorted(shared),
+        matched,
+        missing=[student for student in students if student not in matched],
+        strangers=[row for row in rows if row not in matched_rows],
+        shared=sorted(
+            key for key, (ours, theirs) in by_id.items() if max(len(ours), len(theirs)) > 1
+        ),
     )
-
-
-def _by_id(ids: Mapping[Anybody, str]) -> dict[str, list[Anybody]]:
-    found = defaultdict(list)
-    for who, key in ids.items():
-        if usual(key):
-            found[usual(key)].append(who)
-    return found
 
 
 def usual(key: str) -> str:
@@ -106,15 +99,15 @@ def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tupl
     """
     if by:
         column = sheet.id_column(by)
-        aliases = {column: alias for alias, column in sheet.id_columns.items()}
-        return aliases.get(column, sheet.heading[column]), column
+        names = {column: alias for alias, column in sheet.id_columns.items()}
+        return names.get(column, sheet.heading[column]), column
     fitting = {}
     for alias, column in sheet.id_columns.items():
-        ids = {usual(one.id_in(alias)) for one in known}
+        ids = {usual(student.id_in(alias)) for student in known}
         fitting[alias] = sum(usual(row[column]) in ids for row in sheet.people if row[column])
-    found = [alias for alias, count in fitting.items() if count]
-    if len(found) == 1:
-        return found[0], sheet.id_columns[found[0]]
+    aliases = [alias for alias, count in fitting.items() if count]
+    if len(aliases) == 1:
+        return aliases[0], sheet.id_columns[aliases[0]]
     choices = ", ".join(
         f"--by {alias} (“{sheet.heading[column]}”, names {fitting[alias]} of our students)"
         for alias, column in sheet.id_columns.items()
@@ -146,7 +139,7 @@ class Roster:
         self, files: Iterable[SubmittedFile]
     ) -> tuple[dict[str, list[SubmittedFile]], list[Refused]]:
         """What each student handed in, with names as they have to be read, and what is nobody's."""
-        found: dict[str, list[SubmittedFile]] = {}
+        handed_in: dict[str, list[SubmittedFile]] = {}
         strangers = []
         for file in files:
             try:
@@ -155,8 +148,8 @@ class Roster:
                 strangers.append(Refused(file.path, str(error)))
             else:
                 student = read.number if self.sheet is None else self.ids[read.number]
-                found.setdefault(student, []).append(read)
-        return found, strangers
+                handed_in.setdefault(student, []).append(read)
+        return handed_in, strangers
 
     def _whose(self, file: SubmittedFile) -> SubmittedFile:
         """A file as its name has to be read, so that its number is the right person's.

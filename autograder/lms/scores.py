@@ -70,7 +70,7 @@ class Transfer:
         return self.sheet.to_upload(self.column, self.id_column, scores, same)
 
 
-def transfer(course: Path, assignment: str, path: Path, options: Options) -> Transfer:
+def transfer_of(course: Path, assignment: str, path: Path, options: Options) -> Transfer:
     """Work out what becomes of a platform's table.
 
     Raises:
@@ -78,7 +78,7 @@ def transfer(course: Path, assignment: str, path: Path, options: Options) -> Tra
             how many points; the message says what to do.
     """
     of, known = students_in(course, assignment)
-    if of is None or all(one.points is None for one in known.values()):
+    if of is None or all(student.points is None for student in known.values()):
         raise CourseError(
             f"expected scores of {assignment} in the gradebook of {course}, found none. Grade it "
             f"first: python -m autograder grade {assignment}"
@@ -93,29 +93,29 @@ def transfer(course: Path, assignment: str, path: Path, options: Options) -> Tra
             f"expected two columns, found that --by and --column both name “{sheet.heading[column]}”"
         )
     matching = match(
-        {student: one.id_in(alias) for student, one in known.items()},
+        {name: student.id_in(alias) for name, student in known.items()},
         {row: row[id_column] for row in sheet.people},
     )
-    found = Transfer(sheet, column, id_column, possible, of, matching)
+    transfer = Transfer(sheet, column, id_column, possible, of, matching)
     everywhere = range(len(sheet.heading))
     comma = sheet.table.decimal_comma([column]) or sheet.table.decimal_comma(everywhere)
-    for student, row in matching.rows.items():
-        one = known[student]
-        if one.points is None:
-            found.ungraded.append(student)
+    for name, row in matching.rows.items():
+        student = known[name]
+        if student.points is None:
+            transfer.ungraded.append(name)
             continue
-        if one.waits and not options.also_waiting:
-            found.waiting.append(student)
+        if student.waits and not options.also_waiting:
+            transfer.waiting.append(name)
             continue
-        points = one.points * (possible / of if options.scale else 1)
+        points = student.points * (possible / of if options.scale else 1)
         old = number_in(row[column])
         if why := sheet.stays(row, column, points):
-            found.stay[student] = why
+            transfer.stay[name] = why
         elif old is not None and as_number(old) == as_number(points):
-            found.same.append(student)
+            transfer.same.append(name)
         else:
-            found.new[student] = as_number(points, comma)
-    return found
+            transfer.new[name] = as_number(points, comma)
+    return transfer
 
 
 def _possible(sheet: GradebookCsv, column: int, options: Options, of: float) -> float:

@@ -67,7 +67,10 @@ def unpack(
         target = Target(course, assignment, dry_run)
         not_taken: dict[str, str] = {}
         renamed: dict[str, str] = {}
-        with contextlib.nullcontext() if dry_run else _alone(target.grading):
+        with contextlib.ExitStack() as stack:
+            if not dry_run:  # keep grading out while folders change
+                target.grading.mkdir(parents=True, exist_ok=True)
+                stack.enter_context(only_one(target.grading / "lock"))
             for student, of_one in sorted(by_student.items()):
                 try:
                     attempts, own = _attempts(opened, of_one, assignment, refused)
@@ -76,7 +79,9 @@ def unpack(
                     target.put(student, attempts)
                 except NotTaken as why_not:
                     not_taken[student] = str(why_not)
-    late = sorted(student for student, found in by_student.items() if any(map(roster.late, found)))
+    late = sorted(
+        student for student, of_one in by_student.items() if any(map(roster.late, of_one))
+    )
     absent = sorted(set(roster.ids.values()) - by_student.keys())
     counts = f"{len(target.new)} new, {len(target.replaced)} replaced by a later attempt"
     summary = Summary([f"{counts}, {len(target.same)} here already"])
@@ -94,12 +99,6 @@ def unpack(
     summary.miss("without a usable id in the platform's table", roster.odd, one_a_line=True)
     summary.miss("refused", refused, one_a_line=True)
     return summary
-
-
-def _alone(grading: Path) -> contextlib.AbstractContextManager[None]:
-    """Keep grading out while folders change."""
-    grading.mkdir(parents=True, exist_ok=True)
-    return only_one(grading / "lock")
 
 
 class NotTaken(Exception):
