@@ -46,8 +46,8 @@ exec "$root/venv/bin/python" -P -m autograder.platforms.gradescope "$root"
 
 def export(course: Path, assignment: str, target: Path) -> Path:
     """Write the zip to upload, with its two scripts at the root of the archive."""
-    with tempfile.TemporaryDirectory() as place:
-        packed = Path(place, "packed")
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder, "packed")
         pack(course, assignment, packed)
         for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
             (packed / name).write_text(text, encoding="utf-8")

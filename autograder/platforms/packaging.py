@@ -46,8 +46,8 @@ def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> No
     """
     job = job_of(folder, assignment)
     if secret:
-        told = f"{course_secret(folder)} outside {assignment}"
-        job = replace(job, secret=hashlib.sha256(told.encode()).hexdigest()[:32])
+        seed = f"{course_secret(folder)} outside {assignment}"
+        job = replace(job, secret=hashlib.sha256(seed.encode()).hexdigest()[:32])
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
     for source in (ENGINE, *course().folders):
@@ -66,12 +66,12 @@ def job_of(folder: Path, assignment: str) -> Job:
     nbgrader makes its release in a folder of its own, so that the course's gradebook stays as it was.
     """
     source = open_assignment(folder, assignment).coursedir.source_directory
-    with tempfile.TemporaryDirectory() as place:
-        aside = Path(place)
-        shutil.copy(folder / "nbgrader_config.py", aside)
-        shutil.copytree(folder / source / assignment, aside / source / assignment)
-        api = open_assignment(aside, assignment)
-        release(api, assignment, aside / "log.txt")
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name)
+        shutil.copy(folder / "nbgrader_config.py", copy)
+        shutil.copytree(folder / source / assignment, copy / source / assignment)
+        api = open_assignment(copy, assignment)
+        release(api, assignment, copy / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             cells = released_cells(gradebook, assignment, assignment)
         return Job(
@@ -80,7 +80,7 @@ def job_of(folder: Path, assignment: str) -> Job:
             released=tuple(cells),
             isolation=FULL,
             modules=allowed_modules(assignment),
-            own_text=own_text(aside / source, assignment),
+            own_text=own_text(copy / source, assignment),
         )
 
 
