@@ -107,6 +107,7 @@ def test_a_table_that_is_not_utf_8_keeps_its_bytes(file):
         (b"\n\n", "found nothing"),
         (b"Student\nann\n", "a single column"),
         (b'Student,Grade\n"ann,1\n', "line 2"),
+        (b'Student,Grade\n"ann ""x"",1\nbo,2\n', "line 2"),
         (b"PK\x03\x04\x14\x00\x06\x00\x08\x00", "archive or a spreadsheet|save it as CSV"),
         (b"\xff\xfe\x00", "save it as CSV"),
     ],
