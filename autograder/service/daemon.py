@@ -150,14 +150,13 @@ class GradingService:
         """Where a better submission counts than the one graded last, put it back into the gradebook."""
         if self.course.exchange is None:
             return False
-        for work, placed in list(self.journal.placed.items()):
-            counting = self.scheduler.counting(work)
-            if counting is None or counting.arrival.name == placed:
-                continue
-            if self.course.copy_of(counting.arrival.name).exists():
-                self.course.put(counting.arrival)
-                if self.grader.rows(work[1], [counting.arrival]):
-                    self._note("placed", counting.arrival.name)
+        for item in self.scheduler.all_counting():
+            arrival = item.arrival
+            placed = self.journal.placed.get(arrival.work, arrival.name)
+            if placed != arrival.name and self.course.copy_of(arrival.name).exists():
+                self.course.put(arrival)
+                if self.grader.rows(arrival.assignment, [arrival]):
+                    self._note("placed", arrival.name)
                     return True
         return False
 
@@ -167,10 +166,9 @@ class GradingService:
             return False
         self._looked = time.time()
         behind: dict[str, list[Incoming]] = defaultdict(list)
-        for work in list(self.journal.of):
-            counting = self.scheduler.counting(work)
-            if counting and self.visibility.is_behind(counting):
-                behind[work[1]].append(counting.arrival)
+        for item in self.scheduler.all_counting():
+            if self.visibility.is_behind(item):
+                behind[item.arrival.assignment].append(item.arrival)
         for assignment, arrivals in behind.items():
             rows = self.grader.rows(assignment, arrivals, one_by_one=False)
             for arrival in arrivals:

@@ -48,6 +48,11 @@ class Scheduler:
             used[student] = sum(item.seconds for item in items)
         return next_batch(free, used.__getitem__, BATCH * self.course.settings.workers)
 
+    def all_counting(self) -> list[QueueItem]:
+        """The submission that counts of each student's work of which one is graded."""
+        items = map(self.counting, self.journal.of)
+        return [item for item in items if item is not None]
+
     def counting(self, work: Work) -> QueueItem | None:
         """The submission that has to stand in the gradebook, of those that are graded."""
         graded = [item for item in self.journal.of.get(work, ()) if item.state == "graded"]
