@@ -192,11 +192,11 @@ def run_grade(options: argparse.Namespace) -> int:
     try:
         with engine_for(settings, allowed_modules(options.assignment)) as engine:
             # only here, so that the engine's processes import while this one does
+            from autograder.batch.class_report import as_text as class_text
             from autograder.batch.class_report import write_report
             from autograder.batch.classroom import grade_and_compare
             from autograder.batch.feedback_zip import pack_feedback
             from autograder.batch.score_changes import as_text
-            from autograder.batch.table import as_table
 
             graded = grade_and_compare(
                 options.course, options.assignment, Progress(), options.student, settings, engine
@@ -209,9 +209,9 @@ def run_grade(options: argparse.Namespace) -> int:
                 pages = write_report(options.course, options.assignment, rows, isolation)
                 report = f"class report: {', '.join(map(str, pages))}"
                 if options.alike:
-                    from autograder.batch.similarity import write_alike
+                    from autograder.batch.similarity import write_similar_pairs
 
-                    page = write_alike(options.course, options.assignment, rows)
+                    page = write_similar_pairs(options.course, options.assignment, rows)
                     report += f"\nanswers that are alike, for you alone: {page}"
             else:
                 report = "class report: left as it was, since it is about the whole class"
@@ -224,7 +224,7 @@ def run_grade(options: argparse.Namespace) -> int:
         print(f"grading stopped: {error}", file=sys.stderr)
         return 2
     if not options.dry_run:
-        print(as_table(rows))
+        print(class_text(rows))
     if options.dry_run or graded.changes.students or graded.changes.change:
         print(f"\n{changes}")
     print(f"\nisolation: {isolation}")

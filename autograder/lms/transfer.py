@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
-from autograder.batch.term import title_of
 from autograder.files import printable
 from autograder.lms.csv_file import TableError, as_number, number_in
 from autograder.lms.gradebook import scores_in

@@ -15,7 +15,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from autograder.batch.term import title_of
+from autograder.batch.release_text import title_of
 from autograder.files import write_whole
 from autograder.platforms.packaging import REQUIREMENTS, pack
 from autograder.platforms.runner import NoIsolation, Outcome, grade_here, told_of

@@ -11,6 +11,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.batch.release_text import title_in
 from autograder.order import by_number
 from autograder.release.tags import BuildError
 
@@ -40,11 +41,10 @@ class Source:
 
     @property
     def title(self) -> str:
-        for cell in self.notebook.cells:
-            heading = re.search(r"^# (.+)$", cell.source, re.MULTILINE)
-            if cell.cell_type == "markdown" and heading:
-                return heading.group(1).strip()
-        raise BuildError(f"{self.file}: no title. Begin the first markdown cell with '# …'.")
+        title = title_in(self.notebook)
+        if not title:
+            raise BuildError(f"{self.file}: no title. Begin the first markdown cell with '# …'.")
+        return title
 
 
 def name_of(path: Path) -> str:
