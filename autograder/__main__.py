@@ -21,7 +21,7 @@ import traceback
 from pathlib import Path
 
 try:
-    from autograder.batch import anonymous, archive, extensions, next_term
+    from autograder.batch import anonymous, archive, extensions
     from autograder.batch.engine import engine_for
     from autograder.batch.settings import Settings
     from autograder.checks.course import allowed_modules, course
@@ -129,7 +129,7 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
-    for module in (anonymous, archive, extensions, next_term, lms, platforms, watching):
+    for module in (anonymous, archive, extensions, lms, platforms, watching):
         module.add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):

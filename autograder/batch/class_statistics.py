@@ -16,11 +16,13 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import StatisticsError, correlation, mean, median
 
 import msgspec
-from nbgrader.api import Assignment, Gradebook, Student
+from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
+from sqlalchemy import Row
 
 from autograder.batch.course import open_course
 from autograder.batch.release_text import title_of
@@ -177,24 +179,40 @@ def standings(course: Path) -> tuple[int, list[Standing]]:
     """How many students the gradebook knows, and every assignment that somebody handed in."""
     coursedir = open_course(course).coursedir
     with Gradebook(coursedir.db_url, coursedir.course_id) as gradebook:
-        assignments = sorted(gradebook.assignments, key=lambda found: by_number(found.name))
-        found = [_standing(course, found) for found in assignments if found.submissions]
-        return gradebook.db.query(Student).count(), found
+        # by columns, since nbgrader's objects for a term of 300 students take half a minute
+        question = (
+            gradebook.db.query(
+                Assignment.name,
+                Assignment.duedate,
+                Assignment.max_score,
+                SubmittedAssignment.timestamp,
+                SubmittedAssignment.extension,
+                SubmittedAssignment.score,
+                SubmittedAssignment.late_submission_penalty,
+            )
+            .join(SubmittedAssignment, SubmittedAssignment.assignment_id == Assignment.id)
+            .order_by(Assignment.name)
+        )
+        found = [
+            _standing(course, name, list(rows))
+            for name, rows in groupby(question, key=lambda row: row.name)
+        ]
+        students = gradebook.db.query(Student).count()
+    return students, sorted(found, key=lambda standing: by_number(standing.assignment))
 
 
-def _standing(course: Path, assignment: Assignment) -> Standing:
-    late, points = 0, []
-    for submission in assignment.submissions:
-        # nbgrader's own `total_seconds_late` cannot add an extension to a due date that nobody set
-        due = due_of(assignment.duedate, submission.extension)
-        late += bool(due and submission.timestamp and submission.timestamp > due)
-        points.append(max(0.0, submission.score - submission.late_submission_penalty))
+def _standing(course: Path, name: str, rows: Sequence[Row]) -> Standing:
+    points = [max(0.0, row.score - row.late_submission_penalty) for row in rows]
+    dues = [due_of(row.duedate, row.extension) for row in rows]
     return Standing(
-        assignment.name,
-        title_of(course, assignment.name),
-        handed_in=len(points),
-        late=late,
-        of=assignment.max_score,
+        name,
+        title_of(course, name),
+        handed_in=len(rows),
+        late=sum(
+            bool(due and row.timestamp and row.timestamp > due)
+            for row, due in zip(rows, dues, strict=True)
+        ),
+        of=rows[0].max_score,
         mean=mean(points),
         median=median(points),
     )
