@@ -129,8 +129,16 @@ def main(arguments: list[str] | None = None) -> int:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
-    for module in (anonymous, archive, extensions, lms, platforms, watching):
-        module.add_to(commands)
+    for add_to in (
+        anonymous.add_to,
+        archive.add_to,
+        extensions.add_to,
+        archive.add_next_term_to,
+        lms.add_to,
+        platforms.add_to,
+        watching.add_to,
+    ):
+        add_to(commands)
     options = parser.parse_args(arguments)
     if options.command == "grade" and (options.engine == "dask") != bool(options.scheduler):
         parser.error("--engine dask and --scheduler ADDRESS go together: give both, or neither")

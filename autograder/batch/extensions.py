@@ -11,6 +11,7 @@ place there. It waits in ``grading/<assignment>/extensions.json`` until the work
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -91,44 +92,29 @@ def extend(
     Returns:
         what was done, in words.
     """
-    from nbgrader.api import MissingEntry
+    from nbgrader.api import MissingEntry, Student
 
     Waiting(course, assignment).put(student, length)
-    try:
-        submission = gradebook.find_submission(assignment, student)
-    except MissingEntry:
-        entry = None
-    else:
-        entry = submission
-        submission.extension = length
+    with contextlib.suppress(MissingEntry):
+        gradebook.find_submission(assignment, student).extension = length
         gradebook.db.commit()
     name = printable(student)
     if length is None:
         return f"{name} has no extension for {assignment}."
-    known = entry or (course / "submitted" / student).exists() or _knows(gradebook, student)
     said = f"{name} has {spelt_out(length)} more for {assignment}."
-    if not known:
+    if not (gradebook.db.get(Student, student) or (course / "submitted" / student).exists()):
         said += f" Nobody called '{name}' is known yet, so it waits until something comes in."
     return said
 
 
-def _knows(gradebook: Gradebook, student: str) -> bool:
-    from nbgrader.api import MissingEntry
-
-    try:
-        gradebook.find_student(student)
-    except MissingEntry:
-        return False
-    return True
-
-
 def extensions(course: Path, assignment: str, gradebook: Gradebook) -> dict[str, timedelta]:
     """All extensions for an assignment, by student; the gradebook has the last word."""
-    found = dict(Waiting(course, assignment).lengths)
-    for submission in gradebook.assignment_submissions(assignment):
-        if submission.extension:
-            found[submission.student_id] = submission.extension
-    return dict(sorted(found.items()))
+    in_gradebook = {
+        submission.student_id: submission.extension
+        for submission in gradebook.assignment_submissions(assignment)
+        if submission.extension
+    }
+    return dict(sorted({**Waiting(course, assignment).lengths, **in_gradebook}.items()))
 
 
 def add_to(commands: Any) -> None:
@@ -145,14 +131,14 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: done; 2: nothing was done, and the message says why."""
     try:
-        print(_carry_out(options))
+        print(_carried_out(options))
     except CourseError as error:
         print(f"no extension changed: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _carry_out(options: argparse.Namespace) -> str:
+def _carried_out(options: argparse.Namespace) -> str:
     from nbgrader.api import Gradebook
 
     from autograder.batch.course import open_assignment
@@ -172,12 +158,12 @@ def _carry_out(options: argparse.Namespace) -> str:
     ):
         due = gradebook.update_or_create_assignment(assignment).duedate
         if options.student:
-            said = [extend(course, assignment, gradebook, options.student, options.length)]
-            said.append("It counts when you grade again, which takes seconds.")
+            lines = [extend(course, assignment, gradebook, options.student, options.length)]
+            lines.append("It counts when you grade again, which takes seconds.")
         else:
             found = extensions(course, assignment, gradebook)
-            said = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
-            said = said or [f"nobody has an extension for {assignment}"]
+            lines = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
+            lines = lines or [f"nobody has an extension for {assignment}"]
         if not due:
-            said.append(f"{assignment} has no due date yet: set one in the formgrader.")
-    return "\n".join(said)
+            lines.append(f"{assignment} has no due date yet: set one in the formgrader.")
+    return "\n".join(lines)

@@ -32,7 +32,7 @@ def rows_in(path: Path) -> list[list[str]]:
     if not path.exists():
         return []
     with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.reader(file))[1:]
+        return [row for row in csv.reader(file) if row][1:]
 
 
 def width(text: str) -> int:
