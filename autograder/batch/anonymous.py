@@ -166,19 +166,19 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
         Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
         one_transaction(gradebook),
     ):
-        for kind, key, who, before, after in changed:
-            found = gradebook.db.get(Grade if kind == "grade" else Comment, key)
-            given = _in_words(after)
-            if found is None:
-                refused.append(f"{who}: the cell is gone ({given})")
-                continue
-            now = {name: getattr(found, name) for name in after}
-            if now not in (before, after):
-                refused.append(f"{who}: the gradebook has got another entry since ({given})")
-                continue
-            for name, value in after.items():
-                setattr(found, name, value)
-            written += now != after
+        for table, key, cell, before, after in changed:
+            row = gradebook.db.get(Grade if table == "grade" else Comment, key)
+            now = {column: getattr(row, column, None) for column in after}
+            if row is None:
+                refused.append(f"{cell}: the cell is gone ({_in_words(after)})")
+            elif now not in (before, after):
+                refused.append(
+                    f"{cell}: the gradebook has got another entry since ({_in_words(after)})"
+                )
+            else:
+                for column, value in after.items():
+                    setattr(row, column, value)
+                written += now != after
     return TakenBack(written, tuple(refused))
 
 

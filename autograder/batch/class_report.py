@@ -33,6 +33,7 @@ from autograder.files import harmless, printable, write_whole
 from autograder.pages import render
 
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
+NO_ANSWER = (Obstacle.UNANSWERED, Obstacle.MISSING)
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 
@@ -159,44 +160,39 @@ def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartRe
 
 def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
     """What went wrong in a part, the most frequent first."""
-    having: dict[tuple[str, str, int], list[Finding]] = defaultdict(list)
+    by_trouble: dict[tuple[str, str, int], list[Finding]] = defaultdict(list)
     for finding, group in zip(findings, _groups(findings), strict=True):
         for kind, name in _named(finding):
-            having[kind, name, group if kind == NAMELESS else 0].append(finding)
-    told = [mistake for finding in findings for mistake in finding.mistakes]
+            by_trouble[kind, name, group if kind == NAMELESS else 0].append(finding)
+    mistakes = [mistake for finding in findings for mistake in finding.mistakes]
     # the shortest comes last, which is the one that was behind all that went wrong
-    messages = dict(sorted(told, key=lambda mistake: -len(mistake[1])))
-    order = sorted(having, key=lambda key: (-len(having[key]), KINDS.index(key[0]), key))
+    messages = dict(sorted(mistakes, key=lambda mistake: -len(mistake[1])))
+    order = sorted(by_trouble, key=lambda key: (-len(by_trouble[key]), KINDS.index(key[0]), key))
     for kind, name, group in order:
-        found = having[kind, name, group]
-        answers = Counter(
-            finding.code for finding in found if finding.code and _is_answered(finding)
-        )
+        alike = by_trouble[kind, name, group]
+        codes = Counter(finding.code for finding in alike if finding.obstacle not in NO_ANSWER)
+        del codes[""]
         yield Trouble(
             kind,
             name,
-            students=len(found),
-            codes=tuple(code for code, _ in answers.most_common(MOST_ANSWERS)),
+            students=len(alike),
+            codes=tuple(code for code, _ in codes.most_common(MOST_ANSWERS)),
             message=messages.get(name, "") if kind == MISTAKE else "",
-            also=sum(bool(finding.also) for finding in found),
+            also=sum(bool(finding.also) for finding in alike),
             alike=group > 0,
         )
 
 
-def _is_answered(finding: Finding) -> bool:
-    return finding.obstacle not in (Obstacle.UNANSWERED, Obstacle.MISSING)
-
-
 def _groups(findings: Sequence[Finding]) -> list[int]:
     """Numbers that are the same for answers that did the same; 0 for those that nobody else gave."""
-    first: list[Behaviour] = []
+    different: list[Behaviour] = []
     groups = []
-    for finding in findings:
-        seen = finding.behaviour
-        group = next((n for n, one in enumerate(first, start=1) if seen and one.same_as(seen)), 0)
-        if seen and not group:
-            first.append(seen)
-            group = len(first)
+    for behaviour in (finding.behaviour for finding in findings):
+        same = (known.same_as(behaviour) for known in different) if behaviour else ()
+        group = next((number for number, is_same in enumerate(same, start=1) if is_same), 0)
+        if behaviour and not group:
+            different.append(behaviour)
+            group = len(different)
         groups.append(group)
     size = Counter(groups)
     return [group if size[group] > 1 else 0 for group in groups]

@@ -66,8 +66,8 @@ class Waiting:
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "extensions.json"
-        held = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
-        self.lengths = {student: timedelta(seconds=seconds) for student, seconds in held.items()}
+        kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+        self.lengths = {student: timedelta(seconds=seconds) for student, seconds in kept.items()}
 
     def put(self, student: str, length: timedelta | None) -> None:
         """Keep a length for a student, or none."""
@@ -75,8 +75,8 @@ class Waiting:
         if length:
             self.lengths[student] = length
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        held = {name: item.total_seconds() for name, item in sorted(self.lengths.items())}
-        write_whole(self.path, json.dumps(held, indent=1) + "\n")
+        seconds = {name: known.total_seconds() for name, known in sorted(self.lengths.items())}
+        write_whole(self.path, json.dumps(seconds, indent=1) + "\n")
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the extension that has waited for it."""
@@ -101,10 +101,10 @@ def extend(
     name = printable(student)
     if length is None:
         return f"{name} has no extension for {assignment}."
-    said = f"{name} has {spelt_out(length)} more for {assignment}."
+    message = f"{name} has {spelt_out(length)} more for {assignment}."
     if not (gradebook.db.get(Student, student) or (course / "submitted" / student).exists()):
-        said += f" Nobody called '{name}' is known yet, so it waits until something comes in."
-    return said
+        message += f" Nobody called '{name}' is known yet, so it waits until something comes in."
+    return message
 
 
 def extensions(course: Path, assignment: str, gradebook: Gradebook) -> dict[str, timedelta]:
