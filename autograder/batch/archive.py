@@ -23,7 +23,7 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
@@ -89,15 +89,16 @@ def taught_in(coursedir: CourseDirectory) -> Iterator[Path]:
         coursedir: nbgrader's view of the folder.
 
     Yields:
-        paths relative to the folder, without links and devices.
+        paths of files, and of no links and devices.
     """
     root = Path(coursedir.root)
     for path in sorted(root.iterdir()):
-        beside = path.is_file() and not path.is_symlink()
-        if beside and not (
-            path.name.startswith((".", GRADEBOOK)) or path.suffix in (".csv", ".zip")
-        ):
-            yield path.relative_to(root)
+        of_course = not path.name.startswith((".", GRADEBOOK)) and path.suffix not in (
+            ".csv",
+            ".zip",
+        )
+        if of_course and path.is_file() and not path.is_symlink():
+            yield path
     packages = [folder.resolve() for folder in taught().folders]
     for folder in (
         root / coursedir.source_directory,
@@ -105,9 +106,7 @@ def taught_in(coursedir: CourseDirectory) -> Iterator[Path]:
         *(folder for folder in packages if folder.is_relative_to(root)),
     ):
         if not folder.is_symlink():
-            yield from (
-                path.relative_to(root) for path in plain_files(folder) if _is_kept(path, root)
-            )
+            yield from (path for path in plain_files(folder) if _is_kept(path, root))
 
 
 def _is_kept(path: Path, root: Path) -> bool:
@@ -171,20 +170,7 @@ def write_archive(course: Path, target: Path) -> Manifest:
         )
         made = aside / target.name
         made.touch(mode=0o600)  # the course's secret is in it
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
-            for name, described in manifest.files.items():
-                info = zipfile.ZipInfo(name)  # of 1980: the manifest has the true time
-                info.compress_type = zipfile.ZIP_DEFLATED
-                with (
-                    paths[name].open("rb") as file,
-                    archive.open(info, "w", force_zip64=True) as packed,
-                ):
-                    shutil.copyfileobj(file, packed)
-                if _described(paths[name]) != described:
-                    raise CourseError(
-                        f"{paths[name]} was changed while it was archived. Archive again"
-                    )
+        _pack(made, manifest, paths)
         made.rename(target)
     return manifest
 
@@ -196,7 +182,7 @@ def _sorted_out(coursedir: CourseDirectory) -> tuple[dict[str, Path], list[str],
     """
     root = Path(coursedir.root)
     files, folders, left_out = {}, [], []
-    for path in (*(root / name for name in taught_in(coursedir)), *_of_students(coursedir)):
+    for path in (*taught_in(coursedir), *_of_students(coursedir)):
         name = path.relative_to(root).as_posix()
         is_folder = path.is_dir() and not path.is_symlink()
         if not _is_kept(path, root) or (is_folder and any(path.iterdir())):
@@ -209,6 +195,21 @@ def _sorted_out(coursedir: CourseDirectory) -> tuple[dict[str, Path], list[str],
         else:
             files[name] = path
     return files, folders, left_out
+
+
+def _pack(target: Path, manifest: Manifest, paths: Mapping[str, Path]) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        for name, described in manifest.files.items():
+            path, info = (
+                paths[name],
+                zipfile.ZipInfo(name),
+            )  # of 1980: the manifest has the true time
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as packed:
+                shutil.copyfileobj(file, packed)
+            if _described(path) != described:
+                raise CourseError(f"{path} was changed while it was archived. Archive again")
 
 
 def back_up(source: Path, target: Path) -> None:
@@ -370,12 +371,14 @@ def start_next_term(course: Path, folder: Path) -> list[str]:
     from autograder.batch.course import open_course
 
     coursedir = open_course(course).coursedir
+    root = Path(coursedir.root)
     refuse_used(folder)
-    if folder.resolve().is_relative_to(coursedir.root):
+    if folder.resolve().is_relative_to(root):
         raise CourseError(f"{folder} lies in the old course: name a folder beside it")
     for path in taught_in(coursedir):
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(Path(coursedir.root, path), folder / path)
+        place = folder / path.relative_to(root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, place)
     solutions = (folder / coursedir.source_directory).glob("*")
     return sorted((path.name for path in solutions if path.is_dir()), key=by_number)
 
