@@ -20,6 +20,7 @@ from autograder.batch.class_statistics import (
     keep_mistakes,
     made_again,
     part_statistics,
+    points_possible,
     recurring_in,
     standings,
 )
@@ -129,7 +130,7 @@ def as_page(
         middle=median(points) if points else 0,
         of=of,
         bars=_histogram(points, of),
-        parts=[_part(name, points, graded) for name, points in _possible(rows).items()],
+        parts=[_part(name, points, graded) for name, points in points_possible(rows).items()],
         fewest=FEWEST,
         again=again,
         isolation=isolation,
@@ -137,11 +138,6 @@ def as_page(
         students=students,
         term=term,
     )
-
-
-def _possible(rows: Sequence[StudentResult]) -> dict[str, float]:
-    """The points that there are, by part; a row that stands in no gradebook has none."""
-    return max((row.possible for row in rows), key=len, default={})
 
 
 def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:
@@ -218,7 +214,7 @@ def table_rows(
         isolation: how submissions were kept apart.
         earlier: who made which mistake in earlier assignments.
     """
-    names = list(_possible(rows))
+    names = list(points_possible(rows))
     head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
     yield [*head, "needs a person", "reasons", "made again", "isolation", "seconds"]
     for row in rows:

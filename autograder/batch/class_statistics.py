@@ -90,6 +90,11 @@ class Standing:
     median: float
 
 
+def points_possible(rows: Sequence[StudentResult]) -> dict[str, float]:
+    """The points that there are, by part; a row that stands in no gradebook has none."""
+    return max((row.possible for row in rows), key=len, default={})
+
+
 def part_statistics(
     part: str, earned: Sequence[Mapping[str, float]], possible: float
 ) -> PartStatistics:

@@ -35,11 +35,8 @@ def length_of(text: str) -> timedelta:
     Raises:
         argparse.ArgumentTypeError: they name none.
     """
-    minutes, place = 0.0, 0
-    while piece := PIECE.match(text, place):
-        minutes += float(piece[1]) * UNITS[piece[2].lower()]
-        place = piece.end()
-    if place < len(text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
+    minutes = sum(float(count) * UNITS[unit.lower()] for count, unit in PIECE.findall(text))
+    if PIECE.sub("", text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
         raise argparse.ArgumentTypeError(
             f"expected a length of time such as '2 days' or '1 day 12 hours', got '{text}'"
         )

@@ -29,6 +29,7 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
+from autograder.batch.class_statistics import points_possible
 from autograder.batch.course import open_course
 from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult
@@ -249,8 +250,7 @@ def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentRes
     """
     given, locked = _given_out(course, assignment)
     answers = dict(_handed_in(course, assignment, locked))
-    parts = max((tuple(row.possible) for row in rows), key=len, default=())
-    pairs = similar_pairs(answers, parts, given)
+    pairs = similar_pairs(answers, tuple(points_possible(rows)), given)
     shown = [
         {
             "pair": pair,
