@@ -113,20 +113,6 @@ def _is_kept(path: Path, root: Path) -> bool:
     return path.name != LOCK and LEFT_OUT_FOLDERS.isdisjoint(path.relative_to(root).parts)
 
 
-def _of_students(coursedir: CourseDirectory) -> Iterator[Path]:
-    """All that was handed in and that came of it, links and folders, too, but for the gradebook."""
-    root = Path(coursedir.root)
-    yield from sorted(root.glob("*.csv"))
-    for name in (
-        coursedir.submitted_directory,
-        coursedir.autograded_directory,
-        coursedir.feedback_directory,
-        "grading",
-    ):
-        if not (root / name).is_symlink():
-            yield from sorted((root / name).rglob("*"))
-
-
 def write_archive(course: Path, target: Path) -> Manifest:
     """Put a course folder into one file.
 
@@ -178,11 +164,21 @@ def write_archive(course: Path, target: Path) -> Manifest:
 def _sorted_out(coursedir: CourseDirectory) -> tuple[dict[str, Path], list[str], list[str]]:
     """The files of a course by their names, its empty folders, and what no archive takes along.
 
-    A folder in which somebody handed in nothing has a row in the table, too.
+    A folder in which somebody handed in nothing has a row in the table, too. The gradebook is left to
+    `back_up`, since it may be written meanwhile.
     """
     root = Path(coursedir.root)
+    paths = [*taught_in(coursedir), *sorted(root.glob("*.csv"))]
+    for name in (
+        coursedir.submitted_directory,
+        coursedir.autograded_directory,
+        coursedir.feedback_directory,
+        "grading",
+    ):
+        if not (root / name).is_symlink():
+            paths += sorted((root / name).rglob("*"))
     files, folders, left_out = {}, [], []
-    for path in (*taught_in(coursedir), *_of_students(coursedir)):
+    for path in paths:
         name = path.relative_to(root).as_posix()
         is_folder = path.is_dir() and not path.is_symlink()
         if not _is_kept(path, root) or (is_folder and any(path.iterdir())):
