@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from autograder.batch.release_text import title_of
 from autograder.batch.table import padded, width
-from autograder.batch.term import title_of
 from autograder.errors import CourseError
 from autograder.files import printable
 from autograder.lms.csv_file import Row, TableError, as_number, number_in

@@ -15,7 +15,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from autograder.batch.term import title_of
+from autograder.batch.release_text import title_of
 from autograder.grade.report import Report
 from autograder.platforms.packaging import REQUIREMENTS, pack
 from autograder.platforms.runner import grade_into, message_of, told_of

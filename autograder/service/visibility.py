@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 
 from autograder.batch.feedback_zip import page_of
+from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult
-from autograder.batch.term import title_of
 from autograder.files import write_whole
 from autograder.pages import render
 from autograder.service.course import WatchedCourse

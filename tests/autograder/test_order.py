@@ -4,8 +4,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from autograder.batch.archive import start_next_term
 from autograder.batch.course import open_assignment, open_course
-from autograder.batch.next_term import start_next_term
 from autograder.checks.course import known
 from autograder.errors import CourseError
 from autograder.order import by_number
