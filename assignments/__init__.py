@@ -10,11 +10,29 @@
 The grader knows none of these by name; it asks for them here.
 """
 
-from autograder.checks.course import Course
+from autograder.checks.course import Course, Letter
 
+SENTENCES, WORDS, HEADS = ("sentence", "sentences"), ("word", "words"), ("head", "heads")
+FEATURES = ("feature", "features")
 COURSE = Course(
     __name__,
     libraries=("course_utils", "lecture_kit"),
     always_allowed=("course_utils.signoff",),
+    letters={
+        **{
+            letter: Letter(*FEATURES, is_a_factor=True)
+            for letter in ("d_k", "D", "d_model", "features", "h")
+        },
+        "H": Letter(*HEADS, is_a_factor=True),
+        "T": Letter(*WORDS, is_a_factor=True),
+        "S": Letter(*WORDS, is_a_factor=True),
+        "B": Letter(*SENTENCES, is_a_factor=True),
+        "L": Letter(*WORDS),
+        "length": Letter("position", "positions"),
+        **{
+            letter: Letter(*FEATURES)
+            for letter in ("d_v", "2h", "H·d_k", "decoder_dim", "encoder_dim")
+        },
+    },
 )
 known, load, allowed_modules = COURSE.known, COURSE.load, COURSE.allowed_modules

@@ -14,29 +14,10 @@ from functools import cache
 from typing import Any
 
 from autograder.checks.check import Part
+from autograder.checks.course import course
 from autograder.checks.drawn_cases import CaseRun
 
 ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
-COUNTED = {
-    "B": ("sentence", "sentences"),
-    "T": ("word", "words"),
-    "S": ("word", "words"),
-    "L": ("word", "words"),
-    "H": ("head", "heads"),
-    "length": ("position", "positions"),
-}
-FEATURES = (
-    "D",
-    "d_k",
-    "d_v",
-    "d_model",
-    "features",
-    "h",
-    "2h",
-    "H·d_k",
-    "decoder_dim",
-    "encoder_dim",
-)
 
 
 @dataclass(frozen=True)
@@ -108,10 +89,9 @@ def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis
             return Axis(letter, "key", "keys")
         if from_end == 2:
             return Axis(letter, "query", "queries")
-    if letter in COUNTED:
-        return Axis(letter, *COUNTED[letter])
-    if letter in FEATURES:
-        return Axis(letter, "feature", "features")
+    known = course().letters.get(letter)
+    if known:
+        return Axis(letter, known.one, known.many)
     return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")
 
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 import torch
+from autograder.checks.explain.variations import varied
 from torch import nn
 
 from autograder.checks.check import Build, Case, Part, Step
@@ -12,7 +13,6 @@ from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.cases import when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
 from autograder.checks.explain.result_types import ever_the_same, form
-from autograder.checks.explain.variations import varied
 from tests.autograder.measure import attempts_at
 
 
