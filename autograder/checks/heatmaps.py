@@ -12,12 +12,11 @@ import torch
 from autograder.checks.axes import ARRAY, Axis, axes_of, results_in
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
-from autograder.checks.pictures import Grid, Maps, Shapes
+from autograder.checks.pictures import Grid, Maps, Shapes, around
 from autograder.faults import note
 
 # of a picture; truth values are narrower than numbers
 MOST_ROWS, MOST_COLUMNS, MOST_TRUTHS = 12, 8, 12
-MOST_PRINTED = 6  # rows and columns in a terminal
 MOST_AXES = 8
 
 
@@ -100,8 +99,8 @@ def _maps(
         right, yours, where, axes = right[None], yours[None], [0, *where], (Axis("", "", ""), *axes)
     fixed, (row, column) = tuple(where[:-2]), where[-2:]
     right, yours = right[fixed], yours[fixed]
-    rows = _around(row, right.shape[0], MOST_ROWS)
-    columns = _around(column, right.shape[1], MOST_TRUTHS if truths else MOST_COLUMNS)
+    rows = around(row, right.shape[0], MOST_ROWS)
+    columns = around(column, right.shape[1], MOST_TRUTHS if truths else MOST_COLUMNS)
     shown = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
     right, yours = right[shown], yours[shown]
     if truths:
@@ -142,12 +141,6 @@ def _named(axis: Axis) -> str:
     )
 
 
-def _around(place: int, size: int, most: int) -> range:
-    """So many indices around one, or all if there are no more."""
-    start = min(max(0, place - most // 2), max(0, size - most))
-    return range(start, min(size, start + most))
-
-
 def _marks(grid: torch.Tensor, letters: str) -> Grid:
     """Two letters for what is zero and what is not."""
     return tuple(tuple(letters[value != 0] for value in row) for row in grid.tolist())
@@ -184,29 +177,3 @@ def _text(value: float, decimals: int | None) -> str:
         return f"{mantissa}e{int(power)}" if value else "0"
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if not float(text) else text
-
-
-def as_lines(maps: Maps) -> list[str]:
-    """The right numbers and the student's, side by side for a terminal; the worst has a star."""
-    row, column = maps.worst
-    rows = _around(row, len(maps.rows), MOST_PRINTED)
-    columns = _around(column, len(maps.columns), MOST_PRINTED)
-    wide = max(len(grid[r][c]) for grid in (maps.right, maps.yours) for r in rows for c in columns)
-    wide = max(wide, len(str(maps.columns[columns[-1]])))
-
-    def block(grid: Grid, r: int) -> str:
-        return " ".join(
-            grid[r][c].rjust(wide) + ("*" if (r, c) == maps.worst and grid is maps.yours else " ")
-            for c in columns
-        )
-
-    head = " ".join(str(maps.columns[c]).rjust(wide) + " " for c in columns)
-    margin = max(len(str(maps.rows[rows[-1]])), 1)
-    lines = [
-        f"{' ' * margin}  {'right'.ljust(len(head))} |  yours",
-        f"{' ' * margin}  {head} |  {head}".rstrip(),
-    ]
-    for r in rows:
-        index = str(maps.rows[r]).rjust(margin) if maps.down else " " * margin
-        lines.append(f"{index}  {block(maps.right, r)} |  {block(maps.yours, r)}".rstrip())
-    return [maps.subject, *lines, f"* {maps.message}"]

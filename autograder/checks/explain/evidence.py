@@ -82,6 +82,10 @@ class ResultPair:
         return self.kind.startswith("float")
 
     @cached_property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.expected).all() and np.isfinite(self.found).all())
+
+    @cached_property
     def telling(self) -> bool:
         """Whether so many different numbers were asked for that chance makes nothing of them."""
         if self.largest_size > MOST_NUMBERS:
@@ -99,7 +103,12 @@ class ResultPair:
     @cached_property
     def unit_axes(self) -> list[int]:
         """Along which axes the right numbers are shares, which sum to one."""
-        return unit_axes(self.expected)
+        return _unit_axes(self.expected)
+
+    @cached_property
+    def found_unit_axes(self) -> list[int]:
+        """Along which axes the numbers that came back are shares."""
+        return _unit_axes(self.found)
 
     def axis(self, number: int) -> Axis:
         if number < len(self.axes):
@@ -146,7 +155,7 @@ def as_array(value: Any) -> Array | None:
     return array.astype(np.float64) if array.dtype.kind in "fiub" else None
 
 
-def unit_axes(values: Array) -> list[int]:
+def _unit_axes(values: Array) -> list[int]:
     """The axes along which non-negative numbers sum to one; slices of zeros alone do not count."""
     if not (np.isfinite(values).all() and values.size and values.min() >= -1e-7):
         return []

@@ -60,6 +60,7 @@ class Needs(Flag):
     )  # what came back has the right shape; in common, this must hold of all results
     FLOATING = auto()
     TELLING = auto()
+    FINITE = auto()
 
 
 NUMBERS = Needs.ONE_SHAPE | Needs.FLOATING
@@ -87,6 +88,7 @@ class Relation:
             (Needs.ONE_SHAPE in self.needs and not pair.same_shape)
             or (Needs.FLOATING in self.needs and not pair.floating)
             or (Needs.TELLING in self.needs and not pair.telling)
+            or (Needs.FINITE in self.needs and not pair.finite)
         ):
             return []
         with np.errstate(all="ignore"):
@@ -100,7 +102,11 @@ RELATIONS = (
     Relation("right numbers in another shape", axis_gone_or_new),
     Relation("too short or too long", shorter_or_longer, weak=True),
     Relation("in another order", in_another_order, Needs.ONE_SHAPE),
-    Relation("softmax left out, twice or along another axis", softmax_misplaced, MANY_NUMBERS),
+    Relation(
+        "softmax left out, twice or along another axis",
+        softmax_misplaced,
+        MANY_NUMBERS | Needs.FINITE,
+    ),
     Relation(
         "the opposite mask, or one that hides too much or too little",
         masks_differ,
@@ -110,21 +116,25 @@ RELATIONS = (
     Relation("an input added or left out", plus_an_input, MANY_NUMBERS),
     Relation("wrong by a constant", offset, NUMBERS),
     Relation("rounded", rounded, MANY_NUMBERS),
-    Relation("scores too large or too small", sharper_or_flatter, MANY_NUMBERS),
-    Relation("hidden ones have weight, or visible ones none", shared_among_others, MANY_NUMBERS),
+    Relation("scores too large or too small", sharper_or_flatter, MANY_NUMBERS | Needs.FINITE),
+    Relation(
+        "hidden ones have weight, or visible ones none",
+        shared_among_others,
+        MANY_NUMBERS | Needs.FINITE,
+    ),
     Relation("a function too many or left out", through_a_function, MANY_NUMBERS),
     Relation("all the same", all_alike, Needs.ONE_SHAPE),
     Relation("right but for special places", right_but_for_special_places, Needs.ONE_SHAPE),
     Relation("right in part", right_in_part, Needs.ONE_SHAPE, weak=True),
     Relation("one place too early or late", one_place_off, Needs.ONE_SHAPE),
-    Relation("each row has a factor of its own", rows_times_constants, NUMBERS),
-    Relation("weights that are no shares", not_shares, NUMBERS),
+    Relation("each row has a factor of its own", rows_times_constants, NUMBERS | Needs.FINITE),
+    Relation("weights that are no shares", not_shares, NUMBERS | Needs.FINITE),
     Relation("each row has a factor and an offset of its own", rows_scaled_and_moved, NUMBERS),
     Relation("right numbers in other places", mixed_up, Needs.FLOATING | Needs.TELLING),
     Relation("another number of axes", other_number_of_axes),
     Relation("NaN or infinity", not_finite, Needs.ONE_SHAPE),
     Relation("some rows right", some_rows_right, NUMBERS),
-    Relation("nearly right", nearly_right, MANY_NUMBERS, weak=True),
+    Relation("nearly right", nearly_right, MANY_NUMBERS | Needs.FINITE, weak=True),
 )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autograder.checks.explain.evidence import Array, ResultPair, unit_axes
+from autograder.checks.explain.evidence import Array, ResultPair
 from autograder.checks.explain.numbers import factor_in_words
 
 
@@ -19,8 +19,6 @@ def _softmax(values: Array, axis: int) -> Array:
 def softmax_misplaced(pair: ResultPair) -> Iterator[str]:
     """Softmax is left out, done twice, or runs along another axis."""
     right, found = pair.expected, pair.found
-    if not np.isfinite(found).all():
-        return
     for axis in pair.unit_axes:
         where = pair.axis(axis)
         if pair.close(right, _softmax(found, axis)):
@@ -38,7 +36,7 @@ def softmax_misplaced(pair: ResultPair) -> Iterator[str]:
                 f"{pair.yours} {pair.verb} the softmax of the right numbers. Is there one softmax too "
                 "many?"
             )
-        sums = unit_axes(found)
+        sums = pair.found_unit_axes
         other = [number for number in sums if number not in pair.unit_axes]
         if other and axis not in sums:
             yield (
@@ -58,7 +56,7 @@ def sharper_or_flatter(pair: ResultPair) -> Iterator[str]:
     """Weights from scores that are a constant factor too large or too small."""
     right, found = pair.expected, pair.found
     for axis in pair.unit_axes:
-        if axis not in unit_axes(found) or ((right > 0) != (found > 0)).any():
+        if axis not in pair.found_unit_axes or ((right > 0) != (found > 0)).any():
             continue
         visible = right > 0
         if (right[visible] < 1e-12).any() or visible.sum() - visible.any(axis).sum() < 4:
@@ -97,7 +95,7 @@ def sharper_or_flatter(pair: ResultPair) -> Iterator[str]:
 def shared_among_others(pair: ResultPair) -> Iterator[str]:
     """Weights that are right in proportion, but shared among too many keys, or too few."""
     right, found = pair.expected, pair.found
-    if not pair.unit_axes or not np.isfinite(found).all() or found.min() < 0:
+    if not pair.unit_axes or found.min() < 0:
         return
     shows_hidden = ((found > 1e-7) & (right == 0)).any()
     hides_shown = ((found <= 1e-7) & (right > 1e-5)).any()
@@ -143,11 +141,9 @@ def _shares(values: Array) -> Array:
 def not_shares(pair: ResultPair) -> Iterator[str]:
     """Where shares should sum to one, they do not, or are all alike, or all in one place."""
     right, found = pair.expected, pair.found
-    if not np.isfinite(found).all():
-        return
     for axis in pair.unit_axes:
         where = pair.axis(axis)
-        if axis in unit_axes(found):
+        if axis in pair.found_unit_axes:
             if np.ptp(found, axis=axis).max() < 1e-6 < np.ptp(right, axis=axis).max():
                 yield (
                     f"{pair.yours} are the same for all {where.many}. What are the scores before the "
