@@ -51,6 +51,12 @@ class Axis:
 
 
 @cache
+def arrays_of(part: Part) -> dict[str, tuple[str, ...]]:
+    """The letters of each array that the signature names."""
+    return {name: _letters(axes) for name, axes in ARRAY.findall(part.signature)}
+
+
+@cache
 def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Name and letters of each result of a method; a name is "" where the signature has none."""
     called = part.signature.partition(f"{method}(")[2] or part.signature
@@ -61,8 +67,8 @@ def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ..
     named = re.match(r"(\w*) ?\(([^()]*)\)", text)
     if named:
         return ((named[1], _letters(named[2])),)
-    arrays = dict(ARRAY.findall(part.signature))
-    return ((text, _letters(arrays[text])),) if text in arrays else ()
+    arrays = arrays_of(part)
+    return ((text, arrays[text]),) if text in arrays else ()
 
 
 def results_in(item: CaseRun) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -98,7 +104,7 @@ def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis
 def _sizes_in(item: CaseRun) -> dict[str, int]:
     """The lengths of what goes in by their letters, and other counts by their names."""
     sizes: dict[str, int] = {}
-    arrays = {name: _letters(axes) for name, axes in ARRAY.findall(item.part.signature)}
+    arrays = arrays_of(item.part)
     for name, value in zip(item.request["names"], item.request["arguments"], strict=False):
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
@@ -123,12 +129,17 @@ def sizes_of(item: CaseRun) -> dict[str, int]:
 
 def built_with(item: CaseRun) -> dict[str, Any]:
     """What a module was constructed with, or the plain numbers that a function was called with."""
-    request, reference = item.request, item.part.reference
+    request = item.request
     if request["experiment"] == "module":
-        names = [name for name in inspect.signature(reference).parameters if name != "self"]
+        names = _parameters_of(item.part)
         return {**dict(zip(names, request["construct"], strict=False)), **request["keywords"]}
     given = zip(request["names"], request["arguments"], strict=False)
     return {name: value for name, value in given if isinstance(value, int | float)}
+
+
+@cache
+def _parameters_of(part: Part) -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(part.reference).parameters if name != "self")
 
 
 def _letters(text: str) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.checks.axes import ARRAY, Axis, axes_of, results_in
+from autograder.checks.axes import Axis, arrays_of, axes_of, results_in
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.pictures import Grid, Maps, Shapes, around
@@ -55,11 +55,10 @@ def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     for (one, other), (name, letters) in zip(pairs, names, strict=False):
         yield name, letters, _tensor(one), _tensor(other)
     if item.case.gradient:
-        arrays = dict(ARRAY.findall(item.part.signature))
         came = item.report.get("gradients") or {}
         for name, gradient in item.expected["gradients"].items():
             if gradient is not None and came.get(name) is not None:
-                letters = tuple(arrays[name].split(", ")) if name in arrays else ()
+                letters = arrays_of(item.part).get(name, ())
                 yield f"gradient for {name}", letters, _tensor(gradient), _tensor(came[name])
 
 

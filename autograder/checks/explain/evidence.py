@@ -45,6 +45,7 @@ class ResultPair:
         share: of the numbers that dropout keeps, 1 where there is none.
         kind: "float64", "float32", "int64", "bool" …, of ``expected``.
         found_kind: the same of ``found``.
+        known: sentences that are true of it, by the relations that were looked for so far.
     """
 
     expected: Array
@@ -56,6 +57,7 @@ class ResultPair:
     share: float = 1.0
     kind: str = "float32"
     found_kind: str = "float32"
+    known: dict[str, list[str]] = field(default_factory=dict, init=False)
 
     @property
     def yours(self) -> str:

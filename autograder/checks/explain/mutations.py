@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.checks.axes import ARRAY, axes_of
+from autograder.checks.axes import arrays_of, axes_of
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.explain.evidence import Explanation
@@ -159,7 +159,6 @@ def _in_places_of_others(
 
 
 def _in_reverse(item: CaseRun, arrays: Mapping[str, Any]) -> Iterator[Mutation]:
-    letters = dict(ARRAY.findall(item.part.signature))
 
     def turned(request: Request, name: str, number: int) -> Request:
         value = _given(request)[name]
@@ -168,8 +167,8 @@ def _in_reverse(item: CaseRun, arrays: Mapping[str, Any]) -> Iterator[Mutation]:
         return _with_argument(request, name, value.flip(number))
 
     for name, array in arrays.items():
-        known = [part.strip() for part in letters.get(name, "").split(",") if part.strip()]
-        for number, axis in enumerate(axes_of(name, known, array.ndim)):
+        letters = arrays_of(item.part).get(name, ())
+        for number, axis in enumerate(axes_of(name, letters, array.ndim)):
             yield Mutation(
                 f"`{name}` in reverse order",
                 f"Your result is what ours gives with `{name}` in reverse order along {axis}. Which "

@@ -57,10 +57,11 @@ class Relation:
     weak: bool = False
 
     def sentences_on(self, pair: ResultPair) -> list[str]:
-        if not self.needs.are_met_by(pair):
-            return []
-        with np.errstate(all="ignore"):
-            return list(self.find(pair))
+        if self.name not in pair.known:
+            with np.errstate(all="ignore"):
+                found = self.find(pair) if self.needs.are_met_by(pair) else ()
+                pair.known[self.name] = list(found)
+        return pair.known[self.name]
 
 
 # the specific before the general
