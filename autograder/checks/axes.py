@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, repeat
 from typing import Any
 
 from autograder.checks.check import Part
@@ -74,6 +75,17 @@ def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ..
 def results_in(item: CaseRun) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Name and letters of each result of what a case calls."""
     return results_of(item.part, item.request.get("method") or item.part.name)
+
+
+def results_beside(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
+    """Name, letters, right value and a student's of each result; nothing where they are not as many."""
+    expected, found = item.expected["value"], item.report.get("value")
+    if not isinstance(expected, tuple):
+        expected, found = (expected,), (found,)
+    if isinstance(found, tuple | list) and len(found) == len(expected):
+        names = chain(results_in(item), repeat(("", ())))
+        for (name, letters), right, own in zip(names, expected, found, strict=False):
+            yield name, letters, right, own
 
 
 def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:

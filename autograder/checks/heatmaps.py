@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 import torch
 
-from autograder.checks.axes import Axis, arrays_of, axes_of, results_in
+from autograder.checks.axes import Axis, arrays_of, axes_of, results_beside
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.pictures import Grid, Maps, Shapes, around
@@ -44,17 +43,10 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
 
 def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters of the axes, what is right and what came, of results and then of gradients."""
-    wanted, found = item.expected["value"], item.report.get("value")
-    if isinstance(wanted, tuple):
-        if not isinstance(found, tuple | list) or len(found) != len(wanted):
-            return
-        pairs = list(zip(wanted, found, strict=True))
-    else:
-        pairs = [(wanted, found)]
-    names = chain(results_in(item), repeat(("", ())))
-    for (one, other), (name, letters) in zip(pairs, names, strict=False):
-        yield name, letters, _tensor(one), _tensor(other)
-    if item.case.gradient:
+    results = list(results_beside(item))
+    for name, letters, right, own in results:
+        yield name, letters, _tensor(right), _tensor(own)
+    if results and item.case.gradient:
         came = item.report.get("gradients") or {}
         for name, gradient in item.expected["gradients"].items():
             if gradient is not None and came.get(name) is not None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from autograder.checks.axes import axes_of, built_with, results_in, sizes_of
+from autograder.checks.axes import axes_of, built_with, results_beside, sizes_of
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.explain.cases import is_about_a_new_module, when_it_is_right
@@ -106,13 +106,6 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         return
     if item.problem.kind is Kind.INPUT_CHANGED or is_about_a_new_module(request):
         return
-    expected, value = item.expected["value"], report.get("value")
-    several = isinstance(expected, tuple)
-    if several and not (isinstance(value, tuple | list) and len(value) == len(expected)):
-        return
-    names = results_in(item)
-    rights: tuple[Any, ...] = expected if several else (expected,)
-    values: Any = value if several else (value,)
     sizes = sizes_of(item)
     built = built_with(item)
     dropout = next((built[name] for name in built if name.startswith("dropout")), 0.0)
@@ -121,13 +114,12 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         for name, given in zip(request["names"], request["arguments"], strict=False)
         if getattr(given, "dtype", None) in FLOATING and (array := as_array(given)) is not None
     }
-    for number, (right, got) in enumerate(zip(rights, values, strict=True)):
+    for number, (called, letters, right, got) in enumerate(results_beside(item)):
         if not isinstance(right, torch.Tensor | np.ndarray) or values_agree(right, got) is None:
             continue
         wanted, found = as_array(right), as_array(got)
         if wanted is None or found is None:
             continue
-        called, letters = names[number] if number < len(names) else ("", ())
         axes = axes_of(called, letters, wanted.ndim)
         dtypes = _dtype(right), _dtype(got)
         result = ResultPair(wanted, found, axes, called, inputs, sizes, 1.0 - dropout, *dtypes)

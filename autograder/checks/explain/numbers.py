@@ -183,7 +183,9 @@ def plus_an_input(pair: ResultPair) -> Iterator[str]:
     """An input was added that should not be, or left out, or taken away."""
     apart = pair.found - pair.expected
     for name, given in pair.inputs.items():
-        if not _fits(given, pair) or given.size < 4 or not np.abs(given).max() > 1e-2:
+        if given.size < 4 or not np.abs(given).max() > 1e-2:
+            continue
+        if _repeated(given, pair.expected) is None:
             continue
         if pair.close(pair.expected + given, pair.found):
             yield (
@@ -202,11 +204,12 @@ def plus_an_input(pair: ResultPair) -> Iterator[str]:
             )
 
 
-def _fits(given: Array, pair: ResultPair) -> bool:
+def _repeated(values: Array, like: Array) -> Array | None:
+    """Values repeated to the shape of others, if they can be."""
     try:
-        return np.broadcast_shapes(given.shape, pair.expected.shape) == pair.expected.shape
+        return np.broadcast_to(values, like.shape)
     except ValueError:
-        return False
+        return None
 
 
 FUNCTIONS: tuple[tuple[str, Callable[[Array], Array]], ...] = (
@@ -251,19 +254,17 @@ def taken_from_an_input(pair: ResultPair) -> Iterator[str]:
             )
         for words, function in (("mean", np.mean), ("sum", np.sum), ("maximum", np.max)):
             for number, length in enumerate(given.shape):
+                if length < 2:
+                    continue
                 value = function(given, axis=number, keepdims=True)
-                if length > 1 and np.unique(value.round(6)).size > 2 and _repeats(pair, value):
+                repeated = _repeated(value, pair.found)
+                if repeated is None or not pair.close(repeated, pair.found):
+                    continue
+                if np.unique(value.round(6)).size > 2:
                     yield (
                         f"{pair.yours} {pair.verb} nothing but the {words} of `{name}` along its axis "
                         f"{number}. Where do the weights come in?"
                     )
-
-
-def _repeats(pair: ResultPair, value: Array) -> bool:
-    try:
-        return pair.close(np.broadcast_to(value, pair.found.shape), pair.found)
-    except ValueError:
-        return False
 
 
 def all_alike(pair: ResultPair) -> Iterator[str]:
