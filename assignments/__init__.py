@@ -12,27 +12,27 @@ The grader knows none of these by name; it asks for them here.
 
 from autograder.checks.course import Course, Letter
 
-SENTENCES, WORDS, HEADS = ("sentence", "sentences"), ("word", "words"), ("head", "heads")
-FEATURES = ("feature", "features")
 COURSE = Course(
     __name__,
     libraries=("course_utils", "lecture_kit"),
     always_allowed=("course_utils.signoff",),
     letters={
-        **{
-            letter: Letter(*FEATURES, is_a_factor=True)
-            for letter in ("d_k", "D", "d_model", "features", "h")
-        },
-        "H": Letter(*HEADS, is_a_factor=True),
-        "T": Letter(*WORDS, is_a_factor=True),
-        "S": Letter(*WORDS, is_a_factor=True),
-        "B": Letter(*SENTENCES, is_a_factor=True),
-        "L": Letter(*WORDS),
+        "d_k": Letter("feature", "features", is_a_factor=True),
+        "D": Letter("feature", "features", is_a_factor=True),
+        "d_model": Letter("feature", "features", is_a_factor=True),
+        "features": Letter("feature", "features", is_a_factor=True),
+        "h": Letter("feature", "features", is_a_factor=True),
+        "H": Letter("head", "heads", is_a_factor=True),
+        "T": Letter("word", "words", is_a_factor=True),
+        "S": Letter("word", "words", is_a_factor=True),
+        "B": Letter("sentence", "sentences", is_a_factor=True),
+        "L": Letter("word", "words"),
         "length": Letter("position", "positions"),
-        **{
-            letter: Letter(*FEATURES)
-            for letter in ("d_v", "2h", "H·d_k", "decoder_dim", "encoder_dim")
-        },
+        "d_v": Letter("feature", "features"),
+        "2h": Letter("feature", "features"),
+        "H·d_k": Letter("feature", "features"),
+        "decoder_dim": Letter("feature", "features"),
+        "encoder_dim": Letter("feature", "features"),
     },
 )
 known, load, allowed_modules = COURSE.known, COURSE.load, COURSE.allowed_modules

@@ -1,4 +1,4 @@
-"""Results beside the right ones, which relations between them are looked for in.
+"""Results beside the right ones, in which relations are looked for.
 
 A relation looks at one result of one case, a `ResultPair`, and yields sentences that are true of it, the
 most specific first; each ends in the question that leads on.

@@ -21,7 +21,7 @@ def softmax(values, axis=-1):
     return lowered / lowered.sum(axis, keepdims=True)
 
 
-def seen_after(change, seed, *, right=None, called="output", kind="float32", letters=AXES, **more):
+def pairs_after(change, seed, *, right=None, called="output", kind="float32", letters=AXES, **more):
     """Two cases of different sizes, in both of which a result was changed in the same way."""
     draw = np.random.default_rng(seed)
     cases = []
@@ -138,7 +138,7 @@ BUILT = {
 @pytest.mark.parametrize(("change", "words"), BUILT.values(), ids=BUILT)
 def test_a_relation_that_was_built_is_found(change, words):
     for seed in SEEDS:
-        name, sentence = told(seen_after(change, seed))
+        name, sentence = told(pairs_after(change, seed))
         assert name
         assert re.search(words, sentence, re.IGNORECASE), sentence
         assert sentence[0].isupper()
@@ -184,7 +184,7 @@ OF_WEIGHTS = {
 @pytest.mark.parametrize(("change", "words"), OF_WEIGHTS.values(), ids=OF_WEIGHTS)
 def test_a_relation_of_weights_is_found(change, words):
     for seed in SEEDS:
-        cases = seen_after(change, seed, right=weights, called="weights", letters=("B", "T", "T"))
+        cases = pairs_after(change, seed, right=weights, called="weights", letters=("B", "T", "T"))
         name, sentence = told(cases)
         assert name
         assert re.search(words, sentence, re.IGNORECASE), sentence
@@ -260,7 +260,7 @@ def test_a_relation_of_shapes_is_found(change, shape, words):
 
 def test_single_precision_is_seen_where_double_is_asked():
     for seed in SEEDS:
-        cases = seen_after(
+        cases = pairs_after(
             lambda e, x, s: e.astype(np.float32).astype(np.float64), seed, kind="float64"
         )
         assert "about seven digits" in told(cases)[1]
@@ -275,7 +275,7 @@ def test_nothing_is_said_of_numbers_that_have_nothing_to_do_with_each_other(righ
         def unrelated(e, x, s, draw=draw):
             return other(draw, e.shape) if other else draw.normal(size=e.shape)
 
-        name, sentence = told(seen_after(unrelated, seed, right=right))
+        name, sentence = told(pairs_after(unrelated, seed, right=right))
         if right is not None and other is None:
             # true whatever else holds: shares were asked, and these are none
             assert name in ("weights that are no shares", ""), sentence
@@ -302,7 +302,7 @@ def test_chance_says_nothing():
 
 
 def test_what_holds_in_one_case_alone_is_not_said_of_both():
-    one, other = seen_after(lambda e, x, s: e * s["d_k"] ** 0.5, 1)
+    one, other = pairs_after(lambda e, x, s: e * s["d_k"] ** 0.5, 1)
     broken = ResultPair(
         other.expected, other.expected[:, ::-1] + 3.3 * other.inputs["x"], other.axes
     )
@@ -311,7 +311,7 @@ def test_what_holds_in_one_case_alone_is_not_said_of_both():
 
 
 def test_a_letter_is_said_and_not_a_number_that_is_the_same_by_chance():
-    one = seen_after(lambda e, x, s: 2 * e, 3)[0]
+    one = pairs_after(lambda e, x, s: 2 * e, 3)[0]
     four = ResultPair(one.expected, one.found, one.axes, "output", {}, {"d_k": 4})
     nine = ResultPair(one.expected, one.found, one.axes, "output", {}, {"d_k": 9})
     assert "√d_k times" in told([four])[1]
@@ -356,9 +356,9 @@ def test_results_are_read_from_signatures():
 
 def test_one_number_for_each_case_is_none_for_all_cases():
     """The inputs play a part in it, so that is not denied."""
-    name, sentence = told(seen_after(lambda right, *_: np.full_like(right, right.mean()), 0))
+    name, sentence = told(pairs_after(lambda right, *_: np.full_like(right, right.mean()), 0))
     assert name == "all the same"
     assert "another from case to case" in sentence
-    name, sentence = told(seen_after(lambda right, *_: np.full_like(right, 0.5), 0))
+    name, sentence = told(pairs_after(lambda right, *_: np.full_like(right, 0.5), 0))
     assert name == "all the same"
     assert "is 0.5. " in sentence
