@@ -7,7 +7,10 @@ import re
 import numpy as np
 import pytest
 
+from autograder.checks import axes
 from autograder.checks.axes import axes_of, results_of
+from autograder.checks.course import Course, Letter
+from autograder.checks.explain import numbers
 from autograder.checks.explain.evidence import ResultPair
 from autograder.checks.explain.relations import RELATIONS, in_common
 
@@ -352,6 +355,17 @@ def test_results_are_read_from_signatures():
     ]
     transformer = load("a9_transformer").part("Transformer")
     assert results_of(transformer, "decode") == (("logits", ("B", "T", "tgt_vocab")),)
+
+
+def test_axes_and_factors_go_by_the_letters_of_the_course(monkeypatch):
+    letters = {"n": Letter("day", "days"), "k": Letter("place", "places", is_a_factor=True)}
+    for module in (axes, numbers):
+        monkeypatch.setattr(module, "course", lambda: Course("averages", letters=letters))
+    days, other = axes_of("x", ("n", "T"), 2)
+    assert (str(days), days.place(2)) == ("the axis of the days, n", "day 2")
+    assert (str(other), other.place(2)) == ("the axis of the entries along T, T", "index 2 along T")
+    pair = ResultPair(np.ones(3), np.ones(3), sizes={"n": 9, "k": 9})
+    assert next(numbers.factor_in_words(pair, 3.0)) == "√k times"
 
 
 def test_one_number_for_each_case_is_none_for_all_cases():
