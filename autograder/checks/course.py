@@ -11,10 +11,11 @@ import ast
 import importlib
 import importlib.util
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autograder.order import by_number
 
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from autograder.checks.check import Assignment
 
 USUAL = "assignments"
+
+
+class Letter(NamedTuple):
+    """What a letter for a length counts: "B" may be the number of sentences.
+
+    Attributes:
+        one, many: what is counted.
+        is_a_factor: whether by mistake people multiply or divide by it, or by its root.
+    """
+
+    one: str
+    many: str
+    is_a_factor: bool = False
 
 
 @dataclass(frozen=True)
@@ -34,12 +48,15 @@ class Course:
             assignment allows it.
         always_allowed: modules of these that every notebook may import, and that hold no answer.
         site: address of the course's website, to which feedback pages link; "" if it has none.
+        letters: of lengths in the signatures of parts, by which feedback calls axes and factors.
+            Where two are equally likely, it names the one that stands first.
     """
 
     package: str
     libraries: tuple[str, ...] = ()
     always_allowed: tuple[str, ...] = ()
     site: str = ""
+    letters: Mapping[str, Letter] = field(default_factory=dict)
 
     @property
     def folders(self) -> tuple[Path, ...]:

@@ -11,7 +11,7 @@ from assignments import load
 from autograder import pages
 from autograder.checks.compare import kind_of, numbers, short
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
-from autograder.checks.heatmaps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured
+from autograder.checks.heatmaps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, pictured
 from autograder.checks.judge import in_words, problem_with
 from autograder.checks.pictures import shade
 from autograder.checks.rendering import as_html, as_text
@@ -118,7 +118,7 @@ def test_whatever_comes_back_is_shown_in_few_characters(way):
         ]
         assert "-0" not in texts and "-0.00" not in texts
         assert all(sum(map(str.isdigit, re.sub(r"e.*", "", text))) <= 4 for text in texts)
-        assert all(len(line) < 160 for line in as_lines(maps)[1:-1])
+        assert all(len(line) < 160 for line in maps.as_lines()[1:-1])
 
 
 def test_of_a_large_result_a_window_around_the_worst_is_shown():
@@ -132,7 +132,7 @@ def test_of_a_large_result_a_window_around_the_worst_is_shown():
         len(maps.rows) == MOST_ROWS <= 12 and len(maps.columns) == MOST_COLUMNS <= MOST_TRUTHS <= 12
     )
     assert (maps.rows[maps.worst[0]], maps.columns[maps.worst[1]]) == (33, 2)
-    printed = as_lines(maps)
+    printed = maps.as_lines()
     assert len(printed) == 3 + 6 + 1 and sum("1*" in line for line in printed) == 1
 
 
