@@ -28,6 +28,7 @@ from autograder.checks.missing import (
     why_missing,
     why_unanswered,
 )
+from autograder.checks.notebook_source import modules_beside
 from autograder.checks.obstacles import Obstacle
 from autograder.checks.reply import reports_in
 from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
@@ -128,7 +129,7 @@ def decide(
     """
     cells = list(cells)
     disallowed = disallowed_in(assignment, part)
-    beside = source_rules.modules_beside(cells, files or {})
+    beside = modules_beside(cells, files or {})
     used = source_rules.find(
         cells, part.name, disallowed["names"], assignment.allowed_modules, part.may_call, beside
     )

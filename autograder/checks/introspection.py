@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from autograder.checks.course import course
-from autograder.checks.source_rules import statements_of
+from autograder.checks.notebook_source import once_a_cell, statements_of
 
 # what may be imported, whole or name by name
 MODULES = frozenset({
@@ -57,15 +58,31 @@ def introspects(cells: Iterable[str], beside: Iterable[tuple[str, str]] = ()) ->
         beside: (name, source) of the modules that lie beside it.
     """
     beside = tuple(beside)
-    nodes: list[ast.AST] = []
-    for source in (*cells, *(source for _, source in beside)):
-        read = _nodes(source)
-        if read is None:
-            return "what cannot be read"
-        nodes += read
     modules = MODULES | {name for name, _ in beside}
-    own = frozenset(_own_names(nodes))
+    looked_at = [_doubtful(source) for source in (*cells, *(source for _, source in beside))]
+    if None in looked_at:
+        return "what cannot be read"
+    own = frozenset(name for cell in looked_at if cell for name in cell.own if _is_free(name))
+    nodes = (node for cell in looked_at if cell for node in cell.nodes)
     return next(filter(None, (_reaches(node, modules, own) for node in nodes)), "")
+
+
+class Doubtful(NamedTuple):
+    """What of a cell depends on the rest of the notebook: hidden names of its own, and where it reaches."""
+
+    own: frozenset[str]
+    nodes: tuple[ast.AST, ...]
+
+
+@once_a_cell
+def _doubtful(source: str) -> Doubtful | None:
+    """What a cell would reach if nothing were the notebook's own; None if it has no form."""
+    nodes = _nodes(source)
+    if nodes is None:
+        return None
+    own = frozenset(name for name in _names_given_by(nodes) if _is_hidden(name, frozenset()))
+    reaching = (node for node in nodes if _reaches(node, MODULES, frozenset()))
+    return Doubtful(own, tuple(reaching))
 
 
 def _nodes(source: str) -> list[ast.AST] | None:
@@ -98,11 +115,8 @@ def _nodes(source: str) -> list[ast.AST] | None:
     return nodes
 
 
-def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
-    """Names that a notebook gives a meaning to, and that no module has which it may import."""
-    known = {
-        name for module in MODULES if module in sys.modules for name in vars(sys.modules[module])
-    }
+def _names_given_by(nodes: list[ast.AST]) -> Iterator[str]:
+    """Names to which a cell gives a meaning."""
     for node in nodes:
         match node:
             case (
@@ -110,8 +124,13 @@ def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
                 | ast.Attribute(attr=name, ctx=ast.Store())
                 | ast.FunctionDef(name=name)
                 | ast.arg(name)
-            ) if name not in known:
+            ):
                 yield name
+
+
+def _is_free(name: str) -> bool:
+    """Whether no module that may be imported has such a name."""
+    return not any(name in vars(sys.modules[each]) for each in MODULES if each in sys.modules)
 
 
 def _reaches(node: ast.AST, modules: frozenset[str], own: frozenset[str]) -> str:
