@@ -231,7 +231,7 @@ class Case:
         return replace(self, label=f"{self.label}, gradients", gradient=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is itself, whatever another asks
 class Step:
     """Something a part must get right, worth points of its own; all its cases must pass.
 
