@@ -24,8 +24,7 @@ from autograder.batch.recurring import (
 )
 from autograder.batch.student_result import StudentResult
 from autograder.batch.term import Standing, standings, title_of
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import Behaviour
+from autograder.checks.verdicts import Behaviour, Obstacle
 from autograder.files import harmless, write_whole
 from autograder.pages import render
 

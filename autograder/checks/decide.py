@@ -29,9 +29,8 @@ from autograder.checks.missing import (
     why_unanswered,
 )
 from autograder.checks.notebook_source import modules_beside
-from autograder.checks.obstacles import Obstacle
 from autograder.checks.reply import reports_in
-from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import note
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.op_blocker import WRITTEN_TWICE

@@ -12,7 +12,7 @@ import torch
 from autograder.checks.axes import ARRAY, Axis, axes_of, results_in
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
-from autograder.checks.pictures import Grid, Maps, Shapes
+from autograder.checks.verdicts import Grid, Maps, Shapes
 from autograder.faults import note
 
 # of a picture; truth values are narrower than numbers

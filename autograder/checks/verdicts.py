@@ -1,4 +1,4 @@
-"""What was decided of a part: plain data, which travels and lies in graded notebooks.
+"""What was decided of a part, and what it shows of numbers: plain data, which lies in graded notebooks.
 
 Whoever only reads verdicts, as the batch does, needs no more than this, and no PyTorch.
 """
@@ -11,11 +11,46 @@ from typing import Any
 
 from msgspec import Struct, field, to_builtins
 
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.pictures import Maps, Shapes
+from autograder.pages import SHADES
 
 PROJECTIONS = 3  # of each array, by which it is told from others
 CLOSE = 1e-4  # how far apart, relative and absolute, numbers may be that count as the same
+NOT_FINITE = {"NaN": float("nan"), "∞": float("inf"), "-∞": float("-inf"), "T": 1.0, "F": 0.0}
+
+Grid = tuple[tuple[str, ...], ...]
+
+
+class Obstacle(StrEnum):
+    """What kept a part from being decided, or a call from coming back; its value is what graded notebooks hold."""
+
+    NONE = ""
+    DISALLOWED = "disallowed"
+    UNANSWERED = "unanswered"
+    MISSING = "missing"
+    TIME_LIMIT = "time limit"
+    STOPPED = "stopped"
+    FAULT = "fault"
+
+    @property
+    def words(self) -> str:
+        """The same in the words of a class report."""
+        return WORDS[self]
+
+    @classmethod
+    def _missing_(cls, value: object) -> Obstacle | None:
+        """Graded notebooks once held the words."""
+        return next((kind for kind, words in WORDS.items() if words == value), None)
+
+
+WORDS = {
+    Obstacle.NONE: "",
+    Obstacle.DISALLOWED: "a disallowed function was used",
+    Obstacle.UNANSWERED: "not answered",
+    Obstacle.MISSING: "not defined",
+    Obstacle.TIME_LIMIT: "the time limit was reached",
+    Obstacle.STOPPED: "the notebook stopped before it",
+    Obstacle.FAULT: "the grader itself failed over it",
+}
 
 
 class Waived(StrEnum):
@@ -37,6 +72,137 @@ WHY_WAIVED = {
     Waived.HALF: "wrong here too, but not charged, because a part that is right in its plainest "
     "case keeps half of its points",
 }
+
+
+class Cell(Struct, frozen=True):
+    """A number in a map: its text, its shade, and whether it is the one that is furthest off."""
+
+    text: str
+    shade: int
+    worst: bool
+
+
+class Maps(Struct, frozen=True):
+    """The right result, a student's, and the difference, around the entry that is furthest off.
+
+    Attributes:
+        of: what is compared, as the signature calls it: ``weights``; "" where it has no name.
+        down, across: what the rows and the columns count; "" for the rows of a vector.
+        place: where on its other axes the slice lies, in words; "" if there are none.
+        rows, columns: the indices that are shown.
+        right, yours, difference: numbers of at most four digits, as texts, row by row.
+        worst: row and column, among those shown, of the entry that is furthest off.
+        message: the same as a sentence.
+    """
+
+    of: str
+    down: str
+    across: str
+    place: str
+    rows: tuple[int, ...]
+    columns: tuple[int, ...]
+    right: Grid
+    yours: Grid
+    difference: Grid
+    worst: tuple[int, int]
+    message: str = field(name="says")
+
+    @property
+    def subject(self) -> str:
+        """What is shown, in a line: the result, the slice, and its axes."""
+        name = f"`{self.of}`" if self.of else "the result"
+        place = f" at {self.place}" if self.place else ""
+        rows = f"rows are {self.down}, " if self.down else ""
+        return f"{name}{place}: {rows}columns are {self.across}"
+
+    @property
+    def letters(self) -> int:
+        """How many letters the widest number has, of the three maps and the columns' names."""
+        grids = (self.right, self.yours, self.difference)
+        texts = [text for grid in grids for row in grid for text in row]
+        return max(len(text) for text in [*texts, *map(str, self.columns)])
+
+    def tables(self) -> list[tuple[str, list[tuple[str, list[Cell]]]]]:
+        """Caption and rows of each of the three maps; a row is its index and its cells."""
+        scale = _largest(self.right) or _largest(self.yours)
+        names = [str(row) for row in self.rows] if self.down else [""]
+        last = "where they differ" if self.difference[0][0] in "·≠" else "difference: yours − right"
+        return [
+            (caption, list(zip(names, self._cells(grid, deepest), strict=True)))
+            for caption, grid, deepest in (
+                ("right", self.right, scale),
+                ("yours", self.yours, scale),
+                (last, self.difference, _largest(self.difference)),
+            )
+        ]
+
+    def _cells(self, grid: Grid, deepest: float) -> list[list[Cell]]:
+        return [
+            [
+                Cell(text, shade(text, deepest), (down, across) == self.worst)
+                for across, text in enumerate(row)
+            ]
+            for down, row in enumerate(grid)
+        ]
+
+
+class Shapes(Struct, frozen=True):
+    """Two shapes that should be one.
+
+    Attributes:
+        of: as in `Maps`.
+        right: (letter, length) of each axis; the letter is "" where it has none.
+        yours: the lengths.
+    """
+
+    of: str
+    right: tuple[tuple[str, int], ...]
+    yours: tuple[int, ...]
+
+    def axes(self) -> list[tuple[str, int, bool]]:
+        """Letter and length of each right axis, and whether it is like that in the student's."""
+        return [
+            ("" if letter.isdigit() else letter, length, self._fits(place, length))
+            for place, (letter, length) in enumerate(self.right)
+        ]
+
+    def own_axes(self) -> list[tuple[str, int, bool]]:
+        """The same of the student's, whose axes have no letters."""
+        return [("", length, self._fits(place, length)) for place, length in enumerate(self.yours)]
+
+    def _fits(self, place: int, length: int) -> bool:
+        return (
+            len(self.yours) != len(self.right)
+            or self.right[place][1] == self.yours[place] == length
+        )
+
+
+def shade(text: str, scale: float) -> int:
+    """How deep the colour of a number is, from -`SHADES` to `SHADES`; no number has 0.
+
+    Args:
+        text: the number, as in `Maps`.
+        scale: the number that has the deepest shade.
+    """
+    value = _number(text)
+    if math.isnan(value) or not scale:
+        return 0
+    return round(SHADES * min(max(value / scale, -1.0), 1.0))
+
+
+def _number(text: str) -> float:
+    """The size of what `_text` wrote; NaN where it is no number."""
+    if text in NOT_FINITE:
+        return NOT_FINITE[text]
+    try:
+        return float(text)
+    except ValueError:
+        return 1.0 if text == "≠" else float("nan")
+
+
+def _largest(grid: Grid) -> float:
+    sizes = (abs(_number(text)) for row in grid for text in row)
+    return max((size for size in sizes if math.isfinite(size)), default=0.0)
 
 
 class StepVerdict(Struct, frozen=True):

@@ -20,9 +20,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from autograder.checks.course import course
-from autograder.checks.obstacles import Obstacle
 from autograder.checks.rendering import VERDICT_MIME, pictured_step
-from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
 from autograder.grade.formulas import with_formulas
 from autograder.grade.messages import CHECK
 from autograder.grade.restore import grade_id_of

@@ -21,9 +21,8 @@ from autograder.checks.course import load
 from autograder.checks.decide import Probe, decide, disallowed_in, nothing
 from autograder.checks.introspection import introspects
 from autograder.checks.notebook_source import modules_beside
-from autograder.checks.obstacles import Obstacle
 from autograder.checks.rendering import as_bundle
-from autograder.checks.verdicts import PartVerdict
+from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import Fault, collected, note
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.forks import ZygoteError

@@ -24,8 +24,7 @@ from nbgrader.preprocessors import LimitOutput
 
 from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.notebook_source import forget
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import PartVerdict
+from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part

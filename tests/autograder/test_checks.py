@@ -11,7 +11,7 @@ import torch
 
 from assignments import allowed_modules, known, load
 from autograder.checks.decide import decide, seed_of
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.probe.probe import answer
 from tests.assignments.sample import always, answers_in_sample
 from tests.autograder.measure import (

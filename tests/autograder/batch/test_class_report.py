@@ -10,7 +10,7 @@ from autograder.batch.class_report import as_csv, as_page
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
 from autograder.batch.student_result import StudentResult, in_words
 from autograder.batch.term import Standing, standings, title_of
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from tests.sample_class import ASSIGNMENT, hand_in
 
 PART = "attention_weights"

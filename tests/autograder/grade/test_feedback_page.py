@@ -7,9 +7,8 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from autograder.checks.course import Course
-from autograder.checks.obstacles import Obstacle
 from autograder.checks.rendering import VERDICT_MIME, as_bundle
-from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.grade import feedback_page as page_module
 from autograder.grade.feedback_page import (
     Mark,

@@ -17,7 +17,7 @@ from nbgrader.preprocessors import LimitOutput
 from nbgrader.utils import compute_checksum
 
 from assignments import allowed_modules, known, load
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.grade.execute import Execute
 from autograder.grade.grading import graded_part
 from autograder.grade.messages import Job, ReleasedCell
