@@ -19,7 +19,7 @@ from typing import Any
 
 from torch import nn
 
-from autograder.checks.check import Step
+from autograder.checks.cases import Step
 from autograder.checks.compare import values_agree
 from autograder.checks.diagnosis import (
     Diagnosis,

@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 from msgspec import structs
 
 from autograder.checks import source_rules
-from autograder.checks.check import Assignment, Part, Step
+from autograder.checks.cases import Step
+from autograder.checks.check import Assignment, Part
 from autograder.checks.course import course, known, load
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in

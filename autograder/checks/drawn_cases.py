@@ -11,9 +11,19 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.checks.check import Call, Case, Chain, Drawing, Part, Randn, Step
+from autograder.checks.cases import (
+    Call,
+    Case,
+    Chain,
+    Drawing,
+    Randn,
+    Recipe,
+    Step,
+    drawn_weights,
+    shapes_of,
+)
+from autograder.checks.check import Part
 from autograder.checks.problem import Problem
-from autograder.checks.weights import drawn_weights, shapes_of
 from autograder.faults import GraderError
 from autograder.probe.runners import Report, Request, describe, run_case
 from autograder.probe.wire import LONGEST_TEXT, MOST_NUMBERS, decode, encode
@@ -210,17 +220,19 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name != "self"]
 
 
-_made: dict[tuple[Any, str, str], nn.Module] = {}
-
-
 def _made_once(reference: Callable[..., Any], request: Request) -> Callable[..., Any]:
     """The reference; where all its weights are loaded, with a module that is made but once."""
     if request["experiment"] != "module" or not request["state"]:
         return reference
-    key = (reference, repr((request["construct"], request["keywords"])), request["dtype"])
-    if key not in _made:
-        _made[key] = reference(*request["construct"], **request["keywords"])
-    return lambda *_, **__: _made[key]
+    recipe = Recipe.of(reference, request["construct"], request["keywords"])
+    module = _made(recipe, request["dtype"])
+    return lambda *_, **__: module
+
+
+@lru_cache(maxsize=64)
+def _made(recipe: Recipe, _dtype: str) -> nn.Module:
+    """A module for each dtype, to which whoever uses it turns it."""
+    return recipe.make()
 
 
 def _performed(subject: Callable[..., Any], request: Request) -> Report:

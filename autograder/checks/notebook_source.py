@@ -24,6 +24,7 @@ SPECIAL = re.compile(
 )
 LONGEST_KEPT, MOST_KEPT, MOST_AT_ONCE = 10_000, 32, 64  # letters of a cell, and cells
 
+TEXTUAL = (ast.BinOp, ast.JoinedStr, ast.Constant)  # what may stand for a text
 NAMING = (ast.Attribute, ast.Name, ast.alias, ast.Import, ast.ImportFrom)
 
 Read = TypeVar("Read")
@@ -329,7 +330,7 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
 
     Pieces that are joined are read once, as a whole: a sum may be as long as a notebook.
     """
-    if not isinstance(node, ast.BinOp | ast.JoinedStr | ast.Constant):
+    if not isinstance(node, TEXTUAL):
         return "", list(ast.iter_child_nodes(node))
     pieces: list[str] = []
     rest: list[ast.AST] = []
