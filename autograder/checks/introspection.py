@@ -68,7 +68,12 @@ def introspects(cells: Iterable[str], beside: Iterable[tuple[str, str]] = ()) ->
 
 
 class Doubtful(NamedTuple):
-    """What of a cell depends on the rest of the notebook: hidden names of its own, and where it reaches."""
+    """What may be odd in a cell: whether it is, the rest of the notebook decides.
+
+    Attributes:
+        own: hidden names to which it gives a meaning.
+        nodes: what looks into the process, unless it is the notebook's own.
+    """
 
     own: frozenset[str]
     nodes: tuple[ast.AST, ...]

@@ -1,4 +1,4 @@
-"""What was decided of a part, and what it shows of numbers: plain data, which lies in graded notebooks.
+"""What was decided of a part, and the numbers shown with it: plain data, as graded notebooks hold it.
 
 Whoever only reads verdicts, as the batch does, needs no more than this, and no PyTorch.
 """
@@ -21,7 +21,7 @@ Grid = tuple[tuple[str, ...], ...]
 
 
 class Obstacle(StrEnum):
-    """What kept a part from being decided, or a call from coming back; its value is what graded notebooks hold."""
+    """What kept a part from being decided; its value is what graded notebooks hold."""
 
     NONE = ""
     DISALLOWED = "disallowed"
