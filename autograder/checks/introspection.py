@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from autograder.checks.course import course
-from autograder.checks.notebook_source import once_a_cell, statements_of
+from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 
 # what may be imported, whole or name by name
 MODULES = frozenset({
@@ -59,11 +59,12 @@ def introspects(cells: Iterable[str], beside: Iterable[tuple[str, str]] = ()) ->
     """
     beside = tuple(beside)
     modules = MODULES | {name for name, _ in beside}
-    looked_at = [_doubtful(source) for source in (*cells, *(source for _, source in beside))]
-    if None in looked_at:
+    try:
+        looked_at = [_doubtful(source) for source in (*cells, *(source for _, source in beside))]
+    except UNREADABLE:
         return "what cannot be read"
-    own = frozenset(name for cell in looked_at if cell for name in cell.own if _is_free(name))
-    nodes = (node for cell in looked_at if cell for node in cell.nodes)
+    own = frozenset(name for cell in looked_at for name in cell.own if _is_free(name))
+    nodes = (node for cell in looked_at for node in cell.nodes)
     return next(filter(None, (_reaches(node, modules, own) for node in nodes)), "")
 
 
@@ -80,22 +81,17 @@ class Doubtful(NamedTuple):
 
 
 @once_a_cell
-def _doubtful(source: str) -> Doubtful | None:
-    """What a cell would reach if nothing were the notebook's own; None if it has no form."""
+def _doubtful(source: str) -> Doubtful:
+    """What a cell would reach if nothing were the notebook's own; errors are those of `parsed`."""
     nodes = _nodes(source)
-    if nodes is None:
-        return None
     own = frozenset(name for name in _names_given_by(nodes) if _is_hidden(name, frozenset()))
     reaching = (node for node in nodes if _reaches(node, MODULES, frozenset()))
     return Doubtful(own, tuple(reaching))
 
 
-def _nodes(source: str) -> list[ast.AST] | None:
-    """All nodes of a cell and of the code that is handed to its magics; None if it has no form."""
-    statements = statements_of(source)
-    if statements is None:
-        return None
-    todo: list[ast.AST] = [*statements]
+def _nodes(source: str) -> list[ast.AST]:
+    """All nodes of a cell and of the code that is handed to its magics."""
+    todo: list[ast.AST] = [*parsed(source)]
     nodes: list[ast.AST] = []
     while todo:
         node = todo.pop()
@@ -105,10 +101,7 @@ def _nodes(source: str) -> list[ast.AST] | None:
                 [ast.Constant(str() as name), *_, ast.Constant(str() as code)],
                 [],
             ) if name in MAGICS and how in ("run_line_magic", "run_cell_magic"):
-                inner = _nodes(code) if name in RUNNING else []
-                if inner is None:
-                    return None
-                nodes += inner
+                nodes += _nodes(code) if name in RUNNING else []
             case ast.Call(ast.Name(name), [subject, ast.Constant(str() as said), *rest]) if (
                 name in BY_NAME
             ):

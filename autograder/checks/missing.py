@@ -142,7 +142,7 @@ def _definitions(name: str, cell: str) -> Iterator[Definition]:
     """The definitions of a name at the top of a cell."""
     if not re.search(rf"\b(def|class)\s+{name}\b", cell):
         return
-    for statement in statements_of(cell) or ():
+    for statement in statements_of(cell):
         if isinstance(statement, Definition) and statement.name == name:
             yield statement
 

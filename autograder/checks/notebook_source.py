@@ -26,6 +26,11 @@ LONGEST_KEPT, MOST_KEPT, MOST_AT_ONCE = 10_000, 32, 64  # letters of a cell, and
 
 TEXTUAL = (ast.BinOp, ast.JoinedStr, ast.Constant)  # what may stand for a text
 NAMING = (ast.Attribute, ast.Name, ast.alias, ast.Import, ast.ImportFrom)
+UNREADABLE = (
+    ValueError,
+    RecursionError,
+    MemoryError,
+)  # what Python raises over a text that is none
 
 Read = TypeVar("Read")
 
@@ -35,7 +40,8 @@ _until_forgotten: list[Callable[[], None]] = []
 def once_a_cell(read: Callable[[str], Read]) -> Callable[[str], Read]:
     """Remember what is read of a cell: until `forget`, and if it is short, for the next submissions.
 
-    Most cells of a notebook are the course's own, and the same in every submission.
+    Most cells of a notebook are the course's own, and the same in every submission. An error is not
+    remembered: it may be that one submission took all the memory there is.
     """
     of_short, of_long = lru_cache(MOST_KEPT)(read), lru_cache(MOST_AT_ONCE)(read)
     _until_forgotten.append(of_long.cache_clear)
@@ -149,7 +155,11 @@ class Definitions:
         """Read the cells, and modules (name, source); what is no Python defines nothing either."""
         found = cls()
         for module, source in (*(("", cell) for cell in cells), *beside):
-            for statement in _taken_apart(source):
+            try:
+                statements = _taken_apart(source)
+            except UNREADABLE:
+                continue
+            for statement in statements:
                 for name in statement.binds | ({f"{module}.*"} if module else set()):
                     found.statements.setdefault(name, []).append(statement)
         return found
@@ -182,23 +192,32 @@ class Definitions:
 
 @once_a_cell
 def _taken_apart(cell: str) -> list[Statement]:
-    """A cell's top-level statements."""
-    statements = statements_of(cell) or ()
-    body = [inner for statement in statements for inner in _under_its_magic(statement)]
+    """A cell's top-level statements; an error of `UNREADABLE` passes through."""
+    body = [inner for statement in parsed(cell) for inner in _under_its_magic(statement)]
     return [Statement(statement) for statement in _bindings(body)]
 
 
 @once_a_cell
-def statements_of(cell: str) -> list[ast.stmt] | None:
-    """A cell's statements as IPython runs them: none if it cannot run, None if it cannot be read."""
+def parsed(cell: str) -> list[ast.stmt]:
+    """A cell's statements as IPython runs them, none if it cannot run.
+
+    Raises:
+        ValueError, RecursionError, MemoryError: it cannot be read.
+    """
     try:
         plain = not cell[:1].isspace() and not SPECIAL.search(cell)
         # IPython would take a plain cell apart, too, which takes it ten times as long as Python
         return ast.parse(textwrap.dedent(cell) if plain else as_python(cell)).body
     except SyntaxError:
         return []
-    except (ValueError, RecursionError, MemoryError):
-        return None
+
+
+def statements_of(cell: str) -> list[ast.stmt]:
+    """The same, and none either if it cannot be read."""
+    try:
+        return parsed(cell)
+    except UNREADABLE:
+        return []
 
 
 def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
@@ -207,7 +226,7 @@ def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
     if not (isinstance(call, ast.Call) and _is_magic(call)):
         return [statement]
     text = call.args[-1]
-    return [statement, *_statements_in(text.value if isinstance(text, ast.Constant) else "")]
+    return [statement, *statements_of(str(text.value) if isinstance(text, ast.Constant) else "")]
 
 
 def as_python(cell: str) -> str:
@@ -310,7 +329,7 @@ def _read_nodes(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
             and _is_magic(node)
             and isinstance(node.args[-1], ast.Constant)
         ):
-            todo += _statements_in(node.args[-1].value)
+            todo += statements_of(str(node.args[-1].value))
 
 
 def _is_magic(node: ast.Call) -> bool:
@@ -321,12 +340,8 @@ def _is_magic(node: ast.Call) -> bool:
     )
 
 
-def _statements_in(source: object) -> list[ast.stmt]:
-    return statements_of(str(source)) or []
-
-
 def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
-    """The text that an expression stands for, also one put together from pieces, and what else to read.
+    """The text that an expression stands for, also one put together from pieces, and what to read next.
 
     Pieces that are joined are read once, as a whole: a sum may be as long as a notebook.
     """

@@ -62,3 +62,16 @@ def test_only_what_is_long_or_a_submissions_own_is_forgotten():
     forget()
     after = statements_of(short), statements_of(long), Definitions.of((short,))
     assert [one is other for one, other in zip(before, after, strict=True)] == [True, False, False]
+
+
+def test_what_could_not_be_read_for_lack_of_memory_is_read_again(monkeypatch):
+    def parse(_):
+        raise MemoryError
+
+    cell = "def part():\n    return 'read without memory'"
+    with monkeypatch.context() as short_of_memory:
+        short_of_memory.setattr(ast, "parse", parse)
+        assert statements_of(cell) == []
+        assert Definitions.of((cell,)).statements == {}
+    forget()
+    assert Definitions.of((cell,)).statements.keys() == {"part"}
