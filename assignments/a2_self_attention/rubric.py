@@ -7,7 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checks.check import Case, Part, Randn
+from autograder.checks.cases import Case, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import first_agrees, kind_of, rows_rank, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import Function

@@ -17,7 +17,8 @@ from assignments.common.layers import (
     layer_drops,
     left_to_chance,
 )
-from autograder.checks.check import Build, Case, Judge, Part, Randn
+from autograder.checks.cases import Build, Case, Judge, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import dropped, kind_of, strict_differences, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.scripted import state_of

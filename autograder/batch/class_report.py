@@ -28,8 +28,7 @@ from autograder.batch.findings import Finding
 from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult
 from autograder.batch.table import padded, width, wrapped, write_csv
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import Behaviour
+from autograder.checks.verdicts import Behaviour, Obstacle
 from autograder.files import harmless, printable, write_whole
 from autograder.pages import render
 

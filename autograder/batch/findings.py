@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import Behaviour
+from autograder.checks.verdicts import Behaviour, Obstacle
 from autograder.files import printable
 from autograder.grade.report import Report
 

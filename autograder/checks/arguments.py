@@ -14,7 +14,8 @@ from typing import Any
 
 from torch import nn
 
-from autograder.checks.check import Build, Part, Randn
+from autograder.checks.cases import Build, Randn
+from autograder.checks.check import Part
 from autograder.checks.mistakes import Mistake
 
 TAKEN = (

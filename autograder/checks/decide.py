@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 from msgspec import structs
 
 from autograder.checks import source_rules
-from autograder.checks.check import Assignment, Part, Step
+from autograder.checks.cases import Step
+from autograder.checks.check import Assignment, Part
 from autograder.checks.course import course, known, load
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
@@ -28,9 +29,9 @@ from autograder.checks.missing import (
     why_missing,
     why_unanswered,
 )
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.notebook_source import modules_beside
 from autograder.checks.reply import reports_in
-from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.faults import note
 from autograder.probe.disallowed import Disallowed
 from autograder.probe.op_blocker import WRITTEN_TWICE
@@ -128,7 +129,7 @@ def decide(
     """
     cells = list(cells)
     disallowed = disallowed_in(assignment, part)
-    beside = source_rules.modules_beside(cells, files or {})
+    beside = modules_beside(cells, files or {})
     used = source_rules.find(
         cells, part.name, disallowed["names"], assignment.allowed_modules, part.may_call, beside
     )

@@ -19,8 +19,9 @@ import numpy as np
 import torch
 
 from autograder.checks.arguments import mistakes_about_arguments
+from autograder.checks.cases import Case
 from autograder.checks.chance import drawn_alike
-from autograder.checks.check import Case, Part
+from autograder.checks.check import Part
 from autograder.checks.compare import (
     ABSOLUTE,
     RELATIVE,

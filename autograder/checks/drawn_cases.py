@@ -8,14 +8,28 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
+import torch
 from torch import nn
 
-from autograder.checks.check import Call, Case, Chain, Drawing, Part, Randn, Step
+from autograder.checks.cases import (
+    Call,
+    Case,
+    Chain,
+    Drawing,
+    Randn,
+    Recipe,
+    Step,
+    drawn_weights,
+    shapes_of,
+)
+from autograder.checks.check import Part
 from autograder.checks.problem import Problem
-from autograder.checks.weights import drawn_weights, shapes_of
 from autograder.faults import GraderError
 from autograder.probe.runners import Report, Request, describe, run_case
-from autograder.probe.wire import decode, encode
+from autograder.probe.wire import LONGEST_TEXT, MOST_NUMBERS, decode, encode
+
+# of tensors that travel as they are
+PLAIN_DTYPES = frozenset({torch.float32, torch.float64, torch.int64, torch.bool})
 
 
 class DrawnCases:
@@ -44,14 +58,15 @@ class DrawnCases:
     @cached_property
     def expected(self) -> list[Report]:
         """What the reference does in each case."""
-        reports = [
-            _performed(
-                _made_once(self.part.reference, request),
-                {**request, "training": False} if case.random else request,
+        return [
+            _as_it_arrives(
+                _performed(
+                    _made_once(self.part.reference, request),
+                    {**request, "training": False} if case.random else request,
+                )
             )
             for (_, case), request in zip(self.plan, self.requests, strict=True)
         ]
-        return decode(encode(reports))
 
     def refuse_stopped_reference(self) -> None:
         """See to it that ours returns wherever no error is asked for.
@@ -76,7 +91,7 @@ class DrawnCases:
         """
         key = (answer, number)
         if key not in self._done:
-            self._done[key] = decode(encode(_performed(answer, self.requests[number])))
+            self._done[key] = _as_it_arrives(_performed(answer, self.requests[number]))
         return self._done[key]
 
 
@@ -205,17 +220,19 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name != "self"]
 
 
-_made: dict[tuple[Any, str, str], nn.Module] = {}
-
-
 def _made_once(reference: Callable[..., Any], request: Request) -> Callable[..., Any]:
     """The reference; where all its weights are loaded, with a module that is made but once."""
     if request["experiment"] != "module" or not request["state"]:
         return reference
-    key = (reference, repr((request["construct"], request["keywords"])), request["dtype"])
-    if key not in _made:
-        _made[key] = reference(*request["construct"], **request["keywords"])
-    return lambda *_, **__: _made[key]
+    recipe = Recipe.of(reference, request["construct"], request["keywords"])
+    module = _made(recipe, request["dtype"])
+    return lambda *_, **__: module
+
+
+@lru_cache(maxsize=64)
+def _made(recipe: Recipe, _dtype: str) -> nn.Module:
+    """A module for each dtype, to which whoever uses it turns it."""
+    return recipe.make()
 
 
 def _performed(subject: Callable[..., Any], request: Request) -> Report:
@@ -223,3 +240,30 @@ def _performed(subject: Callable[..., Any], request: Request) -> Report:
         return run_case(subject, request)
     except Exception as error:  # noqa: BLE001 (a mistake's own error is what it does)
         return {"status": "raised", "error": describe(error)}
+
+
+def _as_it_arrives(value: Any) -> Any:
+    """A value of ours in the form in which a student's comes back, and a copy of it.
+
+    What is plain already is copied; the wire says what becomes of all else.
+    """
+    kind = type(value)
+    if kind is torch.Tensor and _is_plain(value):
+        return value.detach().clone(memory_format=torch.contiguous_format)
+    if kind in (list, tuple):
+        return kind(map(_as_it_arrives, value))
+    if kind is dict and all(type(key) is str for key in value):
+        return {key: _as_it_arrives(item) for key, item in value.items()}
+    if value is None or kind in (bool, float) or (kind is int and value.bit_length() < 64):
+        return value
+    if kind is str and len(value) <= LONGEST_TEXT and value.isascii():
+        return value
+    return decode(encode(value))
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return (
+        tensor.dtype in PLAIN_DTYPES
+        and tensor.layout is torch.strided
+        and tensor.numel() <= MOST_NUMBERS
+    )

@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from autograder.checks.axes import results_in
+from autograder.checks.cases import Case
 from autograder.checks.chance import frequencies_agree
-from autograder.checks.check import Case
 from autograder.checks.compare import strict_differences, values_agree
 from autograder.checks.drawn_cases import CaseRun, is_a_state
 from autograder.checks.missing import is_unanswered

@@ -22,9 +22,8 @@ from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.source_rules import forget
-from autograder.checks.verdicts import PartVerdict
+from autograder.checks.notebook_source import forget
+from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part

@@ -20,7 +20,7 @@ from autograder.bank.measure import (
     verdict_on,
 )
 from autograder.checks.decide import decide, seed_of
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.probe.probe import answer
 from tests.assignments.sample import always, answers_in_sample
 from tests.sample_class import ROOT, SUBMISSIONS, answers_in

@@ -12,7 +12,7 @@ from autograder.bank.measure import ours_may_answer
 from autograder.batch.classroom import grade_and_compare
 from autograder.batch.engine import engine_for
 from autograder.checks import decide, heatmaps, judge
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.files import write_whole
 from autograder.grade import grading
 from autograder.grade.messages import from_json, to_json

@@ -11,7 +11,7 @@ from autograder.batch.class_statistics import Standing, standings
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
 from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult, in_words
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from tests.sample_class import ASSIGNMENT, hand_in
 
 PART = "attention_weights"

@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from autograder.bank.measure import attempts_at
+from autograder.checks.cases import Call, Case, Chain, Chance, returned_by
 from autograder.checks.chance import drawn_alike, frequencies_agree
-from autograder.checks.check import Call, Case, Chain, Chance, Part, returned_by
+from autograder.checks.check import Part
 from autograder.checks.compare import pairs_agree
 from autograder.checks.problem import Kind
 from autograder.probe.wire import Instance

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from autograder.bank.measure import attempts_at
-from autograder.checks.check import Build, Case, Part, Step
+from autograder.checks.cases import Build, Case, Step
+from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.cases import when_it_is_right

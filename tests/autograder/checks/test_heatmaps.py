@@ -13,9 +13,8 @@ from autograder.checks.compare import kind_of, numbers, short
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.heatmaps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, pictured
 from autograder.checks.judge import in_words, problem_with
-from autograder.checks.pictures import shade
 from autograder.checks.rendering import as_html, as_text
-from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.checks.verdicts import PartVerdict, StepVerdict, shade
 from autograder.pages import SHADES, sentence_case, tone, with_minus_signs
 from autograder.probe.wire import decode, encode
 from lecture_kit.plotting import colours

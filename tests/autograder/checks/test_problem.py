@@ -12,8 +12,8 @@ from autograder.checks import axes, compare, decide, heatmaps, judge
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.differences import relations_in
 from autograder.checks.judge import in_words
-from autograder.checks.obstacles import WORDS, Obstacle
 from autograder.checks.problem import Kind, Problem, as_problem
+from autograder.checks.verdicts import WORDS, Obstacle
 from autograder.grade.feedback_page import Mark, Section, Task
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")

@@ -263,7 +263,8 @@ def test_a_module_is_reported_by_the_modes_of_its_parts():
 
 
 def test_parts_left_in_another_mode_cost_a_strict_step():
-    from autograder.checks.check import Assignment, Case, Part
+    from autograder.checks.cases import Case
+    from autograder.checks.check import Assignment, Part
     from autograder.checks.decide import decide
 
     def right(model):
@@ -434,7 +435,7 @@ def test_an_error_without_a_model_is_reported_as_ever():
 
 
 def test_a_chain_may_hand_on_the_same_model():
-    from autograder.checks.check import given_to
+    from autograder.checks.cases import given_to
 
     def f(model, number):
         before = getattr(model, "number", -1)
