@@ -27,7 +27,7 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
     Args:
         item: a case that went wrong.
     """
-    if item.report["status"] != "returned" or item.case.random or item.case.raises:
+    if item.actual.status != "returned" or item.case.random or item.case.raises:
         return None, None
     try:
         for name, letters, wanted, found in _pairs(item):
@@ -45,7 +45,7 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
 
 def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters of the axes, what is right and what came, of results and then of gradients."""
-    wanted, found = item.expected["value"], item.report.get("value")
+    wanted, found = item.expected.value, item.actual.value
     if isinstance(wanted, tuple):
         if not isinstance(found, tuple | list) or len(found) != len(wanted):
             return
@@ -57,8 +57,8 @@ def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
         yield name, letters, _tensor(one), _tensor(other)
     if item.case.gradient:
         arrays = dict(ARRAY.findall(item.part.signature))
-        came = item.report.get("gradients") or {}
-        for name, gradient in item.expected["gradients"].items():
+        came = item.actual.gradients
+        for name, gradient in item.expected.gradients.items():
             if gradient is not None and came.get(name) is not None:
                 letters = tuple(arrays[name].split(", ")) if name in arrays else ()
                 yield f"gradient for {name}", letters, _tensor(gradient), _tensor(came[name])

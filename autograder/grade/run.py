@@ -38,8 +38,8 @@ from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import ZygoteClient, ZygoteError
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.messages import EXIT
 from autograder.sandbox.provisioner import own_zygote
-from autograder.sandbox.spawn import EXIT
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -118,7 +118,7 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     """`grading.Kernel` over a channel, without nbclient.
 
     Args:
-        zygote, limits, files, bars, closed: as for a `KernelClient`.
+        zygote, limits, files, disallowed_lists, closed: as for a `KernelClient`.
 
     Raises:
         NotebookStopped: it does not take the files.

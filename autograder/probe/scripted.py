@@ -112,7 +112,7 @@ def set_of(items: Iterable[Any]) -> set[Any]:
     return set(items)
 
 
-class GradebookWriter:
+class Recorder:
     """A hook that somebody else has put on a module: it notes what it sees, and changes nothing."""
 
     def __init__(self) -> None:
@@ -139,7 +139,7 @@ def module(
         state: weights by name, all of them.
         dtype: of its parameters, such as "float64".
         training: names of the modules in it that are in train mode, "" for the module itself.
-        recorded: names of the modules in it that have a `GradebookWriter` before and after their forward
+        recorded: names of the modules in it that have a `Recorder` before and after their forward
             pass.
     """
     place, _, name = made_by.rpartition(".")
@@ -148,8 +148,8 @@ def module(
     for own, part in made.named_modules():
         part.training = own in training
         if own in recorded:
-            part.register_forward_pre_hook(GradebookWriter())
-            part.register_forward_hook(GradebookWriter())
+            part.register_forward_pre_hook(Recorder())
+            part.register_forward_hook(Recorder())
     return made
 
 

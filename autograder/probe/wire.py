@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
+from msgspec import Struct
 from msgspec.msgpack import Ext
 
 # bytes of a message, and of the tree in it, which may be nothing but empty maps of one byte each
@@ -29,6 +30,10 @@ LENGTH = struct.Struct(">I")  # of the tree, which stands behind it
 
 class WireError(ValueError):
     """Bytes that are no message of ours: too large, damaged, or forged."""
+
+
+class Message(Struct, frozen=True, forbid_unknown_fields=True):
+    """What crosses as a map of its fields: only they may be there, and each is of its type."""
 
 
 @dataclass(frozen=True)
@@ -87,12 +92,19 @@ class _Writer:
             return Ext(TUPLE, _bytes([self.pack(item) for item in value]))
         if isinstance(value, dict):
             return {self.pack(str(key)): self.pack(item) for key, item in value.items()}
+        if isinstance(value, Message):
+            return self._message(value)
         if isinstance(value, Function):
             return Ext(FUNCTION, _bytes(value.name))
         if isinstance(value, Instance):
             return Ext(INSTANCE, _bytes([value.name, self.pack(value.arguments)]))
         name = value.type_name if isinstance(value, Opaque) else type(value).__name__
         return Ext(OPAQUE, _bytes(self.pack(name[:LONGEST_NAME])))
+
+    def _message(self, value: Message) -> dict[str, Any]:
+        fields = {name: self.pack(getattr(value, name)) for name in value.__struct_fields__}
+        config = value.__struct_config__
+        return {config.tag_field: config.tag, **fields} if config.tag_field else fields
 
     def _whole_number(self, value: int) -> Any:
         if value.bit_length() < 64:
@@ -126,15 +138,17 @@ class _Reader:
 
     Args:
         numbers: of all arrays, in their order.
+        kind: what the whole is to be; it has to be of this type.
     """
 
-    def __init__(self, numbers: memoryview) -> None:
+    def __init__(self, numbers: memoryview, kind: Any) -> None:
         self.left = numbers
-        self.read = msgspec.msgpack.Decoder(ext_hook=self._unpack).decode
+        self.read = msgspec.msgpack.Decoder(kind, ext_hook=self._unpack).decode
+        self._read_content = msgspec.msgpack.Decoder(ext_hook=self._unpack).decode
 
     def _content(self, code: int, data: memoryview) -> Any:
         """What is in an extension: never an array, since to go through it may take all memory."""
-        content = self.read(data)
+        content = self._read_content(data)
         if type(content) is not (list if code in (ARRAY, TUPLE, INSTANCE) else str):
             raise TypeError(f"extension {code} holds {type(content).__name__}")
         return content
@@ -181,8 +195,12 @@ def encode(value: Any) -> bytes:
     return b"".join([MARK, LENGTH.pack(len(tree)), tree, *writer.numbers])
 
 
-def decode(message: bytes) -> Any:
+def decode(message: bytes, kind: Any = Any) -> Any:
     """Turn bytes made by :func:`encode` back into a tree.
+
+    Args:
+        message: the bytes.
+        kind: the type that it must be, made of messages and plain data.
 
     Raises:
         WireError: the message is larger than ``LARGEST_MESSAGE``, or the tree in it than
@@ -199,7 +217,7 @@ def decode(message: bytes) -> Any:
             f"{length} bytes beside the numbers of arrays; at most {LARGEST_TREE} are read"
         )
     body = memoryview(message)[start:]
-    reader = _Reader(body[length:])
+    reader = _Reader(body[length:], kind)
     try:
         tree = reader.read(body[:length])
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:

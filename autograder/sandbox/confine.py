@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from autograder.sandbox.bubblewrap import DEVICES, visible_paths
-from autograder.sandbox.limits import keep_to
+from autograder.sandbox.limits import Limits, keep_to
 from autograder.sandbox.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -35,20 +36,23 @@ from autograder.sandbox.namespaces import (
     prctl,
 )
 from autograder.sandbox.seccomp import system_calls
-from autograder.sandbox.spawn import Confinement
 
 HOME = Path("/tmp/home")
 
 
-def enter(confinement: Confinement) -> None:
+def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
     """Close everything around the calling process, a fresh fork that has one thread.
 
     It is the first process of its own namespace, as `namespaces.fork_as_first` makes it.
+
+    Args:
+        limits: what the notebook may use.
+        cwd: where its files are wanted.
+        modules: of the course, those that it may import.
     """
-    limits, cwd = confinement.limits, Path(confinement.cwd)
     call("unshare", CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    below = [path for path in visible_paths(confinement.modules) if path.is_relative_to("/tmp")]
+    below = [path for path in visible_paths(modules) if path.is_relative_to("/tmp")]
     if below:
         mount("/tmp", "/stash", None, MS_BIND | MS_REC)
     mount(

@@ -7,25 +7,24 @@ import socket
 import sys
 from collections.abc import Sequence
 
-import msgspec
-
 from autograder.probe.probe import prepare as prepare_probe
+from autograder.sandbox.messages import SpawnRequest
 from autograder.sandbox.preload import import_all, settle
-from autograder.sandbox.spawn import SpawnRequest
+
+Request = SpawnRequest
 
 
 def prepare(modules: Sequence[str]) -> None:
-    """In the zygote: see `warm.import_all`."""
+    """In the zygote: see `preload.import_all`."""
     import_all(modules)
     prepare_probe()
 
 
-def become(request: bytes, _sockets: list[socket.socket]) -> None:
-    """In a fork: serve as the `SpawnRequest` says."""
-    start = msgspec.json.decode(request, type=SpawnRequest)
-    settle(start)
+def become(request: SpawnRequest, _sockets: list[socket.socket]) -> None:
+    """In a fork: serve as is asked."""
+    settle(request)
     from ipykernel.kernelapp import IPKernelApp
 
     launcher = importlib.util.find_spec("ipykernel_launcher")
-    sys.argv = [launcher.origin if launcher and launcher.origin else "", *start.arguments]
+    sys.argv = [launcher.origin if launcher and launcher.origin else "", *request.arguments]
     IPKernelApp.launch_instance()

@@ -20,7 +20,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.pylabtools import activate_matplotlib
 from jupyter_client.session import Session
@@ -31,10 +30,23 @@ from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
-from autograder.sandbox.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.messages import (
+    EXIT,
+    LARGEST_COUNT,
+    ORDERS,
+    OVERFLOW,
+    Answers,
+    CellOrder,
+    Done,
+    FileOrder,
+    Order,
+    Output,
+    ProbeOrder,
+    SpawnRequest,
+)
 from autograder.sandbox.preload import import_all, settle
-from autograder.sandbox.spawn import EXIT, SpawnRequest
 
 OUTPUTS = (
     "stream",
@@ -60,16 +72,16 @@ CONFIG = Config(
 class Outlet(Session):
     """A session of jupyter_client whose messages leave as frames; only outputs do."""
 
-    channel: Channel
+    channel: Channel[Order]
 
     def send(self, stream: Any, msg_or_type: Any, content: Any = None, *_: Any, **__: Any) -> None:
         if isinstance(msg_or_type, dict):
             msg_or_type, content = msg_or_type["header"]["msg_type"], msg_or_type["content"]
         if msg_or_type in OUTPUTS:
             try:
-                self.channel.send({"type": msg_or_type, "content": content})
+                self.channel.send(Output(msg_or_type, content))
             except FrameTooLarge:
-                self.channel.send({"type": OVERFLOW, "content": {}})
+                self.channel.send(Output(OVERFLOW, {}))
 
 
 class Stream(io.TextIOBase):
@@ -106,6 +118,7 @@ class Stream(io.TextIOBase):
             self.session.send(None, "stream", {"name": self.name, "text": text})
 
 
+Request = SpawnRequest
 FIRST_PROCESS = True  # its forks are, of a namespace
 
 
@@ -122,22 +135,21 @@ def prepare(modules: Sequence[str]) -> None:
     shell()
 
 
-def before_fork(request: bytes) -> None:
+def before_fork(request: SpawnRequest) -> None:
     """In the zygote: work out what all forks for an assignment would."""
-    for disallowed in msgspec.json.decode(request, type=SpawnRequest).disallowed_lists:
+    for disallowed in request.disallowed_lists:
         op_blocker.make_ready(disallowed)
 
 
-def threads(request: bytes) -> int:
-    """How many threads a fork may have that is asked for by this `SpawnRequest`."""
-    confinement = msgspec.json.decode(request, type=SpawnRequest).confinement
-    return (confinement.limits if confinement else Limits()).threads
+def threads(request: SpawnRequest) -> int:
+    """How many threads a fork may have that is asked for."""
+    return (request.limits or Limits()).threads
 
 
-def become(request: bytes, sockets: list[socket.socket]) -> None:
-    """In a fork: settle as the `SpawnRequest` says, and answer the channel that came with the request."""
-    settle(msgspec.json.decode(request, type=SpawnRequest))
-    shell().serve(Channel(sockets[0]))
+def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
+    """In a fork: settle as is asked, and answer the channel that came with the request."""
+    settle(request)
+    shell().serve(Channel(sockets[0], ORDERS))
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -165,39 +177,39 @@ class Shell:
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
 
-    def serve(self, channel: Channel) -> None:
-        """Run cells and answer probes as frames ask for them, until nobody is there any more."""
+    def serve(self, channel: Channel[Order]) -> None:
+        """Run cells and answer probes as orders come, until nobody is there any more."""
         self.session.channel = channel
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         try:
             while True:
-                order, body = channel.receive()
-                if order["do"] == "file":
-                    place = Path(order["name"])
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(body)
-                elif order["do"] == "probe":
-                    self._answer(order, body)
-                else:
-                    self._run(order, loop)
+                match channel.receive():
+                    case FileOrder(name), content:
+                        place = Path(name)
+                        place.parent.mkdir(parents=True, exist_ok=True)
+                        place.write_bytes(content)
+                    case ProbeOrder() as order, questions:
+                        self._answer(order, questions)
+                    case CellOrder() as order, _:
+                        self._run(order, loop)
         except ChannelClosed:
             return
 
-    def _answer(self, order: dict[str, Any], message: bytes) -> None:
-        """Answer the probe's requests, with nothing where the answers have no bytes or too many."""
+    def _answer(self, order: ProbeOrder, questions: bytes) -> None:
+        """Let the probe answer, with nothing where the answers have no bytes or too many."""
         try:
-            answers = answer(message, self.kernel.shell.user_ns, order["cpu"], order["seconds"])
-            self.session.channel.send({"type": "answers"}, answers)
+            answers = answer(questions, self.kernel.shell.user_ns, order.cpu, order.seconds)
+            self.session.channel.send(Answers(), answers)
         except (FrameTooLarge, MemoryError, RecursionError):
-            self.session.channel.send({"type": "answers"})
+            self.session.channel.send(Answers())
 
-    def _run(self, order: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}
         try:
-            with deadline(order["cpu"], order["seconds"], CellTimeoutError):
-                task = self.kernel.do_execute(order["code"], False, cell_id=order["cell"])
+            with deadline(order.cpu, order.seconds, CellTimeoutError):
+                task = self.kernel.do_execute(order.code, False, cell_id=order.cell)
                 reply = loop.run_until_complete(task)
         except CellTimeoutError:
             pass  # in the moment between the cell and its end
@@ -207,7 +219,8 @@ class Shell:
         count = self.kernel.execution_count - 1  # it is the next cell's already
         leaving = self.kernel.shell.exit_now
         status = EXIT if leaving else reply["status"]
-        self.session.channel.send({"type": "done", "count": count, "status": status})
+        plain = type(count) is int and 0 <= count < LARGEST_COUNT  # which a notebook may set
+        self.session.channel.send(Done(count if plain else None, status))
         if leaving:
             os._exit(0)
 

@@ -19,7 +19,7 @@ from jupyter_client.provisioning import LocalProvisioner
 
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.forks import Fork, Zygote, ZygoteClient
-from autograder.sandbox.spawn import SpawnRequest
+from autograder.sandbox.messages import SpawnRequest
 
 JUPYTER = "autograder.sandbox.jupyter"
 
@@ -60,7 +60,7 @@ class WarmProvisioner(LocalProvisioner):
 
     def _start(self, arguments: list[str], kwargs: dict[str, Any]) -> SpawnRequest:
         env, cwd = kwargs.get("env", dict(os.environ)), str(kwargs.get("cwd") or Path.cwd())
-        return SpawnRequest(env, cwd, arguments=arguments)
+        return SpawnRequest(env=env, cwd=cwd, arguments=arguments)
 
     def _take(self, fork: Fork) -> None:
         self.process: Fork | None = fork

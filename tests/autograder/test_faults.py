@@ -16,6 +16,7 @@ from autograder.files import write_whole
 from autograder.grade import grading
 from autograder.grade.messages import CHECK, Result, from_json, to_json
 from autograder.probe import runners
+from autograder.probe.messages import CallRequest
 from autograder.probe.probe import answer
 from tests.autograder.measure import ours_may_answer
 from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
@@ -59,7 +60,7 @@ def failing(*_, **__):
 
 
 STAGES = {
-    "the probe": (runners.RUNNERS, "call", RIGHT, True),
+    "the probe": (runners.RUNNERS, CallRequest, RIGHT, True),
     "the reference's reports": (decide.DrawnCases, "refuse_stopped_reference", RIGHT, True),
     "the comparison": (judge, "strict_differences", RIGHT, True),
     "what is charged once": (decide, "waived", WRONG, True),

@@ -14,7 +14,7 @@ import torch
 
 from autograder.checks.axes import axes_of, built_with, results_in, sizes_of
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, times_of
 from autograder.checks.explain.cases import is_about_a_new_module, when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
 from autograder.checks.explain.evidence import Relation, ResultPair, Sentences, as_array, in_common
@@ -41,7 +41,7 @@ def relations_in(attempts: Sequence[CaseRun]) -> Sentences:
     Args:
         attempts: all cases of a part, with what is wrong with them.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
+    if any(item.actual.status in ("timeout", "missing") for item in attempts):
         return ()
     if not any(item.problem for item in attempts):
         return ()
@@ -113,15 +113,15 @@ def _in_common(seen: list[ResultPair], without: Sequence[Relation] = ()) -> Sent
 
 def _seen(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
     """The wrong arrays of an attempt beside the right ones, each with its place among the results."""
-    request, report = item.request, item.report
+    request, actual = item.request, item.actual
     by_chance = item.case.random and (
-        item.case.chance or request.get("training") or request.get("times", 1) > 1
+        item.case.chance or is_in_train_mode(request) or times_of(request) > 1
     )
-    if not item.problem or report["status"] != "returned" or item.case.raises or by_chance:
+    if not item.problem or actual.status != "returned" or item.case.raises or by_chance:
         return
     if item.problem.kind is Kind.INPUT_CHANGED or is_about_a_new_module(request):
         return
-    expected, value = item.expected["value"], report.get("value")
+    expected, value = item.expected.value, actual.value
     several = isinstance(expected, tuple)
     if several and not (isinstance(value, tuple | list) and len(value) == len(expected)):
         return
@@ -133,7 +133,7 @@ def _seen(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
     dropout = next((built[name] for name in built if name.startswith("dropout")), 0.0)
     inputs = {
         name: array
-        for name, given in zip(request["names"], request["arguments"], strict=False)
+        for name, given in zip(request.names, request.arguments, strict=False)
         if getattr(given, "dtype", None) in FLOATING and (array := as_array(given)) is not None
     }
     for number, (right, got) in enumerate(zip(rights, values, strict=True)):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec.structs import astuple
+
 from autograder.checks.axes import sizes_of
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.explain.evidence import Sentences
@@ -94,17 +96,17 @@ HINTS = (
 def how_it_stops(attempts: Sequence[CaseRun]) -> Sentences:
     """What all errors have in common where a result was asked for, as (name, sentence)."""
     stopped = [
-        item
+        item.actual.error
         for item in attempts
-        if item.problem and item.report["status"] == "raised" and not item.case.raises
+        if item.problem and item.actual.error and not item.case.raises
     ]
     wrong = [item for item in attempts if item.problem]
-    kinds = [item.report["error"]["type"] for item in stopped]
-    if not stopped or any(is_unanswered(item.report["error"]) for item in stopped):
+    kinds = [error.type for error in stopped]
+    if not stopped or any(map(is_unanswered, stopped)):
         return ()
     kind = max(kinds, key=kinds.count)
-    stopped = [item for item in stopped if item.report["error"]["type"] == kind]
-    lines = {item.report["error"]["line"] for item in stopped}
+    stopped = [error for error in stopped if error.type == kind]
+    lines = {error.line for error in stopped}
     line = lines.pop() if len(lines) == 1 else ""
     where = (
         f", always in `{line}`" if line and len(stopped) > 1 else f", in `{line}`" if line else ""
@@ -116,7 +118,7 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Sentences:
         if len(stopped) == len(wrong)
         else f"it stops in {len(stopped)} of {len(wrong)} wrong cases"
     )
-    message = f"{kind}: {stopped[0].report['error']['message']}"
+    message = f"{kind}: {stopped[0].message}"
     hint = next((hint for pattern, hint in HINTS if re.search(pattern, message)), "")
     if not hint:
         hint = "Which condition leads there, and does the text ask for it?"
@@ -127,11 +129,11 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Sentences:
 
 def unfit(attempts: Sequence[CaseRun]) -> Sentences:
     """How the weights that a module has differ from those that are asked, as (name, sentence)."""
-    reports = [item.report for item in attempts if item.report["status"] == "unfit"]
-    if not reports:
+    item = next((item for item in attempts if item.actual.unfit), None)
+    found = item.actual.unfit if item else None
+    if item is None or found is None:
         return ()
-    report = reports[0]
-    if "kind" in report:
+    if found.kind:
         return (
             (
                 "no module",
@@ -141,8 +143,7 @@ def unfit(attempts: Sequence[CaseRun]) -> Sentences:
                 ),
             ),
         )
-    missing, has = report.get("missing") or [], report.get("has") or []
-    if missing and not has:
+    if found.missing and not found.has:
         return (
             (
                 "weights that are not found",
@@ -153,27 +154,26 @@ def unfit(attempts: Sequence[CaseRun]) -> Sentences:
                 ),
             ),
         )
-    if missing:
-        return (("weights with other names", _other_names(missing, has)),)
-    if not report.get("shapes"):
+    if found.missing:
+        return (("weights with other names", _other_names(found.missing, found.has)),)
+    if not found.shapes:
         return ()
-    name, asked, found = report["shapes"][0]
-    item = next(item for item in attempts if item.report["status"] == "unfit")
+    name, asked, given = astuple(found.shapes[0])
     letters = {size: letter for letter, size in sizes_of(item).items()}
-    differ = [n for n in range(min(len(asked), len(found))) if asked[n] != found[n]]
-    if len(asked) == len(found) and sorted(asked) == sorted(found):
+    differ = [n for n in range(min(len(asked), len(given))) if asked[n] != given[n]]
+    if len(asked) == len(given) and sorted(asked) == sorted(given):
         sentence = f"`{name}` has its two lengths exchanged. Which comes first, in or out?"
     elif (
-        len(asked) == len(found)
+        len(asked) == len(given)
         and len(differ) == 1
         and {
             asked[differ[0]],
-            found[differ[0]],
+            given[differ[0]],
         }
         <= set(letters)
     ):
         sentence = (
-            f"`{name}` is made with {letters[found[differ[0]]]} where {letters[asked[differ[0]]]} is "
+            f"`{name}` is made with {letters[given[differ[0]]]} where {letters[asked[differ[0]]]} is "
             "asked. What goes into this layer, and what comes out?"
         )
     else:

@@ -13,6 +13,7 @@ from autograder.checks.compare import strict_differences, values_agree
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.explain.evidence import Sentences
 from autograder.checks.problem import Kind
+from autograder.probe.messages import ChainRequest, DrawingRequest
 from autograder.probe.wire import Opaque
 
 
@@ -29,7 +30,7 @@ def form(attempts: Sequence[CaseRun]) -> Sentences:
         ("Where nothing is left to chance: ", by_rule),
         *((f"Where asked for this: {items[0].step.asks}. ", items) for items in here if items),
     ):
-        if not chosen or any(item.report["status"] != "returned" for item in chosen):
+        if not chosen or any(item.actual.status != "returned" for item in chosen):
             continue
         told = [dict.fromkeys(_forms(item)) for item in chosen]
         for name, sentence in told[0]:
@@ -40,19 +41,19 @@ def form(attempts: Sequence[CaseRun]) -> Sentences:
 
 def is_a_chain(item: CaseRun) -> bool:
     """Whether a case is a chain of calls, with a result for each."""
-    return bool(item.request["experiment"] == "chain")
+    return isinstance(item.request, ChainRequest)
 
 
 def is_right_at_first(item: CaseRun) -> bool:
     """Whether a case is a chain of calls of which the first gives the right numbers and not all do."""
-    expected, value = item.expected.get("value"), item.report.get("value")
+    expected, value = item.expected.value, item.actual.value
     if not is_a_chain(item) or not expected or not isinstance(value, tuple | list) or not value:
         return False
     return values_agree(expected[0], value[0]) is None and values_agree(expected, value) is not None
 
 
 def _forms(item: CaseRun) -> Iterator[tuple[str, str]]:
-    expected, value = item.expected["value"], item.report.get("value")
+    expected, value = item.expected.value, item.actual.value
     names = [] if is_a_chain(item) else [name for name, _ in results_in(item)]
     if value is None:
         yield (
@@ -180,7 +181,7 @@ def _forms_of_several(expected: tuple, value: Any, names: list[str]) -> Iterator
 
 def _forms_of_right_numbers(item: CaseRun) -> Iterator[tuple[str, str]]:
     """The numbers are right, and yet something is not: its framework, its dtype, its inputs."""
-    expected, value = item.expected["value"], item.report.get("value")
+    expected, value = item.expected.value, item.actual.value
     different = strict_differences(expected, value)
     if different and different.kind is Kind.DTYPE:
         found = str(_first(value).dtype).removeprefix("torch.")
@@ -226,8 +227,8 @@ def _forms_of_right_numbers(item: CaseRun) -> Iterator[tuple[str, str]]:
     if item.case.gradient:
         missing = [
             name
-            for name, wanted in item.expected["gradients"].items()
-            if wanted is not None and (item.report.get("gradients") or {}).get(name) is None
+            for name, wanted in item.expected.gradients.items()
+            if wanted is not None and item.actual.gradients.get(name) is None
         ]
         if missing:
             names = " and ".join(f"`{name}`" for name in missing[:3])
@@ -256,13 +257,11 @@ def _first(value: Any) -> Any:
 def picture(attempts: Sequence[CaseRun]) -> Sentences:
     """Whether a picture holds the right numbers, and what else about it is wrong, as (name, sentence)."""
     wrong = [item for item in attempts if item.problem]
-    if not wrong or any(item.request["experiment"] != "drawing" for item in wrong):
+    if not wrong or not all(isinstance(item.request, DrawingRequest) for item in wrong):
         return ()
-    if any(item.report["status"] != "returned" for item in wrong):
+    if any(item.actual.status != "returned" for item in wrong):
         return ()
-    pairs: list[tuple[Any, Any]] = [
-        (item.expected["value"], item.report.get("value")) for item in wrong
-    ]
+    pairs: list[tuple[Any, Any]] = [(item.expected.value, item.actual.value) for item in wrong]
     if any(not isinstance(found, tuple) or len(found) != len(right) for right, found in pairs):
         return ()
     differ = {
@@ -306,9 +305,9 @@ def picture(attempts: Sequence[CaseRun]) -> Sentences:
 
 def ever_the_same(attempts: Sequence[CaseRun]) -> Sentences:
     """One shape, or one answer, whatever is asked, as (name, sentence)."""
-    returned = [item for item in attempts if item.report["status"] == "returned"]
+    returned = [item for item in attempts if item.actual.status == "returned"]
     pairs = [
-        (_last(item.expected["value"]), _last(item.report.get("value")))
+        (_last(item.expected.value), _last(item.actual.value))
         for item in returned
         if not item.case.raises
     ]

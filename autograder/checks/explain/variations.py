@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import structs
 
 from autograder.checks.axes import ARRAY, axes_of
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, state_of
 from autograder.checks.explain.evidence import Sentences
-from autograder.probe.runners import Request, run_case
+from autograder.probe.messages import AnyRequest, DrawingRequest, ModuleRequest
+from autograder.probe.runners import run_case
 
 MOST_VARIATIONS = 60  # of one case, so that looking for them takes a fraction of a second
 MOST_NUMBERS = 5_000  # that a case may have on its way in, to be tried again and again
@@ -38,7 +40,7 @@ class Variation:
 
     name: str
     message: str
-    of: Callable[[Request], Request]
+    of: Callable[[AnyRequest], AnyRequest]
 
 
 def varied(attempts: Sequence[CaseRun]) -> Sentences:
@@ -52,7 +54,7 @@ def varied(attempts: Sequence[CaseRun]) -> Sentences:
     )
     if not telling or _numbers_in(telling[0].request) > MOST_NUMBERS:
         return ()
-    if telling[0].request["experiment"] == "drawing":
+    if isinstance(telling[0].request, DrawingRequest):
         return ()
     for variation in islice(_variations(telling[0]), MOST_VARIATIONS):
         others = (item for item in attempts if item is not telling[0])
@@ -63,7 +65,7 @@ def varied(attempts: Sequence[CaseRun]) -> Sentences:
 
 def _tells(item: CaseRun) -> bool:
     """Whether two different answers can hardly give the same in this case."""
-    expected = item.expected.get("value")
+    expected = item.expected.value
     results = expected if isinstance(expected, tuple) else (expected,)
     for result in results:
         if not isinstance(result, torch.Tensor | np.ndarray):
@@ -77,17 +79,17 @@ def _tells(item: CaseRun) -> bool:
     return False
 
 
-def _numbers_in(request: Request) -> int:
-    arrays = [*request["arguments"], *request.get("state", {}).values()]
+def _numbers_in(request: AnyRequest) -> int:
+    arrays = [*request.arguments, *state_of(request).values()]
     return sum(int(np.prod(value.shape)) for value in arrays if hasattr(value, "shape"))
 
 
 def _fits(variation: Variation, item: CaseRun) -> bool:
     try:
-        request = variation.of({**item.request, "gradient": False})
+        request = variation.of(structs.replace(item.request, gradient=False))
         with torch.no_grad():
-            report = run_case(item.part.reference, request)
-        return values_agree(report["value"], item.report.get("value")) is None
+            seen = run_case(item.part.reference, request)
+        return values_agree(seen.value, item.actual.value) is None
     except Exception:  # noqa: BLE001 (a change may well make an input that ours refuses)
         return False
 
@@ -99,35 +101,35 @@ def _variations(item: CaseRun) -> Iterator[Variation]:
     yield from _weights_exchanged(item.request)
 
 
-def _argument(request: Request, name: str, value: Any) -> Request:
-    number = request["names"].index(name)
-    arguments = list(request["arguments"])
+def _argument(request: AnyRequest, name: str, value: Any) -> AnyRequest:
+    number = request.names.index(name)
+    arguments = list(request.arguments)
     arguments[number] = value
-    return {**request, "arguments": arguments}
+    return structs.replace(request, arguments=arguments)
 
 
-def _value(request: Request, name: str) -> Any:
-    given = dict(zip(request["names"], request["arguments"], strict=False))
+def _value(request: AnyRequest, name: str) -> Any:
+    given = dict(zip(request.names, request.arguments, strict=False))
     return given.get(name)
 
 
-def _arrays(request: Request) -> dict[str, torch.Tensor | np.ndarray]:
-    given = zip(request["names"], request["arguments"], strict=False)
+def _arrays(request: AnyRequest) -> dict[str, torch.Tensor | np.ndarray]:
+    given = zip(request.names, request.arguments, strict=False)
     return {name: value for name, value in given if isinstance(value, torch.Tensor | np.ndarray)}
 
 
-def _in_the_other_mode(request: Request) -> Iterator[Variation]:
-    if request["experiment"] != "module":
+def _in_the_other_mode(request: AnyRequest) -> Iterator[Variation]:
+    if not isinstance(request, ModuleRequest):
         return
     yield Variation(
         "in the other mode",
         "Your result is what ours gives in the other mode, in train mode as in eval mode, or the "
         "other way round. What should act in train mode alone?",
-        lambda request: {**request, "training": not request["training"]},
+        lambda request: structs.replace(request, training=not is_in_train_mode(request)),
     )
 
 
-def _exchanged(request: Request) -> Iterator[Variation]:
+def _exchanged(request: AnyRequest) -> Iterator[Variation]:
     arrays = _arrays(request)
     alike = [
         (one, other)
@@ -135,11 +137,11 @@ def _exchanged(request: Request) -> Iterator[Variation]:
         if arrays[one].dtype == arrays[other].dtype
     ]
 
-    def swap(request: Request, one: str, other: str) -> Request:
+    def swap(request: AnyRequest, one: str, other: str) -> AnyRequest:
         first, second = _value(request, one), _value(request, other)
         return _argument(_argument(request, one, second), other, first)
 
-    def put(request: Request, one: str, other: str) -> Request:
+    def put(request: AnyRequest, one: str, other: str) -> AnyRequest:
         return _argument(request, other, _value(request, one))
 
     for one, other in alike:
@@ -167,7 +169,9 @@ def _in_reverse(item: CaseRun) -> Iterator[Variation]:
         )
         for number, axis in enumerate(axes_of(name, known, array.ndim)):
 
-            def turned(request: Request, name: str = name, back: int = number - array.ndim) -> Any:
+            def turned(
+                request: AnyRequest, name: str = name, back: int = number - array.ndim
+            ) -> Any:
                 given = _value(request, name)
                 flipped = (
                     np.flip(given, back).copy()
@@ -187,10 +191,10 @@ def _in_reverse(item: CaseRun) -> Iterator[Variation]:
 # ------------------------------------------------------------------------------------- weights
 
 
-def _layers(request: Request) -> dict[str, dict[str, torch.Tensor]]:
+def _layers(request: AnyRequest) -> dict[str, dict[str, torch.Tensor]]:
     """The weights of each layer by its name; a weight of the module itself is a layer of its own."""
     layers: dict[str, dict[str, torch.Tensor]] = {}
-    for name, value in request.get("state", {}).items():
+    for name, value in state_of(request).items():
         layer, _, weight = name.rpartition(".")
         layers.setdefault(layer or name, {})[weight if layer else ""] = value
     return layers
@@ -200,7 +204,7 @@ def _full(layer: str, weight: str) -> str:
     return f"{layer}.{weight}" if weight else layer
 
 
-def _weights_exchanged(request: Request) -> Iterator[Variation]:
+def _weights_exchanged(request: AnyRequest) -> Iterator[Variation]:
     layers = _layers(request)
     alike = [
         (one, other)
@@ -211,13 +215,13 @@ def _weights_exchanged(request: Request) -> Iterator[Variation]:
     # those that stand next to each other under one roof are taken for each other most easily
     alike.sort(key=lambda pair: pair[0].rpartition(".")[0] != pair[1].rpartition(".")[0])
 
-    def taking(request: Request, one: str, other: str, both: bool) -> Request:
-        layers, state = _layers(request), dict(request["state"])
+    def taking(request: AnyRequest, one: str, other: str, both: bool) -> AnyRequest:
+        layers, state = _layers(request), dict(state_of(request))
         for weight, value in layers[one].items():
             state[_full(other, weight)] = value
         for weight, value in layers[other].items() if both else ():
             state[_full(one, weight)] = value
-        return {**request, "state": state}
+        return structs.replace(request, state=state)
 
     for one, other in alike[:12]:
         yield Variation(

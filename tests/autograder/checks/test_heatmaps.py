@@ -17,6 +17,7 @@ from autograder.checks.pictures import shade
 from autograder.checks.rendering import as_html, as_text
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.pages import SHADES, sentence_case, tone, with_minus_signs
+from autograder.probe.messages import Observation
 from autograder.probe.wire import decode, encode
 from lecture_kit.plotting import colours
 
@@ -27,7 +28,7 @@ def shown_of(assignment, part, change, number=0):
     """A case of a part, and what is pictured where the right value is changed like this."""
     drawn = DrawnCases(load(assignment).part(part), seed=3)
     value = decode(encode(change(drawn.expected[number]["value"])))  # as it would arrive
-    item = CaseRun(drawn, number, {"status": "returned", "value": value})
+    item = CaseRun(drawn, number, Observation(status="returned", value=value))
     return replace(item, problem=problem_with(item)), pictured(item)
 
 
@@ -127,7 +128,7 @@ def test_of_a_large_result_a_window_around_the_worst_is_shown():
     wrong = large.clone()
     wrong[33, 2] = 1.0
     drawn.expected[0]["value"] = large
-    maps, _ = pictured(CaseRun(drawn, 0, {"status": "returned", "value": wrong}))
+    maps, _ = pictured(CaseRun(drawn, 0, Observation(status="returned", value=wrong)))
     assert (
         len(maps.rows) == MOST_ROWS <= 12 and len(maps.columns) == MOST_COLUMNS <= MOST_TRUTHS <= 12
     )

@@ -14,6 +14,7 @@ from autograder.checks.judge import in_words
 from autograder.checks.obstacles import WORDS, Obstacle
 from autograder.checks.problem import Kind, Problem, as_problem
 from autograder.grade.feedback_page import Mark, Section, Task
+from autograder.probe.messages import Observation
 from tests.autograder.measure import attempts_at, ours_may_answer, verdict_on
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")
@@ -78,7 +79,7 @@ def test_an_entry_without_a_letter_is_found_in_other_words(monkeypatch):
         drawn = DrawnCases(load("a5_multi_head_attention").part("split_heads"), 0)
         wrong = drawn.expected[0]["value"].clone()
         wrong.view(-1)[0] = 9.0
-        found, _ = heatmaps.pictured(CaseRun(drawn, 0, {"status": "returned", "value": wrong}))
+        found, _ = heatmaps.pictured(CaseRun(drawn, 0, Observation(status="returned", value=wrong)))
         return found
 
     monkeypatch.setattr(heatmaps, "axes_of", lambda *_: [axes.Axis.numbered(n) for n in range(4)])

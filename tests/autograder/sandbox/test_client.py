@@ -5,6 +5,7 @@ import time
 import pytest
 
 from autograder.grade.run import SHELL
+from autograder.probe.messages import CallRequest, Observation, Questions
 from autograder.probe.wire import Opaque, WireError, decode, encode
 from autograder.sandbox import bubblewrap, client, provisioner
 from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
@@ -52,13 +53,11 @@ def printed(kernel, code):
     return "".join(content["text"] for kind, content in run(kernel, code)[1] if kind == "stream")
 
 
-def call(kernel, **changes):
-    """What the probe reports of a call of ``f``."""
-    request = {
-        "subject": "f", "experiment": "call", "arguments": [1], "names": ["x"], "strided": False,
-        "gradient": False, "seed": 0, "replace": {}, **changes,
-    }  # fmt: skip
-    return decode(kernel.ask(encode([request])))[0]
+def call(kernel):
+    """What the probe sees of a call of ``f``."""
+    request = CallRequest(subject="f", arguments=[1], names=["x"])
+    [seen] = decode(kernel.ask(encode(Questions(requests=[request]))), list[Observation])
+    return seen
 
 
 def test_cells_are_counted_and_show_what_they_show(kernel):
@@ -103,7 +102,7 @@ def test_a_module_of_the_course_comes_from_the_folder_that_it_is_graded_in(
 
 def test_the_probe_answers_from_the_notebooks_own_names(kernel):
     run(kernel, "def f(x): return x + one\none = 1.5")
-    assert call(kernel)["value"] == 2.5
+    assert call(kernel).value == 2.5
 
 
 def test_a_kernel_that_dies_says_so_and_stays_dead(kernel):
@@ -133,7 +132,7 @@ def test_a_loop_is_stopped_and_the_kernel_goes_on(quick):
     assert "Is there a loop without an end?" in shown[-1][1]["evalue"]
     assert printed(quick, "print('goes on')") == "goes on\n"
     run(quick, "def f(x):\n    while True: pass")
-    assert call(quick)["status"] == "timeout"
+    assert call(quick).status == "timeout"
     assert printed(quick, "print('goes on')") == "goes on\n"
 
 
@@ -241,7 +240,7 @@ def test_a_flood_of_frames_does_not_stand_for_answers(quick):
         quick,
         CHANNEL + "def f(x):\n    while True: channel.send({'type': 'stream', 'content': {}})",
     )
-    assert call(quick)["status"] == "timeout"
+    assert call(quick).status == "timeout"
 
 
 def torch_zeros(shape):
@@ -261,12 +260,12 @@ def torch_zeros(shape):
 def test_an_answer_without_a_size_costs_its_own_part_alone(kernel, answer, numbers):
     run(kernel, f"endless = []\nendless.append(endless)\ndef f(x): return {answer}")
     if numbers:
-        assert call(kernel)["value"] == Opaque(f"torch.float32 array of {numbers} numbers")
+        assert call(kernel).value == Opaque(f"torch.float32 array of {numbers} numbers")
     else:
         with pytest.raises(WireError):
             call(kernel)
     run(kernel, "def f(x): return x")
-    assert call(kernel)["value"] == 1
+    assert call(kernel).value == 1
 
 
 @pytest.mark.parametrize(
