@@ -190,7 +190,7 @@ def _observe(
     gradients, those of ``parameters`` as well.
     """
     arguments = calls[-1]
-    before = [_random_state(item) for item in (*arguments, torch.default_generator)]
+    before = _random_states(arguments)
     tried = [_materialise(value, request) for value in tries]
     effects = {
         place: SideEffects(item, tried)
@@ -224,28 +224,26 @@ def _observe(
 
 
 def _afterwards(
-    arguments: list[Any], before: list[torch.Tensor | None], effects: dict[int, SideEffects]
+    arguments: list[Any], before: list[torch.Tensor], effects: dict[int, SideEffects]
 ) -> list[Any]:
     """Arguments as they are after a call; of generators and modules, what was done with them."""
-    *states, own = before
-    own_is_kept = _same_state(own, torch.default_generator)
+    changed = [
+        not torch.equal(*states) for states in zip(before, _random_states(arguments), strict=True)
+    ]
+    drawn = iter(changed[1:])
     afterwards: list[Any] = []
-    for place, (item, state) in enumerate(zip(arguments, states, strict=True)):
+    for place, item in enumerate(arguments):
         if isinstance(item, torch.Generator):
-            drawn = not _same_state(state, item)
-            afterwards.append({"drawn_from": drawn, "own_left_alone": own_is_kept})
+            afterwards.append({"drawn_from": next(drawn), "own_left_alone": not changed[0]})
         else:
             afterwards.append(effects[place].left() if place in effects else item)
     return afterwards
 
 
-def _random_state(item: Any) -> torch.Tensor | None:
-    """The state of a generator; None of anything else."""
-    return item.get_state() if isinstance(item, torch.Generator) else None
-
-
-def _same_state(before: torch.Tensor | None, generator: Any) -> bool:
-    return before is not None and torch.equal(before, generator.get_state())
+def _random_states(arguments: list[Any]) -> list[torch.Tensor]:
+    """The states of torch's own generator and of those among the arguments, if there are any."""
+    given = [item for item in arguments if isinstance(item, torch.Generator)]
+    return [one.get_state() for one in (torch.default_generator, *given)] if given else []
 
 
 def _arguments(request: Request) -> list[Any]:

@@ -64,8 +64,9 @@ class Opaque:
 
 # what an extension of MessagePack holds
 ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE = range(1, 6)
-# NumPy's letters for whole numbers, floats and truth values; nothing else is read
-DTYPES = frozenset("?bhilqBHILQefd")
+# the bytes of a number by NumPy's letters for whole numbers, floats and truth values; no other is read
+DTYPES = {kind: np.dtype(kind).itemsize for kind in "?bhilqBHILQefd"}
+ARRAYS = (torch.Tensor, np.ndarray, np.generic)
 
 
 class _Writer:
@@ -75,16 +76,19 @@ class _Writer:
         self.numbers: list[bytes] = []
 
     def pack(self, value: Any) -> Any:
-        if value is None or type(value) in (bool, float):
+        kind = type(value)
+        if value is None or kind is bool or kind is float:
             return value
-        if type(value) is int:
+        if kind is int:
             return self._whole_number(value)
+        if kind is torch.Tensor:
+            return self._array(value)
         if isinstance(value, str):
             if len(value) > LONGEST_TEXT:
                 return self.pack(Opaque(f"str of {len(value)} characters"))
             # half a character has no bytes
             return value if value.isascii() else value.encode("utf-8", "replace").decode()
-        if isinstance(value, torch.Tensor | np.ndarray | np.generic):
+        if isinstance(value, ARRAYS):
             return self._array(value)
         if isinstance(value, list):
             return [self.pack(item) for item in value]
@@ -174,11 +178,14 @@ class _Reader:
             raise ValueError("no kind of array")
         if type(shape) is not list or len(shape) > MOST_AXES:
             raise ValueError("no shape")
-        # without numbers, too, no axis is longer than an array may be
-        if any(type(n) is not int or not 0 <= n <= MOST_NUMBERS for n in shape):
-            raise ValueError("no shape")
-        size = math.prod(shape) * np.dtype(kind).itemsize
-        if math.prod(shape) > MOST_NUMBERS or size > len(self.left):
+        numbers = 1
+        for length in shape:
+            # without numbers, too, no axis is longer than an array may be
+            if type(length) is not int or not 0 <= length <= MOST_NUMBERS:
+                raise ValueError("no shape")
+            numbers *= length
+        size = numbers * DTYPES[kind]
+        if numbers > MOST_NUMBERS or size > len(self.left):
             raise ValueError(f"{size} bytes of numbers, and {len(self.left)} are left")
         raw, self.left = self.left[:size], self.left[size:]
         array = np.frombuffer(raw, dtype=kind).reshape(shape).copy()  # so it may be written to

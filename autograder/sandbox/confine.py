@@ -52,7 +52,7 @@ def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
     """
     call("unshare", CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    below = [path for path in visible_paths(modules) if path.is_relative_to("/tmp")]
+    below = _below_tmp(tuple(modules))
     if below:
         mount("/tmp", "/stash", None, MS_BIND | MS_REC)
     mount(
@@ -62,7 +62,7 @@ def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
         MS_NOSUID | MS_NODEV,
         f"size={limits.disk},nr_inodes={limits.entries},mode=777",
     )
-    for path in below:  # a course, or its Python, may stand below /tmp itself
+    for path in below:
         stashed = Path("/stash") / path.relative_to("/tmp")
         (path if stashed.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)
         if not stashed.is_dir():
@@ -84,10 +84,17 @@ def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
     system_calls().load()  # which also sets that no program gains privileges
 
 
-def prepare() -> None:
+def prepare(modules: Sequence[str]) -> None:
     """Before the fork: make once what each fork needs."""
     system_calls()
     _about_the_machine()
+    _below_tmp(tuple(modules))
+
+
+@cache
+def _below_tmp(modules: tuple[str, ...]) -> list[Path]:
+    """What a kernel may read that stands below /tmp itself, and so has to be mounted there again."""
+    return [path for path in visible_paths(modules) if path.is_relative_to("/tmp")]
 
 
 @cache

@@ -132,7 +132,7 @@ def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
     prepare_probe()
-    shell()
+    shell().exercise()
 
 
 def before_fork(request: SpawnRequest) -> None:
@@ -176,6 +176,12 @@ class Shell:
         # as matplotlib's inline backend does when it is imported inside a kernel
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
+
+    def exercise(self) -> None:
+        """Run a cell that says and changes nothing: the first one costs more than all later ones."""
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(self.kernel.do_execute("pass", False, store_history=False))
+        loop.close()
 
     def serve(self, channel: Channel[Order]) -> None:
         """Run cells and answer probes as orders come, until nobody is there any more."""

@@ -77,7 +77,7 @@ def test_results_get_their_names_in_other_words(in_other_words):
 def test_an_entry_without_a_letter_is_found_in_other_words(monkeypatch):
     def pictured():
         drawn = DrawnCases(load("a5_multi_head_attention").part("split_heads"), 0)
-        wrong = drawn.expected[0]["value"].clone()
+        wrong = drawn.expected[0].value.clone()
         wrong.view(-1)[0] = 9.0
         found, _ = heatmaps.pictured(CaseRun(drawn, 0, Observation(status="returned", value=wrong)))
         return found
