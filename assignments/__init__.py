@@ -16,5 +16,6 @@ COURSE = Course(
     __name__,
     libraries=("course_utils", "lecture_kit"),
     always_allowed=("course_utils.signoff",),
+    handed_over=("course_utils.handed_over",),
 )
 known, load, allowed_modules = COURSE.known, COURSE.load, COURSE.allowed_modules

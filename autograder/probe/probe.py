@@ -11,7 +11,7 @@ import contextlib
 import io
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from IPython import get_ipython
 from IPython.display import display
 from msgspec import structs
 
-from autograder.probe import functions, op_blocker
+from autograder.probe import objects, op_blocker
 from autograder.probe.deadline import deadline
 from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
@@ -35,9 +35,13 @@ OUT_OF_ROOM = (MemoryError, RecursionError)
 _messages: list[bytes] = []
 
 
-def prepare() -> None:
-    """Work out what is only looked up later; before any submission runs, so that it has no say."""
-    functions.compiled()
+def prepare(modules: Sequence[str] = ()) -> None:
+    """Work out what is only looked up later; before any submission runs, so that it has no say.
+
+    Args:
+        modules: of the course, which are imported, and may have functions that are handed over.
+    """
+    objects.compile_all(modules)
     op_blocker.operations()
     op_blocker.known()
 

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.probe.functions import disguised
 from autograder.probe.memory import MemoryWatch, tensors_in
 from autograder.probe.messages import (
     CallRequest,
@@ -28,7 +27,7 @@ from autograder.probe.messages import (
     Unfit,
     WrongShape,
 )
-from autograder.probe.scripted import MAKERS
+from autograder.probe.objects import disguised, made
 from autograder.probe.side_effects import SideEffects
 from autograder.probe.subject import SubjectError, errors_are_its_own
 from autograder.probe.wire import GIVEN, RETURNED, Function, Instance
@@ -255,7 +254,7 @@ def _materialise(value: Any, request: Request) -> Any:
     if isinstance(value, Function):
         return disguised(value.name)
     if isinstance(value, Instance):
-        return MAKERS[value.name](**value.arguments)
+        return made(value)
     if isinstance(value, tuple):
         return tuple(_materialise(item, request) for item in value)
     if not isinstance(value, torch.Tensor):

@@ -38,14 +38,14 @@ class Message(Struct, frozen=True, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class Function:
-    """A function that the probe knows by name (``autograder.probe.functions``)."""
+    """A function of the course, by its name (``autograder.probe.objects``)."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Instance:
-    """An object that the probe makes by name from plain arguments (``autograder.probe.scripted``)."""
+    """An object that the probe makes by name from plain arguments (``autograder.probe.objects``)."""
 
     name: str
     arguments: dict[str, Any]

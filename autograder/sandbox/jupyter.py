@@ -17,7 +17,7 @@ Request = SpawnRequest
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: see `preload.import_all`."""
     import_all(modules)
-    prepare_probe()
+    prepare_probe(modules)
 
 
 def become(request: SpawnRequest, _sockets: list[socket.socket]) -> None:

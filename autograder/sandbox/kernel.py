@@ -131,7 +131,7 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
-    prepare_probe()
+    prepare_probe(modules)
     shell().exercise()
 
 

@@ -11,7 +11,7 @@ from autograder.sandbox import bubblewrap, client, provisioner
 from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.spawn import EXIT
+from autograder.sandbox.messages import EXIT
 from tests.sample_class import ISOLATION
 
 QUICK = Limits(seconds_per_cell=1, seconds_per_call=1, clock_per_cell=2, clock_per_call=2)
