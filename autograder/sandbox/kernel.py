@@ -222,11 +222,11 @@ class Shell:
         except Exception:  # noqa: BLE001 (a notebook may have changed the shell itself)
             reply = {"status": "error"}
         self.flush()
-        count = self.kernel.execution_count - 1  # it is the next cell's already
+        following = self.kernel.execution_count  # which a notebook may have put there
+        plain = type(following) is int and 0 < following <= LARGEST_COUNT
         leaving = self.kernel.shell.exit_now
         status = EXIT if leaving else reply["status"]
-        plain = type(count) is int and 0 <= count < LARGEST_COUNT  # which a notebook may set
-        self.session.channel.send(Done(count if plain else None, status))
+        self.session.channel.send(Done(following - 1 if plain else None, status))
         if leaving:
             os._exit(0)
 

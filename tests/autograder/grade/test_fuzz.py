@@ -32,6 +32,7 @@ from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.probe import answer
 from autograder.probe.wire import LENGTH, MARK, WireError, decode, encode
 from autograder.sandbox.channel import LENGTHS, Channel, ChannelClosed
+from autograder.sandbox.messages import REPLIES, Reply
 from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled_in
 
 pytestmark = pytest.mark.long
@@ -235,11 +236,11 @@ def test_odd_frames(seed):
         with ours, theirs:
             theirs.sendall(data)
             theirs.close()
-            channel = Channel(ours)
+            channel = Channel(ours, REPLIES)
             with pytest.raises((ChannelClosed, TimeoutError)):
                 while True:
                     found, beside = channel.receive(time.monotonic() + 1)
-                    assert isinstance(found, dict) and isinstance(beside, bytes)
+                    assert isinstance(found, Reply) and isinstance(beside, bytes)
 
 
 def output(draw):

@@ -199,7 +199,9 @@ def test_half_a_frame_is_not_waited_for_without_end(quick):
     [
         {}, {"type": None}, {"type": 7, "content": {}}, {"type": "stream"}, {"type": ["done"]},
         {"type": "stream", "content": None}, {"type": "stream", "content": "text"},
-        {"type": {"done": 1}, "count": 3}, {"type": "answers", "content": [1]},
+        {"type": {"done": 1}, "count": 3}, {"type": "answers", "content": [1]}, {"type": "done"},
+        {"type": "done", "count": 1, "status": ["ok"]}, {"type": "output", "kind": 3, "content": {}},
+        {"type": "output", "kind": "stream", "content": []}, {"type": "\ud800"}, {"\ud800": 1},
     ],
     ids=str,
 )  # fmt: skip
@@ -211,18 +213,27 @@ def test_frames_of_no_sense_are_passed_over(kernel, frame):
 
 
 @pytest.mark.parametrize(
-    "count", [-1, True, False, 1.5, "3", None, [1], 1 << 31, 10**30, "float('nan')"], ids=str
+    "count", [-1, True, False, 1.5, "3", [1], 1 << 31, 10**30, "float('nan')"], ids=str
 )
-def test_a_number_of_execution_is_a_number_or_none(kernel, count):
+def test_a_cell_is_not_done_with_what_is_no_number_of_execution(kernel, count):
     count = count if isinstance(count, str) and "(" in count else repr(count)
     done, _ = run(
-        kernel, f"{CHANNEL}channel.send({{'type': 'done', 'count': {count}, 'status': ['ok']}})"
+        kernel, f"{CHANNEL}channel.send({{'type': 'done', 'count': {count}, 'status': 'late'}})"
     )
-    assert done == Done(None, "['ok']")
+    assert done == Done(1, "ok")
+
+
+@pytest.mark.parametrize("count", [-5, "'x'", 1 << 40, 1.5])
+def test_a_notebook_that_counts_in_its_own_way_has_no_number(kernel, count):
+    odd = "kernel = get_ipython().kernel\ntype(kernel).execution_count = property(lambda _: odd)"
+    done, _ = run(kernel, f"odd = {count}\n{odd}")
+    assert done.count is None
 
 
 def test_a_flood_of_frames_ends_with_the_cells_time(quick):
-    flood = DEAF.replace("time.sleep(1)", "channel.send({'type': 'stream', 'content': {}})")
+    flood = DEAF.replace(
+        "time.sleep(1)", "channel.send({'type': 'output', 'kind': 'stream', 'content': {}})"
+    )
     began, number = time.monotonic(), 0
 
     def count(*_):
@@ -238,7 +249,8 @@ def test_a_flood_of_frames_ends_with_the_cells_time(quick):
 def test_a_flood_of_frames_does_not_stand_for_answers(quick):
     run(
         quick,
-        CHANNEL + "def f(x):\n    while True: channel.send({'type': 'stream', 'content': {}})",
+        CHANNEL
+        + "def f(x):\n    while True: channel.send({'type': 'output', 'kind': 'stream', 'content': {}})",
     )
     assert call(quick).status == "timeout"
 
