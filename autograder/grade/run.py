@@ -38,7 +38,6 @@ from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import ZygoteClient, ZygoteError
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.messages import EXIT
 from autograder.sandbox.provisioner import own_zygote
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
@@ -162,8 +161,6 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         except KernelStuck:
             raise NotebookStopped(STUCK) from None
         cell.execution_count = done.count
-        if done.status == EXIT:
-            raise NotebookStopped(ENDED)
 
     def ask(self, message: bytes) -> bytes:
         try:

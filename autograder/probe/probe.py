@@ -25,6 +25,7 @@ from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
 from autograder.probe.runners import run_case
 from autograder.probe.subject import SubjectError, TimeLimit, describe
+from autograder.probe.switches import as_at_the_start
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
@@ -94,7 +95,7 @@ def _observations(
     questions: Questions, namespace: dict[str, Any], cpu: float, seconds: float
 ) -> Iterator[Observation]:
     late: Observation | None = None
-    with OpBlocker(questions.disallowed) as blocker:
+    with as_at_the_start(), OpBlocker(questions.disallowed) as blocker:
         for request in questions.requests:
             if late:
                 yield late

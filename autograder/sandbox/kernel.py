@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-import os
 import socket
 import sys
 import threading
@@ -30,10 +29,11 @@ from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
+from autograder.probe.switches import note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
+from autograder.sandbox.inert import make_inert, tell
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
-    EXIT,
     LARGEST_COUNT,
     ORDERS,
     OVERFLOW,
@@ -47,6 +47,7 @@ from autograder.sandbox.messages import (
     SpawnRequest,
 )
 from autograder.sandbox.preload import import_all, settle
+from autograder.sandbox.rest import Rest
 
 OUTPUTS = (
     "stream",
@@ -149,6 +150,7 @@ def threads(request: SpawnRequest) -> int:
 def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
     """In a fork: settle as is asked, and answer the channel that came with the request."""
     settle(request)
+    note_start()
     shell().serve(Channel(sockets[0], ORDERS))
 
 
@@ -166,8 +168,8 @@ class Shell:
         self.session = Outlet(key=b"", config=CONFIG)
         log = logging.getLogger(__name__)
         self.kernel = IPythonKernel(session=self.session, log=log, config=CONFIG)
-        # who asks for the event loop, to stop it on `exit()`, asks in vain: `serve` looks for itself
-        self.kernel.io_loop = SimpleNamespace(call_later=lambda *_: None)
+        # who asks for the event loop, to stop it on `exit()`, asks in vain
+        self.kernel.io_loop = SimpleNamespace(call_later=lambda *_: None, stop=None)
         self.kernel.shell_channel_thread = SimpleNamespace(parent_thread=None)
         self.kernel.shell.displayhook.get_execution_count = lambda: self.kernel.execution_count
         # where `%matplotlib` looks for a kernel
@@ -176,6 +178,7 @@ class Shell:
         # as matplotlib's inline backend does when it is imported inside a kernel
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
+        make_inert(self.kernel)
 
     def exercise(self) -> None:
         """Run a cell that says and changes nothing: the first one costs more than all later ones."""
@@ -215,8 +218,8 @@ class Shell:
         reply: dict[str, Any] = {"status": "late"}
         try:
             with deadline(order.cpu, order.seconds, CellTimeoutError):
-                task = self.kernel.do_execute(order.code, False, cell_id=order.cell)
-                reply = loop.run_until_complete(task)
+                reply = self._execute(order.code, order.cell, loop)
+                self._run_the_rest(order, reply, loop)
         except CellTimeoutError:
             pass  # in the moment between the cell and its end
         except Exception:  # noqa: BLE001 (a notebook may have changed the shell itself)
@@ -224,11 +227,25 @@ class Shell:
         self.flush()
         following = self.kernel.execution_count  # which a notebook may have put there
         plain = type(following) is int and 0 < following <= LARGEST_COUNT
-        leaving = self.kernel.shell.exit_now
-        status = EXIT if leaving else reply["status"]
-        self.session.channel.send(Done(following - 1 if plain else None, status))
-        if leaving:
-            os._exit(0)
+        self.session.channel.send(Done(following - 1 if plain else None, reply["status"]))
+
+    def _execute(
+        self, code: str, cell: str, loop: asyncio.AbstractEventLoop, counted: bool = True
+    ) -> dict[str, Any]:
+        task = self.kernel.do_execute(code, False, store_history=counted, cell_id=cell)
+        reply: dict[str, Any] = loop.run_until_complete(task)
+        if self.kernel.shell.exit_now:  # `exit()` ends its cell and nothing else
+            self.kernel.shell.exit_now = False
+            tell("exit(), and the cells below are run")
+        return reply
+
+    def _run_the_rest(
+        self, order: CellOrder, reply: dict[str, Any], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """After a failed import, run what stands below it and does not need it."""
+        rest = Rest(self.kernel.shell, order.code)
+        while reply["status"] == "error" and (code := rest.after(sys.last_value)):
+            reply = self._execute(code, order.cell, loop, counted=False)
 
     def flush(self) -> None:
         for stream in (sys.stdout, sys.stderr):

@@ -10,7 +10,6 @@ from msgspec import Meta, Struct
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.limits import Limits
 
-EXIT = "exit"  # how a kernel says that a cell has told it to end
 LARGEST_COUNT = 1 << 31
 OVERFLOW = "overflow"  # the kind of an output that is too large for a frame
 
@@ -86,7 +85,7 @@ class Output(Reply, frozen=True, tag="output"):
 
 
 class Done(Reply, frozen=True, tag="done"):
-    """How a cell ended: its number in the order of execution, and "ok", "error", "late" or "exit"."""
+    """How a cell ended: its number in the order of execution, and "ok", "error" or "late"."""
 
     count: Annotated[int, Meta(ge=0, lt=LARGEST_COUNT)] | None
     status: str

@@ -11,7 +11,6 @@ from autograder.sandbox import bubblewrap, client, provisioner
 from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.messages import EXIT
 from tests.sample_class import ISOLATION
 
 QUICK = Limits(seconds_per_cell=1, seconds_per_call=1, clock_per_cell=2, clock_per_call=2)
@@ -119,10 +118,122 @@ def test_a_kernel_that_dies_over_a_call_is_dead(kernel):
         call(kernel)
 
 
-def test_exit_ends_the_kernel_after_its_cell(kernel):
-    assert run(kernel, "print('last words')\nexit()")[0].status == EXIT
-    with pytest.raises(KernelDied):
-        run(kernel, "1")
+@pytest.mark.parametrize(
+    "ending", ["exit()", "quit()", "exit", "import sys; sys.exit()", "raise SystemExit"]
+)
+def test_a_cell_that_ends_itself_ends_alone(kernel, ending):
+    done, shown = run(kernel, f"print('last words')\n{ending}\n")
+    assert "last words" in shown[0][1]["text"]
+    done, shown = run(kernel, "print('goes on')")
+    assert done.status == "ok" and "goes on" in shown[0][1]["text"]
+
+
+NOT_RUN = [
+    "!pip install einops",
+    "%pip install -q einops",
+    "%conda install einops",
+    "files = !ls",
+    "%%bash\nls",
+    "import os; os.system('ls')",
+    "import os; os.popen('ls').read()",
+    "import subprocess, sys; subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'einops'])",
+    "import subprocess; subprocess.run('nvidia-smi', check=True, capture_output=True, text=True).stdout",
+    "name = input('Your name: ')",
+    "breakpoint()",
+    "import pdb; pdb.set_trace()",
+    "%debug",
+    "%matplotlib widget",
+]
+
+
+@pytest.mark.parametrize("line", NOT_RUN)
+def test_what_is_not_run_while_grading_says_so_and_the_cell_goes_on(kernel, line):
+    code = line if line.startswith("%%") else f"{line}\nprint('goes on')"
+    done, shown = run(kernel, code)
+    text = "".join(content.get("text", "") for _, content in shown)
+    assert done.status == "ok" and text.startswith("not run while grading: ")
+    assert line.startswith("%%") or text.endswith("goes on\n")
+
+
+def test_what_is_compiled_is_the_function_itself(kernel):
+    code = (
+        "import torch\n@torch.compile\ndef f(x): return 2 * x\n"
+        "@torch.compile(dynamic=True)\ndef g(x): return f(x)\nprint(torch.compile(g)(2))"
+    )
+    assert printed(kernel, code) == "4\n"
+
+
+REST = {
+    "what stands below": ("import nowhere\nimport math\nx = 1", "math.pi + x"),
+    "on one line": ("import nowhere; import math; x = 1", "math.pi + x"),
+    "from": ("from nowhere import drive\ndrive.mount('/')\nx = 1\nclass A:\n    y = x", "A.y"),
+    "several": ("import nowhere\nimport elsewhere\nx = 1", "x"),
+    "functions that use it later": ("import nowhere\ndef f(): return nowhere.x\nx = 1", "f and x"),
+    "with a decorator": (
+        "import nowhere\nimport functools\n@functools.cache\ndef f(): return 1",
+        "f()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REST)
+def test_what_stands_below_a_failed_import_runs(kernel, name):
+    code, uses = REST[name]
+    done, shown = run(kernel, code)
+    assert done.status == "error" and shown[0][1]["ename"] == "ModuleNotFoundError"
+    assert run(kernel, uses)[0].status == "ok"
+
+
+VICTIMS = {
+    "what it would have brought": ("import nowhere\ny = nowhere.x", "y"),
+    "what follows from that": ("import nowhere\ny = nowhere.x\nz = y", "z"),
+    "a decorated function": ("import nowhere\n@nowhere.f\ndef f(): pass", "f"),
+    "what stands below another error": ("import math\n1 / 0\nx = 1", "x"),
+    "what stands below an error of the rest": ("import nowhere\n1 / 0\nx = 1", "x"),
+}
+
+
+@pytest.mark.parametrize("name", VICTIMS)
+def test_what_needs_it_does_not_run_nor_what_stands_below_other_errors(kernel, name):
+    code, uses = VICTIMS[name]
+    run(kernel, code)
+    _, shown = run(kernel, uses)
+    assert shown[0][1]["ename"] == "NameError"
+
+
+SWITCHED = {
+    "the default dtype": "torch.set_default_dtype(torch.float64)",
+    "the default device": "torch.set_default_device('meta')",
+    "gradients": "torch.set_grad_enabled(False)",
+    "determinism": "torch.use_deterministic_algorithms(True)",
+    "autocast": "torch.set_autocast_enabled('cpu', True)",
+    "printing": "torch.set_printoptions(precision=1)",
+    "pictures": "import matplotlib.pyplot as plt\nplt.rcParams['image.cmap'] = 'hot'",
+    "the environment": "import os\nos.environ['A'] = 'b'",
+    "depth of calls": "import sys\nsys.setrecursionlimit(200)",
+}
+LOOK = """
+import os, sys
+import matplotlib, torch
+def f(x):
+    return [
+        str(torch.get_default_dtype()), str(torch.ones(1).device), torch.is_grad_enabled(),
+        torch.are_deterministic_algorithms_enabled(), torch.is_autocast_enabled("cpu"),
+        torch._tensor_str.PRINT_OPTS.precision, matplotlib.rcParams["image.cmap"],
+        os.environ.get("A", ""), sys.getrecursionlimit() > 500,
+    ]
+"""
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_a_part_is_asked_with_everything_switched_as_at_the_start(kernel, name):
+    run(kernel, LOOK)
+    before = call(kernel).value
+    run(kernel, SWITCHED[name])
+    assert call(kernel).value == before
+    assert "False" in str(before)
+    _, shown = run(kernel, "print(f(0))")  # but the notebook's own cells have it as they set it
+    assert name == "the default device" or shown[0][1]["text"].strip() != str(before)
 
 
 def test_a_loop_is_stopped_and_the_kernel_goes_on(quick):
