@@ -34,5 +34,6 @@ COURSE = Course(
         "decoder_dim": Letter("feature", "features"),
         "encoder_dim": Letter("feature", "features"),
     },
+    handed_over=("course_utils.handed_over",),
 )
 known, load, allowed_modules = COURSE.known, COURSE.load, COURSE.allowed_modules

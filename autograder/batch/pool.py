@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from autograder.batch.task import Task
+from autograder.batch.task import FeedbackOrder, GradeOrder, Outcome, Task
 from autograder.checks.course import course
 from autograder.errors import EngineError
 from autograder.files import write_whole
@@ -73,7 +73,7 @@ class Pool:
                     task.target, to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}"))
                 )
                 return True
-            answer = worker.obey({"do": "grade"}, seconds, job)
+            answer = worker.obey(GradeOrder(), seconds, job)
             if answer is None:
                 return False
             failed, result = answer
@@ -102,8 +102,8 @@ class Pool:
         """Let nbgrader write feedback pages; ``done`` is told for whom, and whether it could."""
 
         def write(worker: Worker, student: str) -> bool:
-            where = {"course": str(course.resolve()), "assignment": assignment, "student": student}
-            return worker.obey({"do": "feedback", **where}, SECONDS_OF_GRACE) == ("", b"")
+            order = FeedbackOrder(str(course.resolve()), assignment, student)
+            return worker.obey(order, SECONDS_OF_GRACE) == ("", b"")
 
         self._side_by_side(iter(students), write, done)
 
@@ -200,7 +200,7 @@ class Worker:
     def __init__(self, worker: Zygote, kernel: Zygote) -> None:
         self.kernel = kernel
         ours, theirs = socket.socketpair()
-        self.orders = Channel(ours)
+        self.orders: Channel[Outcome] = Channel(ours, Outcome)
         with theirs:
             try:
                 self.process = worker.client.fork(kernel.client.address, theirs, kernel.requests)
@@ -209,16 +209,16 @@ class Worker:
                 raise
 
     def obey(
-        self, order: dict[str, str], seconds: float, body: bytes = b""
+        self, order: GradeOrder | FeedbackOrder, seconds: float, body: bytes = b""
     ) -> tuple[str, bytes] | None:
         """Its answer to an order; None if it died over it or did not answer in time."""
         try:
             deadline = time.monotonic() + seconds
             self.orders.send(order, body, deadline)
-            header, answer = self.orders.receive(deadline)
+            outcome, answer = self.orders.receive(deadline)
         except (ChannelClosed, TimeoutError):
             return None
-        return str(header["failed"]), answer
+        return outcome.failed, answer
 
     def end(self) -> None:
         self.process.close()

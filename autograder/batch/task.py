@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 if TYPE_CHECKING:  # an engine's processes import while this one has little to do
     from autograder.grade.messages import Job
 
@@ -36,3 +38,24 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """End all that was started; threads that wait for it come back."""
+
+
+# ---------------------------------------------------------------------- what a worker is told
+
+
+class GradeOrder(Struct, frozen=True, tag_field="do", tag="grade"):
+    """Run the job beside it; a `Result` is beside the outcome."""
+
+
+class FeedbackOrder(Struct, frozen=True, tag_field="do", tag="feedback"):
+    """Let nbgrader write a student's feedback page, in a course folder."""
+
+    course: str
+    assignment: str
+    student: str
+
+
+class Outcome(Struct, frozen=True):
+    """How an order was carried out: why there is nothing to show for it, if there is nothing."""
+
+    failed: str = ""

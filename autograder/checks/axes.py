@@ -16,7 +16,8 @@ from typing import Any
 
 from autograder.checks.check import Part
 from autograder.checks.course import course
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, method_of
+from autograder.probe.messages import ModuleRequest
 
 ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
 
@@ -74,12 +75,12 @@ def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ..
 
 def results_in(item: CaseRun) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Name and letters of each result of what a case calls."""
-    return results_of(item.part, item.request.get("method") or item.part.name)
+    return results_of(item.part, method_of(item.request) or item.part.name)
 
 
 def results_beside(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters, right value and a student's of each result; nothing where they are not as many."""
-    expected, found = item.expected["value"], item.report.get("value")
+    expected, found = item.expected.value, item.actual.value
     if not isinstance(expected, tuple):
         expected, found = (expected,), (found,)
     if isinstance(found, tuple | list) and len(found) == len(expected):
@@ -117,7 +118,7 @@ def _sizes_in(item: CaseRun) -> dict[str, int]:
     """The lengths of what goes in by their letters, and other counts by their names."""
     sizes: dict[str, int] = {}
     arrays = arrays_of(item.part)
-    for name, value in zip(item.request["names"], item.request["arguments"], strict=False):
+    for name, value in zip(item.request.names, item.request.arguments, strict=False):
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
     for name, number in built_with(item).items():
@@ -131,7 +132,7 @@ def _sizes_in(item: CaseRun) -> dict[str, int]:
 def sizes_of(item: CaseRun) -> dict[str, int]:
     """The lengths in a case by their letters, of what goes in and of what should come out."""
     sizes = _sizes_in(item)
-    value = item.expected.get("value")
+    value = item.expected.value
     values = value if isinstance(value, tuple) else (value,)
     for (_, letters), result in zip(results_in(item), values, strict=False):
         if hasattr(result, "shape"):
@@ -142,10 +143,10 @@ def sizes_of(item: CaseRun) -> dict[str, int]:
 def built_with(item: CaseRun) -> dict[str, Any]:
     """What a module was constructed with, or the plain numbers that a function was called with."""
     request = item.request
-    if request["experiment"] == "module":
+    if isinstance(request, ModuleRequest):
         names = _parameters_of(item.part)
-        return {**dict(zip(names, request["construct"], strict=False)), **request["keywords"]}
-    given = zip(request["names"], request["arguments"], strict=False)
+        return {**dict(zip(names, request.construct, strict=False)), **request.keywords}
+    given = zip(request.names, request.arguments, strict=False)
     return {name: value for name, value in given if isinstance(value, int | float)}
 
 

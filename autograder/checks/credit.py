@@ -34,7 +34,7 @@ from autograder.checks.diagnosis import (
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.judge import problem_with
 from autograder.checks.verdicts import Waived
-from autograder.probe.runners import Report
+from autograder.probe.messages import ModuleRequest, Observation
 
 Find = Callable[[], Diagnosis | None]
 
@@ -131,7 +131,7 @@ def _seen(answer: Callable[..., Any], costs: set[Step], attempts: Sequence[CaseR
     """Whether a submission does what a mistake does, in all steps that the mistake costs."""
     asked = [item for item in attempts if item.step in costs]
     # that something stops with an error, many mistakes have in common
-    return any(item.problem and item.report["status"] == "returned" for item in asked) and (
+    return any(item.problem and item.actual.status == "returned" for item in asked) and (
         does_the_same(answer, [item for item in asked if tells_of_mistakes(item.case)])
     )
 
@@ -142,7 +142,7 @@ def _right_but_for(found: Diagnosis, step: Step, attempts: Sequence[CaseRun]) ->
     That both stop with an error says nothing, unless the mistake is behind all that went wrong.
     """
     asked = [item for item in attempts if item.step is step]
-    says_something = any(item.report["status"] == "returned" for item in asked)
+    says_something = any(item.actual.status == "returned" for item in asked)
     return (says_something or found.evidence is not Evidence.STEP) and all(
         item.problem is None or _comes_from(found.answer, item) for item in asked
     )
@@ -151,23 +151,23 @@ def _right_but_for(found: Diagnosis, step: Step, attempts: Sequence[CaseRun]) ->
 def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     """Whether a problem is none, if what a wrong answer of ours does counts as right."""
     given = item.drawn.done_by(answer, item.number)
-    if not given["status"] == "returned" == item.report["status"]:
-        return given["status"] == item.report["status"] in ("raised", "unfit")
+    if not given.status == "returned" == item.actual.status:
+        return given.status == item.actual.status in ("raised", "unfit")
     if item.case.chance is not None:
-        return alike(item.case, given, item.report)
-    if item.case.random and not isinstance(given["value"], dict):
-        return drew_the_same(given, item.report)
+        return alike(item.case, given, item.actual)
+    if item.case.random and not isinstance(given.value, dict):
+        return drew_the_same(given, item.actual)
     if problem_with(item, given) is None:
         return True
     if item.step.strict or item.case.gradient:
-        return alike(item.case, given, item.report) and _same_gradients(given, item.report)
+        return alike(item.case, given, item.actual) and _same_gradients(given, item.actual)
     # a judge that asks for weights does not know the numbers that came in their place
-    return drew_the_same(given, item.report)
+    return drew_the_same(given, item.actual)
 
 
-def _same_gradients(one: Report, other: Report) -> bool:
+def _same_gradients(one: Observation, other: Observation) -> bool:
     """Whether two implementations have the same derivatives, NaN where the other has NaN."""
-    ours, theirs = one.get("gradients") or {}, other.get("gradients") or {}
+    ours, theirs = one.gradients, other.gradients
     return ours.keys() == theirs.keys() and all(
         type(ours[name]) is type(theirs[name]) and values_agree(ours[name], theirs[name]) is None
         for name in ours
@@ -179,9 +179,7 @@ def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:
     plain = [
         item
         for item in attempts
-        if tells_of_mistakes(item.case)
-        and not item.case.raises
-        and _computes(item.request.get("method", "forward"))
+        if tells_of_mistakes(item.case) and not item.case.raises and _computes(item)
     ]
     if not plain:
         return False
@@ -191,11 +189,14 @@ def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:
         and tells_much(item)
         and (
             item.case.chance is not None
-            or values_agree(item.expected["value"], item.report.get("value")) is None
+            or values_agree(item.expected.value, item.actual.value) is None
         )
     )
 
 
-def _computes(method: str | None) -> bool:
-    """Whether a method is the author's own, and does not only look at what a module holds."""
+def _computes(item: CaseRun) -> bool:
+    """Whether what is called is the author's own, and does not only look at what a module holds."""
+    if not isinstance(item.request, ModuleRequest):
+        return True
+    method = item.request.method
     return method is not None and (method == "forward" or not hasattr(nn.Module, method))

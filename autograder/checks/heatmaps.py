@@ -25,7 +25,7 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
     Args:
         item: a case that went wrong.
     """
-    if item.report["status"] != "returned" or item.case.random or item.case.raises:
+    if item.actual.status != "returned" or item.case.random or item.case.raises:
         return None, None
     try:
         for name, letters, wanted, found in _pairs(item):
@@ -47,8 +47,8 @@ def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     for name, letters, right, own in results:
         yield name, letters, _tensor(right), _tensor(own)
     if results and item.case.gradient:
-        came = item.report.get("gradients") or {}
-        for name, gradient in item.expected["gradients"].items():
+        came = item.actual.gradients or {}
+        for name, gradient in item.expected.gradients.items():
             if gradient is not None and came.get(name) is not None:
                 letters = arrays_of(item.part).get(name, ())
                 yield f"gradient for {name}", letters, _tensor(gradient), _tensor(came[name])

@@ -14,15 +14,15 @@ import re
 from collections.abc import Iterator, Sequence
 
 from autograder.checks.notebook_source import Definitions, as_python, statements_of
-from autograder.probe.runners import ErrorReport
+from autograder.probe.messages import ErrorSeen
 
 Definition = ast.FunctionDef | ast.ClassDef
 
 
-def is_unanswered(error: ErrorReport) -> bool:
+def is_unanswered(error: ErrorSeen) -> bool:
     """Whether an error is that of a line which says that something is not answered yet."""
-    return error["type"] == "NotImplementedError" and (
-        error["line"].lstrip().startswith("raise") or error["message"] in ("", "not answered yet")
+    return error.type == "NotImplementedError" and (
+        error.line.lstrip().startswith("raise") or error.message in ("", "not answered yet")
     )
 
 

@@ -38,7 +38,6 @@ from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.spawn import EXIT
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -185,8 +184,6 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         except KernelStuck:
             raise NotebookStopped(STUCK) from None
         cell.execution_count = done.count
-        if done.status == EXIT:
-            raise NotebookStopped(ENDED)
 
     def ask(self, message: bytes) -> bytes:
         try:

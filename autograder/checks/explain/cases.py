@@ -13,9 +13,9 @@ import torch
 
 from autograder.checks.axes import built_with, sizes_of
 from autograder.checks.check import Part
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, method_of, times_of
 from autograder.checks.explain.evidence import Explanation
-from autograder.probe.runners import Request
+from autograder.probe.messages import AnyRequest, ModuleRequest
 
 LOUD = 50.0  # an input with larger numbers is out of the ordinary
 
@@ -198,7 +198,7 @@ def _counted(right: Sequence[Any], wrong: Sequence[Any], good: str, bad: str) ->
 def _traits(item: CaseRun) -> dict[str, bool]:
     request, case = item.request, item.case
     sizes = sizes_of(item)
-    expected = item.expected.get("value")
+    expected = item.expected.value
     found = {
         "an error asked": bool(case.raises) and case.raises[0] != "Exception",
         "an error kept back": _is_kept_back(item),
@@ -206,15 +206,13 @@ def _traits(item: CaseRun) -> dict[str, bool]:
         "gaps": case.strided,
         "gradients": case.gradient,
         "new module": is_about_a_new_module(request),
-        "calls": request.get("times", 1) > 1 and not request.get("training"),
-        "used before": bool(request.get("before")),
-        "train mode": bool(request.get("training")) and _dropout(item) > 0,
+        "calls": times_of(request) > 1 and not is_in_train_mode(request),
+        "used before": isinstance(request, ModuleRequest) and bool(request.before),
+        "train mode": is_in_train_mode(request) and _dropout(item) > 0,
         "empty": _has_an_empty_row(item),
-        f"{request.get('method')}()": True,
+        f"{method_of(request)}()": True,
     }
-    arrays = [
-        value for value in request["arguments"] if isinstance(value, torch.Tensor | np.ndarray)
-    ]
+    arrays = [value for value in request.arguments if isinstance(value, torch.Tensor | np.ndarray)]
     floating = [torch.as_tensor(value) for value in arrays]
     floating = [value for value in floating if value.is_floating_point() and value.numel()]
     if floating:
@@ -230,7 +228,7 @@ def _traits(item: CaseRun) -> dict[str, bool]:
     if isinstance(expected, bool):
         found["True"] = expected
     given = {
-        **dict(zip(request["names"], request["arguments"], strict=False)),
+        **dict(zip(request.names, request.arguments, strict=False)),
         **built_with(item),
     }
     for name, default in _defaults(item.part).items():
@@ -249,13 +247,13 @@ def _traits(item: CaseRun) -> dict[str, bool]:
 
 def _is_kept_back(item: CaseRun) -> bool:
     """Whether something stopped on the way, and the caller learns nothing of it."""
-    return item.case.raises[:1] == ("Exception",) and item.report["status"] == "returned"
+    return item.case.raises[:1] == ("Exception",) and item.actual.status == "returned"
 
 
-def is_about_a_new_module(request: Request) -> bool:
+def is_about_a_new_module(request: AnyRequest) -> bool:
     """Whether a case looks at what a module holds, and at nothing that it calculates."""
-    return request["experiment"] == "module" and (
-        request["method"] is None or "target" in request["names"]
+    return isinstance(request, ModuleRequest) and (
+        request.method is None or "target" in request.names
     )
 
 
@@ -266,8 +264,8 @@ def _dropout(item: CaseRun) -> float:
 
 def _has_an_empty_row(item: CaseRun) -> bool:
     """Whether a mask that went in, or the weights that should come out, have a row of zeros."""
-    value = item.expected.get("value")
-    candidates = [*item.request["arguments"], *(value if isinstance(value, tuple) else ())]
+    value = item.expected.value
+    candidates = [*item.request.arguments, *(value if isinstance(value, tuple) else ())]
     for array in candidates:
         if not isinstance(array, torch.Tensor) or array.dim() < 1 or array.numel() < 2:
             continue

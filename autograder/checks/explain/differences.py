@@ -14,7 +14,7 @@ import torch
 
 from autograder.checks.axes import axes_of, built_with, results_beside, sizes_of
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, times_of
 from autograder.checks.explain.cases import is_about_a_new_module, when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
 from autograder.checks.explain.evidence import Explanation, ResultPair, Sentences, as_array
@@ -43,7 +43,7 @@ def relations_in(attempts: Sequence[CaseRun]) -> Sentences:
     Args:
         attempts: all cases of a part, with what is wrong with them.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
+    if any(item.actual.status in ("timeout", "missing") for item in attempts):
         return ()
     if not any(item.problem for item in attempts):
         return ()
@@ -98,11 +98,11 @@ def _related_in_places(results: Sequence[WrongResult]) -> Explanation | None:
 
 def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
     """The wrong arrays of a case beside the right ones, each with its place among the results."""
-    request, report = item.request, item.report
+    request, actual = item.request, item.actual
     by_chance = item.case.random and (
-        item.case.chance or request.get("training") or request.get("times", 1) > 1
+        item.case.chance or is_in_train_mode(request) or times_of(request) > 1
     )
-    if not item.problem or report["status"] != "returned" or item.case.raises or by_chance:
+    if not item.problem or actual.status != "returned" or item.case.raises or by_chance:
         return
     if item.problem.kind is Kind.INPUT_CHANGED or is_about_a_new_module(request):
         return
@@ -111,7 +111,7 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
     dropout = next((built[name] for name in built if name.startswith("dropout")), 0.0)
     inputs = {
         name: array
-        for name, given in zip(request["names"], request["arguments"], strict=False)
+        for name, given in zip(request.names, request.arguments, strict=False)
         if getattr(given, "dtype", None) in FLOATING and (array := as_array(given)) is not None
     }
     for number, (called, letters, right, got) in enumerate(results_beside(item)):

@@ -65,13 +65,13 @@ HINTS = {
 def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
     """What all errors have in common where a result was asked for."""
     wrong = [item for item in attempts if item.problem]
-    stopped = [item for item in wrong if item.report["status"] == "raised" and not item.case.raises]
-    if not stopped or any(is_unanswered(item.report["error"]) for item in stopped):
+    stopped = [item.actual.error for item in wrong if item.actual.error and not item.case.raises]
+    if not stopped or any(map(is_unanswered, stopped)):
         return None
-    kinds = [item.report["error"]["type"] for item in stopped]
+    kinds = [error.type for error in stopped]
     kind = max(kinds, key=kinds.count)
-    errors = [error for item in stopped if (error := item.report["error"])["type"] == kind]
-    lines = {error["line"] for error in errors}
+    errors = [error for error in stopped if error.type == kind]
+    lines = {error.line for error in errors}
     line = lines.pop() if len(lines) == 1 else ""
     where = f"{', always' if len(errors) > 1 else ','} in `{line}`" if line else ""
     if len(errors) == len(attempts):
@@ -80,7 +80,7 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
         what = "Whatever is wrong here is an error"
     else:
         what = f"It stops in {len(errors)} of {len(wrong)} wrong cases"
-    message = f"{kind}: {errors[0]['message']}"
+    message = f"{kind}: {errors[0].message}"
     hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, message)), "")
     if not hint and re.match(r"\s*(raise|assert)\b", line):
         hint = "Which condition leads there, and does the text ask for it?"
@@ -91,29 +91,30 @@ def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
 
 def unfit(attempts: Sequence[CaseRun]) -> Explanation | None:
     """How the weights that a module has differ from those that are asked."""
-    item = next((item for item in attempts if item.report["status"] == "unfit"), None)
-    if item is None:
+    item = next((item for item in attempts if item.actual.unfit), None)
+    if item is None or item.actual.unfit is None:
         return None
-    report = item.report
-    if "kind" in report:
+    found = item.actual.unfit
+    if found.kind:
         return Explanation(
             "no module",
             "What the class makes is no nn.Module, so it has no weights that could be set. From "
             "which class should yours inherit, and is its `__init__` called?",
         )
-    missing, has = report.get("missing") or [], report.get("has") or []
-    if missing and not has:
+    if found.missing and not found.has:
         return Explanation(
             "weights that are not found",
             "The module has no weights at all that torch can see. Layers are found if they are "
             "attributes, made in `__init__`, but not in a plain list, and not in `forward`. A "
             "single weight is found if it is an `nn.Parameter`, but not as a plain tensor.",
         )
-    if missing:
-        return Explanation("weights with other names", _other_names(missing, has))
-    if not report.get("shapes"):
+    if found.missing:
+        return Explanation("weights with other names", _other_names(found.missing, found.has))
+    if not found.shapes:
         return None
-    return Explanation("weights of another shape", _another_shape(item, *report["shapes"][0]))
+    first = found.shapes[0]
+    sentence = _another_shape(item, first.name, first.asked, first.found)
+    return Explanation("weights of another shape", sentence)
 
 
 def _another_shape(item: CaseRun, name: str, asked: Sequence[int], found: Sequence[int]) -> str:

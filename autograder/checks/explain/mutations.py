@@ -15,12 +15,14 @@ from typing import Any
 
 import numpy as np
 import torch
+from msgspec import structs
 
 from autograder.checks.axes import arrays_of, axes_of
 from autograder.checks.compare import values_agree
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, state_of
 from autograder.checks.explain.evidence import Explanation
-from autograder.probe.runners import Request, run_case
+from autograder.probe.messages import AnyRequest, DrawingRequest, ModuleRequest
+from autograder.probe.runners import run_case
 
 MOST_MUTATIONS = 60  # of one case, so that looking for them takes a fraction of a second
 MOST_NUMBERS = 5_000  # that a case may have on its way in, to be tried again and again
@@ -39,15 +41,15 @@ class Mutation:
 
     name: str
     message: str
-    of: Callable[[Request], Request]
+    of: Callable[[AnyRequest], AnyRequest]
 
     def leads_to(self, item: CaseRun) -> bool:
         """Whether ours gives with it what came back."""
         try:
-            request = self.of({**item.request, "gradient": False})
+            request = self.of(structs.replace(item.request, gradient=False))
             with torch.no_grad():
-                report = run_case(item.part.reference, request)
-            return values_agree(report["value"], item.report.get("value")) is None
+                seen = run_case(item.part.reference, request)
+            return values_agree(seen.value, item.actual.value) is None
         except Exception:  # noqa: BLE001 (a change may well make an input that ours refuses)
             return False
 
@@ -62,7 +64,7 @@ def mutation_behind(attempts: Sequence[CaseRun]) -> Explanation | None:
     first = min(telling, key=lambda item: _numbers_in(item.request), default=None)
     if not first or _numbers_in(first.request) > MOST_NUMBERS:
         return None
-    if first.request["experiment"] == "drawing":
+    if isinstance(first.request, DrawingRequest):
         return None
     in_order = [first, *(item for item in attempts if item is not first)]
     for mutation in islice(_mutations(first), MOST_MUTATIONS):
@@ -73,7 +75,7 @@ def mutation_behind(attempts: Sequence[CaseRun]) -> Explanation | None:
 
 def _tells(item: CaseRun) -> bool:
     """Whether two different answers can hardly give the same in this case."""
-    expected = item.expected.get("value")
+    expected = item.expected.value
     for result in expected if isinstance(expected, tuple) else (expected,):
         if not isinstance(result, torch.Tensor | np.ndarray):
             continue
@@ -85,19 +87,19 @@ def _tells(item: CaseRun) -> bool:
     return False
 
 
-def _numbers_in(request: Request) -> int:
-    arrays = [*request["arguments"], *request.get("state", {}).values()]
+def _numbers_in(request: AnyRequest) -> int:
+    arrays = [*request.arguments, *state_of(request).values()]
     return sum(int(np.prod(value.shape)) for value in arrays if hasattr(value, "shape"))
 
 
 def _mutations(item: CaseRun) -> Iterator[Mutation]:
     request = item.request
-    if request["experiment"] == "module":
+    if isinstance(request, ModuleRequest):
         yield Mutation(
             "in the other mode",
             "Your result is what ours gives in the other mode, in train mode as in eval mode, or the "
             "other way round. What should act in train mode alone?",
-            lambda request: {**request, "training": not request["training"]},
+            lambda request: structs.replace(request, training=not is_in_train_mode(request)),
         )
     arrays = {
         name: value
@@ -133,7 +135,7 @@ Pairs = Sequence[tuple[str, str]]
 def _in_places_of_others(
     exchanged: Pairs,
     replaced: Pairs,
-    put: Callable[[Mapping[str, str], Request], Request],
+    put: Callable[[Mapping[str, str], AnyRequest], AnyRequest],
     of_exchanged: str,
     of_replaced: str,
 ) -> Iterator[Mutation]:
@@ -160,7 +162,7 @@ def _in_places_of_others(
 
 def _in_reverse(item: CaseRun, arrays: Mapping[str, Any]) -> Iterator[Mutation]:
 
-    def turned(request: Request, name: str, number: int) -> Request:
+    def turned(request: AnyRequest, name: str, number: int) -> AnyRequest:
         value = _given(request)[name]
         if isinstance(value, np.ndarray):
             return _with_argument(request, name, np.flip(value, number).copy())
@@ -177,33 +179,33 @@ def _in_reverse(item: CaseRun, arrays: Mapping[str, Any]) -> Iterator[Mutation]:
             )
 
 
-def _given(request: Request) -> dict[str, Any]:
-    return dict(zip(request["names"], request["arguments"], strict=False))
+def _given(request: AnyRequest) -> dict[str, Any]:
+    return dict(zip(request.names, request.arguments, strict=False))
 
 
-def _with_argument(request: Request, name: str, value: Any) -> Request:
-    arguments = list(request["arguments"])
-    arguments[request["names"].index(name)] = value
-    return {**request, "arguments": arguments}
+def _with_argument(request: AnyRequest, name: str, value: Any) -> AnyRequest:
+    arguments = list(request.arguments)
+    arguments[request.names.index(name)] = value
+    return structs.replace(request, arguments=arguments)
 
 
-def _with_arguments(sources: Mapping[str, str], request: Request) -> Request:
+def _with_arguments(sources: Mapping[str, str], request: AnyRequest) -> AnyRequest:
     given = _given(request)
     for name, source in sources.items():
         request = _with_argument(request, name, given.get(source))
     return request
 
 
-def _layers(request: Request) -> dict[str, dict[str, torch.Tensor]]:
+def _layers(request: AnyRequest) -> dict[str, dict[str, torch.Tensor]]:
     """The weights of each layer by its name; a weight of the module itself is a layer of its own."""
     layers: dict[str, dict[str, torch.Tensor]] = {}
-    for name, value in request.get("state", {}).items():
+    for name, value in state_of(request).items():
         layer, _, weight = name.rpartition(".")
         layers.setdefault(layer or name, {})[weight if layer else ""] = value
     return layers
 
 
-def _layers_alike(request: Request) -> list[tuple[str, str]]:
+def _layers_alike(request: AnyRequest) -> list[tuple[str, str]]:
     """Pairs of layers with weights of the same names and shapes, those under one roof first.
 
     They are taken for each other most easily.
@@ -216,9 +218,9 @@ def _layers_alike(request: Request) -> list[tuple[str, str]]:
     return sorted(alike, key=lambda pair: len({name.rpartition(".")[0] for name in pair}))
 
 
-def _with_layers(sources: Mapping[str, str], request: Request) -> Request:
-    layers, state = _layers(request), dict(request["state"])
+def _with_layers(sources: Mapping[str, str], request: AnyRequest) -> AnyRequest:
+    layers, state = _layers(request), dict(state_of(request))
     for layer, source in sources.items():
         for weight, value in layers[source].items():
             state[f"{layer}.{weight}" if weight else layer] = value
-    return {**request, "state": state}
+    return structs.replace(request, state=state)

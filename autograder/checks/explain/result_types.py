@@ -13,6 +13,7 @@ from autograder.checks.compare import strict_differences, values_agree
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.explain.evidence import Explanation
 from autograder.checks.problem import Kind
+from autograder.probe.messages import ChainRequest, DrawingRequest
 from autograder.probe.wire import Opaque
 
 ARRAYS = (torch.Tensor, np.ndarray)
@@ -39,12 +40,12 @@ BESIDE_THE_NUMBERS: dict[Kind, Explanation] = {
 
 def is_a_chain(item: CaseRun) -> bool:
     """Whether a case is a chain of calls, with a result for each."""
-    return bool(item.request["experiment"] == "chain")
+    return isinstance(item.request, ChainRequest)
 
 
 def is_right_at_first(item: CaseRun) -> bool:
     """Whether a case is a chain of calls of which the first gives the right numbers and not all do."""
-    expected, value = item.expected.get("value"), item.report.get("value")
+    expected, value = item.expected.value, item.actual.value
     if not is_a_chain(item) or not expected or not isinstance(value, tuple | list) or not value:
         return False
     return values_agree(expected[0], value[0]) is None and values_agree(expected, value) is not None
@@ -63,7 +64,7 @@ def form(attempts: Sequence[CaseRun]) -> Explanation | None:
         ("Where nothing is left to chance: ", by_rule),
         *((f"Where asked for this: {items[0].step.asks}. ", items) for items in here if items),
     ):
-        if not chosen or any(item.report["status"] != "returned" for item in chosen):
+        if not chosen or any(item.actual.status != "returned" for item in chosen):
             continue
         first, *others = (list(_forms(item)) for item in chosen)
         for name, sentence in first:
@@ -73,7 +74,7 @@ def form(attempts: Sequence[CaseRun]) -> Explanation | None:
 
 
 def _forms(item: CaseRun) -> Iterator[Explanation]:
-    expected, value = item.expected["value"], item.report.get("value")
+    expected, value = item.expected.value, item.actual.value
     names = [] if is_a_chain(item) else [name for name, _ in results_in(item)]
     if value is None:
         yield Explanation(
@@ -188,7 +189,7 @@ def _which_agree(expected: Sequence[Any], values: Sequence[Any]) -> list[bool]:
 
 def _forms_of_right_numbers(item: CaseRun) -> Iterator[Explanation]:
     """The numbers are right, and yet something is not: its framework, its dtype, its inputs."""
-    expected, value = item.expected["value"], item.report.get("value")
+    expected, value = item.expected.value, item.actual.value
     different = strict_differences(expected, value)
     if different and different.kind is Kind.DTYPE:
         first: Any = value[0] if isinstance(value, tuple | list) and value else value
@@ -207,10 +208,10 @@ def _forms_of_right_numbers(item: CaseRun) -> Iterator[Explanation]:
         yield BESIDE_THE_NUMBERS[item.problem.kind]
     if not item.case.gradient:
         return
-    came = item.report.get("gradients") or {}
+    came = item.actual.gradients or {}
     missing = [
         f"`{name}`"
-        for name, wanted in item.expected["gradients"].items()
+        for name, wanted in item.expected.gradients.items()
         if wanted is not None and came.get(name) is None
     ]
     if missing:
@@ -231,13 +232,11 @@ def _forms_of_right_numbers(item: CaseRun) -> Iterator[Explanation]:
 def wrong_picture(attempts: Sequence[CaseRun]) -> Explanation | None:
     """Whether a picture holds the right numbers, and what else about it is wrong."""
     wrong = [item for item in attempts if item.problem]
-    if not wrong or any(item.request["experiment"] != "drawing" for item in wrong):
+    if not wrong or not all(isinstance(item.request, DrawingRequest) for item in wrong):
         return None
-    if any(item.report["status"] != "returned" for item in wrong):
+    if any(item.actual.status != "returned" for item in wrong):
         return None
-    pairs: list[tuple[Any, Any]] = [
-        (item.expected["value"], item.report.get("value")) for item in wrong
-    ]
+    pairs: list[tuple[Any, Any]] = [(item.expected.value, item.actual.value) for item in wrong]
     if any(not isinstance(found, tuple) or len(found) != len(right) for right, found in pairs):
         return None
     agree = [_which_agree(right, found) for right, found in pairs]
@@ -266,9 +265,9 @@ def wrong_picture(attempts: Sequence[CaseRun]) -> Explanation | None:
 def ever_the_same(attempts: Sequence[CaseRun]) -> Explanation | None:
     """One shape, or one answer, whatever is asked."""
     pairs = [
-        (_last(item.expected["value"]), _last(item.report.get("value")))
+        (_last(item.expected.value), _last(item.actual.value))
         for item in attempts
-        if item.report["status"] == "returned" and not item.case.raises
+        if item.actual.status == "returned" and not item.case.raises
     ]
     if len(pairs) < 3:
         return None

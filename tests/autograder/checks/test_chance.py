@@ -185,7 +185,7 @@ def test_a_generator_goes_on_unless_it_is_made_anew(anew, same):
 
     part = Part("draws(shares (N,), generator=None) -> (M,)", draws)
     part.step("two calls", 1, Case("twice", twice, random=True), judge=lambda expected, got: None)
-    first, second = attempts_at(part, draws)[0].report["value"]
+    first, second = attempts_at(part, draws)[0].actual.value
     assert torch.equal(first, second) == same
 
 
