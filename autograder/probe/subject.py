@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import linecache
+import os
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,15 +45,21 @@ def errors_are_its_own() -> Iterator[None]:
 def describe(error: BaseException) -> ErrorSeen:
     """Type, its bases, message and the subject's own line of an error."""
     line = ""
-    for frame in traceback.extract_tb(error.__traceback__):
-        path = Path(frame.filename)
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
         # what lies in a package is the grader's, the course's or a library's: no line for its author
-        if (path.parent / "__init__.py").exists() or "site-packages" in path.parts:
+        if _is_in_a_package(name):
             continue
-        line = frame.line or linecache.getline(frame.filename, frame.lineno or 0).strip() or line
+        linecache.checkcache(name)
+        line = linecache.getline(name, number, frame.f_globals).strip() or line
     return ErrorSeen(
         type(error).__name__,
         [kind.__name__ for kind in type(error).__mro__],
         str(error)[:LONGEST_MESSAGE],
         line[:LONGEST_MESSAGE],
     )
+
+
+def _is_in_a_package(file: str) -> bool:
+    beside = os.path.join(os.path.dirname(file), "__init__.py")
+    return os.path.exists(beside) or "site-packages" in Path(file).parts

@@ -229,7 +229,7 @@ def test_odd_frames(seed):
         body = draw.randbytes(draw.randrange(50))
         data = LENGTHS.pack(len(header), len(body)) + header + body
         for _ in range(draw.randrange(4)):
-            place = draw.randrange(len(data))
+            place = draw.randrange(len(data) + 1)
             data = (
                 data[:place] + draw.randbytes(draw.randrange(9)) + data[place + draw.randrange(9) :]
             )
