@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property, lru_cache
@@ -23,10 +24,13 @@ from autograder.checks.follow_through import source_of
 from autograder.checks.heatmaps import pictured
 from autograder.checks.judge import in_words, problem_with
 from autograder.checks.missing import (
+    NOTHING_AROUND,
+    Surroundings,
     is_as_handed_out,
     is_unanswered,
     what_hides_it,
     why_missing,
+    why_not_there,
     why_unanswered,
 )
 from autograder.checks.notebook_source import modules_beside
@@ -112,6 +116,7 @@ def decide(
     files: Mapping[str, bytes] | None = None,
     secret: str = "",
     handed_out: str = "",
+    around: Surroundings = NOTHING_AROUND,
 ) -> PartVerdict:
     """Decide one part of a submission.
 
@@ -127,6 +132,7 @@ def decide(
         secret: the course's own, for `seed_of`.
         handed_out: source of the part's cell as students got it; empty if that is not known. Who has
             not changed its code has not answered, also where it can be called.
+        around: what else is in the notebook, for what is said of names that are not there.
     """
     cells = list(cells)
     disallowed = disallowed_in(assignment, part)
@@ -158,7 +164,7 @@ def decide(
                 return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
         return nothing(part, str(reason), reason.obstacle)
     if all(item.actual.status == "missing" for item in attempts):
-        return nothing(part, why_missing(part.name, cells), Obstacle.MISSING)
+        return nothing(part, why_missing(part.name, cells, around), Obstacle.MISSING)
     alone = Trial(attempts)
     untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
     hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
@@ -174,7 +180,11 @@ def decide(
         return nothing(part, why_unanswered(part.name, cells), Obstacle.UNANSWERED)
     if untouched:
         return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
-    return _with_remark(alone.with_names(alone.verdict), hidden)
+    verdict = alone.with_names(alone.verdict)
+    if alone.lacks:
+        verdict = structs.replace(verdict, lacks=alone.lacks)
+        hidden = hidden or why_not_there(alone.lacks, around)
+    return _with_remark(verdict, hidden)
 
 
 def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
@@ -204,6 +214,14 @@ class Trial:
             item.actual.error is not None and is_unanswered(item.actual.error)
             for item in self.attempts
         )
+
+    @property
+    def lacks(self) -> str:
+        """A global name that is not there, without which no case comes to an end; empty if there is none."""
+        errors = [item.actual.error for item in self.attempts if item.problem]
+        messages = {error.message if error and error.type == "NameError" else "" for error in errors}
+        found = re.match(r"name '(\w+)' is not defined", messages.pop()) if messages else None
+        return found[1] if found and not messages else ""
 
     @property
     def may_be_hidden(self) -> bool:

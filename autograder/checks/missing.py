@@ -11,7 +11,9 @@ import ast
 import copy
 import difflib
 import re
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from autograder.checks.notebook_source import Definitions, as_python, statements_of
 from autograder.probe.messages import ErrorSeen
@@ -53,23 +55,155 @@ def _code_of(statement: ast.stmt) -> str:
         return ""
 
 
-def why_missing(name: str, cells: Sequence[str]) -> str:
+@dataclass(frozen=True)
+class StoppedCell:
+    """A cell that an error has stopped.
+
+    Attributes:
+        source: of the cell.
+        error: the error in one line.
+        line: the line of the cell in which it arose; empty if that is not known.
+    """
+
+    source: str
+    error: str
+    line: str
+
+    @property
+    def kind(self) -> str:
+        return self.error.partition(":")[0]
+
+    @property
+    def told(self) -> str:
+        """Where it stopped, and with what."""
+        where = f"in the line `{self.line}`" if self.line else "on the way"
+        return f"{where}, with {self.error}"
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What stands around the answers, for what is to be said of a name that is not there.
+
+    Attributes:
+        stopped: cells so far that an error has stopped.
+        texts: source of the cells that are no code.
+        below: source of the code cells that come later.
+    """
+
+    stopped: tuple[StoppedCell, ...] = ()
+    texts: tuple[str, ...] = ()
+    below: tuple[str, ...] = ()
+
+
+NOTHING_AROUND = Surroundings()
+
+
+def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_AROUND) -> str:
     """Why a name is not there after the notebook ran, as far as its source tells."""
-    for cell in cells:
-        if not re.search(rf"\b(def|class)\s+{name}\b", cell):
-            continue
+    defines = re.compile(rf"^[^#\n]*\b(def|class)\s+{name}\b", re.MULTILINE)
+    for cell in filter(defines.search, cells):
         try:
             ast.parse(as_python(cell))
         except SyntaxError as error:
-            line = (error.text or "").strip()
-            return (
-                f"No `{name}`: its cell has a typing error, so none of it ran. Line {error.lineno}, "
-                f"`{line}`: {error.msg}."
-            )
+            return _typing_error(name, error)
         except (ValueError, RecursionError, MemoryError) as error:
             return f"No `{name}`: Python cannot read its cell ({type(error).__name__}). Is it too long?"
-        return f"No `{name}`: its cell stopped with an error before the definition was done."
+        stopped = next((one for one in around.stopped if one.source == cell), None)
+        if stopped is None:
+            return f"No `{name}`: its cell stopped with an error before the definition was done."
+        return f"No `{name}`: its cell stopped before the definition was done, {stopped.told}. {_what_to_do(stopped)}"
+    if any(map(defines.search, around.texts)):
+        return (
+            f"No `{name}`: it stands in a cell of text, which does not run. Make it a cell of code: select "
+            "it, press Esc and then Y, and run it."
+        )
+    if any(map(defines.search, around.below)):
+        return (
+            f"No `{name}`: the cell that defines it stands below the place where it is asked for. Move it "
+            "up to where the text has it, and run the notebook from top to bottom."
+        )
+    if any(re.search(rf"^\s*#.*\b(def|class)\s+{name}\b", cell, re.MULTILINE) for cell in cells):
+        return f"No `{name}`: its definition is commented out. Take the `#` away before each line."
+    others = [one.name for cell in cells for one in _all_definitions(cell)]
+    alike = difflib.get_close_matches(name, others, n=1, cutoff=0.8)
+    if alike:
+        return f"No `{name}`: no cell defines it, but one defines `{alike[0]}`. Is the name meant to be `{name}`?"
     return f"No `{name}`: no cell defines it. Was the cell deleted, or the name changed?"
+
+
+def _typing_error(name: str, error: SyntaxError) -> str:
+    line = (error.text or "").strip()
+    if re.match(r"(<<<<<<<|=======|>>>>>>>)( |$)", line):
+        return (
+            f"No `{name}`: line {error.lineno} of its cell, `{line}`, is a mark that merging two versions "
+            "has left. Keep one of the two versions, and delete the marks."
+        )
+    told = (
+        f"No `{name}`: its cell has a typing error, so none of it ran. Line {error.lineno}, "
+        f"`{line}`: {error.msg}."
+    )
+    if "f-string" in error.msg and sys.version_info < (3, 12):
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        told += (
+            f" Python 3.12 may take this line, but this is graded with Python {version}, where the quotes "
+            "inside the braces of an f-string have to be other ones than those around it."
+        )
+    return told
+
+
+def _what_to_do(stopped: StoppedCell) -> str:
+    if stopped.kind == "NotImplementedError":
+        return "That line was handed out with the cell. Delete it, and the definition below it will count."
+    if stopped.kind in ("ImportError", "ModuleNotFoundError"):
+        return "That package is not there where this is graded. Can you do without it?"
+    return "Mend that line, or move it into a cell of its own below your answer."
+
+
+def why_not_there(name: str, around: Surroundings) -> str:
+    """Why a name that an answer uses is not defined; empty if nothing in the notebook tells."""
+    for stopped in around.stopped:
+        try:
+            body = ast.parse(as_python(stopped.source)).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            continue
+        binding = next((one for one in body if name in _bound_by(one)), None)
+        if binding is None:
+            continue
+        first = ast.unparse(binding).partition("\n")[0]
+        if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in (
+            "ImportError",
+            "ModuleNotFoundError",
+        ):
+            return (
+                f"`{name}` is not there, because `{first}` stopped with {stopped.error}. That package is "
+                "not there where this is graded. Can you do without it?"
+            )
+        return f"`{name}` is not there, because the cell with `{first}` stopped before it, {stopped.told}."
+    return ""
+
+
+def _bound_by(statement: ast.stmt) -> set[str]:
+    if isinstance(statement, Definition):
+        return {statement.name}
+    names = {
+        alias.asname or alias.name.partition(".")[0]
+        for alias in getattr(statement, "names", [])
+        if isinstance(alias, ast.alias)
+    }
+    return names | {
+        node.id
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }
+
+
+def _all_definitions(cell: str) -> Iterator[Definition]:
+    """The functions and classes at the top of a cell."""
+    try:
+        tree = ast.parse(as_python(cell))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    yield from (one for one in tree.body if isinstance(one, Definition))
 
 
 def why_unanswered(name: str, cells: Sequence[str], untouched: bool = False) -> str:

@@ -109,7 +109,7 @@ class PartVerdict(Struct, frozen=True):
 
     ``mistakes`` holds (name, sentence) pairs, and so does ``relations``, of how the results differ
     where no mistake is known; ``remark`` says what concerns the whole part, and
-    ``obstacle`` of which kind that is.
+    ``obstacle`` of which kind that is; ``lacks`` is a name that is not there, without which it cannot run.
     """
 
     part: str
@@ -121,6 +121,7 @@ class PartVerdict(Struct, frozen=True):
     stood_in: tuple[str, ...] = ()
     relations: tuple[tuple[str, str], ...] = ()
     obstacle: Obstacle = Obstacle.NONE
+    lacks: str = ""
 
     @property
     def points(self) -> float:

@@ -7,7 +7,8 @@ put there at the end, when nothing that the notebook has sent can change them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
 from typing import Protocol
@@ -20,10 +21,13 @@ from autograder.checks.check import Assignment, Part
 from autograder.checks.course import load
 from autograder.checks.decide import Probe, decide, disallowed_in, nothing
 from autograder.checks.introspection import introspects
+from autograder.checks.missing import StoppedCell, Surroundings
 from autograder.checks.notebook_source import modules_beside
 from autograder.checks.rendering import as_bundle
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import Fault, collected, note
+from autograder.files import cut
+from autograder.grade.report import error_in
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.forks import ZygoteError
 
@@ -98,13 +102,22 @@ class Grading:
         self._cells: list[str] = []
         self._own: list[str] = []  # those of them that are not the course's
         self._ran: list[tuple[NotebookNode, int]] = []
+        self._stopped_cells: list[StoppedCell] = []
+        self._texts: list[str] = []
+        self._below: list[str] = []
         self._stopped = ""
         self._assignment = ""
+
+    def look_over(self, cells: Sequence[NotebookNode]) -> None:
+        """Read a notebook as a whole, before the first of its cells is taken."""
+        self._texts = [cell.source for cell in cells if cell.cell_type != "code"]
+        self._below = [cell.source for cell in cells if cell.cell_type == "code"]
 
     def take(self, cell: NotebookNode, index: int) -> None:
         """Run or decide the notebook's next cell."""
         if cell.cell_type != "code":
             return
+        self._below = self._below[1:]
         locked = cell.metadata.get("nbgrader", {}).get("locked", False)
         asked = graded_part(cell.source) if locked else None
         if asked:
@@ -119,6 +132,8 @@ class Grading:
                     self.kernel.run(cell, index)
                 except NotebookStopped as stopped:
                     self._stop(stopped, cell, index)
+                if stopped_cell := stopped_in(cell):
+                    self._stopped_cells.append(stopped_cell)
 
     def behaviours(self) -> dict[str, Behaviour]:
         """By part, what answers do of which nothing tells what is wrong with them.
@@ -193,6 +208,7 @@ class Grading:
             files=self.files,
             secret=self.secret,
             handed_out=self.handed_out.get(part.name, ""),
+            around=Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below)),
         )
 
     def _looked_at_again(
@@ -235,6 +251,16 @@ class Grading:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
         place = f"in the cell `{name}`" if name else f"in cell {index + 1}"
         self._stopped = f"The notebook{stopped.message.format(place=place)}"
+
+
+def stopped_in(cell: NotebookNode) -> StoppedCell | None:
+    """What a cell shows of an error that has stopped it; None if it shows none."""
+    error, traceback = error_in(cell.outputs)
+    if not error:
+        return None
+    found = re.search(r"Cell In\[\d+\], line \d+\n\s*(.*)", traceback)
+    line = cut(found[1].strip()) if found else ""
+    return StoppedCell(cell.source, cut(" ".join(error.split())), line)
 
 
 def graded_part(source: str) -> tuple[str, str] | None:

@@ -92,6 +92,7 @@ def grade_notebook(
         the report, without a graded notebook.
     """
     began = time.perf_counter()
+    grading.look_over(notebook.cells)
     for index, cell in enumerate(notebook.cells):
         tell(cell)
         grading.take(cell, index)
