@@ -209,10 +209,10 @@ def _observe(
     gradients: dict[str, torch.Tensor | None] = {}
     afterwards = _afterwards(arguments, before, effects)
     if request.gradient:
-        leaves = dict(parameters or {})
+        leaves: dict[str, torch.Tensor] = {}
         for name, item in zip(request.names, arguments, strict=True):
             leaves |= _leaves(name, item)
-        gradients = _gradients(value, leaves)
+        gradients = _gradients(value, leaves | (parameters or {}))
     return Observation(
         status="returned",
         value=value,
