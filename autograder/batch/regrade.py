@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -27,6 +27,7 @@ from autograder.batch.cell_migration import (
     renamed_cells,
 )
 from autograder.batch.gradebook_writer import GradebookWriter
+from autograder.batch.run import Work
 from autograder.batch.score_changes import (
     ScoreChanges,
     Scores,
@@ -37,7 +38,7 @@ from autograder.batch.score_changes import (
 )
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
-from autograder.grade.messages import ReleasedCell, Result
+from autograder.grade.messages import ReleasedCell
 from autograder.grade.release_history import ReleaseHistory, read_history, write_history
 from autograder.grade.restore import with_history
 
@@ -122,15 +123,23 @@ class Regrade:
         elif change and not self.settings.dry_run:
             write_history(self.course, self.assignment, self._earlier)
 
-    def take(self, recorder: GradebookWriter, student: str, key: str, result: Result) -> None:
-        """Record a result, or hold it back until all are there."""
-        known = recorder.recorded.get(student)
-        if student in self._before and known and not recorder.same_work(student, result):
-            self._handed_in_again.add(student)
-        if self.settings.dry_run or self.change or recorder.replaces(student, key, result):
-            recorder.hold(student, key, result)
-        else:
-            recorder.take(student, key, result)
+    def take(self, recorder: GradebookWriter, works: Iterable[Work]) -> None:
+        """Record results, or hold back until all are there what replaces others, and what stands already."""
+        now = []
+        for work in works:
+            known = recorder.recorded.get(work.student)
+            if (
+                work.student in self._before
+                and known
+                and not recorder.same_work(work.student, work.digest)
+            ):
+                self._handed_in_again.add(work.student)
+            stands = work.result is None
+            if self.settings.dry_run or self.change or stands or recorder.replaces(work):
+                recorder.hold(work)
+            else:
+                now.append(work)
+        recorder.take(now)
 
     def finish(self, recorder: GradebookWriter) -> ScoreChanges:
         """Write what was held, and say whose score it changes; with `dry_run`, only say it."""

@@ -18,11 +18,10 @@ from nbgrader.apps import NbGraderAPI
 
 from autograder.batch.classroom import grade_class
 from autograder.batch.course import open_course
-from autograder.batch.engine import engine_for
+from autograder.batch.engine import Engine, engine_for
 from autograder.batch.run_lock import only_one
 from autograder.batch.settings import Settings as HowToGrade
 from autograder.batch.student_result import StudentResult
-from autograder.batch.task import Engine
 from autograder.batch.term import title_of
 from autograder.checks.course import allowed_modules
 from autograder.errors import CourseError, EngineError

@@ -17,9 +17,8 @@ import pytest
 from autograder.batch.classroom import grade_class
 from autograder.batch.pool import DEATHS, Pool
 from autograder.batch.table import as_table
-from autograder.batch.task import Task
 from autograder.errors import CourseError
-from autograder.grade.messages import Job
+from autograder.grade.messages import Job, Result, from_json, to_json
 from autograder.sandbox import bubblewrap
 from tests.sample_class import (
     ASSIGNMENT,
@@ -135,8 +134,7 @@ def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_pat
     assert not any(row.failed for row in rows)
 
 
-def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_path):
-    done = []
+def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded():
     with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
         asked = []
 
@@ -146,12 +144,10 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("autograder.batch.pool.Worker.obey", die)
-            job = Job(ASSIGNMENT, "", (), bubblewrap.NONE)
-            task = Task("ada", "key", job, tmp_path / "key.json")
-            engine.run(iter([task]), done.append)
-    assert done == [task]
+            job = to_json(Job(ASSIGNMENT, "", (), bubblewrap.NONE))
+            result = from_json(engine.submit(job, 1).result(), Result)
     assert len(asked) == DEATHS
-    assert "died" in task.target.read_text()
+    assert result.poisoned and "died" in result.broken
 
 
 @pytest.mark.slow
