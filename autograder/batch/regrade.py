@@ -25,6 +25,7 @@ from autograder.batch.cell_migration import (
     change_between,
     release,
     renamed_cells,
+    state_of_release,
 )
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.batch.run import Work
@@ -38,6 +39,7 @@ from autograder.batch.score_changes import (
 )
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
+from autograder.files import write_whole
 from autograder.grade.messages import ReleasedCell
 from autograder.grade.release_history import ReleaseHistory, read_history, write_history
 from autograder.grade.restore import with_history
@@ -96,7 +98,8 @@ class Regrade:
         self._before: dict[str, Scores] = {}
         self._handed_in_again: set[str] = set()
         self._earlier = ReleaseHistory()
-        self._begun = False
+        self._begun = self._released = False
+        self._state = kept / "released.txt"
 
     def prepare(self) -> None:
         """Find out what has changed; where nobody has been graded, tell the gradebook at once.
@@ -107,6 +110,12 @@ class Regrade:
         there, self._begun = cells_in(self.gradebook, self.assignment)
         if self._begun or self.settings.dry_run:
             self._before = scores_of(self.gradebook, self.assignment)
+        self._released = self._state.exists() and self._state.read_text(
+            encoding="ascii"
+        ) == state_of_release(self.api, self.assignment, there)
+        if self._released:
+            cells = there
+        elif self._begun or self.settings.dry_run:
             cells = cells_of_source(self.api, self.assignment, self._log)
         else:
             release(self.api, self.assignment, self._log)
@@ -162,8 +171,11 @@ class Regrade:
                 write_history(self.course, self.assignment, self._earlier)
 
         recorder.take_held(change_cells, look, files=write)
-        if write and self._begun:
-            release(self.api, self.assignment, self._log)
+        if write and not self._released:
+            if self._begun:
+                release(self.api, self.assignment, self._log)
+            cells, _ = cells_in(self.gradebook, self.assignment)
+            write_whole(self._state, state_of_release(self.api, self.assignment, cells))
         changes = compare(
             self._before, after, self.change, self._handed_in_again, removed, written=write
         )
