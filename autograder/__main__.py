@@ -253,7 +253,7 @@ def run_check(options: argparse.Namespace) -> int:
     if options.html:
         options.html.write_text(page(checked, options.notebook, options.html), encoding="utf-8")
         print(f"The same as a page: {options.html}")
-    return 0 if all(verdict.right for verdict in checked.verdicts) else 1
+    return 0 if all(verdict.right for verdict in checked.report.verdicts.values()) else 1
 
 
 def tell_doing(what: str) -> None:

@@ -65,7 +65,7 @@ def shades(theme):
 def draw():
     """The picture as SVG."""
     mistake, maps = decided()
-    says = mistake.says.split(". ", 1)[0].replace("`", "") + "."
+    says = mistake.message.split(". ", 1)[0].replace("`", "") + "."
     drawn = [
         f'<rect width="{WIDTH}" height="{HEIGHT}" rx="10" fill="{PAPER}"/>',
         f'<g fill="{INK}">',
@@ -81,7 +81,7 @@ def draw():
     drawn.append("</g>")
     sheet = (
         f"text{{font:{LETTERS}px 'DejaVu Sans',Verdana,sans-serif}}.name{{font-weight:700}}"
-        f".large{{font-size:28px}}.says{{font-size:24px}}.number,.index{{text-anchor:middle}}.index{{font-size:20px;fill:{MUTED}}}"
+        f".large{{font-size:28px}}.message{{font-size:24px}}.number,.index{{text-anchor:middle}}.index{{font-size:20px;fill:{MUTED}}}"
         f"{shades('light')}@media (prefers-color-scheme: dark){{{shades('dark')}}}"
     )
     body = "\n".join([f"<style>{sheet}</style>", *drawn])

@@ -32,13 +32,12 @@ from autograder.batch.course import scores_in
 from autograder.checks.course import allowed_modules
 from autograder.checks.decide import disallowed_lists_of
 from autograder.grade.grading import Grading, graded_part
-from autograder.grade.run import SHELL, SandboxedKernel
+from autograder.grade.run import SandboxedKernel
 from autograder.grade.self_check import add_checks
 from autograder.probe.disallowed import Disallowed
-from autograder.sandbox import bubblewrap, provisioner
-from autograder.sandbox.forks import ZygoteClient
+from autograder.sandbox import bubblewrap, kernels
+from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.provisioner import own_zygote
 from course_utils.attention import MultiHeadAttention
 from course_utils.masks import causal_mask, padding_mask
 from course_utils.transformer import Transformer, greedy_decode, greedy_decode_cached
@@ -303,7 +302,7 @@ def bench_grading(submissions: int, larger: list[int]) -> None:
 class Timed(SandboxedKernel):
     """Notes how long a submission's stages take, in seconds."""
 
-    def __init__(self, zygote: ZygoteClient, bars: Sequence[Disallowed]) -> None:
+    def __init__(self, zygote: Kernels, bars: Sequence[Disallowed]) -> None:
         super().__init__(zygote, Limits(), {}, bars)
         self.spent = dict.fromkeys(STAGES, 0.0)
 
@@ -348,7 +347,7 @@ def bare_fork(cells: list[str]) -> float:
     return time.perf_counter() - begin
 
 
-def stages_of(notebook: NotebookNode, zygote: ZygoteClient) -> dict[str, float]:
+def stages_of(notebook: NotebookNode, zygote: Kernels) -> dict[str, float]:
     """Grade one notebook; the seconds of each stage."""
     cells = [cell.source for cell in notebook.cells if graded_part(cell.source) is None]
     bare = bare_fork([source for source in cells if "def " in source or "import " in source])
@@ -373,7 +372,7 @@ def bench_stages(runs: int) -> None:
     print("\none submission alone, median milliseconds\n")
     row = "{:<52}" + "{:>18}" * len(KINDS)
     print(row.format("", *KINDS))
-    zygote = own_zygote(SHELL, bubblewrap.FULL, allowed_modules(GRADED))
+    zygote = own_kernels(bubblewrap.FULL, allowed_modules(GRADED))
     columns = []
     for wrong in KINDS.values():
         spent = []
@@ -388,7 +387,7 @@ def bench_stages(runs: int) -> None:
         print(row.format(what, *(f"{column[stage]:.0f}" for column in columns)))
     totals = [sum(column.values()) - column["bare"] for column in columns]
     print(row.format("all but the bare fork", *(f"{total:.0f}" for total in totals)))
-    provisioner.close()
+    kernels.close()
 
 
 def main() -> None:

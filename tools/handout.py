@@ -116,8 +116,6 @@ def leave_out_the_grader(target: Path) -> None:
     config.write_text(f"{validation}\n\n{text}", encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
-    provisioners = r"^\[project\.entry-points.*?(?=^\[)"
-    text = re.sub(provisioners, "", text, flags=re.MULTILINE | re.DOTALL)
     text = re.sub(r'^"autograder\.pages" = .*\n', "", text, flags=re.MULTILINE)
     project.write_text(text, encoding="utf-8")
 

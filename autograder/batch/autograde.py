@@ -20,13 +20,13 @@ from traitlets import Enum
 from autograder.batch.classroom import job_of, job_of_class
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
-from autograder.grade.messages import Result
 from autograder.grade.release_history import read_history
+from autograder.grade.report import Report
 from autograder.grade.restore import released_cells, with_history
-from autograder.grade.run import SHELL, attempt
+from autograder.grade.run import attempt
 from autograder.grade.submission import InvalidSubmission
 from autograder.sandbox import bubblewrap
-from autograder.sandbox.provisioner import own_zygote
+from autograder.sandbox.kernels import own_kernels
 
 RESULT = "autograder"  # of the resources that one step hands to the next
 
@@ -61,7 +61,7 @@ class Grade(NbGraderPreprocessor):
             job = job_of(course / "submitted" / names["student"] / assignment, whole)
         except InvalidSubmission as problem:
             raise CourseError(str(problem)) from None
-        result = attempt(job, own_zygote(SHELL, job.isolation, job.modules))
+        result = attempt(job, own_kernels(job.isolation, job.modules))
         if result.broken:
             raise CourseError(result.broken)
         resources[RESULT] = result
@@ -78,7 +78,7 @@ class SaveScores(NbGraderPreprocessor):
         self, nb: NotebookNode, resources: ResourcesDict
     ) -> tuple[NotebookNode, ResourcesDict]:
         names, result = resources["nbgrader"], resources[RESULT]
-        assert isinstance(result, Result)
+        assert isinstance(result, Report)
         work = names["notebook"], names["assignment"], names["student"]
         with Gradebook(names["db_url"]) as gradebook:
             for cell in nb.cells:

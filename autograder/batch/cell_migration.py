@@ -32,7 +32,8 @@ from autograder.batch.course import AnyName
 from autograder.batch.run import grader_digest
 from autograder.errors import CourseError
 from autograder.files import plain_files
-from autograder.grade.messages import CHECK, ReleasedCell
+from autograder.grade.messages import ReleasedCell
+from autograder.grade.report import CHECK
 from autograder.grade.restore import released_cells
 
 OF_A_PART = ("", "test_", CHECK)  # how the names of its cells begin

@@ -28,7 +28,8 @@ from autograder.batch.student_result import StudentResult
 from autograder.checks.course import allowed_modules
 from autograder.errors import CourseError
 from autograder.files import cut
-from autograder.grade.messages import Job, ReleasedCell, Result
+from autograder.grade.messages import Job, ReleasedCell
+from autograder.grade.report import Report
 from autograder.grade.submission import InvalidSubmission, read_folder
 from autograder.sandbox import bubblewrap
 
@@ -108,18 +109,18 @@ def grade_and_compare(
             recorder = GradebookWriter(api, course, assignment, gradebook, kept, settings)
             whole = job_of_class(course, assignment, tuple(regrade.cells), settings)
 
-            def jobs() -> Iterator[tuple[str, Job | Result]]:
+            def jobs() -> Iterator[tuple[str, Job | Report]]:
                 for student in students:
                     folder = course / "submitted" / student / assignment
                     try:
                         yield student, job_of(folder, whole)
                     except InvalidSubmission as problem:
-                        yield student, problem.result
+                        yield student, problem.report
                     except Exception as error:  # noqa: BLE001 (one student's folder stops nobody)
                         reason = (
                             f"what was handed in cannot be read: {type(error).__name__}: {error}"
                         )
-                        yield student, Result(cut(reason))
+                        yield student, Report(cut(reason))
 
             common, done = digest_of_class(whole), itertools.count(1)
             for works in run_jobs(jobs(), common, kept, engine, recorder.has, settings.again):

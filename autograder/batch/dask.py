@@ -8,10 +8,11 @@ import time
 from concurrent.futures import Future
 
 from autograder.errors import EngineError
-from autograder.grade.messages import Job, Result, from_json, to_json
+from autograder.grade.messages import Job, from_json, to_json
+from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.forks import ZygoteError
-from autograder.sandbox.provisioner import own_zygote
+from autograder.sandbox.kernels import own_kernels
 
 _one_at_a_time = threading.Lock()
 SECONDS_TO_CONNECT, SECONDS_WITHOUT_WORKERS = 20, 300
@@ -75,7 +76,7 @@ def _hand_over(sent: Future[bytes], graded: Future[bytes]) -> None:
         graded.set_result(sent.result())
     except KilledWorker:
         reason = "several workers of the cluster died over it"
-        graded.set_result(to_json(Result(reason, poisoned=True)))
+        graded.set_result(to_json(Report(reason, poisoned=True)))
     except bubblewrap.SandboxError as error:
         graded.set_exception(error)
     except Exception as error:  # noqa: BLE001 (whatever goes wrong between machines)
@@ -86,7 +87,7 @@ def _hand_over(sent: Future[bytes], graded: Future[bytes]) -> None:
 
 def grade(job: bytes) -> bytes:
     """Run one job on a worker of the cluster."""
-    from autograder.grade.run import SHELL, attempt  # so that who only sends jobs imports little
+    from autograder.grade.run import attempt  # so that who only sends jobs imports little
 
     what = from_json(job, Job)
     if what.isolation == bubblewrap.FULL and bubblewrap.missing():
@@ -94,8 +95,8 @@ def grade(job: bytes) -> bytes:
     with _one_at_a_time:  # also where a worker has several threads
         for last in (False, True):
             try:
-                return to_json(attempt(what, own_zygote(SHELL, what.isolation, what.modules)))
+                return to_json(attempt(what, own_kernels(what.isolation, what.modules)))
             except ZygoteError as error:  # once more: kernels are forked from a new one
                 if last:
-                    return to_json(Result(str(error)))
+                    return to_json(Report(str(error)))
     raise AssertionError("never reached")

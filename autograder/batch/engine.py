@@ -21,7 +21,7 @@ class Engine(Protocol):
         """
 
     def submit(self, job: bytes, seconds: float) -> Future[bytes]:
-        """Run a `Job` and give its `Result`, both as `to_json` writes them.
+        """Run a `Job` and give its `Report`, both as `to_json` writes them.
 
         A job over which processes die is *poisoned*: its result says so, and a person must look.
         The future raises `EngineError` where no job can be run, and `SandboxError` where a machine

@@ -30,7 +30,7 @@ from autograder.grade.feedback_page import (
     page_that_could_not_be_run,
     plan_of,
 )
-from autograder.grade.messages import Result
+from autograder.grade.report import Report, report_in
 
 
 class Marks(NbGraderPreprocessor):
@@ -81,7 +81,12 @@ class FeedbackPage(Exporter):
         names = resources["nbgrader"]
         plan = plan_in(self.parent.coursedir, names["assignment"], names["notebook"])
         page = feedback_page(
-            plan or plan_of(notebook), notebook, names["marks"], names["comments"], names["penalty"]
+            plan or plan_of(notebook),
+            notebook,
+            report_in(notebook),
+            names["marks"],
+            names["comments"],
+            names["penalty"],
         )
         return page, resources
 
@@ -98,7 +103,7 @@ def _plan_at(source: Path, _written: int) -> Plan:
     return plan_of(nbformat.read(source, as_version=4))
 
 
-def page_of_unreadable(course: CourseDirectory, assignment: str, result: Result) -> str:
+def page_of_unreadable(course: CourseDirectory, assignment: str, result: Report) -> str:
     """The page of a submission from which no points could come, see `InvalidSubmission`."""
     plan = plan_in(course, assignment, assignment) or Plan(assignment, ())
     return page_that_could_not_be_run(plan, result.told or result.broken, result.no_json)

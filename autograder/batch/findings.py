@@ -13,7 +13,7 @@ from typing import Any
 from autograder.checks.obstacles import Obstacle
 from autograder.checks.verdicts import Behaviour
 from autograder.files import printable
-from autograder.grade.messages import Result
+from autograder.grade.report import Report
 
 MOST_LINES, LONGEST_LINE = 60, 120  # of code that is shown
 
@@ -43,7 +43,7 @@ class Finding:
     behaviour: Behaviour | None = None
 
 
-def findings_in(result: Result, student: str) -> Iterator[Finding]:
+def findings_in(result: Report, student: str) -> Iterator[Finding]:
     """A finding for each part that lost points.
 
     Args:

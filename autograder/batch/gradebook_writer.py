@@ -33,7 +33,8 @@ from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult, Summary, due_of, row_of, summary_of
 from autograder.errors import CourseError
 from autograder.files import copy_files, cut, write_whole
-from autograder.grade.messages import Result, from_json
+from autograder.grade.messages import from_json
+from autograder.grade.report import Report
 
 # the machine's, the gradebook's or the course's trouble, which stops a grading
 STOPS_ALL = (SQLAlchemyError, InvalidEntry, OSError, CourseError)
@@ -65,7 +66,7 @@ class GradebookWriter:
         self.api, self.course, self.assignment = api, course, assignment
         self.gradebook, self.kept, self.settings = gradebook, kept, settings
         self.rows: dict[str, StudentResult] = {}
-        self._held: list[tuple[Work, Result | None]] = []
+        self._held: list[tuple[Work, Report | None]] = []
         self._worth_other: frozenset[str] = frozenset()
         gradebook.db().expire_on_commit = False
         self._entries = Entries(gradebook, assignment)
@@ -160,7 +161,7 @@ class GradebookWriter:
 
     def _record(
         self,
-        works: Sequence[tuple[Work, Result | None]],
+        works: Sequence[tuple[Work, Report | None]],
         change_cells: Callable[[], frozenset[str]] | None = None,
         look: Callable[[], None] = lambda: None,
         files: bool = True,
@@ -215,14 +216,14 @@ class GradebookWriter:
         if files and result:
             self._put_down(work, key, fresh, result, summary)
 
-    def _result_of(self, work: Work) -> Result:
+    def _result_of(self, work: Work) -> Report:
         """The whole result; its file may be of an earlier run, before the same work came in again."""
         if work.result:
             return work.result
-        result = from_json(self._file(work.key).read_bytes(), Result)
+        result = from_json(self._file(work.key).read_bytes(), Report)
         return replace(result, digest=work.digest, came_in=work.came_in)
 
-    def _score(self, entry: Entry, work: Work, result: Result | None) -> tuple[str, bool]:
+    def _score(self, entry: Entry, work: Work, result: Report | None) -> tuple[str, bool]:
         """Give scores, within a transaction.
 
         Returns:
@@ -255,7 +256,7 @@ class GradebookWriter:
         return key, fresh
 
     def _put_down(
-        self, work: Work, key: str, fresh: bool, result: Result, summary: Summary
+        self, work: Work, key: str, fresh: bool, result: Report, summary: Summary
     ) -> None:
         """Write the files that belong to scores, and note that they stand.
 
@@ -318,7 +319,7 @@ class GradebookWriter:
     def _folder(self, kind: str, student: str) -> Path:
         return self.course / kind / student / self.assignment
 
-    def _write(self, student: str, result: Result) -> None:
+    def _write(self, student: str, result: Report) -> None:
         aside = self.kept / "aside"
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
@@ -353,7 +354,7 @@ class GradebookWriter:
             elif changed or grade.name in self._worth_other:
                 grade.needs_manual_grade = True
 
-    def _write_reason(self, student: str, result: Result) -> None:
+    def _write_reason(self, student: str, result: Report) -> None:
         """A page that says why a submission could not be run, and no graded notebook."""
         # here, since few submissions need it, and it brings PyTorch along
         from autograder.batch.feedback import page_of_unreadable
@@ -402,7 +403,7 @@ class GradebookWriter:
 
 def _unrecorded(error: Exception, work: Work) -> Work:
     reason = f"the result cannot be recorded: {type(error).__name__}: {error}"
-    result = Result(cut(reason), digest=work.digest, came_in=work.came_in)
+    result = Report(cut(reason), digest=work.digest, came_in=work.came_in)
     return replace(work, key="", result=result)
 
 

@@ -12,17 +12,19 @@ from pathlib import Path
 
 from autograder.checks.course import course
 from autograder.errors import EngineError
-from autograder.grade.messages import Result, to_json
+from autograder.grade.messages import to_json
+from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import LARGEST_BODY, Channel, ChannelClosed
 from autograder.sandbox.forks import LOST, Zygote, ZygoteError
+from autograder.sandbox.kernels import KERNEL
 
 # of a process over one job: then it is poisoned, or this machine cannot grade
 DEATHS, LOSSES = 2, 5
 # beyond the limit that the worker itself keeps, for starting and deciding
 SECONDS_OF_GRACE = 120
 
-SHELL, WORKER = "autograder.sandbox.kernel", "autograder.batch.worker"
+WORKER = "autograder.batch.worker"
 
 
 class Pool:
@@ -44,7 +46,7 @@ class Pool:
         taught = course()
         self._missing = bubblewrap.missing() if isolation == bubblewrap.FULL else ""
         self._start: dict[str, Callable[[], Zygote]] = {
-            "kernel": partial(Zygote, SHELL, isolation, modules),
+            "kernel": partial(Zygote, KERNEL, isolation, modules),
             "worker": partial(Zygote, WORKER, packages=(taught.package, *taught.libraries)),
         }
         self._lock = threading.Lock()
@@ -64,7 +66,7 @@ class Pool:
         if len(job) > LARGEST_BODY:
             too_large: Future[bytes] = Future()
             message = f"what was handed in takes {len(job) >> 20} MiB to send"
-            too_large.set_result(to_json(Result(f"{message}, more than {LARGEST_BODY >> 20}")))
+            too_large.set_result(to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}")))
             return too_large
         return self._threads.submit(self._grade, job, seconds)
 
@@ -72,7 +74,7 @@ class Pool:
         answer = self._obey({"do": "grade"}, seconds + SECONDS_OF_GRACE, job)
         if answer is None:
             reason = f"the process that graded it died {DEATHS} times over it"
-            return to_json(Result(reason, poisoned=True))
+            return to_json(Report(reason, poisoned=True))
         failed, result = answer
         if failed:
             raise EngineError(failed)

@@ -20,7 +20,8 @@ import msgspec
 from autograder.batch.engine import Engine
 from autograder.checks.course import course
 from autograder.files import cut, write_whole
-from autograder.grade.messages import Job, Result, from_json, to_json
+from autograder.grade.messages import Job, from_json, to_json
+from autograder.grade.report import Report
 
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
 MOST_TOGETHER = 32  # pieces of work that are handed over at a time
@@ -42,7 +43,7 @@ class Work:
     key: str
     digest: str
     came_in: str
-    result: Result | None = None
+    result: Report | None = None
 
 
 def digest_of_class(whole: Job) -> str:
@@ -79,7 +80,7 @@ def grader_digest() -> str:
 
 
 def run_jobs(
-    jobs: Iterable[tuple[str, Job | Result]],
+    jobs: Iterable[tuple[str, Job | Report]],
     common: str,
     folder: Path,
     engine: Engine,
@@ -109,7 +110,7 @@ def run_jobs(
                 if item is None:
                     break
                 student, job = item
-                if isinstance(job, Result):
+                if isinstance(job, Report):
                     known.append(Work(student, "", job.digest, job.came_in, job))
                     continue
                 work = Work(student, key_of(student, job, common), job.digest, job.came_in)
@@ -124,7 +125,7 @@ def run_jobs(
                         reason = (
                             f"what was handed in cannot be sent: {type(error).__name__}: {error}"
                         )
-                        known.append(_with(work, Result(cut(reason))))
+                        known.append(_with(work, Report(cut(reason))))
             if not (running or known):
                 return
             patience = 0 if known else SECONDS_BETWEEN_LOOKS
@@ -141,19 +142,19 @@ def run_jobs(
 def _kept(folder: Path, work: Work) -> Work | None:
     """Work with its result of an earlier run, which perhaps was of the same work before it came in again."""
     try:
-        return _with(work, from_json((folder / f"{work.key}.json").read_bytes(), Result))
+        return _with(work, from_json((folder / f"{work.key}.json").read_bytes(), Report))
     except (FileNotFoundError, msgspec.MsgspecError):  # it was never written, or spoilt since
         return None
 
 
 def _keep(folder: Path, work: Work, data: bytes) -> Work:
     """Work with its result, which is kept unless it says that it could not be graded for now."""
-    result = from_json(data, Result)
+    result = from_json(data, Report)
     if result.poisoned or not result.broken:
         write_whole(folder / f"{work.key}.json", data)
     return _with(work, result)
 
 
-def _with(work: Work, result: Result) -> Work:
+def _with(work: Work, result: Report) -> Work:
     # a result in an engine's own words, or of an earlier run, does not know when this came in
     return replace(work, result=replace(result, digest=work.digest, came_in=work.came_in))

@@ -22,7 +22,7 @@ from nbgrader.api import (
 from autograder.batch.cell_migration import ByHand, Change
 from autograder.batch.table import padded, width
 from autograder.files import harmless, printable, write_whole
-from autograder.grade.messages import CHECK
+from autograder.grade.report import CHECK
 
 PLANNED, WRITTEN, BY_HAND = "changes_planned.csv", "changes.csv", "removed_by_hand.csv"
 

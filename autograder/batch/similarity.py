@@ -22,7 +22,7 @@ from autograder.batch.student_result import StudentResult
 from autograder.batch.term import title_of
 from autograder.batch.winnowing import OUTSIDE, code_of, units_of
 from autograder.files import printable, write_whole
-from autograder.grade.restore import grade_id_of
+from autograder.grade.report import grade_id_of
 from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
 from autograder.pages import render
 

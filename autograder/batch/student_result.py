@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
-
-from nbformat import NotebookNode
 
 from autograder.batch.entries import Entry, points_of
 from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
 from autograder.checks.verdicts import SIGNS
 from autograder.files import digest_of
-from autograder.grade.feedback_page import doubted_parts
-from autograder.grade.messages import CHECK, Result
+from autograder.grade.report import CHECK, Report
 
 
 @dataclass(frozen=True)
@@ -131,18 +127,18 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
         yield f"graded by hand for an earlier version: {', '.join(given)}"
 
 
-def summary_of(student: str, result: Result) -> Summary:
-    """What a row says of a result."""
-    if result.broken:
-        return Summary(result.broken)
-    failures = [f"{fault}; log.txt has the rest" for fault in result.faults]
-    doubted = list(doubted_by_visible_tests(result))
+def summary_of(student: str, report: Report) -> Summary:
+    """What a row says of a report."""
+    if report.broken:
+        return Summary(report.broken)
+    failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
+    doubted = list(doubts(report))
     return Summary(
-        reasons=(*failures, *reasons_for(result), *doubted),
-        findings=tuple(findings_in(result, student)),
-        signatures={part: verdict.signature for part, verdict in result.verdicts.items()},
-        seconds=sum(result.seconds.values()),
-        doubted=bool(doubted or result.faults),
+        reasons=(*failures, *reasons_for(report), *doubted),
+        findings=tuple(findings_in(report, student)),
+        signatures={part: verdict.signature for part, verdict in report.verdicts.items()},
+        seconds=sum(report.seconds.values()),
+        doubted=bool(doubted or report.faults),
     )
 
 
@@ -188,16 +184,16 @@ def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentRes
     )
 
 
-def reasons_for(result: Result) -> Iterator[str]:
+def reasons_for(report: Report) -> Iterator[str]:
     """Why points were lost, in the words of the verdicts."""
-    if result.remark:
-        yield result.remark
-    for what, names in asdict(result.restored).items():
+    if report.remark:
+        yield report.remark
+    for what, names in asdict(report.restored).items():
         if names and what == "added":
             yield f"handed in without cells that were added later: {', '.join(names)}"
         elif names:
             yield f"locked cells were {what} and have been put right: {', '.join(names)}"
-    for part, verdict in result.verdicts.items():
+    for part, verdict in report.verdicts.items():
         if verdict.right:
             continue
         named = [name for name, _ in verdict.mistakes]
@@ -213,9 +209,8 @@ def _also_wrong(steps: int) -> str:
     return f" ({SIGNS['also']} {steps} more {'step' if steps == 1 else 'steps'} wrong, not charged again)"
 
 
-def doubted_by_visible_tests(result: Result) -> Iterator[str]:
+def doubts(report: Report) -> Iterator[str]:
     """Parts that a person must look at: the checks found nothing wrong, and a visible test did."""
-    cells = [NotebookNode(cell) for cell in json.loads(result.notebook or '{"cells": []}')["cells"]]
-    for part, error in doubted_parts(cells):
+    for part, error in report.doubted.items():
         told = " ".join(error.split())  # a tensor is printed over several lines
         yield f"{part}: all points, but its visible test stops ({told}): please look"

@@ -11,7 +11,8 @@ from pathlib import Path
 import msgspec
 
 from autograder.files import cut
-from autograder.grade.messages import Job, Result, from_json, to_json
+from autograder.grade.messages import Job, from_json, to_json
+from autograder.grade.report import Report
 from autograder.grade.run import attempt
 from autograder.sandbox.channel import LARGEST_BODY, Channel, ChannelClosed
 from autograder.sandbox.forks import LOST, Address, ZygoteClient, ZygoteError
@@ -27,7 +28,7 @@ def become(request: bytes, sockets: list[socket.socket]) -> None:
     """Turn this fork into a worker, until no more orders can come.
 
     An order is a frame: ``grade``, with a job beside it; or ``feedback`` of a student, in a course
-    folder, for an assignment. The answer to the first is a frame with a `Result` beside it, to the
+    folder, for an assignment. The answer to the first is a frame with a `Report` beside it, to the
     second the reason why there is no page, if there is none.
 
     Args:
@@ -65,7 +66,7 @@ def grade(job: bytes, zygote: ZygoteClient) -> tuple[dict[str, str], bytes]:
         result = to_json(attempt(from_json(job, Job), zygote))
         if len(result) > LARGEST_BODY:
             message = f"the graded notebook takes {len(result) >> 20} MiB to send"
-            result = to_json(Result(f"{message}, more than {LARGEST_BODY >> 20}"))
+            result = to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}"))
         return {"failed": ""}, result
     except ZygoteError:
         return {"failed": LOST}, b""

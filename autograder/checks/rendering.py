@@ -8,15 +8,12 @@ from autograder.checks.heatmaps import as_lines
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.pages import render, sentence_case
 
-VERDICT_MIME = "application/vnd.autograder.checks+json"
-
 
 def as_bundle(verdict: PartVerdict) -> dict[str, Any]:
     """The verdict in every form in which an output cell holds it, by MIME type."""
     return {
         "text/plain": as_text(verdict),
         "text/html": as_html(verdict),
-        VERDICT_MIME: verdict.as_dict(),
     }
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from enum import StrEnum
-from typing import Any
 
-from msgspec import Struct, field, to_builtins
+from msgspec import Struct, field
 
 from autograder.checks.obstacles import Obstacle
 from autograder.checks.pictures import Maps, Shapes
 
 PROJECTIONS = 3  # of each array, by which it is told from others
+VERDICT_MIME = "application/vnd.autograder.verdict+json"  # where notebooks graded earlier hold them
 CLOSE = 1e-4  # how far apart, relative and absolute, numbers may be that count as the same
 
 
@@ -99,10 +99,6 @@ class PartVerdict(Struct, frozen=True):
     @property
     def right(self) -> bool:
         return self.earned == self.points
-
-    def as_dict(self) -> dict[str, Any]:
-        """As it lies in a graded notebook, with the points for whoever reads it there."""
-        return {**to_builtins(self), "earned": self.earned, "points": self.points}
 
 
 class Behaviour(Struct, frozen=True):

@@ -1,18 +1,17 @@
 """The page that a student reads: what was earned, what to mend first, and each part of the work.
 
-Points and comments come from whoever asks for the page; verdicts, code and outputs from the notebook as
-it was graded. Nothing that a student wrote is put there but escaped, or cleaned after rendering.
+Points and comments come from whoever asks for the page, verdicts from the report, code and outputs from
+the notebook as it was graded. Nothing that a student wrote is put there but escaped, or cleaned after rendering.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import Any
 
-import msgspec
 from nbconvert.filters import strip_ansi
 from nbformat import NotebookNode
 from pygments import highlight
@@ -21,16 +20,14 @@ from pygments.lexers import PythonLexer
 
 from autograder.checks.course import course
 from autograder.checks.obstacles import Obstacle
-from autograder.checks.rendering import VERDICT_MIME, pictured_step
+from autograder.checks.rendering import pictured_step
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.grade.formulas import with_formulas
-from autograder.grade.messages import CHECK
-from autograder.grade.restore import grade_id_of
+from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
 from autograder.grade.submission import PICTURE
 from autograder.pages import render
 
-TEST = "test_"
 TITLE, HEADING = re.compile(r"^# +(.+)$", re.MULTILINE), re.compile(r"^## +(.+)$", re.MULTILINE)
 NUMBER = re.compile(r"^(\d+)\. +")
 LINK = re.compile(r"<a [^<>]*>(.*?)</a>", re.DOTALL)  # pages leave the folder that links start from
@@ -112,6 +109,7 @@ class Section:
     task: Task
     mark: Mark
     verdict: PartVerdict | None = None
+    doubted: bool = False  # its visible test says that something is wrong
     comment: str = ""
     code: list[str] = field(default_factory=list)
     answer: str = ""
@@ -133,10 +131,6 @@ class Section:
     @property
     def right(self) -> bool:
         return self.mark.score >= self.task.of and not self.mark.waits
-
-    @property
-    def doubted(self) -> bool:
-        return bool(self.verdict and is_doubted(self.verdict, self.stopped))
 
     @property
     def state(self) -> str:
@@ -210,6 +204,7 @@ def on_site(link: str) -> str:
 def feedback_page(
     plan: Plan,
     notebook: NotebookNode,
+    report: Report,
     marks: Mapping[str, Mark],
     comments: Mapping[str, str] | None = None,
     penalty: float = 0.0,
@@ -220,7 +215,8 @@ def feedback_page(
 
     Args:
         plan: the assignment.
-        notebook: as graded, with verdicts in its check cells.
+        notebook: as graded.
+        report: what became of it, see `report_in`.
         marks: points by the id of the cell that holds them.
         comments: a person's, Markdown, by the id of the cell that they are about.
         penalty: points taken off for coming in late.
@@ -229,7 +225,7 @@ def feedback_page(
             seen from the assignment; "" if it cannot be reached.
     """
     comments = comments or {}
-    sections = list(_sections(plan, notebook, marks))
+    sections = list(_sections(plan, notebook, report, marks))
     for section in sections:
         about = (section.task.name, section.task.cell)
         told = [comments[name] for name in dict.fromkeys(about) if comments.get(name)]
@@ -252,7 +248,7 @@ def feedback_page(
         first=next((item for item in sections if item.state == "wrong"), None),
         ended=_ended(sections),
         doubted=next((item for item in sections if item.doubted), None),
-        restored=_restored(notebook),
+        restored=_restored(report),
         alone=alone,
     )
 
@@ -265,15 +261,10 @@ def _ended(sections: Iterable[Section]) -> str:
     )
 
 
-def _restored(notebook: NotebookNode) -> list[tuple[str, list[str]]]:
+def _restored(report: Report) -> list[tuple[str, Sequence[str]]]:
     """Locked cells that were put right, as (what was done to them, names)."""
-    held = notebook.metadata.get("restored")
-    held = held if isinstance(held, dict) else {}
-    return [
-        (DONE_TO_CELLS.get(str(what), str(what)), [str(name) for name in names])
-        for what, names in held.items()
-        if names
-    ]
+    done = asdict(report.restored)
+    return [(DONE_TO_CELLS.get(what, what), names) for what, names in done.items() if names]
 
 
 DONE_TO_CELLS = {"added": "added to the assignment since you got it"}
@@ -300,10 +291,18 @@ class Room:
         return html
 
 
-def _sections(plan: Plan, notebook: NotebookNode, marks: Mapping[str, Mark]) -> Iterator[Section]:
+def _sections(
+    plan: Plan, notebook: NotebookNode, report: Report, marks: Mapping[str, Mark]
+) -> Iterator[Section]:
     """Go through the graded notebook; all between two cells with points belongs to the second."""
     sections = {
-        task.cell: Section(task, marks.get(task.cell) or Mark(0.0, task.of)) for task in plan.tasks
+        task.cell: Section(
+            task,
+            marks.get(task.cell) or Mark(0.0, task.of),
+            report.verdicts.get(task.name),
+            doubted=task.name in report.doubted,
+        )
+        for task in plan.tasks
     }
     budgets = Room(ROOM_FOR_CODE), Room(ROOM_FOR_TEXT), Room(ROOM_FOR_OUTPUTS)
     waiting: list[NotebookNode] = []
@@ -331,15 +330,15 @@ def _fill(
     for cell in cells:
         name, outputs = grade_id_of(cell), cell.get("outputs", [])
         if name == task.cell and not task.in_words:
-            section.verdict = verdict_in(outputs)
-        elif name == task.cell:
+            continue  # what the check says stands in the report
+        if name == task.cell:
             html = (
                 code_as_html(cell.source) if cell.cell_type == "code" else text_as_html(cell.source)
             )
             section.answer = for_text.take(html) if cell.source.strip() else ""
         elif name.startswith(TEST):
             section.tests = code_as_html(cell.source)
-            section.stopped, section.traceback = _error_in(outputs)
+            section.stopped, section.traceback = error_in(outputs)
         elif name or (cell.cell_type == "code" and defines.search(cell.source)):
             section.code.append(for_code.take(code_as_html(cell.source)))
             section.outputs.extend(map(for_outputs.take, outputs_as_html(outputs)))
@@ -348,67 +347,6 @@ def _fill(
             html = code_as_html(cell.source) if code else text_as_html(cell.source)
             section.own.append((for_code if code else for_text).take(html))
             section.own.extend(map(for_outputs.take, outputs_as_html(outputs)))
-
-
-def verdict_in(outputs: Iterable[Mapping[str, Any]]) -> PartVerdict | None:
-    """The verdict that a check cell shows; None if it shows none."""
-    for output in outputs:
-        held = output.get("data", {}).get(VERDICT_MIME)
-        if held is not None:
-            try:
-                return msgspec.convert(held, PartVerdict)
-            except msgspec.ValidationError:
-                return None
-    return None
-
-
-def fails_visibly(error: str) -> bool:
-    """Whether the error with which visible tests stop says that something is wrong."""
-    return error.startswith("AssertionError")
-
-
-def is_doubted(verdict: PartVerdict, stopped: str) -> bool:
-    """Whether a person must look: the checks found nothing wrong, and the visible test did.
-
-    A visible test calls the student's own earlier parts. Where one of them was wrong, and the check
-    put ours in its place, the test has to stop, and that says nothing about this part.
-
-    Args:
-        verdict: on the part.
-        stopped: the error with which its visible test stopped; empty if it did not.
-    """
-    return verdict.right and not verdict.stood_in and fails_visibly(stopped)
-
-
-def doubted_parts(cells: Iterable[NotebookNode]) -> Iterator[tuple[str, str]]:
-    """Parts that earned everything while their visible test says that something is wrong.
-
-    Args:
-        cells: of the graded notebook.
-
-    Yields:
-        the part, and the error with which its visible test stopped.
-    """
-    stopped = ""
-    for cell in cells:
-        name, outputs = grade_id_of(cell), cell.get("outputs", [])
-        if name.startswith(TEST):
-            stopped, _ = _error_in(outputs)
-        elif name.startswith(CHECK):
-            verdict = verdict_in(outputs)
-            if verdict and is_doubted(verdict, stopped):
-                yield verdict.part, stopped
-            stopped = ""
-
-
-def _error_in(outputs: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
-    """The error with which a cell stopped, as a line and as a traceback; empty if it did not."""
-    for output in outputs:
-        if output.get("output_type") == "error":
-            line = f"{output.get('ename', '')}: {output.get('evalue', '')}".strip(": \n")
-            traceback = strip_ansi("\n".join(output.get("traceback", [])))
-            return line[:400], traceback[-6000:]
-    return "", ""
 
 
 def outputs_as_html(outputs: Iterable[Mapping[str, Any]]) -> Iterator[str]:

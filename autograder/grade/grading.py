@@ -71,7 +71,7 @@ class Kernel(Protocol):
 
 
 class Grading:
-    """One submission on its way.
+    """One submission on its way, see `grade_notebook`.
 
     Args:
         kernel: runs its cells.

@@ -11,11 +11,9 @@ from typing import TypeVar
 
 import msgspec
 
-from autograder.checks.verdicts import Behaviour, PartVerdict
-from autograder.faults import Fault
+from autograder.grade.report import Report
 from autograder.sandbox.limits import Limits
 
-CHECK = "check_"  # how the ids of the cells begin that decide a part
 RELEASES = "exercises"  # the folder of a course that holds what students get
 
 
@@ -77,58 +75,10 @@ class Job:
     remark: str = ""
 
 
-@dataclass(frozen=True)
-class Restored:
-    """Names of the locked cells that were put right, and of cells that the release did not have yet."""
-
-    edited: tuple[str, ...] = ()
-    deleted: tuple[str, ...] = ()
-    added: tuple[str, ...] = ()
+Kind = TypeVar("Kind", Job, Report)
 
 
-@dataclass(frozen=True)
-class Result:
-    """What became of a job.
-
-    Attributes:
-        broken: why it could not be graded, in words; empty if it was.
-        told: the same for the student; empty where the words are the same.
-        digest, came_in, files: the job's, so that what is recorded is what was graded.
-        no_json: the reason is that what was handed in is not JSON.
-        poisoned: processes died over it, so that it is not tried again by itself.
-        notebook: as graded, JSON text.
-        scores: by grade_id; None where a person must look.
-        unanswered: names of solution cells that are as they were released.
-        verdicts: by part.
-        behaviours: of the parts whose answer nothing explains, what it does on the class's inputs.
-        restored: locked cells that were put right.
-        faults: the grader's own errors over it, for which a person must look.
-        remark: what concerns the whole submission.
-        seconds: by stage.
-    """
-
-    broken: str = ""
-    told: str = ""
-    no_json: bool = False
-    poisoned: bool = False
-    digest: str = ""
-    came_in: str = ""
-    files: dict[str, bytes] = field(default_factory=dict)
-    notebook: str = ""
-    scores: dict[str, float | None] = field(default_factory=dict)
-    unanswered: tuple[str, ...] = ()
-    verdicts: dict[str, PartVerdict] = field(default_factory=dict)
-    behaviours: dict[str, Behaviour] = field(default_factory=dict)
-    restored: Restored = field(default_factory=Restored)
-    faults: tuple[Fault, ...] = ()
-    remark: str = ""
-    seconds: dict[str, float] = field(default_factory=dict)
-
-
-Kind = TypeVar("Kind", Job, Result)
-
-
-def to_json(item: Job | Result) -> bytes:
+def to_json(item: Job | Report) -> bytes:
     """The item as JSON."""
     return msgspec.json.encode(item)
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from nbformat import NotebookNode
 from nbgrader.api import Gradebook
 
-from autograder.grade.messages import ReleasedCell, Restored
+from autograder.grade.messages import ReleasedCell
 from autograder.grade.release_history import ReleaseHistory
+from autograder.grade.report import Restored, grade_id_of
 from autograder.grade.submission import free_id
 
 
@@ -153,13 +154,6 @@ def as_given_out(source: str) -> str:
         elif not hidden:
             kept.append(line)
     return "\n".join(kept)
-
-
-def grade_id_of(cell: NotebookNode) -> str:
-    """The name by which nbgrader knows a cell; empty for every other."""
-    marks = cell.metadata.get("nbgrader")
-    name = marks.get("grade_id") if isinstance(marks, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def _put_back(nb: NotebookNode, released: Sequence[ReleasedCell], present: set[str]) -> list[str]:

@@ -12,11 +12,10 @@ import argparse
 import contextlib
 import errno
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
@@ -29,25 +28,25 @@ from autograder.checks.verdicts import PartVerdict
 from autograder.faults import fault_of
 from autograder.files import write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
-from autograder.grade.messages import CHECK, Job, Result, from_json, to_json
+from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
-from autograder.grade.restore import grade_id_of, restore, solution_cells
+from autograder.grade.report import CHECK, Report, errors_of_tests, grade_id_of, put_into
+from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
 from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
-from autograder.sandbox.forks import ZygoteClient, ZygoteError
+from autograder.sandbox.forks import ZygoteError
+from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.provisioner import own_zygote
 from autograder.sandbox.spawn import EXIT
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
-SHELL = "autograder.sandbox.kernel"
 
 
-def run_job(job: Job, zygote: ZygoteClient) -> Result:
-    """Grade one submission in a kernel that is forked from a zygote.
+def run_job(job: Job, kernels: Kernels) -> Report:
+    """Grade one submission in a kernel of its own.
 
     Raises:
         ZygoteError: kernels cannot be had, which is no fault of the submission.
@@ -56,50 +55,79 @@ def run_job(job: Job, zygote: ZygoteClient) -> Result:
     try:
         notebook = notebook_in(job.notebook)
     except InvalidSubmission as problem:
-        return problem.result
+        return problem.report
     restored = restore(notebook, job.released)
-    notebook.metadata = NotebookNode(
-        kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"},
-        restored=msgspec.to_builtins(restored),
-    )
-    handed_out = solution_cells(job.released)
     prepared = time.perf_counter()
     with SandboxedKernel(
-        zygote, job.limits, job.files, disallowed_lists_of(job.assignment)
+        kernels, job.limits, job.files, disallowed_lists_of(job.assignment)
     ) as kernel:
-        grading = Grading(kernel, job.files, job.secret, handed_out)
-        for index, cell in enumerate(notebook.cells):
-            grading.take(cell, index)
-        behaviours = grading.behaviours()
-    executed = time.perf_counter()
+        grading = Grading(kernel, job.files, job.secret, solution_cells(job.released))
+        report = grade_notebook(notebook, grading, job.own_text)
     remarks = [job.remark] if job.remark else []
-    if executed - prepared >= job.limits.seconds:
+    if report.seconds["run"] >= job.limits.seconds:
         remarks.append(f"the notebook took more than {job.limits.seconds:g} seconds")
+    report = replace(
+        report,
+        restored=restored,
+        remark="; ".join(remarks),
+        seconds={"prepare": prepared - began, **report.seconds},
+    )
+    put_into(notebook, report)
+    return replace(report, notebook=nbformat.v4.writes_json(notebook))
+
+
+def grade_notebook(
+    notebook: NotebookNode,
+    grading: Grading,
+    own_text: Collection[str] = (),
+    tell: Callable[[NotebookNode], None] = lambda _: None,
+) -> Report:
+    """Go through a notebook, and make of it the one that people see.
+
+    Args:
+        notebook: as it is to be run; what it shows, and what the checks say, is put into it.
+        grading: fresh, with the kernel that runs it.
+        own_text: digests of the assignment's Markdown, which is the course's own.
+        tell: is told each cell before it is taken.
+
+    Returns:
+        the report, without a graded notebook.
+    """
+    began = time.perf_counter()
+    for index, cell in enumerate(notebook.cells):
+        tell(cell)
+        grading.take(cell, index)
+    behaviours = grading.behaviours()
+    seconds = time.perf_counter() - began
     unanswered = [
         grade_id_of(cell)
         for cell in notebook.cells
-        if handed_out.get(grade_id_of(cell)) == cell.source
+        if grading.handed_out.get(grade_id_of(cell)) == cell.source
     ]
-    Sanitize(set(job.own_text)).preprocess(notebook, {})
+    Sanitize(set(own_text)).preprocess(notebook, {})
     LimitOutput().preprocess(notebook, {})
     grading.finish()
     for cell in notebook.cells:
         kept = {name: cell.metadata[name] for name in KEPT_METADATA if name in cell.metadata}
         cell.metadata = NotebookNode(kept)
-    return Result(
-        notebook=nbformat.v4.writes_json(notebook),
-        scores={
-            cell.metadata.nbgrader.grade_id: score_of(cell, grading.verdicts)
-            for cell in notebook.cells
-            if utils.is_grade(cell)
+    graded = [cell for cell in notebook.cells if utils.is_grade(cell)]
+    scores = {grade_id_of(cell): score_of(cell, grading.verdicts) for cell in graded}
+    notebook.metadata = NotebookNode(
+        kernelspec={"name": "python3", "display_name": "Python 3", "language": "python"}
+    )
+    return Report(
+        scores=scores,
+        by_a_person={
+            grade_id_of(cell): cell.metadata.nbgrader.points
+            for cell in graded
+            if scores[grade_id_of(cell)] is None and cell.metadata.nbgrader.points
         },
         unanswered=tuple(unanswered),
         verdicts=grading.verdicts,
+        tests=errors_of_tests(notebook.cells),
         behaviours=behaviours,
-        restored=restored,
         faults=tuple(grading.faults),
-        remark="; ".join(remarks),
-        seconds={"prepare": prepared - began, "run": executed - prepared},
+        seconds={"run": seconds},
     )
 
 
@@ -118,7 +146,7 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     """`grading.Kernel` over a channel, without nbclient.
 
     Args:
-        zygote, limits, files, bars, closed: as for a `KernelClient`.
+        kernels, limits, files, disallowed_lists, closed: as for a `KernelClient`.
 
     Raises:
         NotebookStopped: it does not take the files.
@@ -127,21 +155,17 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def __init__(
         self,
-        zygote: ZygoteClient,
+        kernels: Kernels,
         limits: Limits,
         files: Mapping[str, bytes],
         disallowed_lists: Sequence[Disallowed] = (),
         closed: Disallowed | None = None,
     ) -> None:
-        self.zygote, self.limits, self.files, self.disallowed_lists = (
-            zygote,
-            limits,
-            files,
-            disallowed_lists,
-        )
+        self.kernels, self.limits, self.files = kernels, limits, files
+        self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
         try:
-            self.kernel = KernelClient(zygote, limits, files.items(), closed, disallowed_lists)
+            self.kernel = KernelClient(kernels, limits, files.items(), closed, disallowed_lists)
         except (KernelDied, KernelStuck):
             raise NotebookStopped(ENDED) from None
 
@@ -151,7 +175,7 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     def closed(self, disallowed: Disallowed) -> SandboxedKernel:
         left = max(1, round(self.kernel.seconds_left))
         limits = replace(self.limits, seconds=left)
-        return SandboxedKernel(self.zygote, limits, self.files, self.disallowed_lists, disallowed)
+        return SandboxedKernel(self.kernels, limits, self.files, self.disallowed_lists, disallowed)
 
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
@@ -174,19 +198,19 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
             raise NotebookStopped(STUCK) from None
 
 
-def attempt(job: Job, zygote: ZygoteClient) -> Result:
+def attempt(job: Job, kernels: Kernels) -> Report:
     """Grade one submission; where that fails, the result says why and a person will look.
 
     Raises:
         ZygoteError: kernels cannot be had, which is no fault of the submission.
         OSError: the machine has no room; nor is this.
     """
-    return replace(_attempt(job, zygote), digest=job.digest, files=job.files)
+    return replace(_attempt(job, kernels), digest=job.digest, files=job.files)
 
 
-def _attempt(job: Job, zygote: ZygoteClient) -> Result:
+def _attempt(job: Job, kernels: Kernels) -> Report:
     try:
-        return run_job(job, zygote)
+        return run_job(job, kernels)
     except ZygoteError:
         raise
     except OSError as error:
@@ -199,10 +223,10 @@ def _attempt(job: Job, zygote: ZygoteClient) -> Result:
         forget()
 
 
-def broken(error: Exception) -> Result:
+def broken(error: Exception) -> Report:
     """The result of a job over which the grader itself stumbled."""
     fault = fault_of("grading a notebook", error)
-    return Result(broken=f"grading stopped with {fault.error}", faults=(fault,))
+    return Report(broken=f"grading stopped with {fault.error}", faults=(fault,))
 
 
 def main() -> None:
@@ -211,7 +235,7 @@ def main() -> None:
     parser.add_argument("result", type=Path, help="the file that the result is written to")
     options = parser.parse_args()
     job = from_json(options.job.read_bytes(), Job)
-    result = attempt(job, own_zygote(SHELL, job.isolation, job.modules))
+    result = attempt(job, own_kernels(job.isolation, job.modules))
     write_whole(options.result, to_json(result))
 
 

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nbconvert.exporters.exporter import ResourcesDict
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder.checks.course import allowed_modules, course, folder_of, known, load
 from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.rendering import as_text
-from autograder.checks.verdicts import PartVerdict
-from autograder.grade.execute import Execute
 from autograder.grade.feedback_page import Mark, Plan, feedback_page, on_site, plan_of
 from autograder.grade.grading import Grading, graded_part
-from autograder.grade.messages import CHECK, RELEASES
-from autograder.grade.restore import grade_id_of
-from autograder.grade.run import SHELL, SandboxedKernel
+from autograder.grade.messages import RELEASES
+from autograder.grade.report import CHECK, Report, grade_id_of
+from autograder.grade.run import SandboxedKernel, grade_notebook
 from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.kernels import close, own_kernels
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.provisioner import close, own_zygote
 
 SECONDS_PER_CELL = 60
 
@@ -40,25 +36,16 @@ class SelfCheck:
     """What a check found.
 
     Attributes:
-        verdicts: one a part, in the assignment's order.
+        report: what became of the notebook, all parts in the assignment's order.
         plan: what the assignment asks, answers in words included.
-        notebook: as run, with the verdicts in it.
-        isolation: `sandbox.FULL`, or `sandbox.NONE` where this machine has no sandbox.
+        notebook: as run, with what the checks say in it.
+        isolation: `bubblewrap.FULL`, or `bubblewrap.NONE` where this machine has no sandbox.
     """
 
-    verdicts: tuple[PartVerdict, ...]
+    report: Report
     plan: Plan
     notebook: NotebookNode
     isolation: str
-
-    @property
-    def earned(self) -> float:
-        return sum(verdict.earned for verdict in self.verdicts)
-
-    @property
-    def of(self) -> float:
-        """Points that a check can give."""
-        return sum(verdict.points for verdict in self.verdicts)
 
     @property
     def by_a_person(self) -> float:
@@ -88,18 +75,6 @@ class Progress:
             self._tell(f"deciding part {self._parts[id(cell)]} of {len(self._parts)}: {name}")
         elif id(cell) in self._places:
             self._tell(f"running cell {self._places[id(cell)]} of {len(self._places)}")
-
-
-class Telling(Execute):
-    """Runs and decides as `Execute` does, and says before each cell where it is."""
-
-    progress: Progress
-
-    def preprocess_cell(
-        self, cell: NotebookNode, resources: ResourcesDict, index: int
-    ) -> tuple[NotebookNode, ResourcesDict]:
-        self.progress.at(cell)
-        return super().preprocess_cell(cell, resources, index)
 
 
 def _is_check(cell: NotebookNode) -> bool:
@@ -134,46 +109,22 @@ def check_notebook(
         notebook = notebook_in(text)
     except InvalidSubmission as problem:
         raise NotGradable(f"{path}: {problem}") from None
-    notebook.metadata.kernelspec = {"name": "python3", "display_name": "Python 3"}
     add_checks(notebook, assignment)
     _keep_points(notebook, text)
-    notebook.metadata.handed_out = handed_out(assignment)
     plan = plan_of(notebook)
-    progress, folder = Progress(notebook, tell), path.resolve().parent
-    if sys.platform == "linux":
-        isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
-        decided = _in_a_fork(notebook, assignment, folder, isolation, progress)
-    else:
-        isolation, decided = bubblewrap.NONE, _in_jupyter(notebook, folder, progress)
-    verdicts = tuple(decided[part.name] for part in load(assignment).parts)
-    return SelfCheck(verdicts, replace(plan, title=plan.title or assignment), notebook, isolation)
-
-
-def _in_a_fork(
-    notebook: NotebookNode, assignment: str, folder: Path, isolation: str, progress: Progress
-) -> dict[str, PartVerdict]:
-    """The verdicts on all parts, on the road of a class."""
-    files, _ = files_beside(folder)
+    isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
+    files, _ = files_beside(path.resolve().parent)
     limits = Limits(clock_per_cell=SECONDS_PER_CELL)
     try:
-        zygote = own_zygote(SHELL, isolation, allowed_modules(assignment))
-        with SandboxedKernel(zygote, limits, files, disallowed_lists_of(assignment)) as kernel:
-            grading = Grading(kernel, files, handed_out=notebook.metadata.pop("handed_out"))
-            for index, cell in enumerate(notebook.cells):
-                progress.at(cell)
-                grading.take(cell, index)
+        kernels = own_kernels(isolation, allowed_modules(assignment))
+        with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:
+            grading = Grading(kernel, files, handed_out=handed_out(assignment))
+            report = grade_notebook(notebook, grading, tell=Progress(notebook, tell).at)
     finally:
         close()
-    grading.finish()
-    return grading.verdicts
-
-
-def _in_jupyter(notebook: NotebookNode, folder: Path, progress: Progress) -> dict[str, PartVerdict]:
-    """The same where processes are not forked so: in a kernel of Jupyter's own."""
-    runner = Telling(timeout=SECONDS_PER_CELL)
-    runner.progress = progress
-    runner.preprocess(notebook, {"metadata": {"path": str(folder)}})
-    return runner.verdicts
+    verdicts = {part.name: report.verdicts[part.name] for part in load(assignment).parts}
+    report = replace(report, verdicts=verdicts)
+    return SelfCheck(report, replace(plan, title=plan.title or assignment), notebook, isolation)
 
 
 def handed_out(assignment: str) -> dict[str, str]:
@@ -214,11 +165,12 @@ def _keep_points(notebook: NotebookNode, text: str) -> None:
 
 def summary(checked: SelfCheck) -> str:
     """All verdicts as text, with the points of the whole assignment."""
-    total = f"{checked.earned:g} of {checked.of:g} points"
+    report = checked.report
+    total = f"{report.earned:g} of {report.of:g} points"
     if checked.by_a_person:
         more = checked.by_a_person
         total += f" that this check can give; {more:g} more {'is' if more == 1 else 'are'} given by a person"
-    return "\n\n".join([*map(as_text, checked.verdicts), total, *_without_sandbox(checked)])
+    return "\n\n".join([*map(as_text, report.verdicts.values()), total, *_without_sandbox(checked)])
 
 
 def _without_sandbox(checked: SelfCheck) -> Iterator[str]:
@@ -246,9 +198,11 @@ def page(checked: SelfCheck, notebook: Path, place: Path) -> str:
 
     marks = {
         f"{CHECK}{verdict.part}": Mark(verdict.earned, verdict.points)
-        for verdict in checked.verdicts
+        for verdict in checked.report.verdicts.values()
     }
     for task in checked.plan.tasks:
         if task.in_words:
             marks[task.cell] = Mark(0.0, task.of, waits=True)
-    return feedback_page(checked.plan, checked.notebook, marks, alone=True, leads_to=leads_to)
+    return feedback_page(
+        checked.plan, checked.notebook, checked.report, marks, alone=True, leads_to=leads_to
+    )

@@ -23,7 +23,7 @@ from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
 from autograder.files import printable
-from autograder.grade.messages import Result
+from autograder.grade.report import Report
 
 LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, MOST_CELLS = 300, 8, 2000
@@ -58,9 +58,9 @@ class InvalidSubmission(Exception):
         self.came_in = ""
 
     @property
-    def result(self) -> Result:
+    def report(self) -> Report:
         """What becomes of its job."""
-        return Result(
+        return Report(
             str(self),
             told=self.message,
             no_json=self.no_json,

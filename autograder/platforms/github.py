@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.files import write_whole
+from autograder.grade.report import Report
 from autograder.platforms.packaging import pack
-from autograder.platforms.runner import Outcome, grade_here, told_of
+from autograder.platforms.runner import grade_here, message_of, told_of
 
 SCHEMA = "classroom50/result/v1"
 GRADER = "grader"
@@ -84,18 +85,22 @@ def export(course: Path, assignment: str, target: Path) -> Path:
     return folder
 
 
-def result(outcome: Outcome, assignment: str, known: Mapping[str, str]) -> dict[str, Any]:
+def result(
+    report: Report, isolation: str, assignment: str, known: Mapping[str, str]
+) -> dict[str, Any]:
     """``result.json`` for a submission.
 
     Scores are whole numbers there, so where a step gives half a point all points count twice.
 
     Args:
-        outcome: what became of it.
+        report: what became of it.
+        isolation: how it was kept apart.
         assignment: its id, where the environment has no other name for it.
         known: the environment, of which Classroom 50's runner, or GitHub's alone, has set some.
     """
-    halves = any(2 * step.points % 2 for verdict in outcome.verdicts for step in verdict.steps)
-    halves |= any(2 * step.earned % 2 for verdict in outcome.verdicts for step in verdict.steps)
+    verdicts = report.verdicts.values()
+    steps = [step for verdict in verdicts for step in verdict.steps]
+    halves = any(2 * points % 2 for step in steps for points in (step.points, step.earned))
     unit = 2 if halves else 1
     repository = f"{known.get('GITHUB_SERVER_URL', '')}/{known.get('GITHUB_REPOSITORY', '')}"
     commit = known.get("COMMIT_URL") or f"{repository}/commit/{known.get('GITHUB_SHA', '')}"
@@ -108,7 +113,7 @@ def result(outcome: Outcome, assignment: str, known: Mapping[str, str]) -> dict[
             "output": told_of(verdict),
             "message": _message(verdict.earned, verdict.points),
         }
-        for verdict in outcome.verdicts
+        for verdict in verdicts
     ]
     return {
         "schema": SCHEMA,
@@ -122,7 +127,7 @@ def result(outcome: Outcome, assignment: str, known: Mapping[str, str]) -> dict[
         "score": sum(test["score"] for test in tests),
         "max-score": sum(test["max-score"] for test in tests),
         "tests": tests,
-        "message": outcome.message,
+        "message": message_of(report, isolation),
     }
 
 
@@ -136,11 +141,11 @@ def main(packed: Path, folder: Path, known: Mapping[str, str]) -> int:
     from autograder.platforms.packaging import JOB
 
     assignment = from_json((packed / JOB).read_bytes(), Job).assignment
-    outcome = grade_here(packed, folder, may_be_open=True)
-    write_whole(folder / "result.json", json.dumps(result(outcome, assignment, known), indent=2))
-    text = "\n\n".join(
-        [outcome.message, *(f"{item.part}\n{told_of(item)}" for item in outcome.verdicts)]
-    )
+    report, isolation = grade_here(packed, folder, may_be_open=True)
+    found = result(report, isolation, assignment, known)
+    write_whole(folder / "result.json", json.dumps(found, indent=2))
+    each = [f"{verdict.part}\n{told_of(verdict)}" for verdict in report.verdicts.values()]
+    text = "\n\n".join([found["message"], *each])
     print(text)
     if summary := known.get("GITHUB_STEP_SUMMARY"):
         with open(summary, "a", encoding="utf-8") as page:

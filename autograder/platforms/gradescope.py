@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from autograder.files import write_whole
+from autograder.grade.report import Report
 from autograder.platforms.packaging import pack
-from autograder.platforms.runner import NoIsolation, Outcome, grade_here, told_of
+from autograder.platforms.runner import NoIsolation, grade_here, message_of, told_of
 
 SETUP = """\
 #!/usr/bin/env bash
@@ -57,12 +58,12 @@ def export(course: Path, assignment: str, target: Path) -> Path:
         return Path(shutil.make_archive(str(target / f"gradescope_{assignment}"), "zip", packed))
 
 
-def results(outcome: Outcome) -> dict[str, Any]:
+def results(report: Report, isolation: str) -> dict[str, Any]:
     """``results.json`` for a submission."""
     return {
-        "score": outcome.earned,
-        "execution_time": round(outcome.seconds),
-        "output": outcome.message,
+        "score": report.earned,
+        "execution_time": round(sum(report.seconds.values())),
+        "output": message_of(report, isolation),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -78,7 +79,7 @@ def results(outcome: Outcome) -> dict[str, Any]:
                 "output_format": "text",
                 "visibility": "visible",
             }
-            for verdict in outcome.verdicts
+            for verdict in report.verdicts.values()
         ],
     }
 
@@ -87,7 +88,7 @@ def main(root: Path) -> int:
     """Grade what lies in ``submission``; exit status 1 where nothing here can."""
     (root / "results").mkdir(exist_ok=True)
     try:
-        found = results(grade_here(root / "source", root / "submission"))
+        found = results(*grade_here(root / "source", root / "submission"))
     except NoIsolation as problem:
         # without a score, which Gradescope reports as a failure of the autograder
         print(f"not graded: {problem}", file=sys.stderr)

@@ -17,8 +17,9 @@ from typing import Any
 
 from autograder.batch.term import title_of
 from autograder.files import write_whole
+from autograder.grade.report import Report
 from autograder.platforms.packaging import REQUIREMENTS, pack
-from autograder.platforms.runner import NoIsolation, Outcome, grade_here, told_of
+from autograder.platforms.runner import NoIsolation, grade_here, message_of, told_of
 
 IMAGE = "course-grader"
 SECONDS = 420  # beyond what one notebook may take; PrairieLearn allows 600
@@ -93,14 +94,18 @@ def export(course: Path, assignment: str, target: Path, image: str = IMAGE) -> P
     return question
 
 
-def results(outcome: Outcome) -> dict[str, Any]:
+def results(report: Report, isolation: str) -> dict[str, Any]:
     """``results.json`` for a submission; one that cannot be read costs no attempt."""
-    if outcome.broken:
-        return {"gradable": False, "format_errors": [outcome.broken], "message": outcome.message}
+    if broken := report.told or report.broken:
+        return {
+            "gradable": False,
+            "format_errors": [broken],
+            "message": message_of(report, isolation),
+        }
     return {
         "gradable": True,
-        "score": outcome.earned / outcome.of if outcome.of else 0.0,
-        "message": outcome.message,
+        "score": report.earned / report.of if report.of else 0.0,
+        "message": message_of(report, isolation),
         "tests": [
             {
                 "name": verdict.part,
@@ -108,9 +113,9 @@ def results(outcome: Outcome) -> dict[str, Any]:
                 "points": verdict.earned,
                 "max_points": verdict.points,
                 "message": "all points" if verdict.right else "points were lost",
-                "output": told_of(verdict)[: LARGEST // (2 * len(outcome.verdicts))],
+                "output": told_of(verdict)[: LARGEST // (2 * len(report.verdicts))],
             }
-            for verdict in outcome.verdicts
+            for verdict in report.verdicts.values()
         ],
     }
 
@@ -119,7 +124,7 @@ def main(root: Path) -> int:
     """Grade what lies in ``student``; exit status 1 where nothing here can."""
     (root / "results").mkdir(exist_ok=True)
     try:
-        found = results(grade_here(root / "tests", root / "student"))
+        found = results(*grade_here(root / "tests", root / "student"))
     except NoIsolation as problem:
         # without a result, which PrairieLearn reports as a failure of the grader
         print(f"not graded: {problem}", file=sys.stderr)

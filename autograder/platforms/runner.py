@@ -6,66 +6,28 @@ import contextlib
 import os
 import subprocess
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from autograder.checks.rendering import as_text
 from autograder.checks.verdicts import PartVerdict
-from autograder.grade.messages import CHECK, Job, Result, from_json
-from autograder.grade.run import SHELL, attempt
+from autograder.grade.messages import Job, from_json
+from autograder.grade.report import Report
+from autograder.grade.run import attempt
 from autograder.grade.submission import InvalidSubmission, files_beside, read_text
 from autograder.platforms.packaging import JOB, with_files
 from autograder.sandbox import bubblewrap
-from autograder.sandbox.provisioner import close, own_zygote
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a submission.
-
-    Attributes:
-        verdicts: by part, in the order of the assignment.
-        by_a_person: points that no check gives, by the name of the cell.
-        broken: why it could not be graded, for its author; empty if it was.
-        remark: what else there is to say.
-        isolation: how it was kept apart.
-        seconds: what running and deciding took.
-    """
-
-    verdicts: tuple[PartVerdict, ...]
-    by_a_person: dict[str, float]
-    broken: str
-    remark: str
-    isolation: str
-    seconds: float
-
-    @property
-    def earned(self) -> float:
-        return sum(verdict.earned for verdict in self.verdicts)
-
-    @property
-    def of(self) -> float:
-        return sum(verdict.points for verdict in self.verdicts)
-
-    @property
-    def message(self) -> str:
-        """What concerns the whole submission, in lines of text."""
-        lines = [self.broken] if self.broken else [f"{self.earned:g} of {self.of:g} points"]
-        if self.by_a_person:
-            more = ", ".join(f"{name} ({points:g})" for name, points in self.by_a_person.items())
-            lines.append(f"A person reads and adds points for: {more}")
-        lines += [self.remark] if self.remark else []
-        return "\n".join([*lines, f"Isolation: {self.isolation}"])
+from autograder.sandbox.kernels import close, own_kernels
 
 
 class NoIsolation(Exception):
     """Nothing here keeps a submission from what decides about it; the message says what to do."""
 
 
-def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> Outcome:
+def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tuple[Report, str]:
     """Grade the notebook in a folder.
 
-    Walls of our own come first. Where a container refuses namespaces, it is the sandbox itself, and the
+    A sandbox of our own comes first. Where a container refuses namespaces, it is the sandbox itself, and the
     submission runs as another user, who can read of the packed folder what a sandbox would show.
 
     Args:
@@ -73,8 +35,11 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> Out
         submission: the folder with the notebook.
         may_be_open: whether a submission may run as this very user where nothing else is possible.
 
+    Returns:
+        what became of it, and the isolation.
+
     Raises:
-        NoWall: nothing else is possible.
+        NoIsolation: nothing else is possible.
     """
     job = from_json((packed / JOB).read_bytes(), Job)
     isolation = isolation_here(may_be_open)
@@ -84,35 +49,25 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> Out
     try:
         notebook = notebook_in_folder(submission, job.assignment)
         files, _ = files_beside(submission)
-        result = attempt(
-            with_files(job, notebook, files), own_zygote(SHELL, isolation, job.modules)
-        )
+        report = attempt(with_files(job, notebook, files), own_kernels(isolation, job.modules))
     except InvalidSubmission as problem:
-        result = problem.result
+        report = problem.report
     finally:
         close()
         if isolation == bubblewrap.USER:
             end_all_of_the_other_user()
-    return outcome_of(job, result)
+    return report, isolation
 
 
-def outcome_of(job: Job, result: Result) -> Outcome:
-    """What a platform is told of a result."""
-    waiting = {
-        cell.name: cell.points
-        for cell in job.released
-        if cell.points
-        and result.scores.get(cell.name) is None
-        and (not cell.name.startswith(CHECK) or cell.name in result.scores)
-    }
-    return Outcome(
-        tuple(result.verdicts.values()),
-        {} if result.broken else waiting,
-        result.told or result.broken,
-        result.remark,
-        bubblewrap.in_words(job.isolation),
-        sum(result.seconds.values()),
-    )
+def message_of(report: Report, isolation: str) -> str:
+    """What concerns the whole submission, in lines of text."""
+    broken = report.told or report.broken
+    lines = [broken] if broken else [f"{report.earned:g} of {report.of:g} points"]
+    if report.by_a_person:
+        more = ", ".join(f"{name} ({points:g})" for name, points in report.by_a_person.items())
+        lines.append(f"A person reads and adds points for: {more}")
+    lines += [report.remark] if report.remark else []
+    return "\n".join([*lines, f"Isolation: {bubblewrap.in_words(isolation)}"])
 
 
 def isolation_here(may_be_open: bool) -> str:

@@ -5,16 +5,12 @@ The probe knows no right answer and decides nothing. It runs wherever the studen
 
 from __future__ import annotations
 
-import base64
 import builtins
 import contextlib
 import io
 import warnings
 from collections.abc import Iterator
 from typing import Any
-
-from IPython import get_ipython
-from IPython.display import display
 
 from autograder.probe import functions, op_blocker
 from autograder.probe.deadline import deadline
@@ -24,10 +20,6 @@ from autograder.probe.runners import Report, Request, describe, run_case
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
-ANSWERS_MIME = "application/vnd.autograder.answers"
-TARGET = "autograder.probe"
-
-_messages: list[bytes] = []
 
 
 class TimeLimit(BaseException):
@@ -39,24 +31,6 @@ def prepare() -> None:
     functions.compiled()
     op_blocker.operations()
     op_blocker.known()
-
-
-def listen() -> None:
-    """Take messages for `serve` from the client of a running notebook.
-
-    Each comes as a comm with one buffer: as text in a cell, IPython would read it four times over.
-    """
-
-    def take(_comm: Any, opening: dict[str, Any]) -> None:
-        _messages.append(bytes(opening["buffers"][0]))
-
-    get_ipython().kernel.comm_manager.register_target(TARGET, take)
-
-
-def serve() -> None:
-    """Answer the message that came last, and publish the answers as base64 text."""
-    answers = answer(_messages.pop(), get_ipython().user_ns)
-    display({ANSWERS_MIME: base64.b64encode(answers).decode()}, raw=True)
 
 
 def answer(

@@ -15,6 +15,7 @@ from autograder.probe.disallowed import Disallowed
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import Channel, ChannelClosed
 from autograder.sandbox.forks import ZygoteClient, ZygoteError
+from autograder.sandbox.fresh import FreshKernels
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.spawn import Confinement, SpawnRequest
 
@@ -56,7 +57,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
 
     def __init__(
         self,
-        zygote: ZygoteClient,
+        zygote: ZygoteClient | FreshKernels,
         limits: Limits,
         files: Iterable[tuple[str, bytes]] = (),
         closed: Disallowed | None = None,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import shutil
@@ -234,11 +233,6 @@ class Fork:
         while (status := self.poll()) is None:
             time.sleep(0.005)
         return status
-
-    async def wait_async(self) -> int:
-        while self.returncode is None:
-            self._take(await asyncio.get_running_loop().sock_recv(self.channel, 256))
-        return self.returncode
 
     def send_signal(self, number: int) -> None:
         if self.poll() is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.limits import Limits
@@ -35,15 +35,13 @@ class SpawnRequest:
         cwd: the working folder.
         confinement: what to put around itself; None confines nothing.
         limits: what it may take where it is not confined; None sets no limit.
-        arguments: of ipykernel's command line, for a kernel that talks ZMQ.
         closed: what is closed before anything runs, and for good.
-        bars: what will be closed while parts are asked; worked out before the fork.
+        disallowed_lists: what will be closed while parts are asked; worked out before the fork.
     """
 
     env: dict[str, str]
     cwd: str
     confinement: Confinement | None = None
-    arguments: list[str] = field(default_factory=list)
     closed: Disallowed | None = None
     disallowed_lists: Sequence[Disallowed] = ()
     limits: Limits | None = None

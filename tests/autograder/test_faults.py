@@ -14,7 +14,8 @@ from autograder.batch.engine import engine_for
 from autograder.checks import decide, heatmaps, judge
 from autograder.checks.obstacles import Obstacle
 from autograder.grade import grading
-from autograder.grade.messages import CHECK, Result, from_json, to_json
+from autograder.grade.messages import from_json, to_json
+from autograder.grade.report import CHECK, Report
 from autograder.probe import runners
 from autograder.probe.probe import answer
 from tests.autograder.measure import ours_may_answer
@@ -108,7 +109,7 @@ class Stumbling:
         return self.engine.at_once()
 
     def submit(self, job, seconds):
-        result = from_json(self.engine.submit(job, seconds).result(), Result)
+        result = from_json(self.engine.submit(job, seconds).result(), Report)
         fault = faults.fault_of(f"deciding `{PART.name}`", KeyError("traces_"))
         scores = {**result.scores, f"{CHECK}{PART.name}": None}
         verdict = decide.nothing(PART, grading.UNDECIDED, Obstacle.FAULT)

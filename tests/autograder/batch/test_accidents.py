@@ -18,7 +18,8 @@ from autograder.batch.classroom import grade_class
 from autograder.batch.pool import DEATHS, Pool
 from autograder.batch.table import as_table
 from autograder.errors import CourseError
-from autograder.grade.messages import Job, Result, from_json, to_json
+from autograder.grade.messages import Job, from_json, to_json
+from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
 from tests.sample_class import (
     ASSIGNMENT,
@@ -145,7 +146,7 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded():
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("autograder.batch.pool.Worker.obey", die)
             job = to_json(Job(ASSIGNMENT, "", (), bubblewrap.NONE))
-            result = from_json(engine.submit(job, 1).result(), Result)
+            result = from_json(engine.submit(job, 1).result(), Report)
     assert len(asked) == DEATHS
     assert result.poisoned and "died" in result.broken
 

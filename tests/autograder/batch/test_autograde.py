@@ -64,15 +64,15 @@ def again_of(course, student):
     return (course / "autograded" / student / ASSIGNMENT / f"{ASSIGNMENT}.ipynb").read_text()
 
 
-def test_without_walls_the_command_says_what_to_do_and_keeps_what_is_there(tmp_path):
+def test_without_a_sandbox_the_command_says_what_to_do_and_keeps_what_is_there(tmp_path):
     course = tmp_path / "course"
     hand_in(course, {"ada": submission("right_loops")})
     grade(course)
     before = scores_in(course)
     config = course / "nbgrader_config.py"
     config.write_text(
-        "from autograder.sandbox import sandbox\n"
-        "sandbox.missing = lambda: 'the sandbox needs Linux; this is Plan 9.'\n"
+        "from autograder.sandbox import bubblewrap\n"
+        "bubblewrap.missing = lambda: 'the sandbox needs Linux; this is Plan 9.'\n"
         + config.read_text()
     )
     done = autograde(course, "--force")

@@ -8,19 +8,17 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from autograder.checks.course import Course
 from autograder.checks.obstacles import Obstacle
-from autograder.checks.rendering import VERDICT_MIME, as_bundle
-from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
+from autograder.checks.verdicts import VERDICT_MIME, PartVerdict, StepVerdict, Waived
 from autograder.grade import feedback_page as page_module
 from autograder.grade.feedback_page import (
     Mark,
     Plan,
-    doubted_parts,
     feedback_page,
     page_that_could_not_be_run,
     plan_of,
-    verdict_in,
 )
 from autograder.grade.formulas import with_formulas
+from autograder.grade.report import Report, errors_of_tests, put_into, report_in
 from autograder.grade.sanitize import clean
 from autograder.grade.self_check import SelfCheck, page
 from autograder.sandbox import bubblewrap
@@ -53,21 +51,18 @@ def assignment(answer="def double(x):\n    return 2 * x", essay="Because $x^2 > 
     )
 
 
-def decided(notebook, verdict):
-    """The notebook with this verdict in its check cell."""
-    output = new_output("display_data", as_bundle(verdict))
-    graded = NotebookNode(notebook)
-    next(c for c in graded.cells if "check_double" in str(c.metadata)).outputs = [output]
-    return graded
+def report_on(notebook, verdict):
+    """What became of a notebook whose part was decided like this."""
+    return Report(verdicts={"double": verdict}, tests=errors_of_tests(notebook.cells))
 
 
 def shown(notebook, *steps, marks=None, **others):
     """The page on a notebook whose part was decided like this."""
     reads = others.pop("reads", ("lecture 1", "l1.ipynb"))
     verdict = PartVerdict("double", "double(x)", steps, reads=reads, **others.pop("verdict", {}))
-    graded = decided(notebook, verdict)
     marks = marks or {"check_double": Mark(verdict.earned, 2.0), "why": Mark(0.0, 3.0, waits=True)}
-    return feedback_page(plan_of(assignment("x", "y")), graded, marks, **others)
+    report = report_on(notebook, verdict)
+    return feedback_page(plan_of(assignment("x", "y")), notebook, report, marks, **others)
 
 
 def words(page):
@@ -129,8 +124,8 @@ def test_the_lecture_to_read_again_is_a_link_where_the_site_is_known(monkeypatch
 
 def test_at_home_it_is_a_link_to_the_lecture_beside_the_notebook(monkeypatch, tmp_path):
     verdict = PartVerdict("double", "double(x)", (WRONG,), reads=("lecture 2", LINK))
-    notebook = decided(assignment(), verdict)
-    checked = SelfCheck((verdict,), plan_of(assignment()), notebook, bubblewrap.FULL)
+    report = report_on(assignment(), verdict)
+    checked = SelfCheck(report, plan_of(assignment()), assignment(), bubblewrap.FULL)
     monkeypatch.setattr(page_module, "course", lambda: Course("assignments"))
     places = tmp_path / "exercises/a0/a0.ipynb", tmp_path / "pages/a0.html"
     assert "../lectures" not in page(checked, *places)
@@ -173,8 +168,9 @@ def test_a_visible_test_that_stops_beside_full_points_is_looked_at_by_a_person(e
     text = words(shown(notebook, RIGHT, RIGHT, marks=marks))
     assert ("A person will look at part 1, Twice as much" in text) == doubted
     assert ("nothing to mend" in text) != doubted
-    found = list(doubted_parts(notebook.cells))
-    assert found == ([("double", "AssertionError: 3 is not 6")] if doubted else [])
+    right = PartVerdict("double", "double(x)", (RIGHT, RIGHT))
+    found = report_on(notebook, right).doubted
+    assert found == ({"double": "AssertionError: 3 is not 6"} if doubted else {})
 
 
 def test_a_visible_test_that_an_earlier_part_stops_needs_no_person():
@@ -186,7 +182,8 @@ def test_a_visible_test_that_an_earlier_part_stops_needs_no_person():
     text = words(shown(notebook, RIGHT, RIGHT, marks=marks, verdict={"stood_in": ("earlier",)}))
     assert "A person will look" not in text and "nothing to mend" in text
     assert "still use your own version of the earlier part, so they stop with" in text
-    assert list(doubted_parts(notebook.cells)) == []
+    right = PartVerdict("double", "double(x)", (RIGHT, RIGHT), stood_in=("earlier",))
+    assert report_on(notebook, right).doubted == {}
 
 
 def test_what_is_wrong_and_charged_elsewhere_has_a_sign_of_its_own():
@@ -261,11 +258,20 @@ def test_a_verdict_of_an_earlier_year_is_still_read():
         "part": "double", "signature": "double(x)", "steps": steps, "obstacle": "not answered",
         "remark": "This part is not answered yet.", "earned": 0.0, "points": 1.0,
     }  # fmt: skip
-    verdict = verdict_in([{"data": {VERDICT_MIME: held}}])
+    notebook = assignment()
+    check = next(c for c in notebook.cells if "check_double" in str(c.metadata))
+    check.outputs = [new_output("display_data", {VERDICT_MIME: held})]
+    notebook.metadata["restored"] = {"edited": ["test_double"], "deleted": [], "added": []}
+    report = report_in(notebook)
+    verdict = report.verdicts["double"]
     assert verdict.obstacle is Obstacle.UNANSWERED and verdict.steps[0].asks == "it doubles"
-    assert verdict_in([{"data": {VERDICT_MIME: held | {"obstacle": "nonsense"}}}]) is None
-    again = verdict_in([{"data": {VERDICT_MIME: verdict.as_dict()}}])
-    assert again == verdict
+    assert report.restored.edited == ("test_double",)
+    put_into(notebook, report)
+    del notebook.metadata["restored"]
+    assert report_in(notebook) == report
+    check.outputs[0].data[VERDICT_MIME]["obstacle"] = "nonsense"
+    del notebook.metadata["report"]
+    assert report_in(notebook).verdicts == {}
 
 
 def test_whoever_sent_no_notebook_is_told_what_to_do():

@@ -24,8 +24,9 @@ from assignments import load
 from autograder.checks.decide import decide
 from autograder.checks.reply import reports_in
 from autograder.grade.grading import graded_part
-from autograder.grade.messages import ReleasedCell, Restored
+from autograder.grade.messages import ReleasedCell
 from autograder.grade.outputs import FIELDS, Outputs
+from autograder.grade.report import Restored
 from autograder.grade.restore import restore
 from autograder.grade.sanitize import Sanitize
 from autograder.grade.submission import InvalidSubmission, notebook_in
@@ -390,4 +391,4 @@ def test_lying_probes(seed):
     verdict = decide(assignment, part, probe, list(RIGHT.values()), failed_before=part.may_call)
     assert 0 <= verdict.earned <= part.points == verdict.points
     assert all(step.earned in (0, step.points) for step in verdict.steps)
-    msgspec.json.encode(verdict.as_dict())
+    msgspec.json.encode(verdict)

@@ -96,7 +96,7 @@ def test_words_and_points_are_those_of_a_class_without_a_secret(tmp_path):
         for output in cell.outputs
         if output.output_type == "display_data"
     ]
-    assert [as_text(verdict) for verdict in alone.verdicts] == texts
+    assert [as_text(verdict) for verdict in alone.report.verdicts.values()] == texts
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator, validate
 from autograder.__main__ import main
 from autograder.batch.course import course_secret
 from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.grade.report import Report
 from autograder.platforms import github, gradescope, prairielearn
 from autograder.platforms.requirements import requirements
-from autograder.platforms.runner import Outcome
 from tests.autograder.platforms import platforms
 from tests.autograder.platforms.platforms import hand_in, read, run
 from tests.sample_class import ASSIGNMENT, ROOT, new_course
@@ -136,8 +136,8 @@ def test_prairielearn_reads_a_share_of_the_points(exported, tmp_path):
 
 
 def test_on_prairielearn_what_cannot_be_read_costs_no_attempt():
-    broken = Outcome((), {}, "not a notebook: the file is not JSON", "", "full", 0.0)
-    found = prairielearn.results(broken)
+    broken = Report("not a notebook: the file is not JSON")
+    found = prairielearn.results(broken, "full")
     validate(found, platforms.PRAIRIELEARN)
     assert not found["gradable"]
 
@@ -182,8 +182,8 @@ def test_classroom_50_gets_the_names_that_its_runner_gives(exported, tmp_path):
 
 def test_half_points_become_whole_numbers():
     steps = (StepVerdict("one", 0.5, 0.5), StepVerdict("other", 0.0, 1.5))
-    outcome = Outcome((PartVerdict("p", "p()", steps),), {}, "", "", "full", 1.0)
-    found = github.result(outcome, "a1", platforms.GITHUB)
+    report = Report(verdicts={"p": PartVerdict("p", "p()", steps)})
+    found = github.result(report, "full", "a1", platforms.GITHUB)
     validate(found, platforms.CLASSROOM_50)
     assert (found["score"], found["max-score"]) == (1, 4)
     assert found["tests"][0]["message"] == "0.5 of 2 points"
@@ -205,10 +205,10 @@ def test_the_workflow_is_one_and_says_that_checks_are_readable(exported):
 
 def test_what_a_person_reads_is_named_and_not_counted():
     verdict = PartVerdict("p", "p()", (StepVerdict("one", 1.0, 1.0),))
-    outcome = Outcome((verdict,), {"in_words": 2.0}, "", "", "full", 1.0)
-    assert "in_words (2)" in gradescope.results(outcome)["output"]
-    assert gradescope.results(outcome)["score"] == 1
-    assert prairielearn.results(outcome)["score"] == 1
+    report = Report(verdicts={"p": verdict}, by_a_person={"in_words": 2.0})
+    assert "in_words (2)" in gradescope.results(report, "full")["output"]
+    assert gradescope.results(report, "full")["score"] == 1
+    assert prairielearn.results(report, "full")["score"] == 1
 
 
 def test_what_cannot_be_exported_is_said(tmp_path, capsys):

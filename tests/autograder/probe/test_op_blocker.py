@@ -11,11 +11,10 @@ from torch.nn import functional
 
 from assignments import load
 from autograder.checks.source_rules import with_back_ways
-from autograder.grade.run import SHELL
 from autograder.probe.op_blocker import DisallowedError, OpBlocker, kernels_of
 from autograder.probe.probe import answer
 from autograder.probe.wire import decode, encode
-from autograder.sandbox import provisioner
+from autograder.sandbox import kernels
 from autograder.sandbox.client import KernelClient
 from autograder.sandbox.limits import Limits
 from tests.autograder.measure import verdict_on
@@ -331,8 +330,8 @@ def test_a_part_that_swallows_the_error_is_barred_by_name():
 
 @pytest.fixture(scope="module")
 def zygote():
-    yield provisioner.own_zygote(SHELL, ISOLATION)
-    provisioner.close()
+    yield kernels.own_kernels(ISOLATION)
+    kernels.close()
 
 
 def asked_in_a_kernel(zygote, cells, inputs, disallowed, subject="f", closed=None, **changes):

@@ -11,8 +11,8 @@ import textwrap
 
 import pytest
 
-from autograder.grade.run import SHELL
-from autograder.sandbox import bubblewrap, confine, provisioner
+from autograder.sandbox import bubblewrap, confine
+from autograder.sandbox import kernels as sandboxed_kernels
 from autograder.sandbox.client import KernelClient, KernelDied
 from autograder.sandbox.limits import Limits
 
@@ -220,8 +220,8 @@ CHANNELS = {
 
 @pytest.fixture(scope="module")
 def zygote():
-    yield provisioner.own_zygote(SHELL, bubblewrap.FULL)
-    provisioner.close()
+    yield sandboxed_kernels.own_kernels(bubblewrap.FULL)
+    sandboxed_kernels.close()
 
 
 @pytest.fixture

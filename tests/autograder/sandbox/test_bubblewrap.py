@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from assignments import allowed_modules, known, load
-from autograder.grade.run import SHELL
-from autograder.sandbox import bubblewrap, provisioner
+from autograder.sandbox import bubblewrap, kernels
 from autograder.sandbox.client import KernelClient
 from autograder.sandbox.limits import Limits
 from tests.sample_class import ROOT
@@ -257,11 +256,11 @@ def look(request):
     places = {"ASKED": files, "ROOT": str(ROOT), "PREFIX": sys.prefix, "BASE": sys.base_prefix}
     constants = "\n".join(f"{name} = {value!r}" for name, value in places.items())
     shown = []
-    zygote = provisioner.own_zygote(SHELL, bubblewrap.FULL, request.param)
+    zygote = kernels.own_kernels(bubblewrap.FULL, request.param)
     with KernelClient(zygote, Limits()) as kernel:
         for code in (WAYS, constants, LOOK):
             kernel.run(code, "id", lambda kind, content: shown.append(content))
-    provisioner.close()
+    kernels.close()
     assert all("text" in content for content in shown), shown
     return request.param, json.loads("".join(content["text"] for content in shown))
 

@@ -4,11 +4,11 @@ import time
 
 import pytest
 
-from autograder.grade.run import SHELL
 from autograder.probe.wire import Opaque, WireError, decode, encode
-from autograder.sandbox import bubblewrap, client, provisioner
+from autograder.sandbox import bubblewrap, client, kernels
 from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import Zygote, ZygoteError
+from autograder.sandbox.kernels import KERNEL
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.spawn import EXIT
 from tests.sample_class import ISOLATION
@@ -24,8 +24,8 @@ DEAF = (
 
 @pytest.fixture(scope="module")
 def zygote():
-    yield provisioner.own_zygote(SHELL, ISOLATION)
-    provisioner.close()
+    yield kernels.own_kernels(ISOLATION)
+    kernels.close()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_module_of_the_course_comes_from_the_folder_that_it_is_graded_in(
     (folder / "helper.py").write_text("HELPED = 3\n", encoding="utf-8")
     (folder / "answer.py").write_text("ANSWER = 4\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    zygote = Zygote(SHELL, isolation, [f"{package}.helper"])
+    zygote = Zygote(KERNEL, isolation, [f"{package}.helper"])
     try:
         zygote.wait_until_ready()
         with KernelClient(zygote.client, Limits()) as kernel:
@@ -285,7 +285,7 @@ def test_an_output_too_large_for_a_frame_leaves_a_mark_and_the_kernel_goes_on(ke
 
 @pytest.mark.parametrize("isolation", sorted({ISOLATION, bubblewrap.NONE}))
 def test_a_kernel_whose_zygote_is_killed_did_not_die_by_itself(isolation):
-    zygote = Zygote(SHELL, isolation)
+    zygote = Zygote(KERNEL, isolation)
     try:
         zygote.wait_until_ready()
         with KernelClient(zygote.client, Limits()) as kernel:

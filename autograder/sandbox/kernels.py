@@ -1,0 +1,37 @@
+"""The kernels of this process: forks of a zygote of its own, or fresh ones where forks are not safe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from autograder.sandbox.forks import Zygote, ZygoteClient
+from autograder.sandbox.fresh import FreshKernels
+
+KERNEL = "autograder.sandbox.kernel"  # what a kernels' zygote forks
+
+Kernels = ZygoteClient | FreshKernels
+
+_own: dict[tuple[str, tuple[str, ...]], Zygote] = {}
+
+
+def own_kernels(isolation: str, modules: Sequence[str] = ()) -> Kernels:
+    """Where this process gets kernels; a zygote is started when it is first needed.
+
+    Args:
+        isolation, modules: see `Zygote`.
+    """
+    if sys.platform != "linux":
+        return FreshKernels(modules)
+    key = isolation, tuple(modules)
+    zygote = _own.get(key)
+    if zygote is None or not zygote.alive():
+        zygote = _own[key] = Zygote(KERNEL, isolation, modules)
+    zygote.wait_until_ready()
+    return zygote.client
+
+
+def close() -> None:
+    """End this process's own zygotes; the next kernel starts another."""
+    while _own:
+        _own.popitem()[1].close()
