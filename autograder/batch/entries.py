@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from nbgrader.api import (
     new_uuid,
 )
 from sqlalchemy import insert, select
-from sqlalchemy.orm import selectinload
+from sqlalchemy.orm import joinedload
 
 
 @dataclass(frozen=True)
@@ -74,14 +74,16 @@ class Entries:
         self._assignment: Any = None
         self._cells: dict[str, Any] = {}
 
-    def students(self) -> set[str]:
-        """Those who have an entry."""
+    def students(self, of: Sequence[str] = ()) -> set[str]:
+        """Those who have an entry; of some, or of all."""
         try:
             assignment = self._known().id
         except MissingEntry:
             return set()
-        of_all = select(SubmittedAssignment.student_id)
-        question = of_all.where(SubmittedAssignment.assignment_id == assignment)
+        question = select(SubmittedAssignment.student_id)
+        question = question.where(SubmittedAssignment.assignment_id == assignment)
+        if of:
+            question = question.where(SubmittedAssignment.student_id.in_(of))
         return set(self.gradebook.db().scalars(question))
 
     def forget(self) -> None:
@@ -90,12 +92,11 @@ class Entries:
 
     def of(self, students: Sequence[str]) -> dict[str, Entry]:
         """What there is now, by student; made where there is nothing yet, as nbgrader would."""
-        found = self._read(students)
-        missing = [student for student in students if student not in found]
+        self._known()
+        missing = set(students) - self.students(students)
         if missing:
-            self._make(missing)
-            found |= self._read(missing, new=True)
-        return found
+            self._make(sorted(missing))
+        return self._read(students, missing)
 
     def _known(self) -> Any:
         """The assignment; its cells are kept, so that none is read again for each student."""
@@ -109,7 +110,7 @@ class Entries:
             }
         return self._assignment
 
-    def _read(self, students: Sequence[str], new: bool = False) -> dict[str, Entry]:
+    def _read(self, students: Sequence[str], new: Collection[str]) -> dict[str, Entry]:
         assignment, session = self._known(), self.gradebook.db()
         submissions = (
             session.query(SubmittedAssignment)
@@ -117,7 +118,7 @@ class Entries:
                 SubmittedAssignment.assignment_id == assignment.id,
                 SubmittedAssignment.student_id.in_(students),
             )
-            .options(selectinload(SubmittedAssignment.notebooks))
+            .options(joinedload(SubmittedAssignment.notebooks))
             .populate_existing()
             .all()
         )
@@ -139,7 +140,7 @@ class Entries:
                 [grade for name in own for grade in grades.get(name, ())],
                 [comment for name in own for comment in comments.get(name, ())],
                 worth,
-                new,
+                submission.student_id in new,
             )
         return found
 
@@ -190,7 +191,7 @@ class Entries:
             (Comment, comments),
         ):
             if rows:
-                session.execute(insert(kind), rows)
+                session.execute(insert(kind.__table__), rows)
 
 
 @contextlib.contextmanager
