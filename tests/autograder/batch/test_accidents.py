@@ -151,6 +151,38 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded():
     assert result.poisoned and "died" in result.broken
 
 
+UNREADABLE = to_json(Job(ASSIGNMENT, "no notebook", (), bubblewrap.NONE))
+
+
+def graded_by(engine, seconds=1):
+    return from_json(engine.submit(UNREADABLE, seconds).result(), Report)
+
+
+def test_a_worker_that_died_while_it_waited_costs_its_next_job_one_try():
+    with contextlib.closing(Pool(2, bubblewrap.NONE)) as engine:
+        both = [engine.submit(UNREADABLE, 1) for _ in range(2)]
+        assert not any(from_json(one.result(), Report).poisoned for one in both)
+        for worker in list(engine._idle):
+            os.kill(worker.process.pid, signal.SIGKILL)
+            worker.process.wait()
+        assert "not JSON" in graded_by(engine).broken
+
+
+def test_a_job_that_takes_too_long_is_poisoned_and_its_workers_are_ended(monkeypatch):
+    monkeypatch.setattr("autograder.batch.pool.SECONDS_OF_GRACE", 0)
+    with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
+        result = graded_by(engine, seconds=0)
+        assert result.poisoned and f"died {DEATHS} times" in result.broken
+        assert not engine._idle
+
+
+def test_processes_that_still_import_when_nobody_needs_them_are_ended_at_once():
+    engine = Pool(1, bubblewrap.NONE)
+    processes = [zygote.process for zygote in engine._zygotes.values()]
+    engine.close()
+    assert [process.returncode for process in processes] == [-signal.SIGKILL] * 2
+
+
 @pytest.mark.slow
 def test_identical_submissions_do_not_get_in_each_others_way(tmp_path):
     course = tmp_path / "course"
