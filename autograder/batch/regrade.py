@@ -110,9 +110,9 @@ class Regrade:
         there, self._begun = cells_in(self.gradebook, self.assignment)
         if self._begun or self.settings.dry_run:
             self._before = scores_of(self.gradebook, self.assignment)
-        self._released = self._state.exists() and self._state.read_text(
-            encoding="ascii"
-        ) == state_of_release(self.api, self.assignment, there)
+        if self._state.exists():
+            state = state_of_release(self.api, self.assignment, there)
+            self._released = self._state.read_bytes() == state.encode()
         if self._released:
             cells = there
         elif self._begun or self.settings.dry_run:

@@ -99,41 +99,39 @@ def run_jobs(
         again: also run jobs whose results are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    left = iter(jobs)
-    running: dict[Future[bytes], Work] = {}
+    left, running = iter(jobs), dict[Future[bytes], Work]()
+
+    def known(student: str, job: Job | Report) -> Work | None:
+        """Work with its result, or with none where it is recorded; None where the engine is at it from now on."""
+        if isinstance(job, Report):
+            return Work(student, "", job.digest, job.came_in, job)
+        work = Work(student, key_of(student, job, common), job.digest, job.came_in)
+        if not again:
+            found = work if recorded(student, work.key) else _kept(folder, work)
+            if found:
+                return found
+        try:
+            running[engine.submit(to_json(job), job.limits.seconds)] = work
+        except UnicodeError as error:  # one student's job stops nobody
+            reason = f"what was handed in cannot be sent: {type(error).__name__}: {error}"
+            return _with(work, Report(cut(reason)))
+        return None
+
     try:
         while True:
-            known: list[Work] = []
-            most = engine.at_once()
-            while len(running) < most and len(known) < MOST_TOGETHER:
+            most, ready = engine.at_once(), list[Work]()
+            while len(running) < most and len(ready) < MOST_TOGETHER:
                 item = next(left, None)
                 if item is None:
                     break
-                student, job = item
-                if isinstance(job, Report):
-                    known.append(Work(student, "", job.digest, job.came_in, job))
-                    continue
-                work = Work(student, key_of(student, job, common), job.digest, job.came_in)
-                if not again and recorded(student, work.key):
-                    known.append(work)
-                elif not again and (kept := _kept(folder, work)):
-                    known.append(kept)
-                else:
-                    try:
-                        running[engine.submit(to_json(job), job.limits.seconds)] = work
-                    except UnicodeError as error:  # one student's job stops nobody
-                        reason = (
-                            f"what was handed in cannot be sent: {type(error).__name__}: {error}"
-                        )
-                        known.append(_with(work, Report(cut(reason))))
-            if not (running or known):
+                if work := known(*item):
+                    ready.append(work)
+            if not (running or ready):
                 return
-            patience = 0 if known else SECONDS_BETWEEN_LOOKS
+            patience = 0 if ready else SECONDS_BETWEEN_LOOKS
             done, _ = wait(running, patience, FIRST_COMPLETED)
-            yield [
-                *known,
-                *(_keep(folder, running.pop(future), future.result()) for future in done),
-            ]
+            graded = [_keep(folder, running.pop(future), future.result()) for future in done]
+            yield [*ready, *graded]
     finally:
         for future in running:
             future.cancel()
