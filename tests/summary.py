@@ -51,7 +51,7 @@ def print_tally(terminal: pytest.TerminalReporter) -> None:
     ]
     if not found:
         return
-    from tests.autograder.measure import HEAD, Outcome, Tally  # only now: it brings PyTorch along
+    from autograder.bank.measure import HEAD, Outcome, Tally  # only now: it brings PyTorch along
 
     outcomes = [Outcome(*values) for values in found]
     tally = Tally(outcomes)

@@ -17,9 +17,8 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
-from assignments.bank import Answer, address_of
-from autograder.checks.course import known, load
-from tests.autograder.measure import (
+from autograder.bank.answers import Answer, address_of
+from autograder.bank.measure import (
     HEAD,
     MOST_PAIRS,
     Outcome,
@@ -29,6 +28,7 @@ from tests.autograder.measure import (
     ours_may_answer,
     verdict_on,
 )
+from autograder.checks.course import known, load
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "accuracy.md"

@@ -216,10 +216,25 @@ def filled_in(wrong: str | None, mark: str) -> NotebookNode:
     return notebook
 
 
-def hand_in(course: Path, submissions: int) -> None:
-    """Make a course folder in which a third of the class is right and two thirds made a mistake."""
+# nbgrader alone: its own kernels, in which check cells run as a student's own Jupyter runs them
+STOCK = """\
+c = get_config()
+c.CourseDirectory.source_directory = "solutions"
+c.CourseDirectory.release_directory = "exercises"
+"""
+
+
+def hand_in(course: Path, submissions: int, config: str = "") -> None:
+    """Make a course folder in which a third of the class is right and two thirds made a mistake.
+
+    Args:
+        course: the folder.
+        submissions: how many.
+        config: the text of ``nbgrader_config.py``; the course's own if empty.
+    """
     (course / "solutions" / GRADED).mkdir(parents=True)
-    shutil.copy(ROOT / "nbgrader_config.py", course)
+    own = (ROOT / "nbgrader_config.py").read_text(encoding="utf-8")
+    (course / "nbgrader_config.py").write_text(config or own, encoding="utf-8")
     shutil.copy(ROOT / f"solutions/{GRADED}/{GRADED}.ipynb", course / "solutions" / GRADED)
     for number in range(submissions):
         folder = course / "submitted" / f"student{number:04d}" / GRADED
@@ -260,10 +275,13 @@ def timed(course: Path, *command: str) -> Run:
 OURS = ("autograder", "grade", GRADED, "--no-feedback")
 
 
-def bench_grading(submissions: int, larger: list[int]) -> None:
+def bench_grading(submissions: int, larger: list[int]) -> bool:
     """Print how long classes take, ours and stock nbgrader on the same submissions.
 
     Stock nbgrader grades one after the other, so a larger class takes it as much longer.
+
+    Returns:
+        whether both gave the same scores.
     """
     print(f"\ngrading {GRADED}, {os.cpu_count()} workers, sandboxed; without feedback pages\n")
     row = "{:<52}{:>10}{:>12}{:>10}"
@@ -284,7 +302,7 @@ def bench_grading(submissions: int, larger: list[int]) -> None:
             show(f"{number} submissions, ours, start included", runs[number], number)
         show("the same again: nothing is new", timed(course, *OURS), number)
         course = Path(folder, "stock")
-        hand_in(course, submissions)
+        hand_in(course, submissions, STOCK)
         stock = timed(course, "nbgrader", "autograde", GRADED)
         show(f"{submissions} submissions, nbgrader autograde", stock, submissions)
     print()
@@ -296,7 +314,9 @@ def bench_grading(submissions: int, larger: list[int]) -> None:
         more = (most.seconds - least.seconds) / (number - submissions)
         print(f"each further submission {1000 * more:.0f} ms")
         print(f"flat cost {least.seconds - submissions * more:.1f} s")
-    print(f"same scores  {'yes' if least.scores == stock.scores else 'NO'}")
+    same = least.scores == stock.scores
+    print(f"same scores  {'yes' if same else 'NO'}")
+    return same
 
 
 class Timed(SandboxedKernel):
@@ -395,14 +415,15 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=25, help="pairs a row; 0 for none")
     parser.add_argument("--submissions", type=int, default=48, help="to grade; 0 for none")
     parser.add_argument(
-        "--large", type=int, nargs="*", default=[], help="also grade classes as large as these"
+        "--large", type=int, nargs="*", default=[300], help="also grade classes as large as these"
     )
     options = parser.parse_args()
     if options.pairs:
         bench_reference(options.pairs)
     if options.submissions:
         bench_stages(15)
-        bench_grading(options.submissions, options.large)
+        if not bench_grading(options.submissions, options.large):
+            sys.exit("the grader and stock nbgrader give other scores")
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ import torch
 from torch import Tensor, nn
 from torch.func import functional_call
 
+from autograder.bank.measure import bank_of, ours_may_answer, verdict_on
 from autograder.checks.check import Part
 from autograder.checks.course import load
-from tests.autograder.measure import bank_of, ours_may_answer, verdict_on
 from tools.accuracy import PAGE, with_section
 
 HEADING = "Beside the tests of another course"

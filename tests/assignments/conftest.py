@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.autograder.measure import ours_may_answer
+from autograder.bank.measure import ours_may_answer
 
 
 @pytest.fixture(autouse=True)

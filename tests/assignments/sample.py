@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import pytest
 
 from assignments import load
-from assignments.bank import Answer
+from autograder.bank.answers import Answer
+from autograder.bank.measure import bank_of
 from autograder.checks.mistakes import Mistake
-from tests.autograder.measure import bank_of
 
 Wrong = TypeVar("Wrong")
 

@@ -12,10 +12,10 @@ import torch
 from torch import nn
 
 from assignments import load
+from autograder.bank.measure import bank_of, pairs_of, verdict_on
 from autograder.checks.decide import decide
 from autograder.probe.probe import answer
 from tests.assignments.visible import failure
-from tests.autograder.measure import bank_of, pairs_of, verdict_on
 
 ASSIGNMENTS = ("a1_rnn_attention", "a2_self_attention", "a3_scaled_dot_product_attention")
 PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]

@@ -5,7 +5,7 @@ import pytest
 from assignments import load
 from assignments.a6_positional_encoding.answers import positional_encoding as tables
 from assignments.a6_positional_encoding.answers.positional_encoding_module import InPlace
-from tests.autograder.measure import verdict_on
+from autograder.bank.measure import verdict_on
 
 ASSIGNMENTS = ("a4_masks", "a5_multi_head_attention", "a6_positional_encoding")
 

@@ -6,9 +6,9 @@ from torch import nn
 
 from assignments import load
 from assignments.a7_dropout_and_layer_norm.drawn_sums import outcomes_of
+from autograder.bank.measure import verdict_on
 from course_utils import layers, transformer
 from course_utils.evaluation import evaluating
-from tests.autograder.measure import verdict_on
 
 ASSIGNMENTS = ("a7_dropout_and_layer_norm", "a8_transformer_layer", "a9_transformer")
 PARTS = [(name, part) for name in ASSIGNMENTS for part in load(name).parts]

@@ -7,9 +7,9 @@ import nbformat
 import pytest
 
 from assignments import known, load
+from autograder.bank.measure import bank_of
 from autograder.checks import source_rules
 from tests.assignments.bullets import BULLETS, EVERYWHERE
-from tests.autograder.measure import bank_of
 from tests.sample_class import ROOT
 
 OWN = {name: {**EVERYWHERE, **bullets} for name, bullets in BULLETS.items()}

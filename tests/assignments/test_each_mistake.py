@@ -6,9 +6,9 @@ import matplotlib.pyplot as plt
 import pytest
 
 from assignments import known, load
+from autograder.bank.measure import MISTAKE, outcome_of, verdict_at, verdict_on
 from tests.assignments.sample import always, answers_in_sample, mistakes_in_sample
 from tests.assignments.visible import failure
-from tests.autograder.measure import MISTAKE, outcome_of, verdict_at, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 SAMPLE = {part: mistakes_in_sample(name, part.name) for name, part in PARTS}

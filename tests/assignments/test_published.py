@@ -3,8 +3,8 @@
 import pytest
 
 from assignments import known, load
-from assignments.bank import Bank, address_of
-from tests.autograder.measure import bank_of, ours_may_answer, verdict_on
+from autograder.bank.answers import Bank, address_of
+from autograder.bank.measure import bank_of, ours_may_answer, verdict_on
 
 pytestmark = pytest.mark.long
 

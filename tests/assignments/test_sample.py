@@ -3,9 +3,9 @@
 import random
 
 from assignments import known, load
+from autograder.bank.measure import bank_of
 from tests.assignments.sample import answers_in_sample, first_of_each, mistakes_in_sample
 from tests.assignments.test_each_mistake import MISTAKES
-from tests.autograder.measure import bank_of
 from tests.autograder.test_checks import ANSWERS
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]

@@ -10,11 +10,7 @@ import pytest
 import torch
 
 from assignments import allowed_modules, known, load
-from autograder.checks.decide import decide, seed_of
-from autograder.checks.obstacles import Obstacle
-from autograder.probe.probe import answer
-from tests.assignments.sample import always, answers_in_sample
-from tests.autograder.measure import (
+from autograder.bank.measure import (
     RIGHT,
     WRONG,
     bank_of,
@@ -23,6 +19,10 @@ from tests.autograder.measure import (
     verdict_at,
     verdict_on,
 )
+from autograder.checks.decide import decide, seed_of
+from autograder.checks.obstacles import Obstacle
+from autograder.probe.probe import answer
+from tests.assignments.sample import always, answers_in_sample
 from tests.sample_class import ROOT, SUBMISSIONS, answers_in
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]

@@ -27,7 +27,7 @@ def test_it_needs_nothing_that_the_course_does_not_lock():
     assert set(ENGINE["project"]["dependencies"]) <= set(COURSE["project"]["dependencies"])
     extras = "optional-dependencies"
     assert ENGINE["project"][extras]["dask"] == COURSE["project"][extras]["dask"]
-    for field in ("version", "requires-python", "entry-points"):
+    for field in ("version", "requires-python"):
         assert ENGINE["project"][field] == COURSE["project"][field]
 
 

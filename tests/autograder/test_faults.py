@@ -9,6 +9,7 @@ from nbgrader.api import Gradebook
 
 from assignments import allowed_modules, load
 from autograder import faults
+from autograder.bank.measure import ours_may_answer
 from autograder.batch.classroom import grade_and_compare
 from autograder.batch.engine import engine_for
 from autograder.checks import decide, heatmaps, judge
@@ -18,7 +19,6 @@ from autograder.grade.messages import from_json, to_json
 from autograder.grade.report import CHECK, Report
 from autograder.probe import runners
 from autograder.probe.probe import answer
-from tests.autograder.measure import ours_may_answer
 from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
 
 PART = load(ASSIGNMENT).part("attention_weights")

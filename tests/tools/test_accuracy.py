@@ -3,7 +3,7 @@
 import pytest
 
 from assignments import known, load
-from tests.autograder.measure import (
+from autograder.bank.measure import (
     MISTAKE,
     MOST_PAIRS,
     PAIR,

@@ -14,7 +14,7 @@ from assignments.a3_scaled_dot_product_attention.answers import (
 )
 from assignments.a5_multi_head_attention.answers import multi_head_attention
 from assignments.a7_dropout_and_layer_norm.answers import layer_norm
-from tests.autograder.measure import bank_of
+from autograder.bank.measure import bank_of
 from tools.accuracy import PAGE
 from tools.head_to_head import (
     MISSING,

@@ -1,5 +1,5 @@
 """The bank of answers to assignment 13."""
 
-from assignments.bank import Bank
+from autograder.bank.answers import Bank
 
 BANK = Bank("a13_looking_inside")

@@ -1,5 +1,5 @@
 """The bank that all answers to this assignment go into."""
 
-from assignments.bank import Bank
+from autograder.bank.answers import Bank
 
 BANK = Bank("a4_masks")

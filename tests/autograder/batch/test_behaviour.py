@@ -5,10 +5,10 @@ import re
 import pytest
 
 from assignments import load
+from autograder.bank.measure import ours_may_answer, verdict_on
 from autograder.batch.class_report import as_page
 from autograder.checks.behaviour import behaviour_of, is_unexplained
 from autograder.probe.probe import answer
-from tests.autograder.measure import ours_may_answer, verdict_on
 from tests.sample_class import ASSIGNMENT, answers_in, filled_in, grade, hand_in
 from tests.sample_class import SUBMISSIONS as FILES
 

@@ -4,11 +4,11 @@ import torch
 from torch import nn
 
 from assignments import load
+from autograder.bank.measure import attempts_at, verdict_on
 from autograder.checks.arguments import mistakes_about_arguments
 from autograder.checks.check import Build, Case, Part
 from autograder.checks.diagnosis import diagnosis_of
 from course_utils.positional import PositionalEncoding
-from tests.autograder.measure import attempts_at, verdict_on
 
 
 def powers(x, exponent=2.0):

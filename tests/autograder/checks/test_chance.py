@@ -3,12 +3,12 @@
 import pytest
 import torch
 
+from autograder.bank.measure import attempts_at
 from autograder.checks.chance import drawn_alike, frequencies_agree
 from autograder.checks.check import Call, Case, Chain, Chance, Part, returned_by
 from autograder.checks.compare import pairs_agree
 from autograder.checks.problem import Kind
 from autograder.probe.wire import Instance
-from tests.autograder.measure import attempts_at
 
 SHARES = torch.tensor([0.5, 0.3, 0.2, 0.0])
 NUMBER = 4000

@@ -3,11 +3,11 @@
 import pytest
 import torch
 
+from autograder.bank.measure import attempts_at
 from autograder.checks.check import Build, Case, Part
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import diagnosis_of
 from autograder.checks.verdicts import Waived
-from tests.autograder.measure import attempts_at
 
 
 def scaled_shares(x):

@@ -11,11 +11,11 @@ import pytest
 import torch
 
 from assignments import known, load
+from autograder.bank.measure import attempts_at, bank_of, ours_may_answer, pairs_of, verdict_on
 from autograder.checks.diagnosis import diagnosis_of, mistakes_in
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.differences import relations_in
 from autograder.checks.problem import as_problem
-from tests.autograder.measure import attempts_at, bank_of, ours_may_answer, pairs_of, verdict_on
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 IDS = {"ids": lambda value: getattr(value, "name", value)}

@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.bank.measure import attempts_at
 from autograder.checks.check import Build, Case, Part, Step
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
@@ -13,7 +14,6 @@ from autograder.checks.explain.cases import when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
 from autograder.checks.explain.result_types import ever_the_same, form
 from autograder.checks.explain.variations import varied
-from tests.autograder.measure import attempts_at
 
 
 def double(x, extra=0):

@@ -6,12 +6,12 @@ import pytest
 import torch
 from torch import nn
 
+from autograder.bank.measure import attempts_at
 from autograder.checks.check import Assignment, Call, Case, Chain, Part, given_to, model, set_of
 from autograder.checks.decide import decide
 from autograder.checks.explain.differences import relations_in
 from autograder.probe.probe import answer
 from course_utils.evaluation import evaluating
-from tests.autograder.measure import attempts_at
 
 
 def scores(model, ids):

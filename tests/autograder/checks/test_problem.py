@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from assignments import load
+from autograder.bank.measure import attempts_at, ours_may_answer, verdict_on
 from autograder.checks import axes, compare, decide, heatmaps, judge
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.differences import relations_in
@@ -14,7 +15,6 @@ from autograder.checks.judge import in_words
 from autograder.checks.obstacles import WORDS, Obstacle
 from autograder.checks.problem import Kind, Problem, as_problem
 from autograder.grade.feedback_page import Mark, Section, Task
-from tests.autograder.measure import attempts_at, ours_may_answer, verdict_on
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")
 BASIC = load("a2_self_attention").part("basic_self_attention")

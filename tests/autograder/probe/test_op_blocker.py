@@ -10,6 +10,7 @@ from torch import nn
 from torch.nn import functional
 
 from assignments import load
+from autograder.bank.measure import verdict_on
 from autograder.checks.source_rules import with_back_ways
 from autograder.probe.op_blocker import DisallowedError, OpBlocker, kernels_of
 from autograder.probe.probe import answer
@@ -17,7 +18,6 @@ from autograder.probe.wire import decode, encode
 from autograder.sandbox import kernels
 from autograder.sandbox.client import KernelClient
 from autograder.sandbox.limits import Limits
-from tests.autograder.measure import verdict_on
 from tests.sample_class import ISOLATION
 
 GENERATOR = torch.Generator().manual_seed(3)

@@ -55,9 +55,14 @@ class Bank:
     kinds of sentences on how its results differ that are. Whatever else its author read would
     mislead. Where there are names, one of them must be read.
     `published="owner/repository#number"`, or a link, says where people really made the mistake.
+
+    `remembering` names parts of which a mistake keeps something from call to call, so that what it does
+    depends on what it was asked before. Each answer to them is judged on inputs on which nothing else was
+    tried.
     """
 
     assignment: str
+    remembering: tuple[str, ...] = ()
     answers: list[Answer] = field(default_factory=list)
 
     def right(self, part: str) -> Callable[[Callable], Callable]:

@@ -1,5 +1,7 @@
 """How the checks fare against answers that are known to be right or wrong."""
 
+from __future__ import annotations
+
 import importlib
 import random
 from collections import Counter
@@ -8,7 +10,7 @@ from functools import cache
 from itertools import combinations
 from unittest.mock import patch
 
-from assignments import known, load
+from autograder.checks.course import course, known, load
 from autograder.checks.decide import decide
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
 from autograder.checks.judge import problem_with
@@ -16,9 +18,6 @@ from autograder.probe import op_blocker
 from autograder.probe.probe import answer
 
 RIGHT, WRONG, MISTAKE, PAIR = "right", "wrong", "mistake", "pair"
-# one of its mistakes keeps something from call to call, so what it does depends on what it was asked before;
-# answers to this part are each judged as a submission is, by an exam on which nothing else was tried
-REMEMBERING = ("cached_attention",)
 MOST_PAIRS = 20  # of two mistakes at once, that are tried of each part
 
 
@@ -60,7 +59,7 @@ def verdict_on(assignment, part, code, cells=("",), **namespace):
 @cache
 def verdict_at(assignment, part, code, seed):
     """The verdict on one answer with the inputs of one seed, which several tests ask something of."""
-    if part.name in REMEMBERING:
+    if part.name in bank_at(assignment).remembering:
         drawn_for.cache_clear()
     return verdict_on(assignment, part, code, cells=[str(seed)])
 
@@ -90,9 +89,14 @@ def outcome_of(assignment, part, kind, verdict, names=None, told=None):
     return Outcome(assignment, part.name, kind, caught, named, explained, misled)
 
 
+def bank_at(assignment):
+    """The `Bank` of an assignment."""
+    return importlib.import_module(f"{course().package}.{assignment}.answers").BANK
+
+
 def bank_of(assignment):
-    """The answers to an assignment, see `Bank`."""
-    return importlib.import_module(f"assignments.{assignment}.answers").BANK.answers
+    """The answers in the bank of an assignment."""
+    return bank_at(assignment).answers
 
 
 def pairs_of(part):
