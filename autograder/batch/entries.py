@@ -17,7 +17,7 @@ from nbgrader.api import (
     SubmittedNotebook,
     new_uuid,
 )
-from sqlalchemy import insert, select
+from sqlalchemy import bindparam, insert, select
 from sqlalchemy.orm import joinedload
 
 
@@ -73,6 +73,7 @@ class Entries:
         self.gradebook, self.name = gradebook, assignment
         self._assignment: Any = None
         self._cells: dict[str, Any] = {}
+        self._questions: dict[Any, Any] = {}
 
     def students(self, of: Sequence[str] = ()) -> set[str]:
         """Those who have an entry; of some, or of all."""
@@ -107,6 +108,16 @@ class Entries:
                 for notebook in self._assignment.notebooks
                 for cells in (notebook.grade_cells, notebook.solution_cells, notebook.task_cells)
                 for cell in cells
+            }
+            # both ids are asked for, since the gradebook's index is on both
+            self._questions = {
+                kind: select(kind)
+                .where(
+                    kind.cell_id.in_(self._cells),
+                    kind.notebook_id.in_(bindparam("notebooks", expanding=True)),
+                )
+                .execution_options(populate_existing=True)
+                for kind in (Grade, Comment)
             }
         return self._assignment
 
@@ -145,16 +156,12 @@ class Entries:
         return found
 
     def _of_cells(self, kind: Any, notebooks: Sequence[str]) -> dict[str, list[Any]]:
-        """Grades or comments by notebook. Both ids are asked for, since the gradebook's index is on both."""
-        question = (
-            self.gradebook.db()
-            .query(kind)
-            .filter(kind.cell_id.in_(self._cells), kind.notebook_id.in_(notebooks))
-            .populate_existing()
-        )
+        """Grades or comments by notebook."""
+        question = self._questions[kind]
+        held = self.gradebook.db().scalars(question, {"notebooks": notebooks})
         place = {name: number for number, name in enumerate(self._cells)}
         found: dict[str, list[Any]] = {}
-        for item in sorted(question, key=lambda item: place[item.cell_id]):
+        for item in sorted(held, key=lambda item: place[item.cell_id]):
             found.setdefault(item.notebook_id, []).append(item)
         return found
 
