@@ -13,7 +13,8 @@ from torch import Tensor
 
 from assignments.common.draws import a_generator, again_or_not, in_which_state
 from assignments.common.layers import EVERYTHING, words_agree
-from autograder.checks.check import Build, Call, Case, Chance, Part, Randn
+from autograder.checks.cases import Build, Call, Case, Chance, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import (
     dropped,
     kind_of,

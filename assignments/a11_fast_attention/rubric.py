@@ -10,7 +10,8 @@ from torch import Tensor
 
 from assignments.common.layers import drawn_mask
 from assignments.common.weights import Weights
-from autograder.checks.check import Build, Case, Chain, Part, Randn, returned_by
+from autograder.checks.cases import Build, Case, Chain, Randn, returned_by
+from autograder.checks.check import Part
 from autograder.checks.compare import hidden_are_zero, kind_of, values_agree
 from autograder.checks.problem import Judgement
 from course_utils import fast_attention

@@ -7,16 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checks.check import (
-    Call,
-    Case,
-    Chain,
-    Part,
-    Randn,
-    given_to,
-    model,
-    set_of,
-)
+from autograder.checks.cases import Call, Case, Chain, Randn, given_to, model, set_of
+from autograder.checks.check import Part
 from autograder.probe.wire import Instance
 from course_utils import inside, modern
 

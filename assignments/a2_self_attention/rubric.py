@@ -7,11 +7,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checks.check import Case, Part, Randn
+from autograder.checks.cases import Case, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import first_agrees, kind_of, rows_rank, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import Function
-from course_utils import attention
+from course_utils import attention, handed_over
 
 LECTURE = "../../lectures/02_basic_self_attention.ipynb"
 
@@ -56,7 +57,7 @@ def reordering(
         permutation = torch.arange(T)
         moved = permutation[:cycle] if start else permutation[T - cycle :]
         moved.copy_(moved.roll(1))
-        return [Function(function), x, permutation]
+        return [Function(f"{handed_over.__name__}.{function}"), x, permutation]
 
     return Case(f"f = {label}", draw)
 

@@ -27,7 +27,7 @@ from assignments.a3_scaled_dot_product_attention.rubric import (
     scaled,
     stable,
 )
-from autograder.checks.check import Step
+from autograder.checks.cases import Step
 from autograder.checks.mistakes import Mistake, Steps, called, costs, message, variants
 from course_utils import attention
 

@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from assignments.common.weights import Weights
-from autograder.checks.check import Case, Part, Randn
+from autograder.checks.cases import Case, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import hidden_are_zero, kind_of, values_agree
 from autograder.checks.problem import Judgement
 from course_utils import attention

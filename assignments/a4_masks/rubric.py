@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.checks.check import Case, Judge, Part, Randn
+from autograder.checks.cases import Case, Judge, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import kind_of, numbers, values_agree
 from autograder.checks.problem import Judgement
 from course_utils import masks

@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from assignments.common.weights import Weights
-from autograder.checks.check import Build, Case, Part, Randn
+from autograder.checks.cases import Build, Case, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import kind_of, values_agree
 from autograder.checks.problem import Judgement
 from course_utils import attention

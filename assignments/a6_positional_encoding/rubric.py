@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from autograder.checks.check import Build, Case, Drawing, Judge, Part
+from autograder.checks.cases import Build, Case, Drawing, Judge
+from autograder.checks.check import Part
 from autograder.checks.compare import dropped, kind_of, two_results_differ, values_agree
 from autograder.checks.mistakes import Mistake
 from autograder.checks.problem import Judgement

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from assignments.common.draws import a_generator, in_which_state
-from autograder.checks.check import Call, Case, Chance, Randn
+from autograder.checks.cases import Call, Case, Chance, Randn
 
 ROWS = 2000
 

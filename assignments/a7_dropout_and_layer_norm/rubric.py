@@ -22,7 +22,8 @@ from assignments.a7_dropout_and_layer_norm.drawn_sums import (
     shaken_twice,
 )
 from assignments.common.draws import again_or_not
-from autograder.checks.check import Build, Case, Judge, Part, Randn
+from autograder.checks.cases import Build, Case, Judge, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import kind_of, numbers, values_agree
 from autograder.checks.problem import Judgement
 from course_utils import layers

@@ -22,7 +22,8 @@ from assignments.common.layers import (
     left_to_chance,
     words_agree,
 )
-from autograder.checks.check import Build, Case, Part, Randn
+from autograder.checks.cases import Build, Case, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import dropped, numbers, two_results_differ, values_agree
 from autograder.checks.problem import Judgement
 from course_utils import layers

@@ -17,12 +17,13 @@ from assignments.common.layers import (
     layer_drops,
     left_to_chance,
 )
-from autograder.checks.check import Build, Case, Judge, Part, Randn
+from autograder.checks.cases import Build, Case, Judge, Randn
+from autograder.checks.check import Part
 from autograder.checks.compare import dropped, kind_of, strict_differences, values_agree
 from autograder.checks.problem import Judgement
-from autograder.probe.scripted import state_of
 from autograder.probe.wire import Instance
-from course_utils import layers, transformer
+from course_utils import handed_over, layers, transformer
+from course_utils.handed_over import state_of
 
 LECTURE = "../../lectures/08_transformer.ipynb"
 D_MODEL, HEADS, D_FF = SIZES
@@ -167,7 +168,13 @@ def script(
         width = min(max_len, 1 + max(max_len if end is None else end for end in ends))
         options = {"rows": len(ends) * (width - 1), "max_len": max_len} if limited else {}
         arguments = {"scores": scores, "pad_id": pad_id, "training": list(training), **options}
-        return [Instance("ScriptedTranslator", arguments), source, bos_id, eos_id, max_len]
+        return [
+            Instance(f"{handed_over.__name__}.ScriptedTranslator", arguments),
+            source,
+            bos_id,
+            eos_id,
+            max_len,
+        ]
 
     def plan(scores: Tensor, end: int | None, forced: dict[int, int], randn: Randn) -> None:
         """Let one sentence's table lead from the begin symbol to the end symbol in its column."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from autograder.checks.check import Judge, Randn
+from autograder.checks.cases import Judge, Randn
 from autograder.checks.compare import kind_of, values_agree
 from autograder.checks.problem import Judgement
 from autograder.probe.wire import Instance

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from autograder.checks.check import Build, Case, Randn
+from autograder.checks.cases import Build, Case, Randn
 from autograder.checks.compare import kind_of, two_results_differ, values_agree
 from autograder.checks.problem import Judgement
 

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from autograder.checks.check import Judge
+from autograder.checks.cases import Judge
 from autograder.checks.compare import hidden_are_zero, kind_of, numbers, values_agree
 from autograder.checks.problem import Judgement
 

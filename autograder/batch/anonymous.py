@@ -13,20 +13,20 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
-import csv
 import hashlib
 import hmac
-import io
 import shutil
 import sqlite3
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from autograder.batch.archive import GRADEBOOK, back_up, refuse_used
+from autograder.batch.table import rows_in, write_csv
 from autograder.errors import CourseError
-from autograder.files import copy_files, plain_files, printable, write_whole
+from autograder.files import copy_files, plain_files, printable
 
 # in the copy, beside nbgrader's tables: what a person had given when it was made
 GIVEN = """
@@ -34,6 +34,10 @@ GIVEN = """
     select id, manual_score, extra_credit, needs_manual_grade, null as manual_comment from grade
     union all select id, null, null, null, manual_comment from comment
 """
+GIVEN_IN = {
+    "grade": ("manual_score", "extra_credit", "needs_manual_grade"),
+    "comment": ("manual_comment",),
+}
 ONLY_ONE_ASSIGNMENT = """
     delete from submitted_assignment where assignment_id not in (select id from assignment where name = :name);
     delete from submitted_notebook where assignment_id not in (select id from submitted_assignment);
@@ -44,6 +48,8 @@ ONLY_ONE_ASSIGNMENT = """
     update submitted_assignment set timestamp = null, extension = null;
     update submitted_notebook set late_submission_penalty = null
 """
+
+Values = dict[str, Any]  # what stands in a row, by column
 
 
 @dataclass(frozen=True)
@@ -74,18 +80,16 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
     Raises:
         CourseError: nothing has been graded, or the folder holds something.
     """
-    from autograder.batch.archive import back_up
     from autograder.batch.course import course_secret, open_assignment
 
     coursedir = open_assignment(course, assignment).coursedir
-    gradebook = course / "gradebook.db"
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CourseError(f"{folder} is there already: name a new folder, or an empty one")
+    gradebook = course / GRADEBOOK
+    refuse_used(folder)
     if coursedir.db_url != f"sqlite:///{gradebook.absolute()}" or not gradebook.exists():
         raise CourseError(f"there is no gradebook {gradebook}: grade {assignment} first")
     folder.mkdir(parents=True, exist_ok=True)
-    back_up(gradebook, folder / "gradebook.db")
-    with contextlib.closing(sqlite3.connect(folder / "gradebook.db")) as copy:
+    back_up(gradebook, folder / GRADEBOOK)
+    with contextlib.closing(sqlite3.connect(folder / GRADEBOOK)) as copy:
         students = _students(copy, assignment)
         secret = course_secret(course)
         names = {student: pseudonym(secret, student) for student in students}
@@ -95,27 +99,28 @@ def hand_to_graders(course: Path, assignment: str, folder: Path) -> list[str]:
             )
         with copy:
             for statement in ONLY_ONE_ASSIGNMENT.split(";"):
-                copy.execute(statement, {"name": assignment} if ":name" in statement else {})
-            for student, name in names.items():
-                copy.execute("update student set id = ? where id = ?", (name, student))
-                copy.execute(
-                    "update submitted_assignment set student_id = ? where student_id = ?",
-                    (name, student),
-                )
+                copy.execute(statement, {"name": assignment})
+            pairs = [(name, student) for student, name in names.items()]
+            copy.executemany("update student set id = ? where id = ?", pairs)
+            copy.executemany(
+                "update submitted_assignment set student_id = ? where student_id = ?", pairs
+            )
             copy.execute(GIVEN)
         copy.execute("vacuum")  # what was deleted is still in the file without it
     for path in course.glob("*.py"):
         shutil.copyfile(path, folder / path.name)
-    copy_files(course / coursedir.source_directory / assignment,
-               folder / coursedir.source_directory / assignment)  # fmt: skip
+    source = Path(coursedir.source_directory, assignment)
+    copy_files(course / source, folder / source)
     for student, name in names.items():
-        copy_files(course / "autograded" / student / assignment,
-                   folder / "autograded" / name / assignment)  # fmt: skip
-    _write_names(course / "grading" / "pseudonyms.csv", names)
+        graded = folder / "autograded" / name / assignment
+        copy_files(course / "autograded" / student / assignment, graded)
+    who_is_who = course / "grading" / "pseudonyms.csv"
+    known = {student: name for student, name, *_ in rows_in(who_is_who)}
+    write_csv(who_is_who, [("student", "pseudonym"), *sorted({**known, **names}.items())])
     return [
         student
-        for student, known in students.items()
-        if _names_itself(folder / "autograded" / names[student], known)
+        for student, words in students.items()
+        if _names_itself(folder / "autograded" / names[student], words)
     ]
 
 
@@ -128,18 +133,6 @@ def _students(gradebook: sqlite3.Connection, assignment: str) -> dict[str, list[
         (assignment,),
     )
     return {row[0]: [word for word in row if word and len(word) > 2] for row in rows}
-
-
-def _write_names(path: Path, names: Mapping[str, str]) -> None:
-    known = {}
-    if path.exists():
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            known = {row["student"]: row["pseudonym"] for row in csv.DictReader(file)}
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(["student", "pseudonym"])
-    writer.writerows(sorted({**known, **names}.items()))
-    write_whole(path, "\ufeff" + text.getvalue())
 
 
 def _names_itself(folder: Path, names: list[str]) -> bool:
@@ -166,57 +159,51 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     from autograder.batch.run_lock import nothing_lost
 
     coursedir = open_assignment(course, assignment).coursedir
-    changed = list(_changed(folder / "gradebook.db"))
+    changed = list(_changed(folder / GRADEBOOK))
     written, refused = 0, []
     with (
         nothing_lost(coursedir.db_url),
         Gradebook(coursedir.db_url, coursedir.course_id) as gradebook,
         one_transaction(gradebook),
     ):
-        for kind, key, who, before, after in changed:
-            found = gradebook.db.get(Grade if kind == "grade" else Comment, key)
-            given = _in_words(after)
-            if found is None:
-                refused.append(f"{who}: the cell is gone ({given})")
-                continue
-            now = {name: getattr(found, name) for name in after}
-            if now not in (before, after):
-                refused.append(f"{who}: the gradebook has got another entry since ({given})")
-                continue
-            for name, value in after.items():
-                setattr(found, name, value)
-            written += now != after
+        for table, key, cell, before, after in changed:
+            row = gradebook.db.get(Grade if table == "grade" else Comment, key)
+            now = {column: getattr(row, column, None) for column in after}
+            if row is None:
+                refused.append(f"{cell}: the cell is gone ({_in_words(after)})")
+            elif now not in (before, after):
+                refused.append(
+                    f"{cell}: the gradebook has got another entry since ({_in_words(after)})"
+                )
+            else:
+                for column, value in after.items():
+                    setattr(row, column, value)
+                written += now != after
     return TakenBack(written, tuple(refused))
-
-
-Values = dict[str, Any]
 
 
 def _in_words(values: Values) -> str:
     """What a person gave, without what follows from it."""
-    given = {name: value for name, value in values.items() if name != "needs_manual_grade"}
-    return (
-        ", ".join(
-            f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"“{value}”"
-            for name, value in given.items()
-            if value is not None
-        )
-        or "taken back"
+    given = (
+        f"{name.replace('_', ' ')} {value:g}" if isinstance(value, float) else f"“{value}”"
+        for name, value in values.items()
+        if name != "needs_manual_grade" and value is not None
     )
+    return ", ".join(given) or "taken back"
 
 
-def _changed(path: Path) -> Iterator[tuple[str, str, str, Values, Values]]:
+def _changed(gradebook: Path) -> Iterator[tuple[str, str, str, Values, Values]]:
     """What graders changed, as (table, id, whose and which cell, before, after)."""
-    if not path.exists():
-        raise CourseError(f"there is no gradebook in {path.parent}: name the folder of the graders")
-    tables = {
-        "grade": ("manual_score", "extra_credit", "needs_manual_grade"),
-        "comment": ("manual_comment",),
-    }
-    with contextlib.closing(sqlite3.connect(path)) as copy:
+    if not gradebook.exists():
+        raise CourseError(
+            f"there is no gradebook in {gradebook.parent}: name the folder of the graders"
+        )
+    with contextlib.closing(sqlite3.connect(gradebook)) as copy:
         if not copy.execute("select 1 from sqlite_master where name = 'given_before'").fetchall():
-            raise CourseError(f"{path.parent} was not made by `python -m autograder anonymous`")
-        for table, columns in tables.items():
+            raise CourseError(
+                f"{gradebook.parent} was not made by `python -m autograder anonymous`"
+            )
+        for table, columns in GIVEN_IN.items():
             both = ", ".join(f"given_before.{name}, {table}.{name}" for name in columns)
             rows = copy.execute(
                 f"select {table}.id, student_id, base_cell.name, {both} from {table}"

@@ -1,11 +1,13 @@
-"""A whole course in one file: for the cupboard, or to go on grading on another machine.
+"""A whole course in one file, for the cupboard or another machine; and a new folder for the next term.
 
     python -m autograder archive FILE [--course FOLDER]
     python -m autograder restore FILE FOLDER
+    python -m autograder next-term FOLDER [--course FOLDER]
 
 The file is a zip archive whose first entry, ``manifest.json``, names every other one with its size and
 SHA-256, and the versions that graded. The gradebook is copied by SQLite's own backup, so that it is whole
-even while a grader writes. Restoring takes the files that the manifest names and no others.
+even while a grader writes. Restoring takes the files that the manifest names and no others. The next term
+gets all that is taught and nothing of its students.
 """
 
 from __future__ import annotations
@@ -21,24 +23,31 @@ import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from autograder.checks.course import course as taught
 from autograder.errors import CourseError
-from autograder.files import printable
+from autograder.files import plain_files, printable
 from autograder.order import by_number
+
+if TYPE_CHECKING:  # nbgrader is imported when a command runs
+    from nbgrader.coursedir import CourseDirectory
 
 MANIFEST, FORMAT = "manifest.json", 1
 MOST_FILES, LARGEST_MANIFEST = 2_000_000, 512 << 20
-PIECE = 1 << 20
+GRADEBOOK = "gradebook.db"
+# made again when they are needed, or in nobody's way
+LEFT_OUT_FOLDERS = {"__pycache__", ".ipynb_checkpoints", "aside"}
+LOCK = "lock"
 
 
-class Entry(msgspec.Struct, frozen=True):
+class ArchivedFile(msgspec.Struct, frozen=True):
     """One file of an archive; ``modified`` in nanoseconds, ``private`` where only its owner reads it."""
 
     size: int
@@ -64,9 +73,44 @@ class Manifest(msgspec.Struct, frozen=True):
     made: str
     versions: dict[str, str]
     grader: str
-    files: dict[str, Entry]
+    files: dict[str, ArchivedFile]
     folders: list[str] = []
     left_out: list[str] = []
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files.values())
+
+
+def taught_in(coursedir: CourseDirectory) -> Iterator[Path]:
+    """Source and release, the packages that lie in the folder, and the files that lie beside them.
+
+    Args:
+        coursedir: nbgrader's view of the folder.
+
+    Yields:
+        paths of files, and of no links and devices.
+    """
+    root = Path(coursedir.root)
+    for path in sorted(root.iterdir()):
+        of_course = not path.name.startswith((".", GRADEBOOK)) and path.suffix not in (
+            ".csv",
+            ".zip",
+        )
+        if of_course and path.is_file() and not path.is_symlink():
+            yield path
+    packages = [folder.resolve() for folder in taught().folders]
+    for folder in (
+        root / coursedir.source_directory,
+        root / coursedir.release_directory,
+        *(folder for folder in packages if folder.is_relative_to(root)),
+    ):
+        if not folder.is_symlink():
+            yield from (path for path in plain_files(folder) if _is_kept(path, root))
+
+
+def _is_kept(path: Path, root: Path) -> bool:
+    return path.name != LOCK and LEFT_OUT_FOLDERS.isdisjoint(path.relative_to(root).parts)
 
 
 def write_archive(course: Path, target: Path) -> Manifest:
@@ -80,13 +124,7 @@ def write_archive(course: Path, target: Path) -> Manifest:
         CourseError: it is there, the gradebook is no SQLite file, or the course is being graded.
     """
     from autograder.batch.course import open_course
-    from autograder.batch.course_files import (
-        GRADEBOOK,
-        empty_folders,
-        files_of_course,
-        files_of_students,
-        links_below,
-    )
+    from autograder.batch.run import grader_digest
     from autograder.batch.run_lock import only_one
 
     coursedir = open_course(course).coursedir
@@ -99,18 +137,11 @@ def write_archive(course: Path, target: Path) -> Manifest:
             f"expected the gradebook {gradebook}, found {coursedir.db_url}. Archive such a database "
             "with its own tools"
         )
-    left_out = links_below(coursedir)
-    paths: dict[str, Path] = {}
     with contextlib.ExitStack() as stack:
         for folder in sorted((root / "grading").glob("*/")):
-            stack.enter_context(only_one(folder / "lock"))
+            stack.enter_context(only_one(folder / LOCK))
         aside = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=target.parent)))
-        for path in (*files_of_course(coursedir), *files_of_students(coursedir)):
-            name = path.as_posix()
-            if _is_text(name):
-                paths[name] = root / path
-            else:
-                left_out.append(printable(name))
+        paths, folders, left_out = _sorted_out(coursedir)
         if gradebook.exists():
             paths[GRADEBOOK] = aside / GRADEBOOK
             back_up(gradebook, paths[GRADEBOOK])
@@ -118,36 +149,75 @@ def write_archive(course: Path, target: Path) -> Manifest:
             FORMAT,
             f"{datetime.now(UTC):%Y-%m-%d %H:%M}",
             _versions(),
-            _grader(),
-            {name: _entry(paths[name]) for name in sorted(paths, key=by_number)},
-            [name for name in empty_folders(coursedir) if _is_text(name)],
+            grader_digest(),
+            {name: _described(paths[name]) for name in sorted(paths, key=by_number)},
+            folders,
             left_out,
         )
         made = aside / target.name
         made.touch(mode=0o600)  # the course's secret is in it
-        with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-            archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
-            for name, entry in manifest.files.items():
-                # of a day that every zip archive knows: the manifest has the true one
-                _put(archive, zipfile.ZipInfo(name), paths[name], entry)
+        _pack(made, manifest, paths)
         made.rename(target)
     return manifest
 
 
-def _is_text(name: str) -> bool:
-    """Whether every zip archive can hold a name."""
-    return name == name.encode(errors="replace").decode() and "\\" not in name
+def _sorted_out(coursedir: CourseDirectory) -> tuple[dict[str, Path], list[str], list[str]]:
+    """The files of a course by their names, its empty folders, and what no archive takes along.
+
+    A folder in which somebody handed in nothing has a row in the table, too. The gradebook is left to
+    `back_up`, since it may be written meanwhile.
+    """
+    root = Path(coursedir.root)
+    paths = [*taught_in(coursedir), *sorted(root.glob("*.csv"))]
+    for name in (
+        coursedir.submitted_directory,
+        coursedir.autograded_directory,
+        coursedir.feedback_directory,
+        "grading",
+    ):
+        if not (root / name).is_symlink():
+            paths += sorted((root / name).rglob("*"))
+    files, folders, left_out = {}, [], []
+    for path in paths:
+        name = path.relative_to(root).as_posix()
+        is_folder = path.is_dir() and not path.is_symlink()
+        if not _is_kept(path, root) or (is_folder and any(path.iterdir())):
+            continue
+        is_text = name == name.encode(errors="replace").decode() and "\\" not in name
+        if path.is_symlink() or not (path.is_file() or is_folder) or not is_text:
+            left_out.append(printable(name))
+        elif is_folder:
+            folders.append(name)
+        else:
+            files[name] = path
+    return files, folders, left_out
+
+
+def _pack(target: Path, manifest: Manifest, paths: Mapping[str, Path]) -> None:
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+        for name, described in manifest.files.items():
+            path, info = (
+                paths[name],
+                zipfile.ZipInfo(name),
+            )  # of 1980: the manifest has the true time
+            info.compress_type = zipfile.ZIP_DEFLATED
+            with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as packed:
+                shutil.copyfileobj(file, packed)
+            if _described(path) != described:
+                raise CourseError(f"{path} was changed while it was archived. Archive again")
 
 
 def back_up(source: Path, target: Path) -> None:
     """Copy an SQLite file as it is at one moment, also while others write."""
-    with (
-        contextlib.closing(
-            sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
-        ) as old,
-        contextlib.closing(sqlite3.connect(target)) as new,
-    ):
+    with _opened(source) as old, contextlib.closing(sqlite3.connect(target)) as new:
         old.backup(new)
+
+
+def _opened(gradebook: Path) -> contextlib.closing[sqlite3.Connection]:
+    """The file, to be read and not to be made."""
+    url = f"{gradebook.absolute().as_uri()}?mode=ro"
+    return contextlib.closing(sqlite3.connect(url, uri=True))
 
 
 def _versions() -> dict[str, str]:
@@ -155,35 +225,12 @@ def _versions() -> dict[str, str]:
     return {"python": sys.version.split()[0], **{name: version(name) for name in packages}}
 
 
-def _grader() -> str:
-    from autograder.batch.run import grader_digest
-
-    return grader_digest()
-
-
-def _entry(path: Path) -> Entry:
-    known, digest = path.stat(), hashlib.sha256()
+def _described(path: Path) -> ArchivedFile:
     with path.open("rb") as file:
-        size = sum(len(piece) for piece in _pieces(file, digest))
-    return Entry(
-        size, digest.hexdigest(), known.st_mtime_ns, not stat.S_IMODE(known.st_mode) & 0o077
-    )
-
-
-def _pieces(file: IO[bytes], digest: Any) -> Iterator[bytes]:
-    while piece := file.read(PIECE):
-        digest.update(piece)
-        yield piece
-
-
-def _put(archive: zipfile.ZipFile, info: zipfile.ZipInfo, path: Path, entry: Entry) -> None:
-    info.compress_type = zipfile.ZIP_DEFLATED
-    digest = hashlib.sha256()
-    with path.open("rb") as file, archive.open(info, "w", force_zip64=True) as packed:
-        for piece in _pieces(file, digest):
-            packed.write(piece)
-    if digest.hexdigest() != entry.sha256:
-        raise CourseError(f"{path} was changed while it was archived. Archive again")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+        known = os.fstat(file.fileno())
+    private = not stat.S_IMODE(known.st_mode) & 0o077
+    return ArchivedFile(known.st_size, digest, known.st_mtime_ns, private)
 
 
 def restore(source: Path, folder: Path) -> Manifest:
@@ -196,8 +243,7 @@ def restore(source: Path, folder: Path) -> Manifest:
     Raises:
         CourseError: the folder holds something, or the archive is not what its manifest says.
     """
-    if folder.is_symlink() or (folder.exists() and (not folder.is_dir() or any(folder.iterdir()))):
-        raise CourseError(f"{folder} is there already: name a new folder, or an empty one")
+    refuse_used(folder, or_link=True)
     try:
         with zipfile.ZipFile(source) as archive:
             manifest = _manifest(archive)
@@ -205,12 +251,8 @@ def restore(source: Path, folder: Path) -> Manifest:
             folder.parent.mkdir(parents=True, exist_ok=True)
             aside = Path(tempfile.mkdtemp(prefix=".restoring-", dir=folder.parent))
             try:
-                for name, entry in manifest.files.items():
-                    _take_out(archive, name, entry, aside / name)
-                for name in manifest.folders:
-                    (aside / name).mkdir(parents=True, exist_ok=True)
-                _refuse_broken_gradebook(aside / "gradebook.db")
-                aside.chmod(0o755)
+                _unpack(archive, manifest, aside)
+                _refuse_broken(aside / GRADEBOOK)
                 if folder.exists():
                     folder.rmdir()
                 aside.rename(folder)
@@ -219,6 +261,17 @@ def restore(source: Path, folder: Path) -> Manifest:
     except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
         raise CourseError(f"{source} is no archive of a course: {error}") from error
     return manifest
+
+
+def refuse_used(folder: Path, or_link: bool = False) -> None:
+    """Refuse to make a folder where something is.
+
+    Raises:
+        CourseError: it holds something, or is no folder.
+    """
+    used = folder.exists() and (not folder.is_dir() or any(folder.iterdir()))
+    if used or (or_link and folder.is_symlink()):
+        raise CourseError(f"{folder} is there already: name a new folder, or an empty one")
 
 
 def _manifest(archive: zipfile.ZipFile) -> Manifest:
@@ -255,12 +308,11 @@ def _refuse_what_does_not_fit(archive: zipfile.ZipFile, manifest: Manifest, fold
             f"{printable(name)}. Nothing was restored"
         )
     above = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-    needed, free = (
-        sum(entry.size for entry in manifest.files.values()),
-        shutil.disk_usage(above).free,
-    )
-    if needed > free:
-        raise CourseError(f"the course takes {needed >> 20} MiB, and {above} has {free >> 20} left")
+    free = shutil.disk_usage(above).free
+    if manifest.size > free:
+        raise CourseError(
+            f"the course takes {manifest.size >> 20} MiB, and {above} has {free >> 20} left"
+        )
 
 
 def _stays_inside(name: str) -> bool:
@@ -272,29 +324,59 @@ def _stays_inside(name: str) -> bool:
     )
 
 
-def _take_out(archive: zipfile.ZipFile, name: str, entry: Entry, place: Path) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    digest, size = hashlib.sha256(), 0
-    with archive.open(name) as packed, place.open("xb") as file:
-        for piece in _pieces(packed, digest):
-            size += len(piece)
-            if size > entry.size:
-                break
-            file.write(piece)
-    if (size, digest.hexdigest()) != (entry.size, entry.sha256):
-        raise CourseError(f"{printable(name)} is not what the manifest says. Nothing was restored")
-    place.chmod(0o600 if entry.private else 0o644)
-    os.utime(place, ns=(entry.modified, entry.modified))
+def _unpack(archive: zipfile.ZipFile, manifest: Manifest, folder: Path) -> None:
+    files = manifest.files
+    # sizes come first, since more than an entry says of itself is never unpacked
+    odd = [name for name in files if archive.getinfo(name).file_size != files[name].size]
+    if not odd:
+        archive.extractall(folder, files)
+        odd = [name for name in files if _described(folder / name).sha256 != files[name].sha256]
+    if odd:
+        raise CourseError(
+            f"{printable(odd[0])} is not what the manifest says. Nothing was restored"
+        )
+    for name, file in files.items():
+        (folder / name).chmod(0o600 if file.private else 0o644)
+        os.utime(folder / name, ns=(file.modified, file.modified))
+    for name in manifest.folders:
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o755)
 
 
-def _refuse_broken_gradebook(path: Path) -> None:
-    if path.exists():
-        with contextlib.closing(
-            sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-        ) as gradebook:
-            (said,) = gradebook.execute("pragma integrity_check").fetchone()
-        if said != "ok":
-            raise CourseError(f"the gradebook in the archive is broken: {said}")
+def _refuse_broken(gradebook: Path) -> None:
+    if gradebook.exists():
+        with _opened(gradebook) as opened:
+            (found,) = opened.execute("pragma integrity_check").fetchone()
+        if found != "ok":
+            raise CourseError(f"the gradebook in the archive is broken: {found}")
+
+
+def start_next_term(course: Path, folder: Path) -> list[str]:
+    """Copy what is taught into a new folder. The checks get a new secret, and the gradebook is empty.
+
+    Args:
+        course: the old folder.
+        folder: the new one, which must not be there, or be empty.
+
+    Returns:
+        the assignments that are there now.
+
+    Raises:
+        CourseError: the folder holds something, or lies in the old one.
+    """
+    from autograder.batch.course import open_course
+
+    coursedir = open_course(course).coursedir
+    root = Path(coursedir.root)
+    refuse_used(folder)
+    if folder.resolve().is_relative_to(root):
+        raise CourseError(f"{folder} lies in the old course: name a folder beside it")
+    for path in taught_in(coursedir):
+        place = folder / path.relative_to(root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(path, place)
+    solutions = (folder / coursedir.source_directory).glob("*")
+    return sorted((path.name for path in solutions if path.is_dir()), key=by_number)
 
 
 def add_to(commands: Any) -> None:
@@ -302,50 +384,65 @@ def add_to(commands: Any) -> None:
     command = commands.add_parser("archive", help="put the whole course into one file")
     command.add_argument("file", type=Path, help="the file to make, which ends with .zip")
     command.add_argument("--course", type=Path, default=Path(), help="folder of the course")
-    command.set_defaults(run=run_archive)
+    command.set_defaults(run=run, carry_out=_archive, refusal="not archived")
     command = commands.add_parser("restore", help="make a course folder of such a file")
     command.add_argument("file", type=Path, help="the archive; restore only what you trust")
     command.add_argument("folder", type=Path, help="the folder to make")
-    command.set_defaults(run=run_restore)
+    command.set_defaults(run=run, carry_out=_restore, refusal="not restored")
 
 
-def run_archive(options: argparse.Namespace) -> int:
+def add_next_term_to(commands: Any) -> None:
+    """Add the subcommand that begins the next term."""
+    command = commands.add_parser("next-term", help="a new course folder, without the students")
+    command.add_argument("folder", type=Path, help="the folder to make")
+    command.add_argument("--course", type=Path, default=Path(), help="folder of the old course")
+    command.set_defaults(run=run, carry_out=_next_term, refusal="no new course folder")
+
+
+def run(options: argparse.Namespace) -> int:
     """Exit status 0: done; 2: nothing was done, and the message says why."""
     try:
-        manifest = write_archive(options.course, options.file)
+        for line in options.carry_out(options):
+            print(line)
     except (CourseError, OSError, sqlite3.Error) as error:
-        print(f"not archived: {error}", file=sys.stderr)
+        print(f"{options.refusal}: {error}", file=sys.stderr)
         return 2
-    total = sum(entry.size for entry in manifest.files.values())
-    size = options.file.stat().st_size
-    print(
-        f"{options.file}: {len(manifest.files)} files, {total / 1e6:.1f} MB, packed {size / 1e6:.1f}"
-    )
-    if manifest.left_out:
-        print(f"left out, since they are links or no plain files: {', '.join(manifest.left_out)}")
-    print(
-        "It holds names, answers and the secret of the checks, so keep it where only you can read it."
-    )
     return 0
 
 
-def run_restore(options: argparse.Namespace) -> int:
-    """Exit status 0: done; 2: nothing was done, and the message says why."""
-    try:
-        manifest = restore(options.file, options.folder)
-    except (CourseError, OSError, sqlite3.Error) as error:
-        print(f"not restored: {error}", file=sys.stderr)
-        return 2
-    print(f"{options.folder}: {len(manifest.files)} files of {manifest.made} UTC, all as they were")
+def _archive(options: argparse.Namespace) -> Iterator[str]:
+    manifest = write_archive(options.course, options.file)
+    packed = options.file.stat().st_size
+    yield (
+        f"{options.file}: {len(manifest.files)} files, {manifest.size / 1e6:.1f} MB, "
+        f"packed {packed / 1e6:.1f}"
+    )
+    if manifest.left_out:
+        yield f"left out, since they are links or no plain files: {', '.join(manifest.left_out)}"
+    yield "It holds names, answers and the secret of the checks, so keep it where only you can read it."
+
+
+def _restore(options: argparse.Namespace) -> Iterator[str]:
+    from autograder.batch.run import grader_digest
+
+    manifest = restore(options.file, options.folder)
+    yield f"{options.folder}: {len(manifest.files)} files of {manifest.made} UTC, all as they were"
     here = _versions()
     other = [
         f"{name} {was}, here {here[name]}"
         for name, was in manifest.versions.items()
-        if name in here and here[name] != was
+        if here.get(name, was) != was
     ]
-    if other or manifest.grader != _grader():
-        print(
+    if other or manifest.grader != grader_digest():
+        text = (
             "It was graded by other code, so the next grading works its results out again; --dry-run "
-            f"shows first whose score that changes. {'; '.join(other)}".rstrip()
+            f"shows first whose score that changes. {'; '.join(other)}"
         )
-    return 0
+        yield text.rstrip()
+
+
+def _next_term(options: argparse.Namespace) -> Iterator[str]:
+    names = start_next_term(options.course, options.folder)
+    count = f"{len(names)} assignment{'' if len(names) == 1 else 's'}"
+    yield f"{options.folder}: {count}, no students; it gets a gradebook of its own"
+    yield "Due dates were last term's, so set new ones."

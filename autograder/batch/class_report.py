@@ -1,10 +1,8 @@
-"""What a class did in one assignment: a page to show, without names, and a table with them."""
+"""What a class did in one assignment: a page to show, without names, and tables with them."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,24 +10,30 @@ from pathlib import Path
 from statistics import median
 from types import MappingProxyType
 
-from autograder.batch.findings import Finding
-from autograder.batch.item_analysis import FEWEST, Item, item_analysis_of
-from autograder.batch.recurring import (
-    Made,
+from autograder.batch.class_statistics import (
+    FEWEST,
+    MistakesMade,
+    PartStatistics,
     RecurringMistake,
+    Standing,
     earlier_mistakes,
-    in_words,
-    keep,
+    keep_mistakes,
+    made_again,
+    part_statistics,
+    points_possible,
     recurring_in,
+    standings,
 )
+from autograder.batch.findings import Finding
+from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult
-from autograder.batch.term import Standing, standings, title_of
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import Behaviour
-from autograder.files import harmless, write_whole
+from autograder.batch.table import padded, width, wrapped, write_csv
+from autograder.checks.verdicts import Behaviour, Obstacle
+from autograder.files import harmless, printable, write_whole
 from autograder.pages import render
 
 KINDS = MISTAKE, RELATION, OBSTACLE, NAMELESS = "by name", "relation", "obstacle", "no name"
+NO_ANSWER = (Obstacle.UNANSWERED, Obstacle.MISSING)
 MOST_ANSWERS = 3  # that are shown of those who made the same mistake
 
 
@@ -58,11 +62,11 @@ class Trouble:
 
 @dataclass(frozen=True)
 class PartReport:
-    """How a part went, as an item of a test and by what went wrong."""
+    """How a part went: what it was worth to the class, and what went wrong."""
 
     name: str
     signature: str
-    item: Item
+    statistics: PartStatistics
     troubles: tuple[Trouble, ...]
 
 
@@ -87,9 +91,8 @@ def write_report(
     earlier = earlier_mistakes(course, assignment)
     again = recurring_in(rows, earlier)
     write_whole(page, as_page(assignment, title, rows, isolation, students, term, again))
-    # with a mark at the beginning by which spreadsheets know that it is UTF-8
-    write_whole(table, "\ufeff" + as_csv(rows, isolation, earlier))
-    keep(course, assignment, rows)
+    write_csv(table, table_rows(rows, isolation, earlier))
+    keep_mistakes(course, assignment, rows)
     return page, table
 
 
@@ -121,12 +124,12 @@ def as_page(
         assignment=assignment,
         graded=len(graded),
         failed=len(rows) - len(graded),
-        waiting=sum(row.needs_person and not row.failed for row in rows),
+        waiting=sum(row.needs_person for row in graded),
         late=sum(row.late for row in rows),
         middle=median(points) if points else 0,
         of=of,
         bars=_histogram(points, of),
-        parts=_parts(rows),
+        parts=[_part(name, points, graded) for name, points in points_possible(rows).items()],
         fewest=FEWEST,
         again=again,
         isolation=isolation,
@@ -136,68 +139,6 @@ def as_page(
     )
 
 
-def _parts(rows: Sequence[StudentResult]) -> list[PartReport]:
-    graded = [row for row in rows if not row.failed]
-    items = item_analysis_of([row.parts for row in graded], _possible(rows))
-    found = []
-    for name, item in items.items():
-        findings = [one for row in graded for one in row.findings if one.part == name]
-        signature = next((row.signatures[name] for row in graded if name in row.signatures), name)
-        found.append(PartReport(name, signature, item, tuple(_troubles(findings))))
-    return found
-
-
-def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
-    """What went wrong in a part, the most frequent first."""
-    codes: dict[tuple[str, str, int], list[str]] = {}
-    also: Counter[tuple[str, str, int]] = Counter()
-    groups = _groups(findings)
-    for finding, group in zip(findings, groups, strict=True):
-        for kind, name in _named(finding):
-            trouble = kind, name, group if kind == NAMELESS else 0
-            answered = finding.obstacle not in (Obstacle.UNANSWERED, Obstacle.MISSING)
-            codes.setdefault(trouble, []).append(finding.code if answered else "")
-            also[trouble] += bool(finding.also)
-    told_of = [mistake for finding in findings for mistake in finding.mistakes]
-    # the shortest comes last, which is the one that was behind all that went wrong
-    message = dict(sorted(told_of, key=lambda mistake: -len(mistake[1])))
-    order = sorted(codes, key=lambda item: (-len(codes[item]), KINDS.index(item[0]), *item[1:]))
-    for kind, name, group in order:
-        given = codes[kind, name, group]
-        shown = [code for code, _ in Counter(filter(None, given)).most_common(MOST_ANSWERS)]
-        told = message.get(name, "") if kind == MISTAKE else ""
-        told_also = also[kind, name, group]
-        yield Trouble(kind, name, len(given), tuple(shown), told, told_also, group > 0)
-
-
-def _groups(findings: Sequence[Finding]) -> list[int]:
-    """Numbers that are the same for answers that did the same; 0 for those that nobody else gave."""
-    first: list[Behaviour] = []
-    groups = []
-    for finding in findings:
-        seen = finding.behaviour
-        place = next((place for place, one in enumerate(first) if seen and one.same_as(seen)), None)
-        if seen and place is None:
-            place = len(first)
-            first.append(seen)
-        groups.append(0 if place is None else place + 1)
-    size = Counter(groups)
-    return [group if size[group] > 1 else 0 for group in groups]
-
-
-def _named(finding: Finding) -> list[tuple[str, str]]:
-    """Kind and name of all that went wrong; at least one."""
-    found = [(MISTAKE, name) for name in dict.fromkeys(name for name, _ in finding.mistakes)]
-    found += [(RELATION, name) for name in dict.fromkeys(finding.relations)]
-    found += [(OBSTACLE, finding.obstacle.words)] if finding.obstacle else []
-    return found or [(NAMELESS, finding.missed)]
-
-
-def _possible(rows: Sequence[StudentResult]) -> dict[str, float]:
-    """The points that there are, by part; a row that stands in no gradebook has none."""
-    return max((row.possible for row in rows), key=len, default={})
-
-
 def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:
     """(points, students) for every number of points that can be had, halves where there are some."""
     per = 2 if any(value % 1 for value in points) else 1
@@ -205,31 +146,104 @@ def _histogram(points: Sequence[float], of: float) -> list[tuple[str, int]]:
     return [(f"{place / per:g}", counts[place]) for place in range(round(of * per) + 1)]
 
 
-def as_csv(
+def _part(name: str, possible: float, graded: Sequence[StudentResult]) -> PartReport:
+    signature = next((row.signatures[name] for row in graded if name in row.signatures), name)
+    statistics = part_statistics(name, [row.parts for row in graded], possible)
+    findings = [finding for row in graded for finding in row.findings if finding.part == name]
+    return PartReport(name, signature, statistics, tuple(_troubles(findings)))
+
+
+def _troubles(findings: Sequence[Finding]) -> Iterator[Trouble]:
+    """What went wrong in a part, the most frequent first."""
+    by_trouble: dict[tuple[str, str, int], list[Finding]] = defaultdict(list)
+    for finding, group in zip(findings, _groups(findings), strict=True):
+        for kind, name in _named(finding):
+            by_trouble[kind, name, group if kind == NAMELESS else 0].append(finding)
+    mistakes = [mistake for finding in findings for mistake in finding.mistakes]
+    # the shortest comes last, which is the one that was behind all that went wrong
+    messages = dict(sorted(mistakes, key=lambda mistake: -len(mistake[1])))
+    order = sorted(by_trouble, key=lambda key: (-len(by_trouble[key]), KINDS.index(key[0]), key))
+    for kind, name, group in order:
+        alike = by_trouble[kind, name, group]
+        codes = Counter(finding.code for finding in alike if finding.obstacle not in NO_ANSWER)
+        del codes[""]
+        yield Trouble(
+            kind,
+            name,
+            students=len(alike),
+            codes=tuple(code for code, _ in codes.most_common(MOST_ANSWERS)),
+            message=messages.get(name, "") if kind == MISTAKE else "",
+            also=sum(bool(finding.also) for finding in alike),
+            alike=group > 0,
+        )
+
+
+def _groups(findings: Sequence[Finding]) -> list[int]:
+    """Numbers that are the same for answers that did the same; 0 for those that nobody else gave."""
+    different: list[Behaviour] = []
+    groups = []
+    for behaviour in (finding.behaviour for finding in findings):
+        same = (known.same_as(behaviour) for known in different) if behaviour else ()
+        group = next((number for number, is_same in enumerate(same, start=1) if is_same), 0)
+        if behaviour and not group:
+            different.append(behaviour)
+            group = len(different)
+        groups.append(group)
+    size = Counter(groups)
+    return [group if size[group] > 1 else 0 for group in groups]
+
+
+def _named(finding: Finding) -> list[tuple[str, str]]:
+    """Kind and name of all that went wrong, each once; at least one."""
+    found = [(MISTAKE, name) for name, _ in finding.mistakes]
+    found += [(RELATION, name) for name in finding.relations]
+    found += [(OBSTACLE, finding.obstacle.words)] if finding.obstacle else []
+    return list(dict.fromkeys(found)) or [(NAMELESS, finding.missed)]
+
+
+def table_rows(
     rows: Sequence[StudentResult],
     isolation: str,
-    earlier: Mapping[str, Made] = MappingProxyType({}),
-) -> str:
-    """The table with names, points by part and reasons, as CSV text.
+    earlier: Mapping[str, MistakesMade] = MappingProxyType({}),
+) -> Iterator[list[object]]:
+    """The table with names, points by part and reasons: its head, then a row for each student.
 
     Args:
         rows: one for each student.
         isolation: how submissions were kept apart.
         earlier: who made which mistake in earlier assignments.
     """
-    names = list(_possible(rows))
-    text = io.StringIO()
-    writer = csv.writer(text)
+    names = list(points_possible(rows))
     head = ["student", "points", "of", *names, "late penalty", "came in (UTC)", "due (UTC)"]
-    head += ["needs a person", "reasons", "made again", "isolation", "seconds"]
-    writer.writerow(map(harmless, head))
+    yield [*head, "needs a person", "reasons", "made again", "isolation", "seconds"]
     for row in rows:
         cells = [row.student, row.points, row.of, *(row.parts.get(name, "") for name in names)]
         cells += [row.penalty, _time(row.came_in), _time(row.due)]
         cells += ["yes" if row.needs_person else "", " | ".join(row.reasons)]
-        cells += [in_words(row, earlier)]
-        writer.writerow([*map(harmless, cells), isolation, f"{row.seconds:.2f}"])
-    return text.getvalue()
+        cells += [made_again(row, earlier), isolation, f"{row.seconds:.2f}"]
+        yield list(map(harmless, cells))
+
+
+def as_text(rows: Sequence[StudentResult]) -> str:
+    """The rows for a terminal: points, points by part, when it came in, and why points were lost."""
+    parts = next((list(row.parts) for row in rows if row.parts), [])
+    names = [printable(row.student) for row in rows]
+    wide = max(map(width, ("student", *names)))
+    times = any(row.came_in for row in rows)
+    fined = any(row.penalty for row in rows)
+    head = [padded("student", wide), "points".rjust(9), *parts]
+    head += ["late".rjust(5)] * fined + ["came in (UTC)"] * times
+    first = "  ".join(head)
+    lines = [first, "─" * width(first)]
+    for name, row in zip(names, rows, strict=True):
+        cells = [padded(name, wide), f"{row.points:g} / {row.of:g}".rjust(9)]
+        cells += [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
+        cells += [(f"−{row.penalty:g}" if row.penalty else "").rjust(5)] * fined
+        cells += [_time(row.came_in)] * times
+        lines.append("  ".join(cells).rstrip())
+        for reason in row.reasons:
+            lines += wrapped(printable(reason), "    ", "      ")
+    return "\n".join(lines)
 
 
 def _time(moment: datetime | None) -> str:

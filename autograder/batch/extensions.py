@@ -11,6 +11,7 @@ place there. It waits in ``grading/<assignment>/extensions.json`` until the work
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import re
 import sys
@@ -34,11 +35,8 @@ def length_of(text: str) -> timedelta:
     Raises:
         argparse.ArgumentTypeError: they name none.
     """
-    minutes, place = 0.0, 0
-    while piece := PIECE.match(text, place):
-        minutes += float(piece[1]) * UNITS[piece[2].lower()]
-        place = piece.end()
-    if place < len(text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
+    minutes = sum(float(count) * UNITS[unit.lower()] for count, unit in PIECE.findall(text))
+    if PIECE.sub("", text) or not 0 < minutes < 10 * 365 * UNITS["day"]:
         raise argparse.ArgumentTypeError(
             f"expected a length of time such as '2 days' or '1 day 12 hours', got '{text}'"
         )
@@ -65,8 +63,8 @@ class Waiting:
 
     def __init__(self, course: Path, assignment: str) -> None:
         self.path = course / "grading" / assignment / "extensions.json"
-        held = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
-        self.lengths = {student: timedelta(seconds=seconds) for student, seconds in held.items()}
+        kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
+        self.lengths = {student: timedelta(seconds=seconds) for student, seconds in kept.items()}
 
     def put(self, student: str, length: timedelta | None) -> None:
         """Keep a length for a student, or none."""
@@ -74,8 +72,8 @@ class Waiting:
         if length:
             self.lengths[student] = length
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        held = {name: item.total_seconds() for name, item in sorted(self.lengths.items())}
-        write_whole(self.path, json.dumps(held, indent=1) + "\n")
+        seconds = {name: known.total_seconds() for name, known in sorted(self.lengths.items())}
+        write_whole(self.path, json.dumps(seconds, indent=1) + "\n")
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the extension that has waited for it."""
@@ -91,44 +89,29 @@ def extend(
     Returns:
         what was done, in words.
     """
-    from nbgrader.api import MissingEntry
+    from nbgrader.api import MissingEntry, Student
 
     Waiting(course, assignment).put(student, length)
-    try:
-        submission = gradebook.find_submission(assignment, student)
-    except MissingEntry:
-        entry = None
-    else:
-        entry = submission
-        submission.extension = length
+    with contextlib.suppress(MissingEntry):
+        gradebook.find_submission(assignment, student).extension = length
         gradebook.db.commit()
     name = printable(student)
     if length is None:
         return f"{name} has no extension for {assignment}."
-    known = entry or (course / "submitted" / student).exists() or _knows(gradebook, student)
-    said = f"{name} has {spelt_out(length)} more for {assignment}."
-    if not known:
-        said += f" Nobody called '{name}' is known yet, so it waits until something comes in."
-    return said
-
-
-def _knows(gradebook: Gradebook, student: str) -> bool:
-    from nbgrader.api import MissingEntry
-
-    try:
-        gradebook.find_student(student)
-    except MissingEntry:
-        return False
-    return True
+    message = f"{name} has {spelt_out(length)} more for {assignment}."
+    if not (gradebook.db.get(Student, student) or (course / "submitted" / student).exists()):
+        message += f" Nobody called '{name}' is known yet, so it waits until something comes in."
+    return message
 
 
 def extensions(course: Path, assignment: str, gradebook: Gradebook) -> dict[str, timedelta]:
     """All extensions for an assignment, by student; the gradebook has the last word."""
-    found = dict(Waiting(course, assignment).lengths)
-    for submission in gradebook.assignment_submissions(assignment):
-        if submission.extension:
-            found[submission.student_id] = submission.extension
-    return dict(sorted(found.items()))
+    in_gradebook = {
+        submission.student_id: submission.extension
+        for submission in gradebook.assignment_submissions(assignment)
+        if submission.extension
+    }
+    return dict(sorted({**Waiting(course, assignment).lengths, **in_gradebook}.items()))
 
 
 def add_to(commands: Any) -> None:
@@ -145,14 +128,14 @@ def add_to(commands: Any) -> None:
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: done; 2: nothing was done, and the message says why."""
     try:
-        print(_carry_out(options))
+        print(_carried_out(options))
     except CourseError as error:
         print(f"no extension changed: {error}", file=sys.stderr)
         return 2
     return 0
 
 
-def _carry_out(options: argparse.Namespace) -> str:
+def _carried_out(options: argparse.Namespace) -> str:
     from nbgrader.api import Gradebook
 
     from autograder.batch.course import open_assignment
@@ -172,12 +155,12 @@ def _carry_out(options: argparse.Namespace) -> str:
     ):
         due = gradebook.update_or_create_assignment(assignment).duedate
         if options.student:
-            said = [extend(course, assignment, gradebook, options.student, options.length)]
-            said.append("It counts when you grade again, which takes seconds.")
+            lines = [extend(course, assignment, gradebook, options.student, options.length)]
+            lines.append("It counts when you grade again, which takes seconds.")
         else:
             found = extensions(course, assignment, gradebook)
-            said = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
-            said = said or [f"nobody has an extension for {assignment}"]
+            lines = [f"{printable(name)}: {spelt_out(length)}" for name, length in found.items()]
+            lines = lines or [f"nobody has an extension for {assignment}"]
         if not due:
-            said.append(f"{assignment} has no due date yet: set one in the formgrader.")
-    return "\n".join(said)
+            lines.append(f"{assignment} has no due date yet: set one in the formgrader.")
+    return "\n".join(lines)

@@ -15,7 +15,8 @@ def pack_feedback(course: Path, assignment: str, rows: Sequence[StudentResult]) 
     """Put the feedback pages of students into one archive, as ``<student>_<assignment>.html``.
 
     A student's id is a name of a folder, and may be one that would leave the archive's own folder or
-    act where it is unpacked; see `plain_name`. Where two meet, the later one gets a number.
+    act where it is unpacked; see `plain_name`. Where two meet, also where case makes no difference,
+    the later one gets a number.
 
     Args:
         course: the course folder.
@@ -26,15 +27,17 @@ def pack_feedback(course: Path, assignment: str, rows: Sequence[StudentResult]) 
         how many there are, of how many students, and the archive's path, in words.
     """
     target = course / "grading" / assignment / "feedback.zip"
-    pages = {row.student: page_of(course, assignment, row.student) for row in rows}
+    pages: dict[str, Path] = {}
     taken: set[str] = set()
-    there = {
-        f"{_free_name(student, taken)}_{assignment}.html": page
-        for student, page in pages.items()
-        if page.is_file()
-    }
-    write_pages(target, there)
-    return f"{len(there)} of {len(pages)} students: {target}"
+    for row in rows:
+        page, plain = page_of(course, assignment, row.student), plain_name(row.student)
+        numbered = itertools.chain([plain], (f"{plain} {number}" for number in itertools.count(2)))
+        name = next(name for name in numbered if name.casefold() not in taken)
+        if page.is_file():
+            taken.add(name.casefold())
+            pages[f"{name}_{assignment}.html"] = page
+    write_pages(target, pages)
+    return f"{len(pages)} of {len(rows)} students: {target}"
 
 
 def page_of(course: Path, assignment: str, student: str) -> Path:
@@ -51,12 +54,3 @@ def write_pages(target: Path, pages: Mapping[str, Path]) -> None:
             info.external_attr = 0o644 << 16
             archive.writestr(info, page.read_bytes(), zipfile.ZIP_DEFLATED)
     aside.replace(target)
-
-
-def _free_name(student: str, taken: set[str]) -> str:
-    """A name for a student's page that is not ``taken``, also where case makes no difference."""
-    plain = plain_name(student)
-    names = (plain if number == 1 else f"{plain} {number}" for number in itertools.count(1))
-    name = next(name for name in names if name.casefold() not in taken)
-    taken.add(name.casefold())
-    return name

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import Behaviour
+from autograder.checks.verdicts import Behaviour, Obstacle
 from autograder.files import printable
 from autograder.grade.report import Report
 
@@ -72,16 +71,14 @@ def _code_cells(notebook: str) -> list[dict[str, Any]]:
 def _answer_to(part: str, cells: list[dict[str, Any]]) -> str:
     """The source of the cell that answers a part: nbgrader's own, else one that defines it."""
     defines = re.compile(rf"^\s*(def|class)\s+{re.escape(part)}\b", re.MULTILINE)
-    sources = {}
+    released = own = ""
     for cell in cells:
-        source = "".join(cell["source"])
-        marks = cell["metadata"].get("nbgrader", {})
+        source, marks = "".join(cell["source"]), cell["metadata"].get("nbgrader", {})
         if marks.get("solution") and marks.get("grade_id") == part:
-            sources[0] = source
+            released = source
         if defines.search(source) and not marks.get("locked"):
-            sources[1] = source
-    answered = sources.get(0, "")
-    return answered if defines.search(answered) else sources.get(1, answered)
+            own = source
+    return released if defines.search(released) else own or released
 
 
 def anonymous(code: str, student: str) -> str:
@@ -96,12 +93,7 @@ def anonymous(code: str, student: str) -> str:
     except (tokenize.TokenError, SyntaxError, IndexError):
         lines = [line.partition("#")[0] for line in lines]
     name = re.compile(rf"(?<!\w){re.escape(student)}(?!\w)", re.IGNORECASE)
-    kept = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in lines]
-    kept = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in kept]
-    while kept and not kept[0]:
-        kept.pop(0)
-    while kept and not kept[-1]:
-        kept.pop()
-    if len(kept) > MOST_LINES:
-        kept = [*kept[:MOST_LINES], "…"]
-    return "\n".join(kept)
+    lines = [printable(name.sub("…", line.expandtabs(4)).rstrip()) for line in lines]
+    lines = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines]
+    lines = "\n".join(lines).strip("\n").split("\n")
+    return "\n".join([*lines[:MOST_LINES], "…"] if len(lines) > MOST_LINES else lines)

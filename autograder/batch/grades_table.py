@@ -6,14 +6,13 @@ behind it into the next column, and a name that begins with "=" is a formula.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from nbgrader.api import Assignment, Gradebook, Student, SubmittedAssignment
 from nbgrader.plugins import ExportPlugin
 
+from autograder.batch.table import csv_text
 from autograder.files import harmless, write_whole
 from autograder.order import by_number
 
@@ -29,33 +28,30 @@ class GradesTable(ExportPlugin):
     def export(self, gradebook: Gradebook) -> None:
         path = Path(self.to or "grades.csv")
         self.log.info("Exporting grades to %s", path)
-        write_whole(path, as_csv(gradebook, self.assignment, self.student))
+        rows = grades(gradebook, self.assignment, self.student)
+        write_whole(path, csv_text(map(harmless, row) for row in rows))
 
 
-def as_csv(
-    gradebook: Gradebook, assignments: list | None = None, students: list | None = None
-) -> str:
-    """Every student's score in every assignment, as CSV text; who handed in nothing has 0.
+def grades(
+    gradebook: Gradebook, assignments: Collection[str] = (), students: Collection[str] = ()
+) -> Iterator[tuple[object, ...]]:
+    """Every student's score in every assignment, below `COLUMNS`; who handed in nothing has 0.
 
     Args:
         gradebook: an open gradebook.
         assignments, students: only these; all if empty.
     """
-    text = io.StringIO()
-    writer = csv.writer(text)
-    writer.writerow(COLUMNS)
-    names, ids = {str(name) for name in assignments or ()}, {str(name) for name in students or ()}
+    yield COLUMNS
+    names, ids = set(map(str, assignments)), set(map(str, students))
     handed_in = {
         (submission.assignment_id, submission.student_id): submission
         for submission in gradebook.db.query(SubmittedAssignment)
     }
     everybody = sorted(gradebook.students, key=_place)
-    for assignment in sorted(gradebook.assignments, key=lambda item: by_number(item.name)):
+    for assignment in sorted(gradebook.assignments, key=lambda found: by_number(found.name)):
         for student in everybody:
             if (not names or assignment.name in names) and (not ids or student.id in ids):
-                submission = handed_in.get((assignment.id, student.id))
-                writer.writerow(map(harmless, _row(assignment, student, submission)))
-    return text.getvalue()
+                yield _row(assignment, student, handed_in.get((assignment.id, student.id)))
 
 
 def _place(student: Student) -> tuple[str, str, str]:
@@ -65,10 +61,11 @@ def _place(student: Student) -> tuple[str, str, str]:
 
 def _row(
     assignment: Assignment, student: Student, submission: SubmittedAssignment | None
-) -> Iterator[object]:
-    score, penalty = 0.0, 0.0
-    if submission:
-        score, penalty = submission.score, submission.late_submission_penalty
-    yield from (assignment.name, assignment.duedate, submission and submission.timestamp)
-    yield from (student.id, student.last_name, student.first_name, student.email)
-    yield from (score, penalty, max(0.0, score - penalty), assignment.max_score)
+) -> tuple[object, ...]:
+    score = submission.score if submission else 0.0
+    penalty = submission.late_submission_penalty if submission else 0.0
+    return (
+        assignment.name, assignment.duedate, submission and submission.timestamp,
+        student.id, student.last_name, student.first_name, student.email,
+        score, penalty, max(0.0, score - penalty), assignment.max_score,
+    )  # fmt: skip

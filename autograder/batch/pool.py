@@ -10,6 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from autograder.batch.orders import FeedbackOrder, GradeOrder, Outcome
 from autograder.checks.course import course
 from autograder.errors import EngineError
 from autograder.grade.messages import to_json
@@ -71,7 +72,7 @@ class Pool:
         return self._threads.submit(self._grade, job, seconds)
 
     def _grade(self, job: bytes, seconds: float) -> bytes:
-        answer = self._obey({"do": "grade"}, seconds + SECONDS_OF_GRACE, job)
+        answer = self._obey(GradeOrder(), seconds + SECONDS_OF_GRACE, job)
         if answer is None:
             reason = f"the process that graded it died {DEATHS} times over it"
             return to_json(Report(reason, poisoned=True))
@@ -82,10 +83,8 @@ class Pool:
 
     def write_feedback(self, course: Path, assignment: str, student: str) -> Future[bool]:
         """Let nbgrader write a student's feedback page, and say whether it could."""
-        where = {"course": str(course.resolve()), "assignment": assignment, "student": student}
-        return self._threads.submit(
-            lambda: self._obey({"do": "feedback", **where}, SECONDS_OF_GRACE) == ("", b"")
-        )
+        order = FeedbackOrder(str(course.resolve()), assignment, student)
+        return self._threads.submit(lambda: self._obey(order, SECONDS_OF_GRACE) == ("", b""))
 
     def close(self) -> None:
         """End all processes; threads that wait for them come back."""
@@ -98,7 +97,7 @@ class Pool:
             self._idle.pop().end()
 
     def _obey(
-        self, order: dict[str, str], seconds: float, body: bytes = b""
+        self, order: GradeOrder | FeedbackOrder, seconds: float, body: bytes = b""
     ) -> tuple[str, bytes] | None:
         """What a worker answers to an order; None where too many died over it.
 
@@ -167,7 +166,7 @@ class Worker:
     def __init__(self, worker: Zygote, kernel: Zygote) -> None:
         self.kernel = kernel
         ours, theirs = socket.socketpair()
-        self.orders = Channel(ours)
+        self.orders: Channel[Outcome] = Channel(ours, Outcome)
         with theirs:
             try:
                 self.process = worker.client.fork(kernel.client.address, theirs, kernel.requests)
@@ -176,16 +175,16 @@ class Worker:
                 raise
 
     def obey(
-        self, order: dict[str, str], seconds: float, body: bytes = b""
+        self, order: GradeOrder | FeedbackOrder, seconds: float, body: bytes = b""
     ) -> tuple[str, bytes] | None:
         """Its answer to an order; None if it died over it or did not answer in time."""
         try:
             deadline = time.monotonic() + seconds
             self.orders.send(order, body, deadline)
-            header, answer = self.orders.receive(deadline)
+            outcome, answer = self.orders.receive(deadline)
         except (ChannelClosed, TimeoutError):
             return None
-        return str(header["failed"]), answer
+        return outcome.failed, answer
 
     def end(self) -> None:
         self.process.close()

@@ -1,4 +1,4 @@
-"""The text of an assignment as students get it: with how to check one's own notebook, or without."""
+"""The text of an assignment: its title, and how students get it, told to check their own notebook or not."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import nbformat
+from nbformat import NotebookNode
 
 from autograder.files import digest_of
 
@@ -29,3 +30,25 @@ def without_self_check(text: str) -> str:
     takes the paragraph behind it along.
     """
     return SELF_CHECK.sub("", text)
+
+
+def title_of(course: Path, assignment: str) -> str:
+    """The first heading of an assignment's notebook; its id, if there is none."""
+    # here, since what only reads texts does without nbgrader, which takes a while to import
+    from autograder.batch.course import open_course
+
+    folder = course / open_course(course).coursedir.source_directory / assignment
+    try:
+        notebook = nbformat.read(folder / f"{assignment}.ipynb", as_version=4)
+    except (OSError, nbformat.reader.NotJSONError):
+        return assignment
+    return title_in(notebook) or assignment
+
+
+def title_in(notebook: NotebookNode) -> str:
+    """The first heading of a notebook; "" if it has none."""
+    for cell in notebook.cells:
+        heading = re.search(r"^# (.+)$", cell.source, re.MULTILINE)
+        if cell.cell_type == "markdown" and heading:
+            return heading[1].strip()
+    return ""

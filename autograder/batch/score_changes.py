@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,21 +17,23 @@ from nbgrader.api import (
 )
 
 from autograder.batch.cell_migration import ByHand, Change
-from autograder.batch.table import padded, width
-from autograder.files import harmless, printable, write_whole
+from autograder.batch.table import padded, rows_in, width, wrapped, write_csv
+from autograder.files import harmless, printable
 from autograder.grade.report import CHECK
 
 PLANNED, WRITTEN, BY_HAND = "changes_planned.csv", "changes.csv", "removed_by_hand.csv"
+HEAD = ("graded (UTC)", "student", "before", "of", "after", "of now", "reasons")
+HEAD_BY_HAND = ("removed (UTC)", "student", "cell", "by hand", "of", "extra credit", "comment")
 
 
 @dataclass(frozen=True)
-class Mark:
+class CellScore:
     """What one cell earned.
 
     Attributes:
         score: what counts.
         of: what can be had.
-        by_hand: a person gave it.
+        by_hand: a person gave it, or some of it.
     """
 
     score: float
@@ -44,26 +43,26 @@ class Mark:
 
 @dataclass(frozen=True)
 class Scores:
-    """What one student has in the gradebook: marks by cell, and what coming in late costs."""
+    """What one student has in the gradebook: scores by cell, and what coming in late costs."""
 
-    marks: Mapping[str, Mark] = field(default_factory=dict)
+    cells: Mapping[str, CellScore] = field(default_factory=dict)
     penalty: float = 0.0
 
     @property
     def total(self) -> float:
-        return max(0.0, sum(mark.score for mark in self.marks.values()) - self.penalty)
+        return max(0.0, sum(cell.score for cell in self.cells.values()) - self.penalty)
 
     @property
     def of(self) -> float:
-        return sum(mark.of for mark in self.marks.values())
+        return sum(cell.of for cell in self.cells.values())
 
 
 @dataclass(frozen=True)
 class Changed:
-    """One line of the table: a student whose score or maximum changes; ``before`` is None at first."""
+    """A student whose score or maximum changes, and why."""
 
     student: str
-    before: Scores | None
+    before: Scores
     after: Scores
     reasons: tuple[str, ...]
 
@@ -107,19 +106,20 @@ def scores_of(gradebook: Gradebook, assignment: str) -> dict[str, Scores]:
         .join(GradeCell, GradeCell.id == Grade.cell_id)
         .filter(Assignment.name == assignment)
     )
-    found: dict[str, Scores] = {}
+    cells: dict[str, dict[str, CellScore]] = {}
+    penalties: dict[str, float] = {}
     for student, penalty, cell, of, score, manual, extra in question:
-        known = found.setdefault(student, Scores({}, penalty or 0.0))
         by_hand = manual is not None or extra is not None
-        found[student] = Scores({**known.marks, cell: Mark(score, of, by_hand)}, known.penalty)
-    return found
+        cells.setdefault(student, {})[cell] = CellScore(score, of, by_hand)
+        penalties.setdefault(student, penalty or 0.0)
+    return {student: Scores(cells[student], penalties[student]) for student in cells}
 
 
 def compare(
     before: Mapping[str, Scores],
     after: Mapping[str, Scores],
     change: Change,
-    handed_in_again: Iterable[str],
+    handed_in_again: Collection[str],
     removed: Sequence[ByHand],
     written: bool,
 ) -> ScoreChanges:
@@ -132,81 +132,68 @@ def compare(
         removed: what a person gave for cells that are gone.
         written: as in `ScoreChanges`.
     """
-    again = set(handed_in_again)
-    lines = []
-    for student in sorted(after):
-        old, new = before.get(student), after[student]
-        if old and (old.total, old.of) != (new.total, new.of):
-            reasons = tuple(_reasons(old, new, change, student in again))
-            lines.append(Changed(student, old, new, reasons))
-    known = sum(student in before for student in after)
+    known = sorted(after.keys() & before.keys())
+    changed = []
+    for student in known:
+        old, new = before[student], after[student]
+        if (old.total, old.of) != (new.total, new.of):
+            reasons = tuple(_reasons(old, new, change, student in handed_in_again))
+            changed.append(Changed(student, old, new, reasons))
     return ScoreChanges(
         change,
-        tuple(lines),
-        known - len(lines),
-        len(after) - known,
-        tuple(removed),
-        written,
+        tuple(changed),
+        same=len(known) - len(changed),
+        first=len(after) - len(known),
+        removed=tuple(removed),
+        written=written,
     )
 
 
 def _reasons(old: Scores, new: Scores, change: Change, again: bool) -> Iterator[str]:
     """Why a student's score changes, cell by cell."""
     former = {now: was for was, now in change.renamed.items()}
-    for cell, mark in new.marks.items():
-        part = cell.removeprefix(CHECK)
-        was = old.marks.get(former.get(cell, cell))
+    for name, cell in new.cells.items():
+        part = name.removeprefix(CHECK)
+        was = old.cells.get(former.get(name, name))
         if was is None:
-            if mark.of or mark.score:
-                yield f"{part} added: {mark.score:g} of {mark.of:g}"
+            if cell.of or cell.score:
+                yield f"{part} added: {cell.score:g} of {cell.of:g}"
             continue
-        scores = f"{was.score:g} → {mark.score:g}"
-        if was.of != mark.of:
-            points = f"{part} counts {mark.of:g} instead of {was.of:g}"
-            yield f"{points}: {f'{mark.score:g} given by hand stays' if mark.by_hand else scores}"
-        elif was.score != mark.score:
-            how = "handed in again" if again else "graded by hand" if mark.by_hand else "decided otherwise"  # fmt: skip
+        scores = f"{was.score:g} → {cell.score:g}"
+        if was.of != cell.of:
+            points = f"{part} counts {cell.of:g} instead of {was.of:g}"
+            yield f"{points}: {f'{cell.score:g} given by hand stays' if cell.by_hand else scores}"
+        elif was.score != cell.score:
+            how = "handed in again" if again else "graded by hand" if cell.by_hand else "decided otherwise"  # fmt: skip
             yield f"{part} {how}: {scores}"
-    stays = {former.get(cell, cell) for cell in new.marks}
-    for cell, mark in old.marks.items():
-        if cell not in stays and (mark.of or mark.score):
-            kept = f", given by hand and kept in {BY_HAND}" if mark.by_hand else ""
-            part = cell.removeprefix(CHECK)
-            yield f"{part} removed: {mark.score:g} of {mark.of:g}{kept}"
+    stays = {former.get(name, name) for name in new.cells}
+    for name, cell in old.cells.items():
+        if name not in stays and (cell.of or cell.score):
+            kept = f", given by hand and kept in {BY_HAND}" if cell.by_hand else ""
+            yield f"{name.removeprefix(CHECK)} removed: {cell.score:g} of {cell.of:g}{kept}"
     if old.penalty != new.penalty:
         yield f"late penalty: {old.penalty:g} → {new.penalty:g}"
 
 
-def as_text(comparison: ScoreChanges) -> str:
-    """The comparison for a terminal."""
-    lines = list(comparison.change.in_words())
-    rows = comparison.students
-    if rows:
-        wide = max(map(width, ("student", *(printable(row.student) for row in rows))))
+def as_text(changes: ScoreChanges) -> str:
+    """The changes for a terminal."""
+    lines = list(changes.change.in_words())
+    changed = changes.students
+    if changed:
+        names = [printable(row.student) for row in changed]
+        wide = max(map(width, ("student", *names)))
         head = "  ".join([padded("student", wide), "before".rjust(9), "after".rjust(9), "why"])
         lines += [head, "─" * width(head)]
-        for row in rows:
-            lines.extend(
-                textwrap.wrap(
-                    "; ".join(map(printable, row.reasons)),
-                    96,
-                    initial_indent="  ".join(
-                        [
-                            padded(printable(row.student), wide),
-                            *map(_total, (row.before, row.after)),
-                            "",
-                        ]
-                    ),
-                    subsequent_indent=" " * (wide + 24),
-                )
-            )
-    graded = len(rows) + comparison.same
-    gets = "gets" if len(rows) == 1 else "get"
-    counts = [f"{len(rows)} of {graded} graded before {gets} another score"]
-    if comparison.first:
-        counts.append(f"{comparison.first} graded for the first time")
-    lines.append("; ".join(counts))
-    for item in comparison.removed:
+        for name, row in zip(names, changed, strict=True):
+            numbers = (f"{scores.total:g} / {scores.of:g}" for scores in (row.before, row.after))
+            first = "  ".join([padded(name, wide), *(cell.rjust(9) for cell in numbers), ""])
+            reasons = "; ".join(map(printable, row.reasons))
+            lines += wrapped(reasons, first, " " * width(first))
+    gets = "gets" if len(changed) == 1 else "get"
+    graded = len(changed) + changes.same
+    counts = f"{len(changed)} of {graded} graded before {gets} another score"
+    lines.append(counts + (f"; {changes.first} graded for the first time" if changes.first else ""))
+    for item in changes.removed:
         lines.append(f"    {printable(item.student)}: {_given(item)}, kept in {BY_HAND}")
     return "\n".join(lines)
 
@@ -220,64 +207,36 @@ def _given(item: ByHand) -> str:
     return f"{score}{extra} by hand for {item.cell}"
 
 
-def _total(scores: Scores | None) -> str:
-    return (f"{scores.total:g} / {scores.of:g}" if scores else "–").rjust(9)
-
-
-def write_changes(
-    folder: Path, comparison: ScoreChanges, now: datetime | None = None
-) -> Path | None:
-    """Put the lines into a CSV: those that were only tried alone, those written after the earlier ones.
-
-    Returns:
-        its path; None where nothing was to be written down.
-    """
-    path = folder / (WRITTEN if comparison.written else PLANNED)
-    if comparison.written and not comparison.students:
-        return None
-    time = f"{now or datetime.now(UTC):%Y-%m-%d %H:%M}"
+def write_changes(folder: Path, changes: ScoreChanges, now: datetime | None = None) -> None:
+    """Put the changes into a CSV: those that were only tried alone, those written after the earlier ones."""
+    if changes.written and not changes.students:
+        return
+    path = folder / (WRITTEN if changes.written else PLANNED)
     rows = [
-        [time, row.student, row.before.total, row.before.of, row.after.total, row.after.of,
-         " | ".join(row.reasons)]
-        for row in comparison.students
-        if row.before
+        (_time(now), row.student, row.before.total, row.before.of, row.after.total, row.after.of,
+         " | ".join(row.reasons))
+        for row in changes.students
     ]  # fmt: skip
-    head = ["graded (UTC)", "student", "before", "of", "after", "of now", "reasons"]
-    _write_rows(path, head, rows, _rows_in(path) if comparison.written else [])
-    return path
+    known = rows_in(path) if changes.written else []
+    write_csv(path, [HEAD, *known, *(map(harmless, row) for row in rows)])
 
 
 def keep_by_hand(folder: Path, removed: Sequence[ByHand], now: datetime | None = None) -> None:
     """Keep on record what a person gave for cells that are gone; what is there already stays."""
     if not removed:
         return
-    time = f"{now or datetime.now(UTC):%Y-%m-%d %H:%M}"
-    rows = [
-        [time, item.student, item.cell, item.score, item.of, item.extra_credit, item.comment]
-        for item in removed
-    ]
-    head = ["removed (UTC)", "student", "cell", "by hand", "of", "extra credit", "comment"]
     path = folder / BY_HAND
-    known = _rows_in(path)
+    known = rows_in(path)
     # where a grading was stopped just before it was written, they stand there already
-    there = {tuple(row[1:]) for row in known}
-    new = [row for row in rows if tuple(map(str, _cells(row[1:]))) not in there]
-    _write_rows(path, head, new, known)
+    there = [row[1:] for row in known]
+    rows = []
+    for item in removed:
+        given = (item.student, item.cell, item.score, item.of, item.extra_credit, item.comment)
+        cells = ["" if cell is None else str(harmless(cell)) for cell in given]
+        if cells not in there:
+            rows.append([_time(now), *cells])
+    write_csv(path, [HEAD_BY_HAND, *known, *rows])
 
 
-def _rows_in(path: Path) -> list[list[str]]:
-    if not path.exists():
-        return []
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        return list(csv.reader(file))[1:]
-
-
-def _write_rows(path: Path, head: list[str], rows: list[list], known: list[list[str]]) -> None:
-    """Write a CSV: a head, the rows that are known, and new ones."""
-    text = io.StringIO()
-    csv.writer(text).writerows([head, *known, *map(_cells, rows)])
-    write_whole(path, "\ufeff" + text.getvalue())
-
-
-def _cells(row: list) -> list:
-    return ["" if item is None else harmless(item) for item in row]
+def _time(now: datetime | None) -> str:
+    return f"{now or datetime.now(UTC):%Y-%m-%d %H:%M}"

@@ -1,5 +1,11 @@
 """Pairs of submissions that are alike beyond what was given out: a hint for a person, never a score.
 
+Code becomes numbers that stay the same when it is renamed, moved or laid out anew. It is cut into
+functions, methods, and what stands outside of them; each becomes the sequence of what its syntax tree
+holds, without the names that its author chose; and winnowing chooses some of the sequence's pieces:
+Schleimer, Wilkerson and Aiken, "Winnowing: Local Algorithms for Document Fingerprinting", SIGMOD 2003,
+section 3.
+
 What stands in the release or in the solution counts for nothing, and what many students wrote counts
 for little. The rest is weighed as *rarity*: a fingerprint that m of n students have is log₂(n/m) bits, as
 in the inverse document frequency of Spärck Jones (1972), "A statistical interpretation of term
@@ -8,7 +14,13 @@ specificity and its application in retrieval", Journal of Documentation 28.
 
 from __future__ import annotations
 
+import ast
+import builtins
+import hashlib
+import itertools
 import math
+import re
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,21 +29,32 @@ from pathlib import Path
 import nbformat
 import numpy as np
 
+from autograder.batch.class_statistics import points_possible
 from autograder.batch.course import open_course
+from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult
-from autograder.batch.term import title_of
-from autograder.batch.winnowing import OUTSIDE, code_of, units_of
 from autograder.files import printable, write_whole
 from autograder.grade.report import grade_id_of
 from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
 from autograder.pages import render
+
+PIECE = 5  # signs in a piece, so that nothing shorter is ever alike
+WINDOW = 2  # pieces that follow each other, of which at least one is chosen
+OUTSIDE = ""  # the name of what stands in no function
 
 SHARE = 0.75  # of what is rare in both, from which a pair is a hint
 FEWEST_PRINTS = 5  # of an answer beyond what was given out, for it to say anything
 FEWEST_STUDENTS = 5  # among whom something can be called rare
 MOST_PAIRS = 100  # that the page shows
 
-Answers = Mapping[str, Sequence[str]]  # the code cells of each student
+COMMAND = re.compile(r"^\s*[%!].*$", re.MULTILINE)  # what IPython reads and Python does not
+BUILTINS = frozenset(dir(builtins))
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+# what says how a name is used and not what is computed
+LEFT_OUT = (ast.Load, ast.Store, ast.Del, ast.Expr, ast.Module)
+
+Cells = Sequence[str]  # the code cells of a notebook
+Fingerprints = frozenset[int]
 
 
 @dataclass(frozen=True)
@@ -51,7 +74,9 @@ class Pair:
     parts: dict[str, float]
 
 
-def alike(answers: Answers, parts: Sequence[str], given: Iterable[str]) -> list[Pair]:
+def similar_pairs(
+    answers: Mapping[str, Cells], parts: Sequence[str], given: Iterable[str]
+) -> list[Pair]:
     """The pairs of a class that are alike, the rarest likeness first.
 
     A part's bits are the mean rarity of its fingerprints, where those that only one of the two has
@@ -67,37 +92,39 @@ def alike(answers: Answers, parts: Sequence[str], given: Iterable[str]) -> list[
     students = sorted(answers)
     if len(students) < FEWEST_STUDENTS:
         return []
-    known = {number for unit in units_of(given) for number in unit.prints}
-    prints = [_prints_by_part(answers[student], parts, known) for student in students]
-    having = Counter(number for own in prints for number in set().union(*own.values()))
+    known = frozenset().union(*(prints for _, prints in fingerprints(given)))
+    own = [_prints_by_part(answers[student], parts, known) for student in students]
+    having = Counter(itertools.chain.from_iterable(set().union(*prints.values()) for prints in own))
     by_part = {
-        part: _bits([own.get(part, set()) for own in prints], having) for part in (*parts, OUTSIDE)
+        part: _bits([prints.get(part, set()) for prints in own], having)
+        for part in (*parts, OUTSIDE)
     }
     total = np.sum([*by_part.values()], axis=0)
     with_itself = np.diag(total)
     most = (with_itself[:, None] + with_itself[None, :]) / 2
     share = np.divide(total, most, out=np.zeros_like(total), where=most > 0)
-    enough = math.log2(len(students) * (len(students) - 1) / 2) / 2
-    found = []
-    for one, other in zip(
-        *np.nonzero(np.triu((share >= SHARE) & (total >= enough), 1)), strict=True
-    ):
-        shares = {
-            part: float(2 * bits[one, other] / (bits[one, one] + bits[other, other]))
-            for part, bits in by_part.items()
-            if bits[one, one] and bits[other, other]
-        }
-        pair = students[one], students[other]
-        found.append(Pair(pair, float(share[one, other]), float(total[one, other]), shares))
+    enough = math.log2(math.comb(len(students), 2)) / 2
+    alike = np.argwhere(np.triu((share >= SHARE) & (total >= enough), 1))
+    found = [
+        Pair(
+            (students[one], students[other]),
+            float(share[one, other]),
+            float(total[one, other]),
+            {
+                part: float(2 * bits[one, other] / (bits[one, one] + bits[other, other]))
+                for part, bits in by_part.items()
+                if bits[one, one] and bits[other, other]
+            },
+        )
+        for one, other in alike
+    ]
     return sorted(found, key=lambda pair: (-pair.bits, pair.students))
 
 
-def _prints_by_part(
-    sources: Iterable[str], parts: Sequence[str], known: set[int]
-) -> dict[str, set[int]]:
+def _prints_by_part(cells: Cells, parts: Sequence[str], known: Fingerprints) -> dict[str, set[int]]:
     found: dict[str, set[int]] = defaultdict(set)
-    for unit in units_of(sources):
-        found[unit.part if unit.part in parts else OUTSIDE] |= unit.prints - known
+    for name, prints in fingerprints(cells):
+        found[name if name in parts else OUTSIDE] |= prints - known
     return found
 
 
@@ -111,14 +138,106 @@ def _bits(prints: Sequence[set[int]], having: Counter[int]) -> np.ndarray:
     has = np.zeros((len(prints), len(places)), dtype=np.float32)
     for row, own in enumerate(prints):
         has[row, [places[number] for number in own]] = 1
-    rarity = np.log2(
-        len(prints) / np.array([having[number] for number in places], dtype=np.float32)
-    )
+    students = np.array([having[number] for number in places], dtype=np.float32)
+    rarity = np.log2(len(prints) / students)
     sizes = has.sum(axis=1)
     return 2 * ((has * rarity) @ has.T) / np.maximum(sizes[:, None] + sizes[None, :], 1)
 
 
-def write_alike(course: Path, assignment: str, rows: Sequence[StudentResult]) -> Path:
+def fingerprints(cells: Iterable[str]) -> Iterator[tuple[str, Fingerprints]]:
+    """The fingerprints of each function and method, and of what stands outside, cell by cell.
+
+    Yields:
+        the function or class at the top that something belongs to, `OUTSIDE` for neither, and its
+        fingerprints. Imports have none, nor has a class beside its methods, nor a cell that Python
+        cannot read.
+    """
+    for source in cells:
+        outside: list[ast.stmt] = []
+        for statement in _statements(source):
+            match statement:
+                case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
+                    yield name, _prints_of_function(statement)
+                case ast.ClassDef(name):
+                    for method in statement.body:
+                        if isinstance(method, FUNCTIONS):
+                            yield name, _prints_of_function(method)
+                case ast.Import() | ast.ImportFrom():
+                    pass
+                case _:
+                    outside.append(statement)
+        if outside:
+            yield OUTSIDE, prints_of(_signs(outside))
+
+
+def _statements(source: str) -> list[ast.stmt]:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of what a student has typed
+            return ast.parse(COMMAND.sub("", source)).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
+def _prints_of_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Fingerprints:
+    match function.body:
+        case [ast.Expr(ast.Constant(str())), *body]:  # a docstring
+            return prints_of(_signs(body))
+    return prints_of(_signs(function.body))
+
+
+def _signs(statements: Iterable[ast.AST]) -> list[str]:
+    """What the statements hold, in their order: kinds of nodes, operators, numbers and known names.
+
+    A name that an author chose is a sign without a name, and so is every text. What stays is what
+    Python, PyTorch and the assignment call things, which is what follows a dot or names an argument.
+    """
+    try:
+        return [sign for statement in statements for sign in _signs_of(statement)]
+    except RecursionError:
+        return []
+
+
+def _signs_of(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Name(name):
+            yield name if name in BUILTINS else "name"
+            return
+        case ast.Constant(value):
+            yield "text" if isinstance(value, str | bytes) else repr(value)
+            return
+        case ast.arg() | ast.JoinedStr():
+            yield type(node).__name__
+            return
+        case ast.Attribute(inner, name):
+            yield from _signs_of(inner)
+            yield f".{name}"
+            return
+        case ast.AnnAssign(target, _, value, _):
+            # a type beside a name is not part of what is computed
+            yield from _signs_of(ast.Assign([target], value or ast.Constant(None)))
+            return
+        case ast.keyword(name):
+            yield f"{name}="
+    if not isinstance(node, LEFT_OUT):
+        yield type(node).__name__
+    for child in ast.iter_child_nodes(node):
+        yield from _signs_of(child)
+
+
+def prints_of(signs: Sequence[str]) -> Fingerprints:
+    """The fingerprints of a sequence of signs; one that is shorter than a piece has none."""
+    pieces = [_digest(signs[place : place + PIECE]) for place in range(len(signs) - PIECE + 1)]
+    windows = range(max(len(pieces) - WINDOW + 1, min(len(pieces), 1)))
+    return frozenset(min(pieces[place : place + WINDOW]) for place in windows)
+
+
+def _digest(signs: Sequence[str]) -> int:
+    text = "\0".join(signs).encode("utf-8", "replace")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+
+
+def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentResult]) -> Path:
     """Compare what a class handed in, and write the page for the instructor, names included.
 
     Args:
@@ -131,54 +250,47 @@ def write_alike(course: Path, assignment: str, rows: Sequence[StudentResult]) ->
     """
     given, locked = _given_out(course, assignment)
     answers = dict(_handed_in(course, assignment, locked))
-    parts = max((tuple(row.possible) for row in rows), key=len, default=())
-    pairs = alike(answers, parts, given)
+    pairs = similar_pairs(answers, tuple(points_possible(rows)), given)
     shown = [
         {
             "pair": pair,
             "names": [printable(student) for student in pair.students],
             "codes": [
-                (part, share, *(_shown(part, answers[student]) for student in pair.students))
+                (part, share, *(_code_of(part, answers[student]) for student in pair.students))
                 for part, share in pair.parts.items()
                 if part != OUTSIDE
             ],
         }
         for pair in pairs[:MOST_PAIRS]
     ]
-    page = course / "grading" / assignment / "alike.html"
-    write_whole(
-        page,
-        render(
-            "alike.html",
-            title=title_of(course, assignment),
-            compared=len(answers),
-            few=len(answers) < FEWEST_STUDENTS,
-            found=len(pairs),
-            shown=shown,
-        ),
+    text = render(
+        "alike.html",
+        title=title_of(course, assignment),
+        compared=len(answers),
+        few=len(answers) < FEWEST_STUDENTS,
+        found=len(pairs),
+        shown=shown,
     )
+    page = course / "grading" / assignment / "alike.html"
+    write_whole(page, text)
     return page
 
 
 def _given_out(course: Path, assignment: str) -> tuple[list[str], set[str]]:
     """The code of the solution and of the release, and the names of the cells that nobody may change."""
     coursedir = open_course(course).coursedir
-    sources, locked = [], set()
-    for folder in (coursedir.source_directory, coursedir.release_directory):
-        path = course / folder / assignment / f"{assignment}.ipynb"
-        if not path.exists():
-            continue
-        for cell in nbformat.read(path, as_version=4).cells:
-            if cell.cell_type == "code":
-                sources.append(cell.source)
-            if cell.metadata.get("nbgrader", {}).get("locked"):
-                locked.add(grade_id_of(cell))
-    return sources, locked
+    folders = coursedir.source_directory, coursedir.release_directory
+    paths = [course / folder / assignment / f"{assignment}.ipynb" for folder in folders]
+    cells = [
+        cell for path in paths if path.exists() for cell in nbformat.read(path, as_version=4).cells
+    ]
+    locked = {
+        grade_id_of(cell) for cell in cells if cell.metadata.get("nbgrader", {}).get("locked")
+    }
+    return [cell.source for cell in cells if cell.cell_type == "code"], locked
 
 
-def _handed_in(
-    course: Path, assignment: str, locked: set[str]
-) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _handed_in(course: Path, assignment: str, locked: set[str]) -> Iterator[tuple[str, Cells]]:
     """The code cells of each student that are the student's own; what cannot be read is left out."""
     for folder in sorted((course / "submitted").glob(f"*/{assignment}")):
         try:
@@ -187,13 +299,21 @@ def _handed_in(
             continue
         yield (
             folder.parent.name,
-            tuple(
+            [
                 cell.source
                 for cell in notebook.cells
                 if cell.cell_type == "code" and grade_id_of(cell) not in locked
-            ),
+            ],
         )
 
 
-def _shown(part: str, sources: Sequence[str]) -> str:
-    return "\n".join(printable(line.expandtabs(4)) for line in code_of(part, sources).split("\n"))
+def _code_of(part: str, cells: Cells) -> str:
+    """The text of what is defined at the top under this name, as a page can show it."""
+    sources = (COMMAND.sub("", source) for source in cells)
+    code = "\n".join(
+        ast.get_source_segment(source, statement) or ""
+        for source in sources
+        for statement in _statements(source)
+        if getattr(statement, "name", OUTSIDE) == part
+    )
+    return "\n".join(printable(line.expandtabs(4)) for line in code.split("\n"))

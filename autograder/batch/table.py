@@ -1,41 +1,38 @@
-"""What a class got, as text for a terminal."""
+"""Tables that instructors open: CSV in a spreadsheet, and text in a terminal."""
 
 from __future__ import annotations
 
+import csv
+import io
 import textwrap
+from collections.abc import Iterable
+from pathlib import Path
 
 from wcwidth import wcswidth
 
-from autograder.batch.student_result import StudentResult
-from autograder.files import printable
+from autograder.files import write_whole
+
+LONGEST_LINE = 96  # columns of a terminal that sentences fill
 
 
-def as_table(rows: list[StudentResult]) -> str:
-    """The rows as text: points, points by part, when it came in, and why points were lost."""
-    parts = next((list(row.parts) for row in rows if row.parts), [])
-    names = [printable(row.student) for row in rows]
-    wide = max(map(width, ("student", *names)))
-    times = any(row.came_in for row in rows)
-    fined = any(row.penalty for row in rows)
-    head = [padded("student", wide), "points".rjust(9), *parts]
-    head += ["late".rjust(5)] * fined + ["came in (UTC)"] * times
-    first = "  ".join(head)
-    lines = [first, "─" * width(first)]
-    for name, row in zip(names, rows, strict=True):
-        cells = [(f"{row.parts[part]:g}" if row.parts else "–").rjust(len(part)) for part in parts]
-        if fined:
-            cells.append((f"−{row.penalty:g}" if row.penalty else "").rjust(5))
-        if times:
-            cells.append(f"{row.came_in:%Y-%m-%d %H:%M}" if row.came_in else "")
-        total = f"{row.points:g} / {row.of:g}".rjust(9)
-        lines.append("  ".join([padded(name, wide), total, *cells]).rstrip())
-        for reason in row.reasons:
-            lines.extend(
-                textwrap.wrap(
-                    printable(reason), 96, initial_indent="    ", subsequent_indent="      "
-                )
-            )
-    return "\n".join(lines)
+def csv_text(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as CSV; whoever passes what others wrote makes it `harmless` first."""
+    text = io.StringIO()
+    csv.writer(text).writerows(rows)
+    return text.getvalue()
+
+
+def write_csv(path: Path, rows: Iterable[Iterable[object]]) -> None:
+    """Write a CSV file, with a mark at the beginning by which spreadsheets know that it is UTF-8."""
+    write_whole(path, "\ufeff" + csv_text(rows))
+
+
+def rows_in(path: Path) -> list[list[str]]:
+    """The rows of a file that `write_csv` wrote, without the first; none where there is no file."""
+    if not path.exists():
+        return []
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return [row for row in csv.reader(file) if row][1:]
 
 
 def width(text: str) -> int:
@@ -46,3 +43,8 @@ def width(text: str) -> int:
 def padded(text: str, columns: int) -> str:
     """The text with spaces behind it, so that it takes so many columns."""
     return text + " " * (columns - width(text))
+
+
+def wrapped(text: str, first: str, others: str) -> list[str]:
+    """A text as lines of a terminal, with what stands in front of the first one and of the others."""
+    return textwrap.wrap(text, LONGEST_LINE, initial_indent=first, subsequent_indent=others)

@@ -8,8 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-import msgspec
-
+from autograder.batch.orders import FeedbackOrder, GradeOrder, Outcome
 from autograder.files import cut
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.report import Report
@@ -20,31 +19,28 @@ from autograder.sandbox.forks import LOST, Address, ZygoteClient, ZygoteError
 MOST_MEMORY = 2 << 30  # beyond what the imports take
 
 
+Request = Address
+
+
 def prepare(_arguments: Sequence[str]) -> None:
     """In the zygote: this module has imported what there is to import."""
 
 
-def become(request: bytes, sockets: list[socket.socket]) -> None:
+def become(request: Address, sockets: list[socket.socket]) -> None:
     """Turn this fork into a worker, until no more orders can come.
 
-    An order is a frame: ``grade``, with a job beside it; or ``feedback`` of a student, in a course
-    folder, for an assignment. The answer to the first is a frame with a `Report` beside it, to the
-    second the reason why there is no page, if there is none.
-
     Args:
-        request: the `Address` of the kernels' zygote.
+        request: that of the kernels' zygote.
         sockets: for the orders, and to that zygote.
     """
     limit_memory()
-    orders, kernels = Channel(sockets[0]), sockets[1]
-    zygote = ZygoteClient(kernels, msgspec.json.decode(request, type=Address))
+    orders: Channel[GradeOrder | FeedbackOrder] = Channel(sockets[0], GradeOrder | FeedbackOrder)
+    zygote = ZygoteClient(sockets[1], request)
     with contextlib.suppress(ChannelClosed):
         while True:
             order, job = orders.receive()
-            if order["do"] == "feedback":
-                orders.send(
-                    {"failed": feedback(order["course"], order["assignment"], order["student"])}
-                )
+            if isinstance(order, FeedbackOrder):
+                orders.send(Outcome(feedback(order.course, order.assignment, order.student)))
             else:
                 orders.send(*grade(job, zygote))
 
@@ -60,18 +56,18 @@ def limit_memory() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (now + MOST_MEMORY, hard))
 
 
-def grade(job: bytes, zygote: ZygoteClient) -> tuple[dict[str, str], bytes]:
-    """Run a job; an answer to an order, see `become`."""
+def grade(job: bytes, zygote: ZygoteClient) -> tuple[Outcome, bytes]:
+    """Run a job."""
     try:
         result = to_json(attempt(from_json(job, Job), zygote))
         if len(result) > LARGEST_BODY:
             message = f"the graded notebook takes {len(result) >> 20} MiB to send"
             result = to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}"))
-        return {"failed": ""}, result
+        return Outcome(), result
     except ZygoteError:
-        return {"failed": LOST}, b""
+        return Outcome(LOST), b""
     except OSError as error:
-        return {"failed": f"this machine cannot go on: {error}"}, b""
+        return Outcome(f"this machine cannot go on: {error}"), b""
 
 
 def feedback(course: str, assignment: str, student: str) -> str:

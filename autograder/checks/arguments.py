@@ -8,13 +8,14 @@ that is made with a default of its own class.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
 from torch import nn
 
-from autograder.checks.check import Build, Part, Randn
+from autograder.checks.cases import Build, Randn
+from autograder.checks.check import Part
 from autograder.checks.mistakes import Mistake
 
 TAKEN = (
@@ -34,12 +35,12 @@ NOT_HANDED_ON = (
 @lru_cache(maxsize=64)
 def mistakes_about_arguments(part: Part) -> tuple[Mistake, ...]:
     """Wrong answers made of the reference, by taking defaults for what is given."""
-    parameters = inspect.signature(part.reference).parameters.values()
-    defaults = {each.name: each.default for each in parameters if each.default is not each.empty}
+    reference = part.reference
+    defaults = _defaults(reference)
     made = [
         Mistake(
             f"`{name}` taken for its default",
-            _with_other(part.reference, name, _always(default)),
+            _with_other(reference, name, _always(default)),
             TAKEN.format(argument=name, default=default),
         )
         for name, default in defaults.items()
@@ -47,15 +48,32 @@ def mistakes_about_arguments(part: Part) -> tuple[Mistake, ...]:
     made += [
         Mistake(
             f"`{name}` taken for the share that is kept",
-            _with_other(part.reference, name, lambda rate: 1 - rate),
+            _with_other(reference, name, lambda rate: 1 - rate),
             KEPT.format(argument=name),
         )
         for name in defaults
         if name.startswith("dropout")
     ]
-    if isinstance(part.reference, type) and issubclass(part.reference, nn.Module):
-        made += _not_handed_on(part, part.reference)
+    if isinstance(reference, type) and issubclass(reference, nn.Module):
+        own = inspect.signature(reference).parameters
+        made += [
+            Mistake(
+                f"`{name}` not handed on to `{child}`",
+                _with_child_of_its_own(reference, child, name, default),
+                NOT_HANDED_ON.format(
+                    child=child, argument=name, default=default, kind=kind.__name__
+                ),
+            )
+            for child, kind in _children(part, reference).items()
+            for name, default in _defaults(kind).items()
+            if name in own
+        ]
     return tuple(made)
+
+
+def _defaults(function: Callable[..., Any]) -> dict[str, Any]:
+    parameters = inspect.signature(function).parameters.values()
+    return {each.name: each.default for each in parameters if each.default is not each.empty}
 
 
 def _always(value: Any) -> Callable[[Any], Any]:
@@ -66,57 +84,33 @@ def _with_other(
     reference: Callable[..., Any], name: str, change: Callable[[Any], Any]
 ) -> Callable[..., Any]:
     """The reference, for which an argument is always something else than what is given."""
+    signature = inspect.signature(reference)
+
+    def changed(given: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+        bound = signature.bind(*given, **named)
+        bound.apply_defaults()
+        return {**bound.arguments, name: change(bound.arguments[name])}
+
     if not isinstance(reference, type):
-        return lambda *given, **named: reference(**_changed(reference, given, named, name, change))
+        return lambda *given, **named: reference(**changed(given, named))
 
     class Changing(reference):  # type: ignore[misc, valid-type]
         def __init__(self, *given: Any, **named: Any) -> None:
-            super().__init__(**_changed(reference, given, named, name, change))
+            super().__init__(**changed(given, named))
 
     return Changing
-
-
-def _changed(
-    reference: Callable[..., Any],
-    given: tuple[Any, ...],
-    named: dict[str, Any],
-    name: str,
-    change: Callable[[Any], Any],
-) -> dict[str, Any]:
-    """All arguments by name, one of them changed."""
-    bound = inspect.signature(reference).bind(*given, **named)
-    bound.apply_defaults()
-    return {**bound.arguments, name: change(bound.arguments[name])}
-
-
-def _not_handed_on(part: Part, reference: type[nn.Module]) -> Iterator[Mistake]:
-    """Mistakes of a module whose own modules are not told one of its arguments."""
-    own = inspect.signature(reference).parameters
-    for child, kind in _children(part, reference).items():
-        for each in inspect.signature(kind).parameters.values():
-            if each.name in own and each.default is not each.empty:
-                yield Mistake(
-                    f"`{each.name}` not handed on to `{child}`",
-                    _with_child_of_its_own(reference, child, each.name, each.default),
-                    NOT_HANDED_ON.format(
-                        child=child,
-                        argument=each.name,
-                        default=each.default,
-                        kind=kind.__name__,
-                    ),
-                )
 
 
 def _with_child_of_its_own(
     reference: type[nn.Module], child: str, name: str, default: Any
 ) -> type[nn.Module]:
     """The reference, one of whose modules is made as if an argument had this value."""
+    changing = _with_other(reference, name, _always(default))
 
     class Untold(reference):  # type: ignore[misc, valid-type]
         def __init__(self, *given: Any, **named: Any) -> None:
             super().__init__(*given, **named)
-            other = reference(**_changed(reference, given, named, name, _always(default)))
-            setattr(self, child, getattr(other, child))
+            setattr(self, child, getattr(changing(*given, **named), child))
 
     return Untold
 
@@ -124,11 +118,10 @@ def _with_child_of_its_own(
 def _children(part: Part, reference: type[nn.Module]) -> dict[str, type[nn.Module]]:
     """The modules that the part's module holds in any of its cases, with their classes."""
     found: dict[str, type[nn.Module]] = {}
-    for step in part.steps:
-        for case in step.cases:
-            drawn = None if case.raises else case.draw(Randn(0, case.dtype))
-            if isinstance(drawn, Build):
-                for name, module in reference(*drawn.construct, **drawn.keywords).named_children():
-                    for each in module if isinstance(module, nn.ModuleList) else (module,):
-                        found[name] = type(each)
+    for case in (case for step in part.steps for case in step.cases):
+        drawn = None if case.raises else case.draw(Randn(0, case.dtype))
+        if isinstance(drawn, Build):
+            for name, module in reference(*drawn.construct, **drawn.keywords).named_children():
+                for each in module if isinstance(module, nn.ModuleList) else (module,):
+                    found[name] = type(each)
     return found

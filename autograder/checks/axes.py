@@ -8,35 +8,18 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain, repeat
 from typing import Any
 
 from autograder.checks.check import Part
-from autograder.checks.drawn_cases import CaseRun
+from autograder.checks.course import course
+from autograder.checks.drawn_cases import CaseRun, method_of
+from autograder.probe.messages import ModuleRequest
 
 ARRAY = re.compile(r"(\w+) \(([^()]*)\)")
-COUNTED = {
-    "B": ("sentence", "sentences"),
-    "T": ("word", "words"),
-    "S": ("word", "words"),
-    "L": ("word", "words"),
-    "H": ("head", "heads"),
-    "length": ("position", "positions"),
-}
-FEATURES = (
-    "D",
-    "d_k",
-    "d_v",
-    "d_model",
-    "features",
-    "h",
-    "2h",
-    "H·d_k",
-    "decoder_dim",
-    "encoder_dim",
-)
 
 
 @dataclass(frozen=True)
@@ -70,6 +53,12 @@ class Axis:
 
 
 @cache
+def arrays_of(part: Part) -> dict[str, tuple[str, ...]]:
+    """The letters of each array that the signature names."""
+    return {name: _letters(axes) for name, axes in ARRAY.findall(part.signature)}
+
+
+@cache
 def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Name and letters of each result of a method; a name is "" where the signature has none."""
     called = part.signature.partition(f"{method}(")[2] or part.signature
@@ -80,13 +69,24 @@ def results_of(part: Part, method: str) -> tuple[tuple[str, tuple[str, ...]], ..
     named = re.match(r"(\w*) ?\(([^()]*)\)", text)
     if named:
         return ((named[1], _letters(named[2])),)
-    arrays = dict(ARRAY.findall(part.signature))
-    return ((text, _letters(arrays[text])),) if text in arrays else ()
+    arrays = arrays_of(part)
+    return ((text, arrays[text]),) if text in arrays else ()
 
 
 def results_in(item: CaseRun) -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Name and letters of each result of what a case calls."""
-    return results_of(item.part, item.request.get("method") or item.part.name)
+    return results_of(item.part, method_of(item.request) or item.part.name)
+
+
+def results_beside(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
+    """Name, letters, right value and a student's of each result; nothing where they are not as many."""
+    expected, found = item.expected.value, item.actual.value
+    if not isinstance(expected, tuple):
+        expected, found = (expected,), (found,)
+    if isinstance(found, tuple | list) and len(found) == len(expected):
+        names = chain(results_in(item), repeat(("", ())))
+        for (name, letters), right, own in zip(names, expected, found, strict=False):
+            yield name, letters, right, own
 
 
 def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:
@@ -108,18 +108,17 @@ def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis
             return Axis(letter, "key", "keys")
         if from_end == 2:
             return Axis(letter, "query", "queries")
-    if letter in COUNTED:
-        return Axis(letter, *COUNTED[letter])
-    if letter in FEATURES:
-        return Axis(letter, "feature", "features")
+    known = course().letters.get(letter)
+    if known:
+        return Axis(letter, known.one, known.many)
     return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")
 
 
 def _sizes_in(item: CaseRun) -> dict[str, int]:
     """The lengths of what goes in by their letters, and other counts by their names."""
     sizes: dict[str, int] = {}
-    arrays = {name: _letters(axes) for name, axes in ARRAY.findall(item.part.signature)}
-    for name, value in zip(item.request["names"], item.request["arguments"], strict=False):
+    arrays = arrays_of(item.part)
+    for name, value in zip(item.request.names, item.request.arguments, strict=False):
         if name in arrays and hasattr(value, "shape"):
             _bind(sizes, arrays[name], tuple(value.shape))
     for name, number in built_with(item).items():
@@ -133,7 +132,7 @@ def _sizes_in(item: CaseRun) -> dict[str, int]:
 def sizes_of(item: CaseRun) -> dict[str, int]:
     """The lengths in a case by their letters, of what goes in and of what should come out."""
     sizes = _sizes_in(item)
-    value = item.expected.get("value")
+    value = item.expected.value
     values = value if isinstance(value, tuple) else (value,)
     for (_, letters), result in zip(results_in(item), values, strict=False):
         if hasattr(result, "shape"):
@@ -143,12 +142,17 @@ def sizes_of(item: CaseRun) -> dict[str, int]:
 
 def built_with(item: CaseRun) -> dict[str, Any]:
     """What a module was constructed with, or the plain numbers that a function was called with."""
-    request, reference = item.request, item.part.reference
-    if request["experiment"] == "module":
-        names = [name for name in inspect.signature(reference).parameters if name != "self"]
-        return {**dict(zip(names, request["construct"], strict=False)), **request["keywords"]}
-    given = zip(request["names"], request["arguments"], strict=False)
+    request = item.request
+    if isinstance(request, ModuleRequest):
+        names = _parameters_of(item.part)
+        return {**dict(zip(names, request.construct, strict=False)), **request.keywords}
+    given = zip(request.names, request.arguments, strict=False)
     return {name: value for name, value in given if isinstance(value, int | float)}
+
+
+@cache
+def _parameters_of(part: Part) -> tuple[str, ...]:
+    return tuple(name for name in inspect.signature(part.reference).parameters if name != "self")
 
 
 def _letters(text: str) -> tuple[str, ...]:

@@ -18,10 +18,10 @@ from autograder.checks.check import Assignment, Part
 from autograder.checks.decide import disallowed_in, seed_of
 from autograder.checks.drawn_cases import drawn_for
 from autograder.checks.follow_through import source_of
-from autograder.checks.reply import reports_in
+from autograder.checks.reply import observations_in
 from autograder.checks.verdicts import PROJECTIONS, Behaviour, PartVerdict
 from autograder.files import digest_of
-from autograder.probe.runners import Report
+from autograder.probe.messages import Questions
 from autograder.probe.wire import Opaque, WireError, encode
 
 
@@ -42,32 +42,31 @@ def behaviour_of(
 
     Args:
         assignment, part: what was answered.
-        probe: takes an encoded list of requests and returns the encoded reports.
+        probe: takes encoded `Questions` and returns the encoded observations.
         stood_in: earlier parts in whose place ours are put, as it was when the part was decided.
         secret: the course's own.
     """
     drawn = drawn_for(part, seed_of(f"{assignment.name}/{part.name}", ["the class"], secret))
     ours = {name: source_of(assignment.part(name).reference) for name in stood_in}
-    requests = [{**request, "replace": ours} for request in drawn.requests]
-    requests[0]["disallowed"] = disallowed_in(assignment, part)
+    questions = Questions(
+        requests=drawn.requests, substitutes=ours, disallowed=disallowed_in(assignment, part)
+    )
     try:
-        reports = reports_in(probe(encode(requests)), len(requests))
+        observations = observations_in(probe(encode(questions)), len(drawn.requests))
     except WireError:
+        return None
+    if any(seen.status == "fault" for seen in observations):
         return None
     kinds: list[str] = []
     numbers: list[float] = []
-    for (_, case), report in zip(drawn.plan, reports, strict=True):
+    for (_, case), seen in zip(drawn.plan, observations, strict=True):
         if case.random or case.chance is not None:
             continue  # the same answer would do something else the next time
-        kinds.append(f"{report['status']} {_error_in(report)}".strip())
-        for kind, mean in _looks_of(report.get("value")):
+        kinds.append(f"{seen.status} {seen.error.type if seen.error else ''}".strip())
+        for kind, mean in _looks_of(seen.value):
             kinds.append(kind)
             numbers += mean
     return Behaviour(tuple(kinds), tuple(numbers))
-
-
-def _error_in(report: Report) -> str:
-    return report["error"]["type"] if "error" in report else ""
 
 
 def _looks_of(value: Any) -> Iterator[tuple[str, list[float]]]:

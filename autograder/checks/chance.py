@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from autograder.checks.check import Chance
+from autograder.checks.cases import Chance
 from autograder.checks.compare import kind_of
 from autograder.checks.problem import Kind, Problem
 

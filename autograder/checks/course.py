@@ -11,10 +11,11 @@ import ast
 import importlib
 import importlib.util
 import os
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from autograder.order import by_number
 
@@ -22,6 +23,19 @@ if TYPE_CHECKING:
     from autograder.checks.check import Assignment
 
 USUAL = "assignments"
+
+
+class Letter(NamedTuple):
+    """What a letter for a length counts: "B" may be the number of sentences.
+
+    Attributes:
+        one, many: what is counted.
+        is_a_factor: whether by mistake people multiply or divide by it, or by its root.
+    """
+
+    one: str
+    many: str
+    is_a_factor: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,13 +47,19 @@ class Course:
         libraries: packages with the course's own code, which a notebook may import only where its
             assignment allows it.
         always_allowed: modules of these that every notebook may import, and that hold no answer.
+        handed_over: modules of these with what checks hand to answers, by its name: the probe imports
+            them where the answer runs, so they hold no answer either.
         site: address of the course's website, to which feedback pages link; "" if it has none.
+        letters: of lengths in the signatures of parts, by which feedback calls axes and factors.
+            Where two are equally likely, it names the one that stands first.
     """
 
     package: str
     libraries: tuple[str, ...] = ()
     always_allowed: tuple[str, ...] = ()
+    handed_over: tuple[str, ...] = ()
     site: str = ""
+    letters: Mapping[str, Letter] = field(default_factory=dict)
 
     @property
     def folders(self) -> tuple[Path, ...]:
@@ -63,17 +83,18 @@ class Course:
         return importlib.import_module(f"{self.package}.{name}").ASSIGNMENT
 
     def allowed_modules(self, name: str) -> tuple[str, ...]:
-        """Modules of the course that an assignment's notebook may import; unknown ones get the usual.
+        """Modules of the course that are there where an assignment's notebook runs.
 
+        They are those that it may import, for unknown ones the usual, and those that the probe imports.
         Read and not imported: kernels start with them, before there is time for anything else.
         """
         if name not in self.known():
-            return self.always_allowed
+            return (*self.always_allowed, *self.handed_over)
         source = (folder_of(self.package) / name / "__init__.py").read_text(encoding="utf-8")
         for node in ast.walk(ast.parse(source)):
             if isinstance(node, ast.keyword) and node.arg == "allowed_modules":
-                return tuple(ast.literal_eval(node.value))
-        return self.always_allowed
+                return (*ast.literal_eval(node.value), *self.handed_over)
+        return (*self.always_allowed, *self.handed_over)
 
 
 def folder_of(package: str) -> Path:

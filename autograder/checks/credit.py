@@ -12,13 +12,14 @@ others. Two rules keep one error from costing a whole part:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from torch import nn
 
-from autograder.checks.check import Step
+from autograder.checks.cases import Step
 from autograder.checks.compare import values_agree
 from autograder.checks.diagnosis import (
     Diagnosis,
@@ -33,7 +34,7 @@ from autograder.checks.diagnosis import (
 from autograder.checks.drawn_cases import CaseRun
 from autograder.checks.judge import problem_with
 from autograder.checks.verdicts import Waived
-from autograder.probe.runners import Report
+from autograder.probe.messages import ModuleRequest, Observation
 
 Find = Callable[[], Diagnosis | None]
 
@@ -52,8 +53,7 @@ def waived(attempts: Sequence[CaseRun], find: Find) -> dict[Step, Waived]:
     why = dict.fromkeys(failed, Waived.NO)
     if len(failed) < 2:
         return why
-    causes = (_cause(each, failed, attempts) for each in _suspects(attempts, find))
-    cause = max(filter(None, causes), key=lambda each: _points(each.spares), default=Cause())
+    cause = _best_cause(failed, attempts, find)
     why |= dict.fromkeys(cause.spares, Waived.SAME)
     if _right_in_its_plainest_case(attempts):
         lost = _points(cause.costs)
@@ -75,8 +75,27 @@ class Cause:
     spares: frozenset[Step] = frozenset()
 
 
-def _points(steps: frozenset[Step]) -> float:
-    return sum(step.points for step in steps)
+def _points(steps: Iterable[Step]) -> float:
+    return math.fsum(step.points for step in steps)
+
+
+def _best_cause(failed: Sequence[Step], attempts: Sequence[CaseRun], find: Find) -> Cause:
+    """The first cause of those that spare most; nothing is run for one that cannot spare more."""
+    best: Cause | None = None
+    # most mistakes are ruled out by what is wrong, and what costs least is asked before all
+    cheap_first = sorted(attempts, key=lambda item: (item.problem is None, size_of(item)))
+    for found in _suspects(attempts, find):
+        about = _about(found, failed)
+        costs = (about or {failed[0]}) & set(failed)
+        if best and _points(set(failed) - costs) <= _points(best.spares):
+            continue
+        if not _is_shown(found, about or costs, costs, cheap_first):
+            continue
+        others = [step for step in failed if step not in costs]
+        spares = frozenset(step for step in others if _right_but_for(found, step, cheap_first))
+        if best is None or _points(spares) > _points(best.spares):
+            best = Cause(frozenset(costs), spares)
+    return best or Cause()
 
 
 def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
@@ -88,33 +107,32 @@ def _suspects(attempts: Sequence[CaseRun], find: Find) -> Iterator[Diagnosis]:
         yield Diagnosis((mistake,), mistake.answer, Evidence.STEP)
 
 
-def _cause(found: Diagnosis, failed: Sequence[Step], attempts: Sequence[CaseRun]) -> Cause | None:
-    """What mistakes cost, and what they spare; None if they are not seen in the steps they cost."""
-    about = {step for mistake in found.mistakes for step in mistake.costs}
+def _about(found: Diagnosis, failed: Sequence[Step]) -> set[Step]:
+    """The steps that mistakes cost; none where their authors say nothing, or nothing that fits."""
     if any(mistake.costs_more and not mistake.costs for mistake in found.mistakes):
-        about = set(failed)
-    if not about & set(failed) and found.evidence is not Evidence.STEP:
-        about = set()
-    costs = (about or {failed[0]}) & set(failed)
+        return set(failed)
+    about = {step for mistake in found.mistakes for step in mistake.costs}
+    if found.evidence is not Evidence.STEP and not about & set(failed):
+        return set()
+    return about
+
+
+def _is_shown(
+    found: Diagnosis, about: set[Step], costs: set[Step], attempts: Sequence[CaseRun]
+) -> bool:
+    """Whether the mistakes are seen in the steps that they are about."""
     if found.evidence is not Evidence.STEP:
         # who only stops with the same error has not shown that anything else is right
-        seen = any(tells_much(item) for item in attempts)
-    else:
-        seen = bool(costs) and _seen(found.answer, about or costs, attempts)
-    if not seen:
-        return None
-    others = [step for step in failed if step not in costs]
-    spares = (step for step in others if _right_but_for(found, step, attempts))
-    return Cause(frozenset(costs), frozenset(spares))
+        return any(tells_much(item) for item in attempts)
+    return bool(costs) and _seen(found.answer, about, attempts)
 
 
 def _seen(answer: Callable[..., Any], costs: set[Step], attempts: Sequence[CaseRun]) -> bool:
     """Whether a submission does what a mistake does, in all steps that the mistake costs."""
-    telling = [item for item in attempts if item.step in costs and tells_of_mistakes(item.case)]
-    wrong = [item for item in attempts if item.step in costs and item.problem]
+    asked = [item for item in attempts if item.step in costs]
     # that something stops with an error, many mistakes have in common
-    return any(item.report["status"] == "returned" for item in wrong) and does_the_same(
-        answer, telling
+    return any(item.problem and item.actual.status == "returned" for item in asked) and (
+        does_the_same(answer, [item for item in asked if tells_of_mistakes(item.case)])
     )
 
 
@@ -124,7 +142,7 @@ def _right_but_for(found: Diagnosis, step: Step, attempts: Sequence[CaseRun]) ->
     That both stop with an error says nothing, unless the mistake is behind all that went wrong.
     """
     asked = [item for item in attempts if item.step is step]
-    says_something = any(item.report["status"] == "returned" for item in asked)
+    says_something = any(item.actual.status == "returned" for item in asked)
     return (says_something or found.evidence is not Evidence.STEP) and all(
         item.problem is None or _comes_from(found.answer, item) for item in asked
     )
@@ -133,23 +151,23 @@ def _right_but_for(found: Diagnosis, step: Step, attempts: Sequence[CaseRun]) ->
 def _comes_from(answer: Callable[..., Any], item: CaseRun) -> bool:
     """Whether a problem is none, if what a wrong answer of ours does counts as right."""
     given = item.drawn.done_by(answer, item.number)
-    if not given["status"] == "returned" == item.report["status"]:
-        return given["status"] == item.report["status"] in ("raised", "unfit")
+    if not given.status == "returned" == item.actual.status:
+        return given.status == item.actual.status in ("raised", "unfit")
     if item.case.chance is not None:
-        return alike(item.case, given, item.report)
-    if item.case.random and not isinstance(given["value"], dict):
-        return drew_the_same(given, item.report)
+        return alike(item.case, given, item.actual)
+    if item.case.random and not isinstance(given.value, dict):
+        return drew_the_same(given, item.actual)
     if problem_with(item, given) is None:
         return True
     if item.step.strict or item.case.gradient:
-        return alike(item.case, given, item.report) and _same_gradients(given, item.report)
+        return alike(item.case, given, item.actual) and _same_gradients(given, item.actual)
     # a judge that asks for weights does not know the numbers that came in their place
-    return drew_the_same(given, item.report)
+    return drew_the_same(given, item.actual)
 
 
-def _same_gradients(one: Report, other: Report) -> bool:
+def _same_gradients(one: Observation, other: Observation) -> bool:
     """Whether two implementations have the same derivatives, NaN where the other has NaN."""
-    ours, theirs = one.get("gradients") or {}, other.get("gradients") or {}
+    ours, theirs = one.gradients, other.gradients
     return ours.keys() == theirs.keys() and all(
         type(ours[name]) is type(theirs[name]) and values_agree(ours[name], theirs[name]) is None
         for name in ours
@@ -161,9 +179,7 @@ def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:
     plain = [
         item
         for item in attempts
-        if tells_of_mistakes(item.case)
-        and not item.case.raises
-        and _computes(item.request.get("method", "forward"))
+        if tells_of_mistakes(item.case) and not item.case.raises and _computes(item)
     ]
     if not plain:
         return False
@@ -173,11 +189,14 @@ def _right_in_its_plainest_case(attempts: Sequence[CaseRun]) -> bool:
         and tells_much(item)
         and (
             item.case.chance is not None
-            or values_agree(item.expected["value"], item.report.get("value")) is None
+            or values_agree(item.expected.value, item.actual.value) is None
         )
     )
 
 
-def _computes(method: str | None) -> bool:
-    """Whether a method is the author's own, and does not only look at what a module holds."""
+def _computes(item: CaseRun) -> bool:
+    """Whether what is called is the author's own, and does not only look at what a module holds."""
+    if not isinstance(item.request, ModuleRequest):
+        return True
+    method = item.request.method
     return method is not None and (method == "forward" or not hasattr(nn.Module, method))

@@ -12,7 +12,8 @@ from functools import cached_property, lru_cache
 from msgspec import structs
 
 from autograder.checks import source_rules
-from autograder.checks.check import Assignment, Part, Step
+from autograder.checks.cases import Step
+from autograder.checks.check import Assignment, Part
 from autograder.checks.course import course, known, load
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
@@ -28,11 +29,12 @@ from autograder.checks.missing import (
     why_missing,
     why_unanswered,
 )
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.reply import reports_in
-from autograder.checks.verdicts import PartVerdict, StepVerdict, Waived
-from autograder.faults import note
+from autograder.checks.notebook_source import modules_beside
+from autograder.checks.reply import observations_in
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict, Waived
+from autograder.faults import GraderError, note
 from autograder.probe.disallowed import Disallowed
+from autograder.probe.messages import Questions
 from autograder.probe.op_blocker import WRITTEN_TWICE
 from autograder.probe.wire import WireError, encode
 
@@ -116,7 +118,7 @@ def decide(
     Args:
         assignment: the checks it belongs to.
         part: the part to decide.
-        probe: takes an encoded list of requests and returns the encoded reports.
+        probe: takes encoded `Questions` and returns the encoded observations.
         cells: source of the student's code cells, read for what is disallowed and for the seed.
         failed_before: earlier parts that did not earn all their points. Where this part may build
             on one of them and fails, it is decided again with the reference in their place, so
@@ -128,7 +130,7 @@ def decide(
     """
     cells = list(cells)
     disallowed = disallowed_in(assignment, part)
-    beside = source_rules.modules_beside(cells, files or {})
+    beside = modules_beside(cells, files or {})
     used = source_rules.find(
         cells, part.name, disallowed["names"], assignment.allowed_modules, part.may_call, beside
     )
@@ -155,7 +157,7 @@ def decide(
             with contextlib.suppress(NotAwarded):
                 return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
         return nothing(part, str(reason), reason.obstacle)
-    if all(item.report["status"] == "missing" for item in attempts):
+    if all(item.actual.status == "missing" for item in attempts):
         return nothing(part, why_missing(part.name, cells), Obstacle.MISSING)
     alone = Trial(attempts)
     untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
@@ -198,19 +200,16 @@ class Trial:
     @property
     def unanswered(self) -> bool:
         """Whether nothing but the released line was reached."""
-        reports = [item.report for item in self.attempts]
         return all(
-            report["status"] == "raised" and is_unanswered(report["error"]) for report in reports
+            item.actual.error is not None and is_unanswered(item.actual.error)
+            for item in self.attempts
         )
 
     @property
     def may_be_hidden(self) -> bool:
         """Whether an answer that was written may not have been reached."""
-        reports = [item.report for item in self.attempts]
-        return any(
-            report["status"] == "raised" and report["error"]["type"] == "NotImplementedError"
-            for report in reports
-        )
+        errors = [item.actual.error for item in self.attempts]
+        return any(error is not None and error.type == "NotImplementedError" for error in errors)
 
     @cached_property
     def found(self) -> Diagnosis | None:
@@ -235,7 +234,7 @@ class Trial:
                 steps.append(StepVerdict(step.asks, earned, step.points, *told, kept))
             else:
                 steps.append(StepVerdict(step.asks, step.points, step.points))
-        late = any(item.report["status"] == "timeout" for item in attempts)
+        late = any(item.actual.status == "timeout" for item in attempts)
         obstacle = Obstacle.TIME_LIMIT if late else Obstacle.NONE
         return PartVerdict(
             part.name, part.signature, tuple(steps), reads=part.reads, obstacle=obstacle
@@ -298,22 +297,30 @@ def _asked(
     """Ask the probe, and look at each answer; `NotAwarded` if there is nothing to award.
 
     Args:
-        exam: what is asked.
+        drawn: what is asked.
         probe: as in `decide`.
         disallowed: what may not be used.
-        stand_ins: source of ours by the names that it takes.
+        substitutes: source of ours by the names that it takes.
+
+    Raises:
+        GraderError: the probe itself has failed, on the way of this answer.
     """
-    requests = [{**request, "replace": substitutes} for request in drawn.requests]
-    requests[0]["disallowed"] = disallowed  # for all of them
+    questions = Questions(requests=drawn.requests, substitutes=substitutes, disallowed=disallowed)
     try:
-        reports = reports_in(probe(encode(requests)), len(requests))
+        observations = observations_in(probe(encode(questions)), len(drawn.requests))
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise NotAwarded(reason, Obstacle.STOPPED) from error
     may_be_said = {*disallowed["names"], *WRITTEN_TWICE}
-    used = next((report["used"] for report in reports if report.get("used") in may_be_said), "")
+    used = next((seen.used for seen in observations if seen.used in may_be_said), "")
     if used:
         raise NotAwarded(_why_disallowed(drawn.part, used), Obstacle.DISALLOWED)
-    attempts = [CaseRun(drawn, number, report) for number, report in enumerate(reports)]
     drawn.refuse_stopped_reference()
+    for seen in observations:
+        if seen.status == "fault" and seen.error:
+            raise GraderError(
+                f"the probe itself failed over `{drawn.part.name}`: {seen.error.type}: "
+                f"{seen.error.message}, in {seen.error.line}"
+            )
+    attempts = [CaseRun(drawn, number, seen) for number, seen in enumerate(observations)]
     return [replace(item, problem=problem_with(item)) for item in attempts]

@@ -19,8 +19,9 @@ import numpy as np
 import torch
 
 from autograder.checks.arguments import mistakes_about_arguments
+from autograder.checks.cases import Case
 from autograder.checks.chance import drawn_alike
-from autograder.checks.check import Case, Part
+from autograder.checks.check import Part
 from autograder.checks.compare import (
     ABSOLUTE,
     RELATIVE,
@@ -28,12 +29,12 @@ from autograder.checks.compare import (
     strict_differences,
     values_agree,
 )
-from autograder.checks.drawn_cases import CaseRun, is_a_state
+from autograder.checks.drawn_cases import CaseRun, is_a_state, state_of
 from autograder.checks.explain.evidence import Sentences, as_array
 from autograder.checks.judge import problem_with, takes_too_much, wrong_error
 from autograder.checks.mistakes import Mistake
 from autograder.checks.problem import Kind
-from autograder.probe.runners import Report
+from autograder.probe.messages import Observation
 
 MOST_RUNS = 800  # of two mistakes at once, each counted by the weights that it takes
 MOST_CASES = 3  # right ones, and wrong ones, by which pairs are ruled out before they are run
@@ -88,13 +89,13 @@ def diagnosis_of(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     Returns:
         one mistake, two where it takes two at once, or None.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
+    if any(item.actual.status in ("timeout", "missing") for item in attempts):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
     wrong = [
         item
         for item in telling
-        if item.problem and not alike(item.case, item.expected, item.report)
+        if item.problem and not alike(item.case, item.expected, item.actual)
     ]
     if not wrong:
         return _found_by_chance(attempts)
@@ -117,7 +118,7 @@ def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     same place agree, unless one is written by hand.
     """
     wrong = [item for item in attempts if item.problem and (item.case.random or item.case.gradient)]
-    if not wrong or any(item.report["status"] != "returned" for item in wrong):
+    if not wrong or any(item.actual.status != "returned" for item in wrong):
         return None
     telling = [item for item in attempts if tells_of_mistakes(item.case)]
     for mistake in _known(attempts[0].part):
@@ -128,14 +129,14 @@ def _found_by_chance(attempts: Sequence[CaseRun]) -> Diagnosis | None:
     return None
 
 
-def _is_as_wrong(item: CaseRun, done: Report) -> bool:
+def _is_as_wrong(item: CaseRun, done: Observation) -> bool:
     """Whether a mistake of ours drew the same as a student's code, and is wrong in the same way."""
-    problem = problem_with(replace(item, report=done))
+    problem = problem_with(replace(item, actual=done))
     if not problem or not item.problem or problem.kind is not item.problem.kind:
         return False
-    return drew_the_same(done, item.report) and (
+    return drew_the_same(done, item.actual) and (
         item.problem.kind is not Kind.GRADIENT
-        or _same_gradients(done["gradients"], item.report["gradients"])
+        or _same_gradients(done.gradients, item.actual.gradients)
     )
 
 
@@ -151,11 +152,11 @@ def _known(part: Part) -> tuple[Mistake, ...]:
     return (*part.mistakes, *mistakes_about_arguments(part))
 
 
-def drew_the_same(one: Report, other: Report) -> bool:
+def drew_the_same(one: Observation, other: Observation) -> bool:
     """Whether two implementations returned the same where results are left to chance."""
-    if not one["status"] == "returned" == other["status"]:
+    if not one.status == "returned" == other.status:
         return False
-    value, found = one["value"], other.get("value")
+    value, found = one.value, other.value
     if isinstance(value, list) and isinstance(found, list):
         value, found = tuple(value), tuple(found)
     return values_agree(value, found) is None
@@ -168,15 +169,15 @@ def tells_of_mistakes(case: Case) -> bool:
 
 def _tells(item: CaseRun) -> bool:
     """Whether an attempt says much: many mistakes share an error, or a bare True."""
-    if item.case.raises or item.report["status"] == "unfit":
+    if item.case.raises or item.actual.status == "unfit":
         return True
-    value = item.report.get("value")
-    return item.report["status"] == "returned" and not isinstance(value, bool)
+    value = item.actual.value
+    return item.actual.status == "returned" and not isinstance(value, bool)
 
 
 def size_of(item: CaseRun) -> int:
     """How many numbers go into a case, which is roughly what it costs."""
-    values = [*item.request["arguments"], *item.request.get("state", {}).values()]
+    values = [*item.request.arguments, *state_of(item.request).values()]
     return sum(math.prod(value.shape) for value in values if hasattr(value, "shape"))
 
 
@@ -192,7 +193,7 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
     returned = [
         item
         for item in wrong
-        if item.report["status"] == "returned" and not item.case.raises and _tells(item)
+        if item.actual.status == "returned" and not item.case.raises and _tells(item)
     ]
     if not returned:
         return None
@@ -201,7 +202,7 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
     in_steps = [mistake for mistake in wrong[0].part.mistakes if mistake.in_steps]
     alone = {mistake: [_effect(mistake, item) for item in looked_at] for mistake in in_steps}
     unchanged = [_right_results(item) for item in looked_at]
-    has_weights = bool(returned[0].request.get("state"))
+    has_weights = bool(state_of(returned[0].request))
     likely: list[tuple[int, Mistake, Mistake]] = []
     for number, one in enumerate(in_steps):
         for other in in_steps[number + 1 :]:
@@ -218,7 +219,7 @@ def _two_at_once(wrong: Sequence[CaseRun], right: Sequence[CaseRun]) -> Diagnosi
             continue
         if does_the_same(both, [*wrong, *right]):
             return Diagnosis((one, other), both)
-        run += 2 + len(returned[0].request.get("state", {}))
+        run += 2 + len(state_of(returned[0].request))
         if run > MOST_RUNS:
             return None
     return None
@@ -236,13 +237,11 @@ Effect = list[tuple[bool, bool]] | None
 def _effect(mistake: Mistake, item: CaseRun) -> Effect:
     """What a mistake alone does to each result of a case; None where it gives none at all."""
     done = item.drawn.done_by(mistake.answer, item.number)
-    if done["status"] != "returned":
+    if done.status != "returned":
         return None
-    given, right, found = (
-        _results(report.get("value")) for report in (done, item.expected, item.report)
-    )
+    given, right, found = (_results(seen.value) for seen in (done, item.expected, item.actual))
     if not len(given) == len(right) == len(found):
-        return [(True, _same(done["value"], item.report.get("value")))] * len(right)
+        return [(True, _same(done.value, item.actual.value))] * len(right)
     return [
         (not _same(one, wanted), _same(one, own))
         for one, wanted, own in zip(given, right, found, strict=True)
@@ -251,7 +250,7 @@ def _effect(mistake: Mistake, item: CaseRun) -> Effect:
 
 def _right_results(item: CaseRun) -> list[bool]:
     """Which results of a case are right in the student's answer."""
-    right, found = _results(item.expected["value"]), _results(item.report.get("value"))
+    right, found = _results(item.expected.value), _results(item.actual.value)
     if len(right) != len(found):
         return [False] * len(right)
     return [_same(wanted, own) for wanted, own in zip(right, found, strict=True)]
@@ -306,7 +305,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
     At least one case of the step must be wrong and tell much, so that no mistake is named that was
     not made.
     """
-    if any(item.report["status"] in ("timeout", "missing") for item in attempts):
+    if any(item.actual.status in ("timeout", "missing") for item in attempts):
         return ()
     found: list[Mistake] = []
     failed = dict.fromkeys(item.step for item in attempts if item.problem)
@@ -315,7 +314,7 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
         wrong = [
             item
             for item in asked
-            if item.problem and not alike(item.case, item.expected, item.report)
+            if item.problem and not alike(item.case, item.expected, item.actual)
         ]
         if not any(tells_much(item) for item in wrong):
             continue
@@ -330,10 +329,10 @@ def _in_single_steps(attempts: Sequence[CaseRun]) -> tuple[Mistake, ...]:
 
 def tells_much(item: CaseRun) -> bool:
     """Whether so many different numbers came back that no other mistake gives the same."""
-    value = item.report.get("value")
-    if item.report["status"] == "returned" and (item.case.chance or are_pairs(value)):
+    value = item.actual.value
+    if item.actual.status == "returned" and (item.case.chance or are_pairs(value)):
         return True
-    return item.report["status"] == "returned" and any(map(_is_telling, _arrays_in(value)))
+    return item.actual.status == "returned" and any(map(_is_telling, _arrays_in(value)))
 
 
 def _is_telling(array: torch.Tensor) -> bool:
@@ -357,32 +356,30 @@ def does_the_same(answer: Callable[..., Any], attempts: Sequence[CaseRun]) -> bo
     Where the student's code did nothing but stop, one of its errors at least must be ours, too.
     """
     if not all(
-        alike(item.case, item.drawn.done_by(answer, item.number), item.report) for item in attempts
+        alike(item.case, item.drawn.done_by(answer, item.number), item.actual) for item in attempts
     ):
         return False
-    return any(item.report["status"] != "raised" for item in attempts) or any(
-        item.drawn.done_by(answer, item.number)["error"]["type"] == item.report["error"]["type"]
+    return any(item.actual.status != "raised" for item in attempts) or any(
+        _error_type(item.drawn.done_by(answer, item.number)) == _error_type(item.actual)
         for item in attempts
     )
 
 
-def alike(case: Case, one: Report, other: Report) -> bool:
+def alike(case: Case, one: Observation, other: Observation) -> bool:
     """Whether two implementations did the same in a case, as far as a mistake would show."""
-    if one["status"] != other["status"]:
+    if one.status != other.status:
         return False
-    if one["status"] == "unfit":
-        return one.get("missing") == other.get("missing") and one.get("shapes") == other.get(
-            "shapes"
-        )
+    if one.status == "unfit":
+        return _what_is_unfit(one) == _what_is_unfit(other)
     if case.raises:
         # right errors come in words of their own, and so do wrong ones of one type
-        wrong = [bool(wrong_error(case.raises, report)) for report in (one, other)]
-        same_type = one["status"] != "raised" or one["error"]["type"] == other["error"]["type"]
+        wrong = [bool(wrong_error(case.raises, seen)) for seen in (one, other)]
+        same_type = _error_type(one) == _error_type(other)
         same_error = wrong == [False, False] or (all(wrong) and same_type)
         return same_error and _states(one) == _states(other)
-    if one["status"] == "raised":
+    if one.status == "raised":
         return True
-    value, found = one["value"], other.get("value")
+    value, found = one.value, other.value
     if case.chance is not None:
         return drawn_alike(case.chance, value, found) and _states(one) == _states(other)
     return (
@@ -393,14 +390,21 @@ def alike(case: Case, one: Report, other: Report) -> bool:
     )
 
 
-def _states(report: Report) -> list[str]:
+def _error_type(seen: Observation) -> str:
+    return seen.error.type if seen.error else ""
+
+
+def _what_is_unfit(seen: Observation) -> Any:
+    return (seen.unfit.missing, seen.unfit.shapes) if seen.unfit else None
+
+
+def _states(seen: Observation) -> list[str]:
     """What was left in models among the arguments, and what was done with generators.
 
     Of hooks it says whether there are any: on which parts of a model they are, is a matter of taste.
     """
-    arguments = report.get("arguments")
     return [
         str({name: bool(value) if "hooks" in name else value for name, value in item.items()})
-        for item in (arguments if isinstance(arguments, list | tuple) else ())
+        for item in seen.arguments
         if is_a_state(item)
     ]

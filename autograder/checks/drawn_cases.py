@@ -8,14 +8,39 @@ from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from typing import Any
 
-from torch import nn
+import torch
+from msgspec import structs
+from torch import Tensor, nn
 
-from autograder.checks.check import Call, Case, Chain, Drawing, Part, Randn, Step
+from autograder.checks.cases import (
+    Call,
+    Case,
+    Chain,
+    Drawing,
+    Randn,
+    Recipe,
+    Step,
+    drawn_weights,
+    shapes_of,
+)
+from autograder.checks.check import Part
 from autograder.checks.problem import Problem
-from autograder.checks.weights import drawn_weights, shapes_of
 from autograder.faults import GraderError
-from autograder.probe.runners import Report, Request, describe, run_case
-from autograder.probe.wire import decode, encode
+from autograder.probe.messages import (
+    AnyRequest,
+    CallRequest,
+    ChainRequest,
+    DrawingRequest,
+    ModuleRequest,
+    Observation,
+    RepeatedRequest,
+)
+from autograder.probe.runners import run_case
+from autograder.probe.subject import SubjectError
+from autograder.probe.wire import LONGEST_TEXT, MOST_NUMBERS, decode, encode
+
+# of tensors that travel as they are
+PLAIN_DTYPES = frozenset({torch.float32, torch.float64, torch.int64, torch.bool})
 
 
 class DrawnCases:
@@ -39,19 +64,17 @@ class DrawnCases:
             _request(part, step, case, seed + 7919 * number)
             for number, (step, case) in enumerate(self.plan)
         ]
-        self._done: dict[tuple[Callable[..., Any], int], Report] = {}
+        self._done: dict[tuple[Callable[..., Any], int], Observation] = {}
 
     @cached_property
-    def expected(self) -> list[Report]:
+    def expected(self) -> list[Observation]:
         """What the reference does in each case."""
-        reports = [
-            _performed(
-                _made_once(self.part.reference, request),
-                {**request, "training": False} if case.random else request,
+        return [
+            _as_it_arrives(
+                _observed(_made_once(self.part.reference, request), _without_chance(case, request))
             )
             for (_, case), request in zip(self.plan, self.requests, strict=True)
         ]
-        return decode(encode(reports))
 
     def refuse_stopped_reference(self) -> None:
         """See to it that ours returns wherever no error is asked for.
@@ -59,15 +82,19 @@ class DrawnCases:
         Raises:
             GraderError: it does not, so that nobody can tell who is wrong.
         """
-        for (_, case), report in zip(self.plan, self.expected, strict=True):
-            if report["status"] != "returned" and not case.raises:
-                error = report.get("error", {"type": report["status"], "message": "", "line": ""})
+        for (_, case), seen in zip(self.plan, self.expected, strict=True):
+            if seen.status != "returned" and not case.raises:
+                error = seen.error
                 raise GraderError(
                     f"our own `{self.part.name}` gives no result in the case '{case.label}': "
-                    f"{error['type']}: {error['message']}, in `{error['line']}`"
+                    + (
+                        f"{error.type}: {error.message}, in `{error.line}`"
+                        if error
+                        else seen.status
+                    )
                 )
 
-    def done_by(self, answer: Callable[..., Any], number: int) -> Report:
+    def done_by(self, answer: Callable[..., Any], number: int) -> Observation:
         """What a wrong answer of ours does in a case, in the form in which a student's comes back.
 
         Args:
@@ -76,7 +103,7 @@ class DrawnCases:
         """
         key = (answer, number)
         if key not in self._done:
-            self._done[key] = decode(encode(_performed(answer, self.requests[number])))
+            self._done[key] = _as_it_arrives(_observed(answer, self.requests[number]))
         return self._done[key]
 
 
@@ -85,14 +112,14 @@ class CaseRun:
     """A student's way through one case of an exam: what is right, what came back, what is wrong.
 
     Attributes:
-        exam, number: the exam, and the number of the case in its plan.
-        report: what the student's code did.
+        drawn, number: the cases, and the number of this one in their plan.
+        actual: what the student's code did.
         problem: what is wrong with it; None if it is right.
     """
 
     drawn: DrawnCases
     number: int
-    report: Report
+    actual: Observation
     problem: Problem | None = None
 
     @property
@@ -108,17 +135,37 @@ class CaseRun:
         return self.drawn.plan[self.number][1]
 
     @property
-    def request(self) -> Request:
+    def request(self) -> AnyRequest:
         return self.drawn.requests[self.number]
 
     @property
-    def expected(self) -> Report:
+    def expected(self) -> Observation:
         return self.drawn.expected[self.number]
 
 
 def is_a_state(item: Any) -> bool:
-    """Whether an argument came back as what an experiment says of a model or of a generator."""
+    """Whether an argument came back as what is said of a model or of a generator."""
     return isinstance(item, dict) and ("training" in item or "drawn_from" in item)
+
+
+def state_of(request: AnyRequest) -> dict[str, Tensor]:
+    """The weights that are loaded; none where no module is built."""
+    return request.state if isinstance(request, ModuleRequest) else {}
+
+
+def method_of(request: AnyRequest) -> str | None:
+    """The method that is called; None where it is no module's."""
+    return request.method if isinstance(request, ModuleRequest) else None
+
+
+def times_of(request: AnyRequest) -> int:
+    """How often the subject is called in one go."""
+    return request.times if isinstance(request, RepeatedRequest) else 1
+
+
+def is_in_train_mode(request: AnyRequest) -> bool:
+    """Whether a module is built that is asked in train mode."""
+    return isinstance(request, ModuleRequest) and request.training
 
 
 @lru_cache(maxsize=4)
@@ -127,72 +174,66 @@ def drawn_for(part: Part, seed: int) -> DrawnCases:
     return DrawnCases(part, seed)
 
 
-def _request(part: Part, step: Step, case: Case, seed: int) -> Request:
+def _request(part: Part, step: Step, case: Case, seed: int) -> AnyRequest:
     """What the probe is asked to do in a case, with inputs and weights drawn for this seed."""
     randn = Randn(seed % 2**63, case.dtype)
     drawn = case.draw(randn)
-    request: Request = {
+    common: dict[str, Any] = {
         "subject": part.name,
         "strided": case.strided,
         "gradient": case.gradient,
         "seed": seed % 2**31,
-        "memory": case.memory > 0,
     }
+    memory = case.memory > 0
     if isinstance(drawn, Chain):
-        return {
-            **request,
-            "experiment": "chain",
-            "arguments": drawn.calls,
-            "names": [f"call {number}" for number in range(len(drawn.calls))],
-            "argument_names": [
-                _argument_names(part.reference, len(given)) for given in drawn.calls
-            ],
-        }
-    if isinstance(drawn, Drawing):
-        names = _argument_names(part.reference, len(drawn.arguments))
-        return {
-            **request,
-            "experiment": "drawing",
-            "names": names,
-            "arguments": drawn.arguments,
-            "keywords": drawn.keywords,
-            "on_axes": drawn.on_axes,
-        }
+        return ChainRequest(
+            **common,
+            arguments=drawn.calls,
+            names=[f"call {number}" for number in range(len(drawn.calls))],
+            argument_names=[_argument_names(part.reference, len(given)) for given in drawn.calls],
+        )
     if isinstance(drawn, list):
         drawn = Call(drawn)
+    if isinstance(drawn, Drawing):
+        return DrawingRequest(
+            **common,
+            arguments=drawn.arguments,
+            names=_argument_names(part.reference, len(drawn.arguments)),
+            keywords=drawn.keywords,
+            on_axes=drawn.on_axes,
+        )
     if isinstance(drawn, Call):
-        names = _argument_names(part.reference, len(drawn.arguments))
-        return {
-            **request,
-            "experiment": "call",
-            "arguments": drawn.arguments,
-            "names": names,
-            "times": drawn.times,
-            "anew": drawn.anew,
-            "tries": drawn.tries,
-            "traces": step.strict,
-        }
+        return CallRequest(
+            **common,
+            arguments=drawn.arguments,
+            names=_argument_names(part.reference, len(drawn.arguments)),
+            memory=memory,
+            times=drawn.times,
+            anew=drawn.anew,
+            tries=drawn.tries,
+            traces=step.strict,
+        )
     dtype = drawn.dtype or case.dtype
     method = getattr(part.reference, drawn.method) if drawn.method else part.reference
-    request |= {
-        "experiment": "module",
-        "construct": list(drawn.construct),
-        "keywords": drawn.keywords,
-        "arguments": drawn.arguments,
-        "names": _argument_names(method, len(drawn.arguments)),
-        "method": drawn.method,
-        "state": {},
-        "training": drawn.training,
-        "rested": drawn.rested,
-        "before": drawn.before,
-        "dtype": str(dtype).removeprefix("torch."),
-        "times": drawn.times,
-    }
+    state: dict[str, Tensor] = {}
     if drawn.method is not None and not case.raises:
         shapes = shapes_of(part.reference, drawn.construct, drawn.keywords)
         state = drawn_weights(shapes, randn.generator) | drawn.state
-        request["state"] = {name: value.to(dtype) for name, value in state.items()}
-    return request
+    return ModuleRequest(
+        **common,
+        arguments=drawn.arguments,
+        names=_argument_names(method, len(drawn.arguments)),
+        memory=memory,
+        times=drawn.times,
+        construct=list(drawn.construct),
+        keywords=drawn.keywords,
+        dtype=str(dtype).removeprefix("torch."),
+        state={name: value.to(dtype) for name, value in state.items()},
+        training=drawn.training,
+        method=drawn.method,
+        rested=drawn.rested,
+        before=drawn.before,
+    )
 
 
 def _argument_names(function: Callable[..., Any], number: int) -> list[str]:
@@ -205,21 +246,64 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
     return [name for name in inspect.signature(function).parameters if name != "self"]
 
 
-_made: dict[tuple[Any, str, str], nn.Module] = {}
-
-
-def _made_once(reference: Callable[..., Any], request: Request) -> Callable[..., Any]:
+def _made_once(reference: Callable[..., Any], request: AnyRequest) -> Callable[..., Any]:
     """The reference; where all its weights are loaded, with a module that is made but once."""
-    if request["experiment"] != "module" or not request["state"]:
+    if not isinstance(request, ModuleRequest) or not request.state:
         return reference
-    key = (reference, repr((request["construct"], request["keywords"])), request["dtype"])
-    if key not in _made:
-        _made[key] = reference(*request["construct"], **request["keywords"])
-    return lambda *_, **__: _made[key]
+    recipe = Recipe.of(reference, request.construct, request.keywords)
+    module = _made(recipe, request.dtype)
+    return lambda *_, **__: module
 
 
-def _performed(subject: Callable[..., Any], request: Request) -> Report:
+@lru_cache(maxsize=64)
+def _made(recipe: Recipe, _dtype: str) -> nn.Module:
+    """A module for each dtype, to which whoever uses it turns it."""
+    return recipe.make()
+
+
+def _without_chance(case: Case, request: AnyRequest) -> AnyRequest:
+    """The request as the reference gets it: where results are left to chance, in eval mode."""
+    if case.random and isinstance(request, ModuleRequest):
+        return structs.replace(request, training=False)
+    return request
+
+
+def _observed(subject: Callable[..., Any], request: AnyRequest) -> Observation:
     try:
         return run_case(subject, request)
-    except Exception as error:  # noqa: BLE001 (a mistake's own error is what it does)
-        return {"status": "raised", "error": describe(error)}
+    except SubjectError as raised:
+        return Observation(status="raised", error=raised.seen)
+
+
+def _as_it_arrives(value: Any) -> Any:
+    """A value of ours in the form in which a student's comes back, and a copy of it.
+
+    What is plain already is copied; the wire says what becomes of all else.
+    """
+    kind = type(value)
+    if kind is Observation:
+        return structs.replace(
+            value,
+            value=_as_it_arrives(value.value),
+            arguments=_as_it_arrives(value.arguments),
+            gradients=_as_it_arrives(value.gradients),
+        )
+    if kind is torch.Tensor and _is_plain(value):
+        return value.detach().clone(memory_format=torch.contiguous_format)
+    if kind in (list, tuple):
+        return kind(map(_as_it_arrives, value))
+    if kind is dict and all(type(key) is str for key in value):
+        return {key: _as_it_arrives(item) for key, item in value.items()}
+    if value is None or kind in (bool, float) or (kind is int and value.bit_length() < 64):
+        return value
+    if kind is str and len(value) <= LONGEST_TEXT and value.isascii():
+        return value
+    return decode(encode(value))
+
+
+def _is_plain(tensor: torch.Tensor) -> bool:
+    return (
+        tensor.dtype in PLAIN_DTYPES
+        and tensor.layout is torch.strided
+        and tensor.numel() <= MOST_NUMBERS
+    )

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
 import torch
 
-from autograder.checks.axes import ARRAY, Axis, axes_of, results_in
+from autograder.checks.axes import Axis, arrays_of, axes_of, results_beside
 from autograder.checks.compare import tolerances
 from autograder.checks.drawn_cases import CaseRun
-from autograder.checks.pictures import Grid, Maps, Shapes
+from autograder.checks.pictures import Grid, Maps, Shapes, around
 from autograder.faults import note
 
 # of a picture; truth values are narrower than numbers
 MOST_ROWS, MOST_COLUMNS, MOST_TRUTHS = 12, 8, 12
-MOST_PRINTED = 6  # rows and columns in a terminal
 MOST_AXES = 8
 
 
@@ -27,7 +25,7 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
     Args:
         item: a case that went wrong.
     """
-    if item.report["status"] != "returned" or item.case.random or item.case.raises:
+    if item.actual.status != "returned" or item.case.random or item.case.raises:
         return None, None
     try:
         for name, letters, wanted, found in _pairs(item):
@@ -45,22 +43,14 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
 
 def _pairs(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, Any]]:
     """Name, letters of the axes, what is right and what came, of results and then of gradients."""
-    wanted, found = item.expected["value"], item.report.get("value")
-    if isinstance(wanted, tuple):
-        if not isinstance(found, tuple | list) or len(found) != len(wanted):
-            return
-        pairs = list(zip(wanted, found, strict=True))
-    else:
-        pairs = [(wanted, found)]
-    names = chain(results_in(item), repeat(("", ())))
-    for (one, other), (name, letters) in zip(pairs, names, strict=False):
-        yield name, letters, _tensor(one), _tensor(other)
-    if item.case.gradient:
-        arrays = dict(ARRAY.findall(item.part.signature))
-        came = item.report.get("gradients") or {}
-        for name, gradient in item.expected["gradients"].items():
+    results = list(results_beside(item))
+    for name, letters, right, own in results:
+        yield name, letters, _tensor(right), _tensor(own)
+    if results and item.case.gradient:
+        came = item.actual.gradients or {}
+        for name, gradient in item.expected.gradients.items():
             if gradient is not None and came.get(name) is not None:
-                letters = tuple(arrays[name].split(", ")) if name in arrays else ()
+                letters = arrays_of(item.part).get(name, ())
                 yield f"gradient for {name}", letters, _tensor(gradient), _tensor(came[name])
 
 
@@ -100,8 +90,8 @@ def _maps(
         right, yours, where, axes = right[None], yours[None], [0, *where], (Axis("", "", ""), *axes)
     fixed, (row, column) = tuple(where[:-2]), where[-2:]
     right, yours = right[fixed], yours[fixed]
-    rows = _around(row, right.shape[0], MOST_ROWS)
-    columns = _around(column, right.shape[1], MOST_TRUTHS if truths else MOST_COLUMNS)
+    rows = around(row, right.shape[0], MOST_ROWS)
+    columns = around(column, right.shape[1], MOST_TRUTHS if truths else MOST_COLUMNS)
     shown = slice(rows.start, rows.stop), slice(columns.start, columns.stop)
     right, yours = right[shown], yours[shown]
     if truths:
@@ -142,12 +132,6 @@ def _named(axis: Axis) -> str:
     )
 
 
-def _around(place: int, size: int, most: int) -> range:
-    """So many indices around one, or all if there are no more."""
-    start = min(max(0, place - most // 2), max(0, size - most))
-    return range(start, min(size, start + most))
-
-
 def _marks(grid: torch.Tensor, letters: str) -> Grid:
     """Two letters for what is zero and what is not."""
     return tuple(tuple(letters[value != 0] for value in row) for row in grid.tolist())
@@ -184,29 +168,3 @@ def _text(value: float, decimals: int | None) -> str:
         return f"{mantissa}e{int(power)}" if value else "0"
     text = f"{value:.{decimals}f}"
     return text.removeprefix("-") if not float(text) else text
-
-
-def as_lines(maps: Maps) -> list[str]:
-    """The right numbers and the student's, side by side for a terminal; the worst has a star."""
-    row, column = maps.worst
-    rows = _around(row, len(maps.rows), MOST_PRINTED)
-    columns = _around(column, len(maps.columns), MOST_PRINTED)
-    wide = max(len(grid[r][c]) for grid in (maps.right, maps.yours) for r in rows for c in columns)
-    wide = max(wide, len(str(maps.columns[columns[-1]])))
-
-    def block(grid: Grid, r: int) -> str:
-        return " ".join(
-            grid[r][c].rjust(wide) + ("*" if (r, c) == maps.worst and grid is maps.yours else " ")
-            for c in columns
-        )
-
-    head = " ".join(str(maps.columns[c]).rjust(wide) + " " for c in columns)
-    margin = max(len(str(maps.rows[rows[-1]])), 1)
-    lines = [
-        f"{' ' * margin}  {'right'.ljust(len(head))} |  yours",
-        f"{' ' * margin}  {head} |  {head}".rstrip(),
-    ]
-    for r in rows:
-        index = str(maps.rows[r]).rjust(margin) if maps.down else " " * margin
-        lines.append(f"{index}  {block(maps.right, r)} |  {block(maps.yours, r)}".rstrip())
-    return [maps.subject, *lines, f"* {maps.message}"]

@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from autograder.checks.course import course
-from autograder.checks.source_rules import statements_of
+from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 
 # what may be imported, whole or name by name
 MODULES = frozenset({
@@ -57,23 +58,40 @@ def introspects(cells: Iterable[str], beside: Iterable[tuple[str, str]] = ()) ->
         beside: (name, source) of the modules that lie beside it.
     """
     beside = tuple(beside)
-    nodes: list[ast.AST] = []
-    for source in (*cells, *(source for _, source in beside)):
-        read = _nodes(source)
-        if read is None:
-            return "what cannot be read"
-        nodes += read
     modules = MODULES | {name for name, _ in beside}
-    own = frozenset(_own_names(nodes))
+    try:
+        looked_at = [_doubtful(source) for source in (*cells, *(source for _, source in beside))]
+    except UNREADABLE:
+        return "what cannot be read"
+    own = frozenset(name for cell in looked_at for name in cell.own if _is_free(name))
+    nodes = (node for cell in looked_at for node in cell.nodes)
     return next(filter(None, (_reaches(node, modules, own) for node in nodes)), "")
 
 
-def _nodes(source: str) -> list[ast.AST] | None:
-    """All nodes of a cell and of the code that is handed to its magics; None if it has no form."""
-    statements = statements_of(source)
-    if statements is None:
-        return None
-    todo: list[ast.AST] = [*statements]
+class Doubtful(NamedTuple):
+    """What may be odd in a cell: whether it is, the rest of the notebook decides.
+
+    Attributes:
+        own: hidden names to which it gives a meaning.
+        nodes: what looks into the process, unless it is the notebook's own.
+    """
+
+    own: frozenset[str]
+    nodes: tuple[ast.AST, ...]
+
+
+@once_a_cell
+def _doubtful(source: str) -> Doubtful:
+    """What a cell would reach if nothing were the notebook's own; errors are those of `parsed`."""
+    nodes = _nodes(source)
+    own = frozenset(name for name in _names_given_by(nodes) if _is_hidden(name, frozenset()))
+    reaching = (node for node in nodes if _reaches(node, MODULES, frozenset()))
+    return Doubtful(own, tuple(reaching))
+
+
+def _nodes(source: str) -> list[ast.AST]:
+    """All nodes of a cell and of the code that is handed to its magics."""
+    todo: list[ast.AST] = [*parsed(source)]
     nodes: list[ast.AST] = []
     while todo:
         node = todo.pop()
@@ -83,10 +101,7 @@ def _nodes(source: str) -> list[ast.AST] | None:
                 [ast.Constant(str() as name), *_, ast.Constant(str() as code)],
                 [],
             ) if name in MAGICS and how in ("run_line_magic", "run_cell_magic"):
-                inner = _nodes(code) if name in RUNNING else []
-                if inner is None:
-                    return None
-                nodes += inner
+                nodes += _nodes(code) if name in RUNNING else []
             case ast.Call(ast.Name(name), [subject, ast.Constant(str() as said), *rest]) if (
                 name in BY_NAME
             ):
@@ -98,11 +113,8 @@ def _nodes(source: str) -> list[ast.AST] | None:
     return nodes
 
 
-def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
-    """Names that a notebook gives a meaning to, and that no module has which it may import."""
-    known = {
-        name for module in MODULES if module in sys.modules for name in vars(sys.modules[module])
-    }
+def _names_given_by(nodes: list[ast.AST]) -> Iterator[str]:
+    """Names to which a cell gives a meaning."""
     for node in nodes:
         match node:
             case (
@@ -110,8 +122,13 @@ def _own_names(nodes: list[ast.AST]) -> Iterator[str]:
                 | ast.Attribute(attr=name, ctx=ast.Store())
                 | ast.FunctionDef(name=name)
                 | ast.arg(name)
-            ) if name not in known:
+            ):
                 yield name
+
+
+def _is_free(name: str) -> bool:
+    """Whether no module that may be imported has such a name."""
+    return not any(name in vars(sys.modules[each]) for each in MODULES if each in sys.modules)
 
 
 def _reaches(node: ast.AST, modules: frozenset[str], own: frozenset[str]) -> str:

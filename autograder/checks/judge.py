@@ -1,4 +1,4 @@
-"""Say what is wrong with one report of the probe, or that it is right."""
+"""Say what is wrong with one observation of the probe, or that it is right."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 import torch
 
 from autograder.checks.axes import results_in
+from autograder.checks.cases import Case
 from autograder.checks.chance import frequencies_agree
-from autograder.checks.check import Case
 from autograder.checks.compare import strict_differences, values_agree
 from autograder.checks.drawn_cases import CaseRun, is_a_state
 from autograder.checks.missing import is_unanswered
@@ -17,11 +17,11 @@ from autograder.checks.problem import Kind, Problem, as_problem
 from autograder.checks.reply import LONGEST_PROBLEM
 from autograder.faults import note
 from autograder.files import cut
-from autograder.probe.runners import ErrorReport, Report
+from autograder.probe.messages import ErrorSeen, Observation, Unfit
 
 
-def problem_with(item: CaseRun, expected: Report | None = None) -> Problem | None:
-    """None if the report of an attempt is right, else what is wrong with it.
+def problem_with(item: CaseRun, expected: Observation | None = None) -> Problem | None:
+    """None if what came of an attempt is right, else what is wrong with it.
 
     What came back has been checked where it arrived, so an error here is the grader's own.
 
@@ -48,100 +48,96 @@ def in_words(item: CaseRun) -> str:
     return cut(item.problem.in_words(names), LONGEST_PROBLEM)
 
 
-def _problem(item: CaseRun, right: Report) -> Problem | None:
-    """None if one report is right, else what is wrong with it."""
-    report, status = item.report, item.report["status"]
-    if status == "timeout":
+def _problem(item: CaseRun, right: Observation) -> Problem | None:
+    """None if one observation is right, else what is wrong with it."""
+    actual = item.actual
+    if actual.status == "timeout":
         return Problem(
             Kind.TIME_LIMIT,
-            f"no answer within {report.get('seconds', 0):g} seconds: is there a loop that never "
+            f"no answer within {actual.seconds:g} seconds: is there a loop that never "
             "ends? It was stopped and not tried again.",
         )
-    if status == "unfit":
-        return Problem(Kind.UNFIT, _unfit_in_words(report))
+    if actual.unfit:
+        return Problem(Kind.UNFIT, _unfit_in_words(actual.unfit))
     if item.case.raises:
-        problem = wrong_error(item.case.raises, report)
+        problem = wrong_error(item.case.raises, actual)
         if problem is None and item.step.strict:
-            problem = _changed_inputs(
-                item.request["names"], right.get("arguments", []), report.get("arguments")
-            )
+            problem = _changed_inputs(item.request.names, right.arguments, actual.arguments)
         return problem
-    if status == "raised":
-        return Problem(Kind.RAISED, _error_in_words(report["error"]))
-    if status != "returned":
+    if actual.error:
+        return Problem(Kind.RAISED, _error_in_words(actual.error))
+    if actual.status != "returned":
         return Problem(Kind.NO_ANSWER, "no answer came back")
-    if right["status"] != "returned":  # a wrong answer of ours that stops here
+    if right.status != "returned":  # a wrong answer of ours that stops here
         return Problem(Kind.ODD, "a result, where the other answer has none")
-    expected, value = right["value"], report.get("value")
+    expected, value = right.value, actual.value
     if item.case.chance is None:
         problem = as_problem(item.step.judge(expected, value))
     else:
-        problem = frequencies_agree(item.case.chance, item.request["arguments"], expected, value)
+        problem = frequencies_agree(item.case.chance, item.request.arguments, expected, value)
     if problem is None and item.step.strict:
         problem = strict_differences(expected, value) or _changed_inputs(
-            item.request["names"], right["arguments"], report.get("arguments")
+            item.request.names, right.arguments, actual.arguments
         )
-    if problem is None and takes_too_much(item.case, report):
+    if problem is None and takes_too_much(item.case, actual):
         problem = Problem(
             Kind.MEMORY,
-            f"the result is right, but on the way one piece of memory holds {report['largest']:,} "
+            f"the result is right, but on the way one piece of memory holds {actual.largest:,} "
             f"numbers; fewer than {item.case.memory:,} are allowed here",
         )
     if problem is None and item.case.gradient:
-        problem = _wrong_gradients(right["gradients"], report.get("gradients"))
+        problem = _wrong_gradients(right.gradients, actual.gradients)
     return problem
 
 
-def takes_too_much(case: Case, report: Report) -> bool:
+def takes_too_much(case: Case, seen: Observation) -> bool:
     """Whether a new piece of memory was as large as the case says, or larger."""
-    return 0 < case.memory <= report.get("largest", 0)
+    return 0 < case.memory <= seen.largest
 
 
-def _error_in_words(error: ErrorReport) -> str:
+def _error_in_words(error: ErrorSeen) -> str:
     if is_unanswered(error):
         return "not answered yet (NotImplementedError)"
-    line = f", in `{error['line']}`" if error["line"] else ""
-    message = f": {error['message']}" if error["message"] else ""
-    return f"it stopped with {error['type']}{message}{line}"
+    line = f", in `{error.line}`" if error.line else ""
+    message = f": {error.message}" if error.message else ""
+    return f"it stopped with {error.type}{message}{line}"
 
 
-def wrong_error(raises: tuple[str, ...], report: Report) -> Problem | None:
+def wrong_error(raises: tuple[str, ...], seen: Observation) -> Problem | None:
     """None if the error came that was asked for."""
     kind, *words = raises
     asked = "an error" if kind == "Exception" else f"a {kind}"
-    if report["status"] != "raised":
+    error = seen.error
+    if error is None:
         return Problem(Kind.NOT_RAISED, f"expected {asked} here, but no error came")
-    error = report["error"]
-    if kind not in error["types"]:
+    if kind not in error.types:
         return Problem(Kind.NOT_RAISED, f"expected {asked} here, but {_error_in_words(error)}")
-    left_out = [word for word in words if word not in error["message"]]
+    left_out = [word for word in words if word not in error.message]
     if left_out:
         return Problem(
             Kind.NOT_RAISED,
             f"the {kind} should name {' and '.join(words)}, so that its reader knows what to mend; "
-            f"its message is '{error['message']}'",
+            f"its message is '{error.message}'",
         )
     return None
 
 
-def _unfit_in_words(report: Report) -> str:
-    if "kind" in report:
-        return (
-            f"the class does not make an nn.Module but a {report['kind']}: inherit from nn.Module"
-        )
-    if report.get("missing"):
-        missing = ", ".join(f"`{name}`" for name in report["missing"])
-        has = ", ".join(f"`{name}`" for name in report["has"]) or "none"
+def _unfit_in_words(unfit: Unfit) -> str:
+    if unfit.kind:
+        return f"the class does not make an nn.Module but a {unfit.kind}: inherit from nn.Module"
+    if unfit.missing:
+        missing = ", ".join(f"`{name}`" for name in unfit.missing)
+        has = ", ".join(f"`{name}`" for name in unfit.has) or "none"
         return (
             f"weights are set by name, and these are not there: {missing}. There are: {has}. Are "
             "the layers made in `__init__`, as attributes with the names of the text?"
         )
-    name, asked, found = report["shapes"][0]
-    return f"`{name}` should have the shape {tuple(asked)} and has {tuple(found)}"
+    one = unfit.shapes[0]
+    return f"`{one.name}` should have the shape {tuple(one.asked)} and has {tuple(one.found)}"
 
 
-def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem | None:
-    for name, was, now in zip(names, before, after or [], strict=False):
+def _changed_inputs(names: list[str], before: list[Any], after: list[Any]) -> Problem | None:
+    for name, was, now in zip(names, before, after, strict=False):
         # compared as text, since what came back may be anything
         if is_a_state(was) and "training" in was and str(was) != str(now):
             return _left_in_a_model(name, was, now if isinstance(now, dict) else {})
@@ -163,7 +159,7 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
 
 
 def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Problem:
-    """What is wrong with a model that is not as it was found, see `probe.traces.LeftBehind`."""
+    """What is wrong with a model that is not as it was found, see `probe.side_effects.LeftBehind`."""
     if now.get("renamed"):
         return Problem(
             Kind.MODEL_CHANGED,
@@ -241,9 +237,7 @@ def _identical(one: torch.Tensor | np.ndarray, other: Any) -> bool:
     return type(one) is type(other) and np.array_equal(np.asarray(one), np.asarray(other))
 
 
-def _wrong_gradients(expected: dict[str, Any], got: Any) -> Problem | None:
-    if not isinstance(got, dict):
-        return Problem(Kind.GRADIENT, "no gradients came back")
+def _wrong_gradients(expected: dict[str, Any], got: dict[str, Any]) -> Problem | None:
     for name, wanted in expected.items():
         found = got.get(name)
         if wanted is None:

@@ -13,16 +13,16 @@ import difflib
 import re
 from collections.abc import Iterator, Sequence
 
-from autograder.checks.source_rules import Definitions, as_python
-from autograder.probe.runners import ErrorReport
+from autograder.checks.notebook_source import Definitions, as_python, statements_of
+from autograder.probe.messages import ErrorSeen
 
 Definition = ast.FunctionDef | ast.ClassDef
 
 
-def is_unanswered(error: ErrorReport) -> bool:
+def is_unanswered(error: ErrorSeen) -> bool:
     """Whether an error is that of a line which says that something is not answered yet."""
-    return error["type"] == "NotImplementedError" and (
-        error["line"].lstrip().startswith("raise") or error["message"] in ("", "not answered yet")
+    return error.type == "NotImplementedError" and (
+        error.line.lstrip().startswith("raise") or error.message in ("", "not answered yet")
     )
 
 
@@ -38,7 +38,7 @@ def is_as_handed_out(name: str, cells: Sequence[str], handed_out: str) -> bool:
     """
     given = next(_definitions(name, handed_out), None)
     bound = Definitions.of(tuple(cells)).statements.get(name, [])
-    return given is not None and bool(bound) and _code_of(bound[-1]) == _code_of(given)
+    return given is not None and bool(bound) and _code_of(bound[-1].node) == _code_of(given)
 
 
 def _code_of(statement: ast.stmt) -> str:
@@ -142,11 +142,7 @@ def _definitions(name: str, cell: str) -> Iterator[Definition]:
     """The definitions of a name at the top of a cell."""
     if not re.search(rf"\b(def|class)\s+{name}\b", cell):
         return
-    try:
-        tree = ast.parse(as_python(cell))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for statement in tree.body:
+    for statement in statements_of(cell):
         if isinstance(statement, Definition) and statement.name == name:
             yield statement
 

@@ -27,10 +27,9 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:  # a part holds mistakes, so its module imports this one
-    from autograder.checks.check import Step
+from autograder.checks.cases import Step
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -1,4 +1,7 @@
-"""What a verdict shows of numbers: plain data, which travels and lies in graded notebooks."""
+"""What a verdict shows of numbers: plain data, which travels and lies in graded notebooks.
+
+It is drawn from that data alone, without PyTorch: as lines for a terminal, as tables for a page.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,8 @@ from msgspec import Struct, field
 from autograder.pages import SHADES
 
 NOT_FINITE = {"NaN": float("nan"), "∞": float("inf"), "-∞": float("-inf"), "T": 1.0, "F": 0.0}
+
+MOST_PRINTED = 6  # rows and columns in a terminal
 
 Grid = tuple[tuple[str, ...], ...]
 
@@ -74,6 +79,34 @@ class Maps(Struct, frozen=True):
                 (last, self.difference, _largest(self.difference)),
             )
         ]
+
+    def as_lines(self) -> list[str]:
+        """The right numbers and the student's, side by side for a terminal; the worst has a star."""
+        row, column = self.worst
+        rows = around(row, len(self.rows), MOST_PRINTED)
+        columns = around(column, len(self.columns), MOST_PRINTED)
+        wide = max(
+            len(grid[r][c]) for grid in (self.right, self.yours) for r in rows for c in columns
+        )
+        wide = max(wide, len(str(self.columns[columns[-1]])))
+
+        def block(grid: Grid, r: int) -> str:
+            return " ".join(
+                grid[r][c].rjust(wide)
+                + ("*" if (r, c) == self.worst and grid is self.yours else " ")
+                for c in columns
+            )
+
+        head = " ".join(str(self.columns[c]).rjust(wide) + " " for c in columns)
+        margin = max(len(str(self.rows[rows[-1]])), 1)
+        lines = [
+            f"{' ' * margin}  {'right'.ljust(len(head))} |  yours",
+            f"{' ' * margin}  {head} |  {head}".rstrip(),
+        ]
+        for r in rows:
+            index = str(self.rows[r]).rjust(margin) if self.down else " " * margin
+            lines.append(f"{index}  {block(self.right, r)} |  {block(self.yours, r)}".rstrip())
+        return [self.subject, *lines, f"* {self.message}"]
 
     def _cells(self, grid: Grid, deepest: float) -> list[list[Cell]]:
         return [
@@ -142,3 +175,9 @@ def _number(text: str) -> float:
 def _largest(grid: Grid) -> float:
     sizes = (abs(_number(text)) for row in grid for text in row)
     return max((size for size in sizes if math.isfinite(size)), default=0.0)
+
+
+def around(place: int, size: int, most: int) -> range:
+    """So many indices around one, or all if there are no more."""
+    start = min(max(0, place - most // 2), max(0, size - most))
+    return range(start, min(size, start + most))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograder.checks.heatmaps import as_lines
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.pages import render, sentence_case
 
@@ -28,7 +27,7 @@ def as_text(verdict: PartVerdict) -> str:
         elif step.problem:
             lines.append(f"        on {step.case}: {step.problem}")
         if step is shown and step.maps:
-            lines.extend(f"          {line}" for line in as_lines(step.maps))
+            lines.extend(f"          {line}" for line in step.maps.as_lines())
     if verdict.remark:
         lines.append(f"  {verdict.remark}")
     lines.extend(f"  {sentence_case(name)}. {message}" for name, message in verdict.mistakes)

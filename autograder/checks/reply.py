@@ -4,66 +4,61 @@ from __future__ import annotations
 
 from typing import Any
 
-import msgspec
 import numpy as np
 import torch
+from msgspec import structs
 
 from autograder.files import cut
-from autograder.probe.runners import Report
+from autograder.probe.messages import ErrorSeen, Observation, Unfit, WrongShape
 from autograder.probe.wire import Opaque, WireError, decode
 
-LONGEST_NAME, MOST_NAMES = 80, 20
+LONGEST_NAME, MOST_NAMES, MOST_AXES = 80, 20, 8
 LONGEST_PROBLEM, LONGEST_VALUE = 1200, 2000
 DEEPEST = 50  # of lists in lists: whoever looks at a value goes down by calls
 
 
-def reports_in(message: bytes, number: int) -> list[Report]:
-    """The reports in a message of the probe.
+def observations_in(message: bytes, number: int) -> list[Observation]:
+    """The observations in a message of the probe, as many as were asked for; or one fault.
 
     Raises:
-        WireError: it is no message, or not with so many reports that are what they claim to be.
+        WireError: it is no message, or not with so many observations that are what they claim to be.
     """
-    found = decode(message)
-    if not isinstance(found, list) or len(found) != number:
+    found = decode(message, list[Observation])
+    if len(found) != number and [seen.status for seen in found] != ["fault"]:
         raise WireError("not as many answers as were asked for")
-    return [_report(item) for item in found]
+    return [_cut(seen) for seen in found]
 
 
-def _report(item: Any) -> Report:
-    try:
-        report = msgspec.convert(item, Report)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise WireError(f"not what was asked for: {cut(str(error), LONGEST_NAME)}") from None
-    if "status" not in report:
-        raise WireError("an answer without a status")
-    if report["status"] == "raised" and "error" not in report:
-        raise WireError("an error that is none")
-    if report["status"] == "unfit" and not (
-        "kind" in report or ("has" in report and report.get("missing")) or report.get("shapes")
-    ):
-        raise WireError("something is unfit, but not what")
-    if "error" in report:
-        told = report["error"]
-        told["type"] = cut(told["type"], LONGEST_NAME)
-        told["types"] = [cut(name, LONGEST_NAME) for name in told["types"][:MOST_NAMES]]
-        told["message"], told["line"] = cut(told["message"]), cut(told["line"])
-    for names in (report.get("missing"), report.get("has")):
-        if names is not None:
-            names[:] = [cut(name, LONGEST_NAME) for name in names[:MOST_NAMES]]
-    if "shapes" in report:
-        report["shapes"] = [
-            (cut(name, LONGEST_NAME), asked[:8], got[:8])
-            for name, asked, got in report["shapes"][:MOST_NAMES]
-        ]
-    if "kind" in report:
-        report["kind"] = cut(report["kind"], LONGEST_NAME)
-    if "value" in report:
-        report["value"] = _plain(report["value"])
-    if "arguments" in report:
-        report["arguments"] = _plain(report["arguments"])
-    if "gradients" in report:
-        report["gradients"] = _plain(report["gradients"])
-    return report
+def _cut(seen: Observation) -> Observation:
+    return structs.replace(
+        seen,
+        value=_plain(seen.value),
+        arguments=_plain(seen.arguments),
+        error=_cut_error(seen.error) if seen.error else None,
+        unfit=_cut_unfit(seen.unfit) if seen.unfit else None,
+    )
+
+
+def _cut_error(error: ErrorSeen) -> ErrorSeen:
+    return ErrorSeen(
+        cut(error.type, LONGEST_NAME), _names(error.types), cut(error.message), cut(error.line)
+    )
+
+
+def _cut_unfit(unfit: Unfit) -> Unfit:
+    return Unfit(
+        kind=cut(unfit.kind, LONGEST_NAME),
+        missing=_names(unfit.missing),
+        has=_names(unfit.has),
+        shapes=[
+            WrongShape(cut(one.name, LONGEST_NAME), one.asked[:MOST_AXES], one.found[:MOST_AXES])
+            for one in unfit.shapes[:MOST_NAMES]
+        ],
+    )
+
+
+def _names(names: list[str]) -> list[str]:
+    return [cut(name, LONGEST_NAME) for name in names[:MOST_NAMES]]
 
 
 def _plain(value: Any, depth: int = 0) -> Any:

@@ -1,4 +1,4 @@
-"""What was decided of a part: plain data, which travels and lies in graded notebooks.
+"""What was decided of a part, and the numbers shown with it: plain data, as graded notebooks hold it.
 
 Whoever only reads verdicts, as the batch does, needs no more than this, and no PyTorch.
 """
@@ -10,12 +10,46 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from autograder.checks.obstacles import Obstacle
 from autograder.checks.pictures import Maps, Shapes
 
 PROJECTIONS = 3  # of each array, by which it is told from others
 VERDICT_MIME = "application/vnd.autograder.verdict+json"  # where notebooks graded earlier hold them
 CLOSE = 1e-4  # how far apart, relative and absolute, numbers may be that count as the same
+
+
+class Obstacle(StrEnum):
+    """What kept a part from being decided; its value is what graded notebooks hold."""
+
+    NONE = ""
+    DISALLOWED = "disallowed"
+    UNANSWERED = "unanswered"
+    MISSING = "missing"
+    TIME_LIMIT = "time limit"
+    STOPPED = "stopped"
+    FAULT = "fault"
+
+    @property
+    def words(self) -> str:
+        """The same in the words of a class report."""
+        return WORDS[self]
+
+    @classmethod
+    def _missing_(cls, value: object) -> Obstacle | None:
+        """Graded notebooks once held the words, and other ones."""
+        if value in ("barred", "a barred function was used"):
+            return cls.DISALLOWED
+        return next((kind for kind, words in WORDS.items() if words == value), None)
+
+
+WORDS = {
+    Obstacle.NONE: "",
+    Obstacle.DISALLOWED: "a disallowed function was used",
+    Obstacle.UNANSWERED: "not answered",
+    Obstacle.MISSING: "not defined",
+    Obstacle.TIME_LIMIT: "the time limit was reached",
+    Obstacle.STOPPED: "the notebook stopped before it",
+    Obstacle.FAULT: "the grader itself failed over it",
+}
 
 
 class Waived(StrEnum):

@@ -19,9 +19,8 @@ from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
 from autograder.checks.course import course
-from autograder.checks.obstacles import Obstacle
 from autograder.checks.rendering import pictured_step
-from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
 from autograder.grade.formulas import with_formulas
 from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered

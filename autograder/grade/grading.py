@@ -20,10 +20,9 @@ from autograder.checks.check import Assignment, Part
 from autograder.checks.course import load
 from autograder.checks.decide import Probe, decide, disallowed_in, nothing
 from autograder.checks.introspection import introspects
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.notebook_source import modules_beside
 from autograder.checks.rendering import as_bundle
-from autograder.checks.source_rules import modules_beside
-from autograder.checks.verdicts import PartVerdict
+from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import Fault, collected, note
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox.forks import ZygoteError

@@ -6,7 +6,7 @@ from typing import Any
 
 from nbformat import NotebookNode, from_dict
 
-from autograder.sandbox.channel import OVERFLOW
+from autograder.sandbox.messages import OVERFLOW
 
 # what nbformat keeps of each kind of output; its own makers ask a schema about each
 FIELDS = {

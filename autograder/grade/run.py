@@ -22,9 +22,8 @@ from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.source_rules import forget
-from autograder.checks.verdicts import PartVerdict
+from autograder.checks.notebook_source import forget
+from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
@@ -39,7 +38,6 @@ from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.spawn import EXIT
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
@@ -186,8 +184,6 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         except KernelStuck:
             raise NotebookStopped(STUCK) from None
         cell.execution_count = done.count
-        if done.status == EXIT:
-            raise NotebookStopped(ENDED)
 
     def ask(self, message: bytes) -> bytes:
         try:

@@ -9,20 +9,31 @@ from __future__ import annotations
 import stat
 import zipfile
 import zlib
-from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.errors import CourseError
-from autograder.files import plain_name
+from autograder.files import plain_name, printable
 from autograder.grade.submission import DEEPEST_FOLDER, LARGEST_FILES, LARGEST_NOTEBOOK
-from autograder.lms import canvas, moodle
-from autograder.lms.archive_entry import Entry, Refused
+from autograder.lms.canvas import CANVAS
+from autograder.lms.moodle import MOODLE
+from autograder.lms.platform import SubmittedFile
 
 MOST_ENTRIES = 100_000
 NOTEBOOK = ".ipynb"
 LEFT_BEHIND = ("__MACOSX", ".DS_Store", "Thumbs.db", ".ipynb_checkpoints")
 ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True)
+class Refused:
+    """An entry that is not unpacked, and why."""
+
+    path: str
+    why: str
+
+    def __str__(self) -> str:
+        return f"{printable(self.path)[:120]}: {self.why}"
 
 
 class Archive:
@@ -31,12 +42,14 @@ class Archive:
     Args:
         path: of the file.
 
+    Attributes:
+        platform: whose it is, by the names in it.
+
     Raises:
         CourseError: it is no archive, or has no end of entries.
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         try:
             self._zip = zipfile.ZipFile(path)
         except FileNotFoundError as error:
@@ -55,49 +68,47 @@ class Archive:
                 f"expected at most {MOST_ENTRIES} entries in {path}, found {len(self._infos)}. Is it "
                 "the platform's archive of submissions?"
             )
-
-    @property
-    def canvas(self) -> bool:
-        """Whether the names are Canvas's, and not Moodle's."""
-        return not any(moodle.in_archive(info.filename) for info in self._infos)
+        moodles = any(MOODLE.submitted_file(info.filename) for info in self._infos)
+        self.platform = MOODLE if moodles else CANVAS
 
     def close(self) -> None:
         self._zip.close()
 
-    def entries(self) -> Iterator[Entry | Refused]:
-        """What stands in it, by what the names say; the system files of a Mac are passed over."""
-        in_archive = canvas.in_archive if self.canvas else moodle.in_archive
+    def files(self) -> tuple[list[SubmittedFile], list[Refused]]:
+        """What students handed in, and what is refused; the system files of a Mac are passed over."""
+        files, refused = [], []
         seen: set[str] = set()
-        for place, info in enumerate(self._infos):
+        for index, info in enumerate(self._infos):
             name = info.filename
             parts = name.split("/")
             if info.is_dir() or set(parts) & set(LEFT_BEHIND) or parts[-1].startswith("._"):
                 continue
-            entry = in_archive(name)
             why = _wrong_with(info) or (
                 "there are two entries of this name" if name in seen else ""
             )
             seen.add(name)
-            if why:
-                yield Refused(name, why)
-            elif entry is None:
-                platform = "Moodle or Canvas" if self.canvas else "Moodle"
-                yield Refused(name, f"not named as {platform} names what is handed in")
+            file = self.platform.submitted_file(name)
+            if not why and file is None:
+                platforms = "Moodle" if self.platform is MOODLE else "Moodle or Canvas"
+                why = f"not named as {platforms} names what is handed in"
+            if why or file is None:
+                refused.append(Refused(name, why))
             else:
-                others = tuple(replace(other, place=place) for other in entry.others)
-                yield replace(entry, place=place, others=others)
+                others = tuple(replace(other, index=index) for other in file.others)
+                files.append(replace(file, index=index, others=others))
+        return files, refused
 
-    def read(self, entry: Entry) -> bytes | Refused:
-        """The content of an entry, or why there is none."""
-        most = LARGEST_NOTEBOOK if entry.own.endswith(NOTEBOOK) else LARGEST_FILES
+    def read(self, file: SubmittedFile) -> bytes | Refused:
+        """The content of a file, or why there is none."""
+        most = LARGEST_NOTEBOOK if file.own.endswith(NOTEBOOK) else LARGEST_FILES
         try:
-            with self._zip.open(self._infos[entry.place]) as file:
-                data = file.read(most + 1)
+            with self._zip.open(self._infos[file.index]) as opened:
+                data = opened.read(most + 1)
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError,
                 NotImplementedError, ValueError) as error:  # fmt: skip
-            return Refused(entry.path, f"it cannot be unpacked ({error})")
+            return Refused(file.path, f"it cannot be unpacked ({error})")
         if len(data) > most:
-            return Refused(entry.path, f"it has more than {most >> 20} MiB")
+            return Refused(file.path, f"it has more than {most >> 20} MiB")
         return data
 
 

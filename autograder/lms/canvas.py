@@ -11,16 +11,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from autograder.lms.archive_entry import Entry
-from autograder.lms.csv_file import Table, TableError, number_in
-from autograder.lms.gradebook_csv import GradebookCsv, letters, numbered
+from autograder.lms.csv_file import Row, Table, TableError, number_in
+from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile, letters
 
 STUDENT, NUMBER, SECTION = "Student", "ID", "Section"
 POSSIBLE = "Points Possible"
 HIDDEN = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE)
 WITH_NUMBER = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 TEST_STUDENT = "Student, Test"
-EXCUSED, NOT_ASSIGNED = "EX", "N/A"
+NO_SCORE = {"EX": "excused in Canvas", "N/A": "not assigned to them in Canvas"}
 
 
 class CanvasGradebook(GradebookCsv):
@@ -33,6 +32,7 @@ class CanvasGradebook(GradebookCsv):
     platform = "Canvas gradebook"
     aliases: ClassVar = {"sis": "SIS User ID", "login": "SIS Login ID", "id": NUMBER}
     advice = "in Canvas: Grades → Import"
+    number_column = NUMBER
 
     @classmethod
     def knows(cls, table: Table) -> bool:
@@ -40,20 +40,20 @@ class CanvasGradebook(GradebookCsv):
         return NUMBER in names and SECTION in names and names[0] in (STUDENT, "LastName")
 
     @property
-    def people(self) -> Sequence[int]:
-        return [row for row in range(len(self.table.rows)) if not self._about_columns(row)]
-
-    def _about_columns(self, row: int) -> bool:
-        cells = self.table.rows[row].cells
-        return POSSIBLE in cells[0].value or all(HIDDEN.fullmatch(cell.value) for cell in cells)
+    def people(self) -> Sequence[Row]:
+        return [
+            row
+            for row in self.table.rows
+            if POSSIBLE not in row[0] and not all(map(HIDDEN.fullmatch, row.values))
+        ]
 
     @property
-    def targets(self) -> dict[int, str]:
+    def score_columns(self) -> dict[int, str]:
         first = self.heading.index(SECTION) + 1
         return {
-            place: name
-            for place, name in enumerate(self.heading)
-            if place >= first and WITH_NUMBER.fullmatch(name)
+            column: name
+            for column, name in enumerate(self.heading)
+            if column >= first and WITH_NUMBER.fullmatch(name)
         }
 
     def same_name(self, wanted: str, name: str) -> bool:
@@ -63,44 +63,35 @@ class CanvasGradebook(GradebookCsv):
         return wanted.strip().casefold() in [known.strip().casefold() for known in names]
 
     def possible(self, column: int) -> float | None:
-        for row in self.table.rows:
-            if POSSIBLE in row.cells[0].value:
-                cell = row.cells[column].value.strip() if column < len(row.cells) else ""
-                points = number_in(cell)
-                if points is None:
-                    raise TableError(
-                        f"expected the points possible of “{self.heading[column]}” in line {row.line} "
-                        f"of {self.table.name}, found “{cell}”. Canvas takes no scores for such a column"
-                    )
-                return points
-        raise TableError(
-            f"expected a row “{POSSIBLE}” in {self.table.name}, found none. Export the gradebook "
-            "again, and change nothing in it"
-        )
+        row = next((row for row in self.table.rows if POSSIBLE in row[0]), None)
+        if row is None:
+            raise TableError(
+                f"expected a row “{POSSIBLE}” in {self.table.name}, found none. Export the gradebook "
+                "again, and change nothing in it"
+            )
+        points = number_in(row[column])
+        if points is None:
+            raise TableError(
+                f"expected the points possible of “{self.heading[column]}” in line {row.line} "
+                f"of {self.table.name}, found “{row[column]}”. Canvas takes no scores for such a column"
+            )
+        return points
 
-    def stays(self, row: int, column: int, points: float) -> str:
-        old = self.table.value(row, column)
-        if old.upper() == EXCUSED:
-            return "excused in Canvas"
-        if old.upper() == NOT_ASSIGNED:
-            return "not assigned to them in Canvas"
-        return super().stays(row, column, points)
+    def stays(self, row: Row, column: int, points: float) -> str:
+        return NO_SCORE.get(row[column].upper()) or super().stays(row, column, points)
 
-    def called(self, row: int) -> str:
-        places = (0, 1) if self.heading[0] == "LastName" else (0,)
-        return ", ".join(filter(None, (self.table.value(row, place) for place in places)))
+    def called(self, row: Row) -> str:
+        names = row.values[: 2 if self.heading[0] == "LastName" else 1]
+        return ", ".join(filter(None, map(str.strip, names)))
 
-    def aside(self, row: int) -> str:
+    def aside(self, row: Row) -> str:
         return "Canvas's test student" if self.called(row) == TEST_STUDENT else ""
 
-    def is_of(self, row: int, called: str) -> bool:
+    def is_of(self, row: Row, called: str) -> bool:
         return letters(called) == letters(self.called(row))
 
-    def numbers(self) -> dict[str, int]:
-        return numbered(self, NUMBER, lambda cell: cell)
 
-
-def in_archive(path: str) -> Entry | None:
+def submitted_file(path: str) -> SubmittedFile | None:
     """Who handed in a file of Canvas's archive, by its name; None if that is not Canvas's.
 
     Canvas writes ``lastfirst_LATE_12345_67890_name.ipynb``: who, whether late, the person's number,
@@ -111,25 +102,34 @@ def in_archive(path: str) -> Entry | None:
     parts = path.split("_")
     digits = [part.isdecimal() and part.isascii() for part in parts]
     ways = [
-        place
-        for place in range(1, len(parts) - 2)
-        if digits[place] and digits[place + 1] and "_".join(parts[place + 2 :])
+        _read(path, parts, number)
+        for number in range(1, len(parts) - 2)
+        if digits[number] and digits[number + 1] and "_".join(parts[number + 2 :])
     ]
     if "/" in path or not ways:
         return None
-    first, *others = (_entry(path, parts, place) for place in ways)
-    return replace(first, others=tuple(others))
+    return replace(ways[0], others=tuple(ways[1:]))
 
 
-def _entry(path: str, parts: Sequence[str], person: int) -> Entry:
-    """What a name says if the person's number is the part in this place."""
-    front = parts[:person]
-    return Entry(
+def _read(path: str, parts: Sequence[str], number: int) -> SubmittedFile:
+    """What a name says if this part of it is the person's number."""
+    front = parts[:number]
+    return SubmittedFile(
         path=path,
-        number=parts[person],
+        number=parts[number],
         called=" ".join(part for part in front if part != "LATE"),
-        own="_".join(parts[person + 2 :]),
-        prefix="_".join(parts[: person + 2]) + "_",
+        own="_".join(parts[number + 2 :]),
+        prefix="_".join(parts[: number + 2]) + "_",
         late="LATE" in front[1:],
-        order=int(parts[person + 1]),
+        order=int(parts[number + 1]),
     )
+
+
+CANVAS = Platform(
+    "Canvas",
+    (CanvasGradebook,),
+    submitted_file,
+    lasting_numbers=True,
+    advice="in Canvas: the gradebook's menu of the assignment → Re-Upload Submissions; each upload adds "
+    "a comment, so upload it once",
+)

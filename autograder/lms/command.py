@@ -9,12 +9,15 @@ from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.files import write_whole
+from autograder.lms.summary import Summary
 
 
 def add_to(commands: argparse._SubParsersAction) -> None:
     """Add the command and its own commands to the parser's."""
-    told = "take submissions, scores and feedback from and to Canvas, Moodle or another platform"
-    lms = commands.add_parser("lms", help=told, description=told)
+    description = (
+        "take submissions, scores and feedback from and to Canvas, Moodle or another platform"
+    )
+    lms = commands.add_parser("lms", help=description, description=description)
     lms.set_defaults(run=run)
     jobs = lms.add_subparsers(dest="job", required=True)
 
@@ -31,21 +34,21 @@ def add_to(commands: argparse._SubParsersAction) -> None:
     scores.add_argument("-o", "--output", type=Path, help="the file to upload")
     scores.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
 
-    who = "the platform's table that says who is who: Canvas's gradebook, Moodle's worksheet"
+    students = "the platform's table that says who is who: Canvas's gradebook, Moodle's worksheet"
     unpack = _job(jobs, "unpack", "unpack the platform's archive of submissions")
     unpack.add_argument("archive", type=Path, help="the archive (zip), as the platform gives it")
-    unpack.add_argument("--students", type=Path, help=who)
+    unpack.add_argument("--students", type=Path, help=students)
     unpack.add_argument("--dry-run", action="store_true", help="say what would be, write nothing")
 
     feedback = _job(jobs, "feedback", "pack feedback pages as the platform takes them")
     like = "the platform's archive of submissions, whose names are taken; or Moodle's worksheet"
     feedback.add_argument("--like", type=Path, required=True, help=like)
-    feedback.add_argument("--students", type=Path, help=who)
+    feedback.add_argument("--students", type=Path, help=students)
 
 
-def _job(jobs: argparse._SubParsersAction, name: str, told: str) -> argparse.ArgumentParser:
+def _job(jobs: argparse._SubParsersAction, name: str, description: str) -> argparse.ArgumentParser:
     """One of the command's own commands, with what all of them have."""
-    job = jobs.add_parser(name, help=told, description=told)
+    job = jobs.add_parser(name, help=description, description=description)
     job.add_argument("assignment", type=lambda text: text.rstrip("/"), help="its id")
     job.add_argument("--course", type=Path, default=Path(), help="folder of the course")
     job.add_argument(
@@ -65,49 +68,45 @@ def run(options: argparse.Namespace) -> int:
     """Exit status 0: done, for everybody; 1: done, and somebody is listed; 2: nothing was done."""
     jobs = {"scores": _scores, "unpack": _unpack, "feedback": _feedback}
     try:
-        return jobs[options.job](options)
+        summary = jobs[options.job](options)
     except (CourseError, OSError) as error:
         print(f"stopped: {error}", file=sys.stderr)
         return 2
+    print("\n".join(summary.lines))
+    return 0 if summary.complete else 1
 
 
-def _scores(options: argparse.Namespace) -> int:
-    from autograder.lms.transfer import Wishes, in_words, transfer
+def _scores(options: argparse.Namespace) -> Summary:
+    from autograder.lms.scores import Options, summary_of, transfer_of
 
-    wishes = Wishes(options.by, options.column, options.points, options.scale, options.also_waiting)
-    found = transfer(options.course, options.assignment, options.export, wishes)
-    print(in_words(found))
+    wanted = Options(
+        options.by, options.column, options.points, options.scale, options.also_waiting
+    )
+    scores = transfer_of(options.course, options.assignment, options.export, wanted)
+    summary = summary_of(scores)
     folder = options.course / "grading" / options.assignment
     target = options.output or folder / f"scores_{options.export.name}"
     if options.dry_run:
-        print(f"nothing was written; without --dry-run it would be {target}")
+        summary.lines.append(f"nothing was written; without --dry-run it would be {target}")
     else:
         target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, found.data)
-        print(f"to upload {found.sheet.advice}: {target}" if found.sheet.advice else str(target))
-    return 0 if found.whole else 1
+        write_whole(target, scores.to_upload())
+        advice = scores.sheet.advice
+        summary.lines.append(f"to upload {advice}: {target}" if advice else str(target))
+    return summary
 
 
-def _unpack(options: argparse.Namespace) -> int:
-    from autograder.lms.unpack import in_words, unpack
+def _unpack(options: argparse.Namespace) -> Summary:
+    from autograder.lms.unpack import unpack
 
-    found = unpack(
-        options.course,
-        options.assignment,
-        options.archive,
-        options.students,
-        options.by,
-        options.dry_run,
-    )
-    print(in_words(found))
-    if options.dry_run:
-        print("nothing was written")
-    return 0 if found.whole else 1
+    table, by, dry_run = options.students, options.by, options.dry_run
+    summary = unpack(options.course, options.assignment, options.archive, table, by, dry_run)
+    if dry_run:
+        summary.lines.append("nothing was written")
+    return summary
 
 
-def _feedback(options: argparse.Namespace) -> int:
-    from autograder.lms.pack import in_words, pack
+def _feedback(options: argparse.Namespace) -> Summary:
+    from autograder.lms.pack import pack
 
-    found = pack(options.course, options.assignment, options.like, options.students, options.by)
-    print(in_words(found))
-    return 0 if found.whole else 1
+    return pack(options.course, options.assignment, options.like, options.students, options.by)

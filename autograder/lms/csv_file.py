@@ -1,6 +1,8 @@
-"""A table that a platform has written: read as it stands, and written back with other values in some cells.
+"""A platform's table (CSV), written back with other values in some of its cells.
 
-Whatever is not changed keeps its very bytes: the mark at the beginning, separators, quotes, line ends.
+All other bytes stay: the mark at the beginning, separators, quotes, line ends. Python's csv module could
+not promise that. No dialect of it writes what Moodle's PHP and Canvas's Ruby write, which put some cells
+in quotes and not others by rules of their own, and it takes an empty cell and "" for the same.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ LARGEST_TABLE = 64 << 20  # bytes
 SEPARATORS = ",;\t"
 EXCELS_LINE = re.compile(r'"?sep=([,;\t])"?(?:\r\n|\r|\n)', re.IGNORECASE)
 LINE_END = re.compile(r"\r\n|\r|\n")
-QUOTED = re.compile(r'"((?:[^"]|"")*)"')
+QUOTED = re.compile(r'"((?:[^"]+|"")*+)"')
 NUMBER = re.compile(r"-?\d[\d.,]*")
 WINDOWS = "latin-1"
 MARKS = (
@@ -33,33 +35,32 @@ class TableError(CourseError):
     """A table is not as it must be; the message says what was expected, found, and what to do."""
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What a cell says, and where it stands in the text, its quotes included."""
-
-    value: str
-    start: int
-    end: int
-
-
-@dataclass(frozen=True)
-class StudentResult:
-    """A line of the table, which quoted cells may stretch over several lines of the file.
+@dataclass(frozen=True, eq=False)
+class Row:
+    """A row as it stands in the file, where quoted cells may stretch it over several lines.
 
     Attributes:
-        cells: from left to right.
-        start, end: its place in the text, line end included.
-        line: the number of its first line in the file, from 1 on.
+        cells: the text of each, quotes included.
+        end: its line end.
+        line: the number of its first line, from 1 on.
     """
 
-    cells: tuple[Cell, ...]
-    start: int
-    end: int
+    cells: tuple[str, ...]
+    end: str
     line: int
+
+    @cached_property
+    def values(self) -> list[str]:
+        """What the cells say."""
+        return [_unquoted(cell) for cell in self.cells]
+
+    def __getitem__(self, column: int) -> str:
+        """What a cell says, without spaces around it; nothing where the row is too short."""
+        return self.values[column].strip() if column < len(self.values) else ""
 
     @property
     def blank(self) -> bool:
-        return not any(cell.value.strip() for cell in self.cells)
+        return not any(value.strip() for value in self.values)
 
 
 @dataclass(frozen=True)
@@ -70,30 +71,38 @@ class Table:
         name: the file's.
         mark: the bytes before the text, by which its encoding is known.
         encoding: of the text.
-        text: all of it.
+        excels_line: a first line with which Excel names the separator; empty if there is none.
         separator: what stands between two cells.
-        head: the row with the names of the columns.
-        rows: those after it that are not blank.
+        lines: all rows, blank ones among them.
     """
 
     name: str
     mark: bytes
     encoding: str
-    text: str
+    excels_line: str
     separator: str
-    head: StudentResult
-    rows: tuple[StudentResult, ...]
+    lines: tuple[Row, ...]
+
+    @cached_property
+    def head(self) -> Row:
+        """The row with the names of the columns."""
+        return next(row for row in self.lines if not row.blank)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Those after it that are not blank."""
+        return [row for row in self.lines if not row.blank and row is not self.head]
 
     @cached_property
     def heading(self) -> list[str]:
         """The names of the columns, without spaces around them."""
-        return [cell.value.strip() for cell in self.head.cells]
+        return [value.strip() for value in self.head.values]
 
     @property
     def doubts(self) -> list[str]:
         """What a spreadsheet program has left in the file, and a platform may not understand."""
         found = []
-        if EXCELS_LINE.match(self.text):
+        if self.excels_line:
             found.append(
                 f"{self.name} begins with a line of Excel's, “sep={self.separator}”, which platforms "
                 "take for the header: export the table again"
@@ -105,52 +114,36 @@ class Table:
             )
         return found
 
-    def value(self, row: int, column: int) -> str:
-        """What a cell says, without spaces around it; nothing where the row is too short."""
-        cells = self.rows[row].cells
-        return cells[column].value.strip() if column < len(cells) else ""
-
     def decimal_comma(self, columns: Collection[int]) -> bool:
         """Whether numbers in these columns have a comma where others have a point."""
-        values = [self.value(row, column) for row in range(len(self.rows)) for column in columns]
+        values = [row[column] for row in self.rows for column in columns]
         commas = any(re.fullmatch(r"-?\d+,\d+", value) for value in values)
         return commas and not any(re.fullmatch(r"-?\d+\.\d+", value) for value in values)
 
-    def with_values(self, values: Mapping[tuple[int, int], str]) -> bytes:
-        """The file with other values in some cells, given by row and column."""
-        pieces, at = [], 0
-        for row, column in sorted(values):
-            cell = self.rows[row].cells[column]
-            pieces += [self.text[at : cell.start], self._written(cell, values[row, column])]
-            at = cell.end
-        return self._encoded("".join([*pieces, self.text[at:]]))
-
-    def part(
-        self, rows: Collection[int], columns: Collection[int], values: Mapping[tuple[int, int], str]
+    def with_values(
+        self,
+        column: int,
+        values: Mapping[Row, str],
+        rows: Collection[Row] | None = None,
+        columns: Collection[int] | None = None,
     ) -> bytes:
-        """A file with some rows and columns only, and other values in some cells."""
-        lines = [self._line(self.head, columns, {})]
-        for row in sorted(rows):
-            new = {column: values[row, column] for column in columns if (row, column) in values}
-            lines.append(self._line(self.rows[row], columns, new))
-        return self._encoded(self.text[: self.head.start] + "".join(lines))
+        """The file with other values in some rows of a column.
 
-    def _line(self, row: StudentResult, columns: Collection[int], new: Mapping[int, str]) -> str:
-        cells = [
-            self._written(row.cells[column], new[column])
-            if column in new
-            else self.text[row.cells[column].start : row.cells[column].end]
-            for column in sorted(columns)
-        ]
-        line_end = LINE_END.search(self.text, row.cells[-1].end)
-        return self.separator.join(cells) + (line_end[0] if line_end else "\n")
-
-    def _written(self, cell: Cell, value: str) -> str:
-        """A number as a cell, in quotes where the old one had some or the separator asks for them."""
-        quoted = self.text[cell.start : cell.start + 1] == '"' or self.separator in value
-        return f'"{value}"' if quoted else value
-
-    def _encoded(self, text: str) -> bytes:
+        Args:
+            column, values: what stands there from now on.
+            rows, columns: which of them to keep besides the header; all if None.
+        """
+        text = self.excels_line
+        for row in self.lines:
+            if rows is not None and row is not self.head and row not in rows:
+                continue
+            cells = list(row.cells)
+            if row in values:  # in quotes where the old one had some or the separator needs them
+                quoted = cells[column].startswith('"') or self.separator in values[row]
+                cells[column] = f'"{values[row]}"' if quoted else values[row]
+            if columns is not None:
+                cells = [cells[column] for column in sorted(columns)]
+            text += self.separator.join(cells) + (row.end or "\n" * (rows is not None))
         return self.mark + text.encode(self.encoding)
 
 
@@ -166,10 +159,9 @@ def read_table(path: Path) -> Table:
             f"expected a table of at most {LARGEST_TABLE >> 20} MiB in {path}, found no such file. "
             "Download the platform's own export (CSV), and name that"
         )
-    mark, encoding = next((known for known in MARKS if data.startswith(known[0])), (b"", ""))
+    mark, encoding = next((known for known in MARKS if data.startswith(known[0])), (b"", "utf-8"))
     try:
-        text = data[len(mark) :].decode(encoding or "utf-8")
-        encoding = encoding or "utf-8"
+        text = data[len(mark) :].decode(encoding)
     except UnicodeDecodeError:
         if mark or b"\0" in data:
             raise TableError(
@@ -185,54 +177,56 @@ def read_table(path: Path) -> Table:
             "Export it as CSV, or save it so"
         )
     excels = EXCELS_LINE.match(text)
-    begin = excels.end() if excels else 0
-    separator = excels[1] if excels else _separator(text, begin, path)
-    rows = [row for row in _rows(text, separator, begin, path) if not row.blank]
-    if not rows or len(rows[0].cells) < 2:
-        raise TableError(
-            f"expected a table with names of columns in {path}, found "
-            f"{'a single column' if rows else 'nothing'}. Download the platform's export again"
-        )
-    return Table(path.name, mark, encoding, text, separator, rows[0], tuple(rows[1:]))
-
-
-def _separator(text: str, begin: int, path: Path) -> str:
-    """The sign that makes the most columns of the header; a comma, if none makes any."""
+    excels_line, separators = (excels[0], excels[1]) if excels else ("", SEPARATORS)
+    rest, first = text[len(excels_line) :], 2 if excels else 1
 
     def columns(separator: str) -> int:
-        rows = _rows(text, separator, begin, path)
-        return len(next((row.cells for row in rows if not row.blank), ()))
+        rows = _rows(rest, separator, first, path)
+        return next((len(row.cells) for row in rows if not row.blank), 0)
 
-    return max(SEPARATORS, key=columns)
+    # the sign that makes the most columns of the header; a comma, if none makes any
+    separator = max(separators, key=columns)
+    if columns(separator) < 2:
+        raise TableError(
+            f"expected a table with names of columns in {path}, found "
+            f"{'a single column' if columns(separator) else 'nothing'}. Download the platform's export again"
+        )
+    return Table(
+        path.name,
+        mark,
+        encoding,
+        excels_line,
+        separator,
+        tuple(_rows(rest, separator, first, path)),
+    )
 
 
-def _rows(text: str, separator: str, at: int, path: Path) -> Iterator[StudentResult]:
-    """The rows of a table, as RFC 4180 and Python's csv module read them."""
-    unquoted = re.compile(rf"[^{separator}\r\n]*")
-    line = 1 + len(LINE_END.findall(text, 0, at))
-    while at < len(text):
-        start, cells = at, []
-        while True:
-            begin, value = at, ""
-            if text.startswith('"', at):
-                quoted = QUOTED.match(text, at)
-                if not quoted:
-                    raise TableError(
-                        f"line {line} of {path}: expected a quote that ends the cell, found none. "
-                        "Download the platform's export again"
-                    )
-                value, at = quoted[1].replace('""', '"'), quoted.end()
-            rest = unquoted.match(text, at)
-            assert rest  # it matches nothing as well
-            at = rest.end()
-            cells.append(Cell(value + rest[0], begin, at))
-            if not text.startswith(separator, at):
-                break
-            at += len(separator)
-        line_end = LINE_END.match(text, at)
-        at = line_end.end() if line_end else at
-        yield StudentResult(tuple(cells), start, at, line)
-        line += len(LINE_END.findall(text, start, at))
+def _rows(text: str, separator: str, line: int, path: Path) -> Iterator[Row]:
+    """The rows of a table that begins in this line, as RFC 4180 and Python's csv module read them."""
+    cell = re.compile(
+        rf'((?:{QUOTED.pattern}|(?!"))[^{separator}\r\n]*)(?P<end>{separator}|\r\n|\r|\n|\Z)'
+    )
+    cells: list[str] = []
+    at = 0
+    while at < len(text) or cells:
+        match = cell.match(text, at)
+        if not match:
+            raise TableError(
+                f"line {line} of {path}: expected a quote that ends the cell, found none. "
+                "Download the platform's export again"
+            )
+        cells.append(match[1])
+        at = match.end()
+        if match["end"] != separator:
+            yield Row(tuple(cells), match["end"], line)
+            line += len(LINE_END.findall(separator.join(cells))) + 1
+            cells = []
+
+
+def _unquoted(cell: str) -> str:
+    """What a cell says."""
+    quoted = QUOTED.match(cell)
+    return quoted[1].replace('""', '"') + cell[quoted.end() :] if quoted else cell
 
 
 def number_in(text: str) -> float | None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
 
 from autograder.batch.course import open_course
 from autograder.batch.run_lock import nothing_lost
-from autograder.errors import CourseError
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,9 @@ class Known:
     points: float | None = None
     waits: bool = False
 
-    def key(self, column: str) -> str:
+    def id_in(self, column: str) -> str:
         """By what a platform's column knows this student: "email", "id", or any other."""
-        special: Mapping[str, str] = {"email": self.email, "id": self.number}
-        return special.get(column) or self.student
+        return {"email": self.email, "id": self.number}.get(column) or self.student
 
 
 def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, Known]]:
@@ -61,28 +58,8 @@ def students_in(course: Path, assignment: str) -> tuple[float | None, dict[str, 
         except MissingEntry:
             return None, known
         for submission in entry.submissions:
-            student = known[submission.student_id]
+            student = submission.student_id
             points = max(0.0, submission.score - submission.late_submission_penalty)
-            known[student.student] = Known(
-                student.student,
-                student.email,
-                student.number,
-                points,
-                waits=bool(submission.needs_manual_grade),
-            )
+            waits = bool(submission.needs_manual_grade)
+            known[student] = replace(known[student], points=points, waits=waits)
         return entry.max_score, known
-
-
-def scores_in(course: Path, assignment: str) -> tuple[float, dict[str, Known]]:
-    """The same, where the assignment must have been graded.
-
-    Raises:
-        CourseError: nothing of it stands in the gradebook.
-    """
-    possible, known = students_in(course, assignment)
-    if possible is None or not any(one.points is not None for one in known.values()):
-        raise CourseError(
-            f"expected scores of {assignment} in the gradebook of {course}, found none. Grade it "
-            f"first: python -m autograder grade {assignment}"
-        )
-    return possible, known

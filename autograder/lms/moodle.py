@@ -11,23 +11,19 @@ import re
 from collections.abc import Collection, Mapping
 from typing import ClassVar
 
-from autograder.lms.archive_entry import Entry
-from autograder.lms.csv_file import Table, TableError, number_in
-from autograder.lms.gradebook_csv import EMPTY, GradebookCsv, letters, numbered
+from autograder.lms.csv_file import Row, Table, TableError, number_in
+from autograder.lms.platform import EMPTY, GradebookCsv, Platform, SubmittedFile, letters
 
 IDENTIFIER, FULL_NAME, GRADE = "Identifier", "Full name", "Grade"
-MAXIMUM, CHANGEABLE, MARKED, STATUS = (
-    "maximum grade",
-    "grade can be changed",
-    "last modified (grade)",
-    "status",
-)
+# these begin with a small or a large letter, depending on Moodle's version
+MAXIMUM, CHANGEABLE = "maximum grade", "grade can be changed"
+MARKED, STATUS = "last modified (grade)", "status"
 MOMENT = re.compile(r"\d{9,11}")  # seconds since 1970, in which Moodle says when it exported
 WITH_KIND = re.compile(r"(.*) \((?:Real|Feedback|Percentage|Letter)\)", re.DOTALL)
 PEOPLE: Mapping[str, str] = {"id": "ID number", "email": "Email address", "login": "Username"}
 # who_number_kind_plugin, and then the file, in a folder of that name or behind a "_"
-NAME = re.compile(r"([^/_]*)_(\d+)_(assignsubmission)_([a-z]+)(?:_?/(.+)|_([^/]+))", re.DOTALL)
-TEXT_PLUGIN, FILE_PLUGIN = "onlinetext", "file"
+NAME = re.compile(r"([^/_]*)_(\d+)_assignsubmission_([a-z]+)(?:_?/(.+)|_([^/]+))", re.DOTALL)
+TEXT_PLUGIN = "onlinetext"
 
 
 class MoodleWorksheet(GradebookCsv):
@@ -40,10 +36,7 @@ class MoodleWorksheet(GradebookCsv):
     platform = "Moodle worksheet"
     aliases: ClassVar = PEOPLE
     advice = "in Moodle: Submissions → Upload grading worksheet, separated as the file is"
-
-    def __init__(self, table: Table) -> None:
-        super().__init__(table)
-        self._small = [name.casefold() for name in self.heading]
+    number_column, number_pattern = IDENTIFIER, r"\d+"
 
     @classmethod
     def knows(cls, table: Table) -> bool:
@@ -51,49 +44,44 @@ class MoodleWorksheet(GradebookCsv):
         return {IDENTIFIER, GRADE} <= set(table.heading) and MARKED in small
 
     @property
-    def targets(self) -> dict[int, str]:
+    def score_columns(self) -> dict[int, str]:
         return {self.heading.index(GRADE): GRADE}
 
-    def target_named(self, column: str, also: Collection[str] = ()) -> int:
-        return super().target_named(column or GRADE, also)
+    def score_column(self, wanted: str, also: Collection[str] = ()) -> int:
+        return super().score_column(wanted or GRADE, also)
 
-    def _says(self, row: int, name: str) -> str:
-        return self.table.value(row, self._small.index(name)) if name in self._small else ""
+    def _cell(self, row: Row, name: str) -> str:
+        names = [known.casefold() for known in self.heading]
+        return row[names.index(name)] if name in names else ""
 
     def possible(self, column: int) -> float | None:
-        said = {self._says(row, MAXIMUM) for row in self.people} - {""}
-        found = {number_in(cell) for cell in said}
-        if len(found) != 1 or None in found:
+        cells = {self._cell(row, MAXIMUM) for row in self.people} - {""}
+        points = {number_in(cell) for cell in cells}
+        if len(points) != 1 or None in points:
             raise TableError(
                 f"expected one maximum grade in {self.table.name}, found "
-                f"{', '.join(sorted(said)) or 'none'}. Points cannot go into a scale: give the "
+                f"{', '.join(sorted(cells)) or 'none'}. Points cannot go into a scale: give the "
                 "assignment the type of grade “Point” in Moodle"
             )
-        return found.pop()
+        return points.pop()
 
-    def stays(self, row: int, column: int, points: float) -> str:
-        if self._says(row, CHANGEABLE).casefold() == "no":
+    def stays(self, row: Row, column: int, points: float) -> str:
+        if self._cell(row, CHANGEABLE).casefold() == "no":
             return "Moodle says that the grade cannot be changed"
-        most = number_in(self._says(row, MAXIMUM))
+        most = number_in(self._cell(row, MAXIMUM))
         if most is not None and points > most:
             return f"Moodle takes {most:g} at most, and would pass over {points:g}"
         return super().stays(row, column, points)
 
-    def called(self, row: int) -> str:
-        place = self.heading.index(FULL_NAME if FULL_NAME in self.heading else IDENTIFIER)
-        return self.table.value(row, place)
+    def called(self, row: Row) -> str:
+        return row[self.heading.index(FULL_NAME if FULL_NAME in self.heading else IDENTIFIER)]
 
-    def numbers(self) -> dict[str, int]:
-        return numbered(self, IDENTIFIER, lambda cell: (re.findall(r"\d+$", cell) or [""])[0])
+    def late(self, row: Row) -> bool:
+        return bool(re.search(r"\blate\b", self._cell(row, STATUS)))
 
-    def late(self, row: int) -> bool:
-        return bool(re.search(r"\blate\b", self._says(row, STATUS)))
-
-    def is_of(self, row: int, called: str) -> bool:
-        names = [self.table.value(row, self.heading.index(IDENTIFIER)).rstrip("0123456789 ")]
-        if FULL_NAME in self.heading:
-            names.append(self.table.value(row, self.heading.index(FULL_NAME)))
-        return letters(called) in map(letters, names)
+    def is_of(self, row: Row, called: str) -> bool:
+        anonymous = row[self.heading.index(IDENTIFIER)].rstrip("0123456789 ")
+        return letters(called) in map(letters, (anonymous, self.called(row)))
 
 
 class MoodleGrades(GradebookCsv):
@@ -115,22 +103,20 @@ class MoodleGrades(GradebookCsv):
     @classmethod
     def knows(cls, table: Table) -> bool:
         last = len(table.heading) - 1
-        moments = [table.value(row, last) for row in range(len(table.rows))]
-        return last > 1 and bool(moments) and all(MOMENT.fullmatch(cell) for cell in moments)
+        return (
+            last > 1 and bool(table.rows) and all(MOMENT.fullmatch(row[last]) for row in table.rows)
+        )
 
     @property
-    def targets(self) -> dict[int, str]:
+    def score_columns(self) -> dict[int, str]:
         """Columns in which there is nothing but points."""
         return {
-            place: name
-            for place, name in enumerate(self.heading[:-1])
-            if place > 1 and place not in self.keys.values() and self._only_points(place)
+            column: name
+            for column, name in enumerate(self.heading[:-1])
+            if column > 1 and column not in self.id_columns.values()
             if not name.endswith("(Feedback)")
-        }
-
-    def _only_points(self, place: int) -> bool:
-        cells = [self.table.value(row, place) for row in self.people]
-        return all(cell in EMPTY or number_in(cell) is not None for cell in cells)
+            if all(row[column] in EMPTY or number_in(row[column]) is not None for row in self.people)
+        }  # fmt: skip
 
     def same_name(self, wanted: str, name: str) -> bool:
         """By the whole name, or without “(Real)”, or without what kind of activity it is."""
@@ -139,30 +125,33 @@ class MoodleGrades(GradebookCsv):
         names = [name, short, short.partition(": ")[2] or short]
         return wanted.strip().casefold() in [known.casefold() for known in names]
 
-    def written(
-        self, column: int, key: int, rows: Collection[int], values: Mapping[tuple[int, int], str]
+    def to_upload(
+        self, column: int, id_column: int, scores: Mapping[Row, str], same: Collection[Row]
     ) -> bytes:
-        columns = {0, 1, key, column, len(self.heading) - 1}
-        return self.table.part(rows, columns, values)
+        columns = {0, 1, id_column, column, len(self.heading) - 1}
+        return self.table.with_values(column, scores, {*scores, *same}, columns)
 
 
-def in_archive(path: str) -> Entry | None:
+def submitted_file(path: str) -> SubmittedFile | None:
     """Who handed in a file of Moodle's archive, by its name; None if that is not Moodle's.
 
     Moodle writes ``Full Name_123456_assignsubmission_file_/name.ipynb``, since version 4.1 without
     the last “_” of the folder, and where somebody has switched folders off
     ``Full Name_123456_assignsubmission_file_name.ipynb``.
     """
-    found = NAME.fullmatch(path)
-    if not found:
+    match = NAME.fullmatch(path)
+    if not match:
         return None
-    called, number, _, plugin, in_folder, flat = found.groups()
+    called, number, plugin, in_folder, flat = match.groups()
     own = in_folder or flat
-    return Entry(
-        path=path,
-        number=number,
-        called=called,
-        own=own,
-        prefix=path[: len(path) - len(own)],
-        text=plugin == TEXT_PLUGIN,
-    )
+    prefix = path.removesuffix(own)
+    return SubmittedFile(path, number, called, own, prefix, text=plugin == TEXT_PLUGIN)
+
+
+MOODLE = Platform(
+    "Moodle",
+    (MoodleWorksheet, MoodleGrades),
+    submitted_file,
+    lasting_numbers=False,
+    advice="in Moodle: Submissions → Upload multiple feedback files in a zip",
+)

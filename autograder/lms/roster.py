@@ -1,19 +1,122 @@
-"""Who handed in a file of an archive: the platform's number for a person becomes a student's id."""
+"""Who is who: students of the gradebook, rows of a platform's table, numbers in its archives.
+
+They are put together by one column of the table, and never by name.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable
-from autograder.lms.archive_entry import Entry
-from autograder.lms.csv_file import TableError
+from autograder.lms.archives import Refused
+from autograder.lms.canvas import CANVAS
+from autograder.lms.csv_file import Row, TableError, read_table
 from autograder.lms.gradebook import Known, students_in
-from autograder.lms.gradebook_csv import GradebookCsv
-from autograder.lms.matching import key_of, usual
-from autograder.lms.platforms import gradebook_csv_in
+from autograder.lms.moodle import MOODLE
+from autograder.lms.platform import GradebookCsv, Platform, SubmittedFile
+
+
+def read_gradebook(path: Path) -> GradebookCsv:
+    """The table of a platform in a file, as what it is.
+
+    Raises:
+        TableError: it is none.
+    """
+    table = read_table(path)
+    kinds = [*CANVAS.tables, *MOODLE.tables]
+    return next((kind for kind in kinds if kind.knows(table)), GradebookCsv)(table)
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What belongs together, and what is left on either side.
+
+    Attributes:
+        rows: of each student.
+        missing: students without a row.
+        strangers: rows without a student.
+        shared: ids that several students or several rows have, so that they say nothing.
+    """
+
+    rows: dict[str, Row]
+    missing: list[str]
+    strangers: list[Row]
+    shared: list[str]
+
+
+def match(students: Mapping[str, str], rows: Mapping[Row, str]) -> Matching:
+    """Put together what has the same id and shares it with nobody else.
+
+    Args:
+        students, rows: the id of each; empty where there is none.
+    """
+    by_id: dict[str, tuple[list[str], list[Row]]] = defaultdict(lambda: ([], []))
+    for student, key in students.items():
+        by_id[usual(key)][0].append(student)
+    for row, key in rows.items():
+        by_id[usual(key)][1].append(row)
+    by_id.pop("", None)
+    matched = {
+        ours[0]: theirs[0] for ours, theirs in by_id.values() if len(ours) == len(theirs) == 1
+    }
+    matched_rows = set(matched.values())
+    return Matching(
+        matched,
+        missing=[student for student in students if student not in matched],
+        strangers=[row for row in rows if row not in matched_rows],
+        shared=sorted(
+            key for key, (ours, theirs) in by_id.items() if max(len(ours), len(theirs)) > 1
+        ),
+    )
+
+
+def usual(key: str) -> str:
+    """An id without spaces around it and without the difference of large and small letters."""
+    return unicodedata.normalize("NFC", key).strip().casefold()
+
+
+def id_column_of(sheet: GradebookCsv, by: str, known: Collection[Known]) -> tuple[str, int]:
+    """The column by which students are known: what ``--by`` says, or the only one that fits.
+
+    A column fits if it names a student whom we know. Where two fit, one might fit by chance, so
+    that a person has to say which it is.
+
+    Args:
+        sheet: the platform's table.
+        by: a short name or a column; empty to look for one.
+        known: students of ours.
+
+    Returns:
+        the short name, or the column's where it has none, and the column.
+
+    Raises:
+        TableError: there is no such column, or not just one fits.
+    """
+    if by:
+        column = sheet.id_column(by)
+        names = {column: alias for alias, column in sheet.id_columns.items()}
+        return names.get(column, sheet.heading[column]), column
+    fitting = {}
+    for alias, column in sheet.id_columns.items():
+        ids = {usual(student.id_in(alias)) for student in known}
+        fitting[alias] = sum(usual(row[column]) in ids for row in sheet.people if row[column])
+    aliases = [alias for alias, count in fitting.items() if count]
+    if len(aliases) == 1:
+        return aliases[0], sheet.id_columns[aliases[0]]
+    choices = ", ".join(
+        f"--by {alias} (“{sheet.heading[column]}”, names {fitting[alias]} of our students)"
+        for alias, column in sheet.id_columns.items()
+    )
+    columns = ", ".join(printable(name) for name in sheet.heading if name)
+    raise TableError(
+        f"which column of {sheet.table.name} holds the ids of your students, which are the names "
+        f"of their folders? Name it with --by: {choices or f'one of {columns}'}"
+    )
 
 
 @dataclass(frozen=True)
@@ -22,25 +125,39 @@ class Roster:
 
     Attributes:
         ids: the student's id for each number.
-        called: how the platform calls them.
         rows: where they stand in the platform's table.
         sheet: that table; None where the platform's numbers themselves are the ids.
         odd: what is wrong with those who have no id that names a folder.
     """
 
     ids: dict[str, str] = field(default_factory=dict)
-    called: dict[str, str] = field(default_factory=dict)
-    rows: dict[str, int] = field(default_factory=dict)
+    rows: dict[str, Row] = field(default_factory=dict)
     sheet: GradebookCsv | None = None
-    odd: tuple[str, ...] = ()
+    odd: Sequence[str] = ()
 
-    def whose(self, entry: Entry) -> tuple[str, Entry]:
-        """The id of whoever handed this in, and the entry as its name has to be read.
+    def by_student(
+        self, files: Iterable[SubmittedFile]
+    ) -> tuple[dict[str, list[SubmittedFile]], list[Refused]]:
+        """What each student handed in, with names as they have to be read, and what is nobody's."""
+        handed_in: dict[str, list[SubmittedFile]] = {}
+        strangers = []
+        for file in files:
+            try:
+                read = self._whose(file)
+            except LookupError as error:
+                strangers.append(Refused(file.path, str(error)))
+            else:
+                student = read.number if self.sheet is None else self.ids[read.number]
+                handed_in.setdefault(student, []).append(read)
+        return handed_in, strangers
+
+    def _whose(self, file: SubmittedFile) -> SubmittedFile:
+        """A file as its name has to be read, so that its number is the right person's.
 
         Raises:
             LookupError: it is nobody's of the table, or could be two people's; the message says so.
         """
-        ways = (entry, *entry.others)
+        ways = (file, *file.others)
         if self.sheet is None:
             if len(ways) > 1:
                 numbers = " or ".join(way.number for way in ways)
@@ -48,83 +165,79 @@ class Roster:
                     f"the person's number in it can be {numbers}. Name the platform's table with "
                     "--students"
                 )
-            return entry.number, entry
+            return file
         table = self.sheet.table.name
         known = [way for way in ways if way.number in self.ids]
         if not known:
-            raise LookupError(f"the number {entry.number} is nobody's in {table}")
+            raise LookupError(f"the number {file.number} is nobody's in {table}")
         fitting = [way for way in known if self.sheet.is_of(self.rows[way.number], way.called)]
+        names = [
+            printable(self.sheet.called(self.rows[way.number])) for way in fitting or known[:1]
+        ]
         if not fitting:
-            number = known[0].number
             raise LookupError(
-                f"the number {number} is in {table} that of {printable(self.called[number])}, who is "
+                f"the number {known[0].number} is in {table} that of {names[0]}, who is "
                 "called otherwise in the archive. In work by groups the archive names groups"
             )
         if len(fitting) > 1:
-            names = " or ".join(printable(self.called[way.number]) for way in fitting)
-            raise LookupError(f"it can be of {names}")
-        return self.ids[fitting[0].number], fitting[0]
+            raise LookupError(f"it can be of {' or '.join(names)}")
+        return fitting[0]
 
-    def late(self, entry: Entry) -> bool:
+    def late(self, file: SubmittedFile) -> bool:
         """Whether the platform says that this came in late."""
-        row = self.rows.get(entry.number)
-        return entry.late or (self.sheet is not None and row is not None and self.sheet.late(row))
+        row = self.rows.get(file.number)
+        return file.late or (self.sheet is not None and row is not None and self.sheet.late(row))
 
 
-def roster_of(course: Path, assignment: str, table: Path | None, by: str, numbers: bool) -> Roster:
+def roster_of(
+    course: Path, assignment: str, table: Path | None, by: str, platform: Platform
+) -> Roster:
     """The people of a platform's own table.
 
     Args:
         course, assignment: for which something was handed in.
         table: the platform's export; None where its numbers are the students' ids.
         by: the column with the ids; empty to look for it.
-        numbers: whether the platform's numbers can be ids, since they stay the same.
+        platform: whose numbers they are.
 
     Raises:
         CourseError: there is no table, and one is needed, or it does not say who is who.
     """
     if table is None:
-        if not numbers:
+        if not platform.lasting_numbers:
             raise CourseError(
-                "Moodle's archive names people by numbers that are other ones in each assignment. "
+                f"{platform.name}'s archive names people by numbers that are other ones in each assignment. "
                 "Download the assignment's grading worksheet as well, and name it with --students"
             )
         return Roster()
-    sheet = gradebook_csv_in(table)
+    sheet = read_gradebook(table)
     rows = sheet.numbers()
-    _, place = key_of(sheet, by or _only(sheet), _known(course, assignment))
-    ids: dict[str, str] = {}
-    odd = []
-    cells = [usual(sheet.table.value(row, place)) for row in sheet.people]
-    for number, row in rows.items():
-        student = sheet.table.value(row, place)
-        name = printable(sheet.called(row))
-        if sheet.aside(row):
-            continue
-        if not student:
-            odd.append(f"{name}: nothing in “{sheet.heading[place]}”")
-        elif plain_name(student) != student:
-            odd.append(f"{name}: “{printable(student)}” cannot be the name of a folder")
-        elif cells.count(usual(student)) > 1:
-            odd.append(f"{name}: “{printable(student)}” is several people's")
-        else:
-            ids[number] = student
-    called = {number: sheet.called(row) for number, row in rows.items()}
-    if not ids:
-        raise TableError(
-            f"expected ids of students in “{sheet.heading[place]}” of {sheet.table.name}, found none "
-            "that name a folder. Name another column with --by"
-        )
-    return Roster(ids, called, rows, sheet, tuple(odd))
-
-
-def _only(sheet: GradebookCsv) -> str:
-    """The column of ids in a table that was made for this and has no other; empty otherwise."""
-    return "student" if type(sheet) is GradebookCsv and "student" in sheet.heading else ""
-
-
-def _known(course: Path, assignment: str) -> Iterable[Known]:
+    if type(sheet) is GradebookCsv and "student" in sheet.heading:
+        by = by or "student"  # a table that was made for this
     _, known = students_in(course, assignment)
     for folder in (course / "submitted").glob("*"):
         known.setdefault(folder.name, Known(folder.name))
-    return known.values()
+    _, column = id_column_of(sheet, by, known.values())
+    ids: dict[str, str] = {}
+    odd = []
+    count = Counter(usual(row[column]) for row in sheet.people)
+    for number, row in rows.items():
+        student = row[column]
+        if sheet.aside(row):
+            continue
+        if not student:
+            why = f"nothing in “{sheet.heading[column]}”"
+        elif plain_name(student) != student:
+            why = f"“{printable(student)}” cannot be the name of a folder"
+        elif count[usual(student)] > 1:
+            why = f"“{printable(student)}” is several people's"
+        else:
+            ids[number] = student
+            continue
+        odd.append(f"{printable(sheet.called(row))}: {why}")
+    if not ids:
+        raise TableError(
+            f"expected ids of students in “{sheet.heading[column]}” of {sheet.table.name}, found none "
+            "that name a folder. Name another column with --by"
+        )
+    return Roster(ids, rows, sheet, odd)

@@ -45,14 +45,10 @@ def sentence_case(text: str) -> str:
 
 def _code(text: str) -> Markup:
     """Escape a sentence and set what stands between backticks as code."""
-    pieces = escape(text).split("`")
-    if len(pieces) % 2 == 0:
-        return Markup(escape(text))
-    return Markup(
-        "".join(
-            f"<code>{piece}</code>" if number % 2 else piece for number, piece in enumerate(pieces)
-        )
-    )
+    escaped = escape(text)
+    if escaped.count("`") % 2 == 0:
+        escaped = re.sub("`([^`]*)`", r"<code>\1</code>", escaped)
+    return Markup(escaped)
 
 
 # before a number, or between it and its power of ten
@@ -80,15 +76,11 @@ def tone(shade: int, theme: str = "light") -> str:
         theme: ``light`` or ``dark``.
     """
     full, part = (BELOW if shade < 0 else ABOVE)[theme], 0.85 * abs(shade) / SHADES
-    channels = zip(_channels(PAPER[theme]), _channels(full), strict=True)
+    # red, green and blue, from 0 to 255
+    channels = zip(bytes.fromhex(PAPER[theme][1:]), bytes.fromhex(full[1:]), strict=True)
     mixed = [round(zero + part * (most - zero)) for zero, most in channels]
     text = "#000" if _luminance(mixed) > 0.179 else "#fff"  # where both have the same contrast
-    return f"background:#{''.join(f'{channel:02x}' for channel in mixed)};color:{text}"
-
-
-def _channels(colour: str) -> list[int]:
-    """Red, green and blue of ``#rrggbb``, from 0 to 255."""
-    return list(bytes.fromhex(colour[1:]))
+    return f"background:#{bytes(mixed).hex()};color:{text}"
 
 
 def _luminance(colour: Sequence[int]) -> float:

@@ -111,7 +111,7 @@ def result(
             "score": round(unit * verdict.earned),
             "max-score": round(unit * verdict.points),
             "output": told_of(verdict),
-            "message": _message(verdict.earned, verdict.points),
+            "message": f"{verdict.earned:g} of {verdict.points:g} points",
         }
         for verdict in verdicts
     ]
@@ -129,10 +129,6 @@ def result(
         "tests": tests,
         "message": message_of(report, isolation),
     }
-
-
-def _message(earned: float, points: float) -> str:
-    return f"{earned:g} of {points:g} points"
 
 
 def main(packed: Path, folder: Path, known: Mapping[str, str]) -> int:

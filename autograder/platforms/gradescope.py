@@ -8,17 +8,15 @@ https://gradescope-autograders.readthedocs.io/en/latest/specs/.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from autograder.files import write_whole
 from autograder.grade.report import Report
 from autograder.platforms.packaging import pack
-from autograder.platforms.runner import NoIsolation, grade_here, message_of, told_of
+from autograder.platforms.runner import grade_into, message_of, told_of
 
 SETUP = """\
 #!/usr/bin/env bash
@@ -48,8 +46,8 @@ exec "$root/venv/bin/python" -P -m autograder.platforms.gradescope "$root"
 
 def export(course: Path, assignment: str, target: Path) -> Path:
     """Write the zip to upload, with its two scripts at the root of the archive."""
-    with tempfile.TemporaryDirectory() as place:
-        packed = Path(place, "packed")
+    with tempfile.TemporaryDirectory() as folder:
+        packed = Path(folder, "packed")
         pack(course, assignment, packed)
         for name, text in (("setup.sh", SETUP), ("run_autograder", RUN)):
             (packed / name).write_text(text, encoding="utf-8")
@@ -84,18 +82,8 @@ def results(report: Report, isolation: str) -> dict[str, Any]:
     }
 
 
-def main(root: Path) -> int:
-    """Grade what lies in ``submission``; exit status 1 where nothing here can."""
-    (root / "results").mkdir(exist_ok=True)
-    try:
-        found = results(*grade_here(root / "source", root / "submission"))
-    except NoIsolation as problem:
-        # without a score, which Gradescope reports as a failure of the autograder
-        print(f"not graded: {problem}", file=sys.stderr)
-        return 1
-    write_whole(root / "results" / "results.json", json.dumps(found, indent=1))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    root = Path(sys.argv[1])
+    sys.exit(
+        grade_into(root / "results" / "results.json", root / "source", root / "submission", results)
+    )

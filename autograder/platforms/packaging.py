@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 import tempfile
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,12 +18,13 @@ from autograder.batch.release_text import own_text
 from autograder.checks.course import allowed_modules, course
 from autograder.grade.messages import Job, to_json
 from autograder.grade.restore import released_cells
-from autograder.platforms.requirements import requirements
 from autograder.sandbox.bubblewrap import FULL
 
 JOB = "job.json"  # the assignment, as a job without a notebook
 REQUIREMENTS = "requirements.txt"
 COURSE = "course.txt"  # the name of the package that holds the assignments
+ENGINE = Path(__file__).resolve().parent.parent
+LOCKED = re.compile(r"^([\w.-]+)==(\S+)", re.MULTILINE)
 LEFT_OUT = ("__pycache__", "answers", "bank.py", "notebook.py", "*.egg-info")
 
 
@@ -43,12 +46,11 @@ def pack(folder: Path, assignment: str, target: Path, secret: bool = True) -> No
     """
     job = job_of(folder, assignment)
     if secret:
-        told = f"{course_secret(folder)} outside {assignment}"
-        job = replace(job, secret=hashlib.sha256(told.encode()).hexdigest()[:32])
+        seed = f"{course_secret(folder)} outside {assignment}"
+        job = replace(job, secret=hashlib.sha256(seed.encode()).hexdigest()[:32])
     shutil.rmtree(target, ignore_errors=True)
     target.mkdir(parents=True)
-    engine = Path(__file__).resolve().parent.parent
-    for source in (engine, *course().folders):
+    for source in (ENGINE, *course().folders):
         ignore = shutil.ignore_patterns(*LEFT_OUT)
         shutil.copytree(source, target / source.name, ignore=ignore)
     for other in set(course().known()) - {assignment}:
@@ -64,12 +66,12 @@ def job_of(folder: Path, assignment: str) -> Job:
     nbgrader makes its release in a folder of its own, so that the course's gradebook stays as it was.
     """
     source = open_assignment(folder, assignment).coursedir.source_directory
-    with tempfile.TemporaryDirectory() as place:
-        aside = Path(place)
-        shutil.copy(folder / "nbgrader_config.py", aside)
-        shutil.copytree(folder / source / assignment, aside / source / assignment)
-        api = open_assignment(aside, assignment)
-        release(api, assignment, aside / "log.txt")
+    with tempfile.TemporaryDirectory() as name:
+        copy = Path(name)
+        shutil.copy(folder / "nbgrader_config.py", copy)
+        shutil.copytree(folder / source / assignment, copy / source / assignment)
+        api = open_assignment(copy, assignment)
+        release(api, assignment, copy / "log.txt")
         with Gradebook(api.coursedir.db_url, api.coursedir.course_id) as gradebook:
             cells = released_cells(gradebook, assignment, assignment)
         return Job(
@@ -78,10 +80,26 @@ def job_of(folder: Path, assignment: str) -> Job:
             released=tuple(cells),
             isolation=FULL,
             modules=allowed_modules(assignment),
-            own_text=own_text(aside / source, assignment),
+            own_text=own_text(copy / source, assignment),
         )
 
 
 def with_files(job: Job, notebook: str, files: dict[str, bytes]) -> Job:
     """The job for one submission."""
     return replace(job, notebook=notebook, files=files)
+
+
+def requirements(folder: Path) -> str:
+    """The engine's requirements, one a line, pinned where the course folder has a ``requirements.lock``."""
+    lock = folder / "requirements.lock"
+    locked = dict(LOCKED.findall(lock.read_text(encoding="utf-8"))) if lock.exists() else {}
+    project = tomllib.loads((ENGINE / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return "".join(f"{_pinned(item, locked)}\n" for item in project["dependencies"])
+
+
+def _pinned(item: str, locked: dict[str, str]) -> str:
+    """A requirement in its locked version; where it is needed stays as it was."""
+    wanted, mark, where = item.partition(";")
+    name = re.match(r"[\w.-]+", wanted)
+    version = locked.get(name[0]) if name else None
+    return f"{name[0]}=={version}{mark}{where}" if name and version else item

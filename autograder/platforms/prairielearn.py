@@ -15,11 +15,10 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from autograder.batch.term import title_of
-from autograder.files import write_whole
+from autograder.batch.release_text import title_of
 from autograder.grade.report import Report
 from autograder.platforms.packaging import REQUIREMENTS, pack
-from autograder.platforms.runner import NoIsolation, grade_here, message_of, told_of
+from autograder.platforms.runner import grade_into, message_of, told_of
 
 IMAGE = "course-grader"
 SECONDS = 420  # beyond what one notebook may take; PrairieLearn allows 600
@@ -120,18 +119,8 @@ def results(report: Report, isolation: str) -> dict[str, Any]:
     }
 
 
-def main(root: Path) -> int:
-    """Grade what lies in ``student``; exit status 1 where nothing here can."""
-    (root / "results").mkdir(exist_ok=True)
-    try:
-        found = results(*grade_here(root / "tests", root / "student"))
-    except NoIsolation as problem:
-        # without a result, which PrairieLearn reports as a failure of the grader
-        print(f"not graded: {problem}", file=sys.stderr)
-        return 1
-    write_whole(root / "results" / "results.json", json.dumps(found))
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main(Path(sys.argv[1])))
+    root = Path(sys.argv[1])
+    sys.exit(
+        grade_into(root / "results" / "results.json", root / "tests", root / "student", results)
+    )

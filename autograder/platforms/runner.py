@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from autograder.checks.rendering import as_text
 from autograder.checks.verdicts import PartVerdict
+from autograder.files import write_whole
 from autograder.grade.messages import Job, from_json
 from autograder.grade.report import Report
 from autograder.grade.run import attempt
@@ -57,6 +61,34 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
         if isolation == bubblewrap.USER:
             end_all_of_the_other_user()
     return report, isolation
+
+
+def grade_into(
+    results: Path,
+    packed: Path,
+    submission: Path,
+    as_results: Callable[[Report, str], dict[str, Any]],
+) -> int:
+    """Grade in the container of a platform that reads a file of results.
+
+    Args:
+        results: the file.
+        packed: what `pack` made.
+        submission: the folder with the notebook.
+        as_results: turns what became of it, and the isolation, into what the platform reads.
+
+    Returns:
+        exit status 1 where nothing here can grade. Then there is no file, and the platform says that
+        its grader has failed.
+    """
+    results.parent.mkdir(exist_ok=True)
+    try:
+        report, isolation = grade_here(packed, submission)
+    except NoIsolation as problem:
+        print(f"not graded: {problem}", file=sys.stderr)
+        return 1
+    write_whole(results, json.dumps(as_results(report, isolation), indent=1))
+    return 0
 
 
 def message_of(report: Report, isolation: str) -> str:
@@ -108,7 +140,7 @@ def notebook_in_folder(folder: Path, assignment: str) -> str:
     """The text of the submission's notebook: the one of the right name, else the only one.
 
     Raises:
-        Unreadable: there is none, or there are several.
+        InvalidSubmission: there is none, or there are several.
     """
     wanted = folder / f"{assignment}.ipynb"
     found = [path for path in sorted(folder.glob("*.ipynb")) if path.is_file()]

@@ -26,6 +26,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage, NonUniformImage, PcolorImage
 
+from autograder.probe.subject import errors_are_its_own
+
 # what labels call the two axes
 POSITIONS = re.compile(r"\b(pos|word|token)", re.IGNORECASE)
 DIMENSIONS = re.compile(r"\b(dim|depth|embed|feature|d_model)", re.IGNORECASE)
@@ -116,7 +118,8 @@ def observe(
             keywords = {**keywords, "ax": given}
         else:
             others, _ = plt.subplots()
-        returned = function(*arguments, **keywords)
+        with errors_are_its_own():
+            returned = function(*arguments, **keywords)
         return _look(returned, given, others, bool(shows))
 
 
@@ -279,7 +282,8 @@ def _can_be_seen(ax: Axes | None, cells: Cells | None) -> bool:
     if cells.numbers.size not in RENDERED:
         return True
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    with errors_are_its_own():
+        canvas.draw()
     pixels = np.asarray(canvas.buffer_rgba())[..., :3] / 255.0
     corners = ax.transData.transform(cells.corners)
     size = np.ptp(corners, axis=0) / np.array(cells.numbers.shape[::-1])

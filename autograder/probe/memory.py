@@ -10,7 +10,7 @@ from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
-class GradingService(TorchDispatchMode):
+class MemoryWatch(TorchDispatchMode):
     """Notes the largest piece of memory that an operation returns and that nobody had given.
 
     Views of what was given are free. What NumPy takes is not seen.

@@ -1,4 +1,4 @@
-"""Let student code answer requests, within limits, and report as plain data what came back.
+"""Let student code answer requests, within limits, and tell as plain data what was seen.
 
 The probe knows no right answer and decides nothing. It runs wherever the student's code runs.
 """
@@ -8,27 +8,34 @@ from __future__ import annotations
 import builtins
 import contextlib
 import io
+import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
-from autograder.probe import functions, op_blocker
+from msgspec import structs
+
+from autograder.probe import objects, op_blocker
 from autograder.probe.deadline import deadline
-from autograder.probe.disallowed import NOTHING_DISALLOWED
+from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
-from autograder.probe.runners import Report, Request, describe, run_case
+from autograder.probe.runners import run_case
+from autograder.probe.subject import SubjectError, TimeLimit, describe
+from autograder.probe.switches import as_at_the_start
 from autograder.probe.wire import decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
+OUT_OF_ROOM = (MemoryError, RecursionError)
 
 
-class TimeLimit(BaseException):
-    """A call ran too long. Not an Exception, so that a loop's ``except Exception`` lets it pass."""
+def prepare(modules: Sequence[str] = ()) -> None:
+    """Work out what is only looked up later; before any submission runs, so that it has no say.
 
-
-def prepare() -> None:
-    """Work out what is only looked up later; before any submission runs, so that it has no say."""
-    functions.compiled()
+    Args:
+        modules: of the course, which are imported, and may have functions that are handed over.
+    """
+    objects.compile_all(modules)
     op_blocker.operations()
     op_blocker.known()
 
@@ -39,60 +46,80 @@ def answer(
     cpu: float = SECONDS_PER_CALL,
     seconds: float = SECONDS_ON_THE_CLOCK,
 ) -> bytes:
-    """Carry out the requests in a message against a namespace of student code.
+    """Carry out what is asked of student code.
 
     Args:
-        message: an encoded list of requests, see `autograder.probe.runners.perform`; beside what
-            stands there, ``subject`` (name of the function or class), ``replace`` (name ->
-            source of a stand-in to use for the duration) and ``disallowed`` (what an `OpBlocker` closes; the
-            first request's holds for all).
+        message: encoded `Questions`.
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same on the clock.
 
     Returns:
-        an encoded list with one report a request. Beside the experiment's own ones there are the
-        statuses "raised" (with ``error``), "missing" and "timeout" (with ``seconds``); ``used``
-        names what was called though it is disallowed.
+        an encoded `Observation` for each request; a single fault where the probe itself cannot begin.
     """
-    reports: list[Report] = []
-    requests = decode(message)
-    disallowed = (
-        requests[0].get("disallowed", NOTHING_DISALLOWED) if requests else NOTHING_DISALLOWED
-    )
-    with OpBlocker(disallowed) as closed:
-        for request in requests:
-            if reports and reports[-1]["status"] == "timeout":
-                reports.append(reports[-1])
+    try:
+        observations = list(_observations(decode(message, Questions), namespace, cpu, seconds))
+    except OUT_OF_ROOM:
+        raise
+    except Exception as error:  # noqa: BLE001 (ours, and told as ours)
+        observations = [_fault(error)]
+    return encode(observations)
+
+
+def _observations(
+    questions: Questions, namespace: dict[str, Any], cpu: float, seconds: float
+) -> Iterator[Observation]:
+    late: Observation | None = None
+    with as_at_the_start(), OpBlocker(questions.disallowed) as blocker:
+        for request in questions.requests:
+            if late:
+                yield late
                 continue
-            closed.close_what_is_new()
-            report = _carry_out(request, namespace, cpu, seconds)
-            reports.append({**report, "used": closed.found[0]} if closed.found else report)
-    return encode(reports)
+            blocker.close_what_is_new()
+            seen = _carry_out(request, questions.substitutes, namespace, cpu, seconds)
+            if blocker.found:
+                seen = structs.replace(seen, used=blocker.found[0])
+            if seen.status == "timeout":
+                late = seen
+            yield seen
 
 
-def _carry_out(request: Request, namespace: dict[str, Any], cpu: float, seconds: float) -> Report:
-    subject = namespace.get(request["subject"])
+def _carry_out(
+    request: Request,
+    substitutes: dict[str, str],
+    namespace: dict[str, Any],
+    cpu: float,
+    seconds: float,
+) -> Observation:
+    subject = namespace.get(request.subject)
     if not callable(subject):
-        return {"status": "missing"}
-    with _substitutes(namespace, request["replace"]):
-        try:
-            with _quiet(), deadline(cpu, seconds, TimeLimit):
-                return run_case(subject, request)
-        except TimeLimit:
-            return {"status": "timeout", "seconds": cpu}
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # noqa: BLE001 (student code may raise SystemExit, too)
-            return {"status": "raised", "error": describe(error)}
+        return Observation(status="missing")
+    try:
+        with _in_place(substitutes, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
+            return run_case(subject, request)
+    except TimeLimit:
+        return Observation(status="timeout", seconds=cpu)
+    except SubjectError as raised:
+        return Observation(status="raised", error=raised.seen)
+    except OUT_OF_ROOM as error:  # which the notebook has taken
+        return Observation(status="raised", error=describe(error))
+    except Exception as error:  # noqa: BLE001 (ours, and told as ours)
+        return _fault(error)
+
+
+def _fault(error: Exception) -> Observation:
+    """An error of the probe's own, with the line on which it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    line = f"{Path(frame.filename).name}:{frame.lineno}: {frame.line}"
+    return Observation(status="fault", error=structs.replace(describe(error), line=line))
 
 
 @contextlib.contextmanager
-def _substitutes(namespace: dict[str, Any], replace: dict[str, str]) -> Iterator[None]:
+def _in_place(substitutes: dict[str, str], namespace: dict[str, Any]) -> Iterator[None]:
     """Put stand-ins in place of the student's own earlier parts, and take them out again."""
     missing = object()
-    before = {name: namespace.get(name, missing) for name in replace}
-    for name, source in replace.items():
+    before = {name: namespace.get(name, missing) for name in substitutes}
+    for name, source in substitutes.items():
         substitute: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
         exec(source, substitute)  # noqa: S102 (ours, and inside the sandbox)
         namespace[name] = substitute[name]

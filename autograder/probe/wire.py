@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import torch
+from msgspec import Struct
 from msgspec.msgpack import Ext
 
 # bytes of a message, and of the tree in it, which may be nothing but empty maps of one byte each
@@ -31,16 +32,20 @@ class WireError(ValueError):
     """Bytes that are no message of ours: too large, damaged, or forged."""
 
 
+class Message(Struct, frozen=True, forbid_unknown_fields=True):
+    """What crosses as a map of its fields: only they may be there, and each is of its type."""
+
+
 @dataclass(frozen=True)
 class Function:
-    """A function that the probe knows by name (``autograder.probe.functions``)."""
+    """A function of the course, by its name (``autograder.probe.objects``)."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Instance:
-    """An object that the probe makes by name from plain arguments (``autograder.probe.scripted``)."""
+    """An object that the probe makes by name from plain arguments (``autograder.probe.objects``)."""
 
     name: str
     arguments: dict[str, Any]
@@ -59,8 +64,9 @@ class Opaque:
 
 # what an extension of MessagePack holds
 ARRAY, TUPLE, FUNCTION, INSTANCE, OPAQUE = range(1, 6)
-# NumPy's letters for whole numbers, floats and truth values; nothing else is read
-DTYPES = frozenset("?bhilqBHILQefd")
+# the bytes of a number by NumPy's letters for whole numbers, floats and truth values; no other is read
+DTYPES = {kind: np.dtype(kind).itemsize for kind in "?bhilqBHILQefd"}
+ARRAYS = (torch.Tensor, np.ndarray, np.generic)
 
 
 class _Writer:
@@ -70,16 +76,19 @@ class _Writer:
         self.numbers: list[bytes] = []
 
     def pack(self, value: Any) -> Any:
-        if value is None or type(value) in (bool, float):
+        kind = type(value)
+        if value is None or kind is bool or kind is float:
             return value
-        if type(value) is int:
+        if kind is int:
             return self._whole_number(value)
+        if kind is torch.Tensor:
+            return self._array(value)
         if isinstance(value, str):
             if len(value) > LONGEST_TEXT:
                 return self.pack(Opaque(f"str of {len(value)} characters"))
             # half a character has no bytes
             return value if value.isascii() else value.encode("utf-8", "replace").decode()
-        if isinstance(value, torch.Tensor | np.ndarray | np.generic):
+        if isinstance(value, ARRAYS):
             return self._array(value)
         if isinstance(value, list):
             return [self.pack(item) for item in value]
@@ -87,12 +96,19 @@ class _Writer:
             return Ext(TUPLE, _bytes([self.pack(item) for item in value]))
         if isinstance(value, dict):
             return {self.pack(str(key)): self.pack(item) for key, item in value.items()}
+        if isinstance(value, Message):
+            return self._message(value)
         if isinstance(value, Function):
             return Ext(FUNCTION, _bytes(value.name))
         if isinstance(value, Instance):
             return Ext(INSTANCE, _bytes([value.name, self.pack(value.arguments)]))
         name = value.type_name if isinstance(value, Opaque) else type(value).__name__
         return Ext(OPAQUE, _bytes(self.pack(name[:LONGEST_NAME])))
+
+    def _message(self, value: Message) -> dict[str, Any]:
+        fields = {name: self.pack(getattr(value, name)) for name in value.__struct_fields__}
+        config = value.__struct_config__
+        return {config.tag_field: config.tag, **fields} if config.tag_field else fields
 
     def _whole_number(self, value: int) -> Any:
         if value.bit_length() < 64:
@@ -126,15 +142,17 @@ class _Reader:
 
     Args:
         numbers: of all arrays, in their order.
+        kind: what the whole is to be; it has to be of this type.
     """
 
-    def __init__(self, numbers: memoryview) -> None:
+    def __init__(self, numbers: memoryview, kind: Any) -> None:
         self.left = numbers
-        self.read = msgspec.msgpack.Decoder(ext_hook=self._unpack).decode
+        self.read = msgspec.msgpack.Decoder(kind, ext_hook=self._unpack).decode
+        self._read_content = msgspec.msgpack.Decoder(ext_hook=self._unpack).decode
 
     def _content(self, code: int, data: memoryview) -> Any:
         """What is in an extension: never an array, since to go through it may take all memory."""
-        content = self.read(data)
+        content = self._read_content(data)
         if type(content) is not (list if code in (ARRAY, TUPLE, INSTANCE) else str):
             raise TypeError(f"extension {code} holds {type(content).__name__}")
         return content
@@ -160,11 +178,14 @@ class _Reader:
             raise ValueError("no kind of array")
         if type(shape) is not list or len(shape) > MOST_AXES:
             raise ValueError("no shape")
-        # without numbers, too, no axis is longer than an array may be
-        if any(type(n) is not int or not 0 <= n <= MOST_NUMBERS for n in shape):
-            raise ValueError("no shape")
-        size = math.prod(shape) * np.dtype(kind).itemsize
-        if math.prod(shape) > MOST_NUMBERS or size > len(self.left):
+        numbers = 1
+        for length in shape:
+            # without numbers, too, no axis is longer than an array may be
+            if type(length) is not int or not 0 <= length <= MOST_NUMBERS:
+                raise ValueError("no shape")
+            numbers *= length
+        size = numbers * DTYPES[kind]
+        if numbers > MOST_NUMBERS or size > len(self.left):
             raise ValueError(f"{size} bytes of numbers, and {len(self.left)} are left")
         raw, self.left = self.left[:size], self.left[size:]
         array = np.frombuffer(raw, dtype=kind).reshape(shape).copy()  # so it may be written to
@@ -181,8 +202,12 @@ def encode(value: Any) -> bytes:
     return b"".join([MARK, LENGTH.pack(len(tree)), tree, *writer.numbers])
 
 
-def decode(message: bytes) -> Any:
+def decode(message: bytes, kind: Any = Any) -> Any:
     """Turn bytes made by :func:`encode` back into a tree.
+
+    Args:
+        message: the bytes.
+        kind: the type that it must be, made of messages and plain data.
 
     Raises:
         WireError: the message is larger than ``LARGEST_MESSAGE``, or the tree in it than
@@ -199,7 +224,7 @@ def decode(message: bytes) -> Any:
             f"{length} bytes beside the numbers of arrays; at most {LARGEST_TREE} are read"
         )
     body = memoryview(message)[start:]
-    reader = _Reader(body[length:])
+    reader = _Reader(body[length:], kind)
     try:
         tree = reader.read(body[:length])
     except (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +12,7 @@ import jupytext
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.batch.release_text import title_in
 from autograder.order import by_number
 from autograder.release.tags import BuildError
 
@@ -32,7 +34,9 @@ class Source:
 
     @property
     def file(self) -> str:
-        return file_of(self.path)
+        """As messages name it."""
+        of_assignment = self.path.name == ASSIGNMENT_TEXT
+        return f"{self.name}/{ASSIGNMENT_TEXT}" if of_assignment else self.path.name
 
     @property
     def course(self) -> dict:
@@ -40,21 +44,15 @@ class Source:
 
     @property
     def title(self) -> str:
-        for cell in self.notebook.cells:
-            heading = re.search(r"^# (.+)$", cell.source, re.MULTILINE)
-            if cell.cell_type == "markdown" and heading:
-                return heading.group(1).strip()
-        raise BuildError(f"{self.file}: no title. Begin the first markdown cell with '# …'.")
+        title = title_in(self.notebook)
+        if not title:
+            raise BuildError(f"{self.file}: no title. Begin the first markdown cell with '# …'.")
+        return title
 
 
 def name_of(path: Path) -> str:
     """What a source is called: an assignment after its folder, a lecture after its file."""
     return path.parent.name if path.name == ASSIGNMENT_TEXT else path.stem
-
-
-def file_of(path: Path) -> str:
-    """A source's file, as messages name it."""
-    return f"{path.parent.name}/{path.name}" if path.name == ASSIGNMENT_TEXT else path.name
 
 
 def read_source(path: Path) -> Source:
@@ -63,13 +61,13 @@ def read_source(path: Path) -> Source:
     for field in ("summary", "minutes"):
         if field not in source.course:
             raise BuildError(
-                f"{file_of(path)}: the header has no 'course: {field}:' entry, which the course map "
+                f"{source.file}: the header has no 'course: {field}:' entry, which the course map "
                 "shows. Add it under 'jupyter:' in the first lines of the file."
             )
     for field in ("minutes", "deeper"):
         if not isinstance(source.course.get(field, 0), int):
             raise BuildError(
-                f"{file_of(path)}: 'course: {field}:' in the header is '{source.course[field]}'. The "
+                f"{source.file}: 'course: {field}:' in the header is '{source.course[field]}'. The "
                 "course map adds up minutes: give a whole number."
             )
     return source
@@ -101,7 +99,7 @@ def slug(text: str) -> str:
 def give_ids(notebook: NotebookNode, name: str) -> None:
     """Give each cell a stable id: its grade_id, else the heading it stands under and a count."""
     section, taken = "start", set()
-    seen: dict[str, int] = {}
+    count: Counter[str] = Counter()
     for cell in notebook.cells:
         heading = re.match(r"^#+ (.+)$", cell.source, re.MULTILINE)
         if cell.cell_type == "markdown" and heading:
@@ -111,8 +109,8 @@ def give_ids(notebook: NotebookNode, name: str) -> None:
         elif "id" in cell.metadata:
             cell.id = cell.metadata.pop("id")
         else:
-            seen[section] = seen.get(section, 0) + 1
-            cell.id = f"{section}-{seen[section]}"
+            count[section] += 1
+            cell.id = f"{section}-{count[section]}"
         if cell.id in taken:
             raise BuildError(
                 f"{name}: two cells have the id '{cell.id}'. Give one of the headings, or one of "

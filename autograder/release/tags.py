@@ -25,6 +25,13 @@ from autograder.release.handed_out import hands_out, is_well_marked, with_what_i
 KINDS = ("solution", "test", "check", "written")
 GRADED = ("check", "written")
 COME_BEFORE = {"test": ("solution",), "check": ("solution", "test")}
+CHECK_CELL = """\
+# Here the {points:g} points for `{part}` are decided when your notebook is graded.
+### BEGIN HIDDEN TESTS
+from autograder.cell import grade
+
+grade("{assignment}", "{part}")
+### END HIDDEN TESTS"""
 
 
 class BuildError(Exception):
@@ -109,9 +116,9 @@ def refuse_wrong_order(tagged: list[TaggedCell]) -> None:
     seen: set[tuple[str, str]] = set()
     for item in tagged:
         for needed in COME_BEFORE.get(item.kind, ()):
-            late = (needed, item.name) in there - seen
-            missing = needed == "solution" and (needed, item.name) not in there
-            if late or missing:
+            comes_late = (needed, item.name) in there - seen
+            is_missing = needed == "solution" and (needed, item.name) not in there
+            if comes_late or is_missing:
                 raise BuildError(
                     f"{item.where}: the {item.kind} of '{item.name}' stands before its {needed}, "
                     f'so it could never pass. Move it below the cell tagged {needed}="{item.name}".'
@@ -160,34 +167,23 @@ def add_metadata(item: TaggedCell, assignment: str, parts: dict[str, Part]) -> N
         refuse_unfit_solution(item)
         del marks["points"]
     elif item.kind == "check":
-        marks.points = part_of(item, assignment, parts).points
-        item.cell.source = check_cell_text(assignment, item.name, marks.points)
+        marks.points = check_points(item, assignment, parts)
+        item.cell.source = CHECK_CELL.format(
+            points=marks.points, assignment=assignment, part=item.name
+        )
     elif item.kind == "written":
         marks.points = written_points(item)
     item.cell.metadata["nbgrader"] = marks
 
 
-def part_of(item: TaggedCell, assignment: str, parts: dict[str, Part]) -> Part:
-    """The part that a check cell stands for."""
+def check_points(item: TaggedCell, assignment: str, parts: dict[str, Part]) -> float:
+    """What the part is worth that a check cell stands for."""
     if item.name not in parts:
         raise BuildError(
             f"{item.where}: the rubric of {assignment} has no part '{item.name}' (it has "
             f"{', '.join(parts)}). Add the part or mend the tag."
         )
-    return parts[item.name]
-
-
-def check_cell_text(assignment: str, part: str, points: float) -> str:
-    return "\n".join(
-        [
-            f"# Here the {points:g} points for `{part}` are decided when your notebook is graded.",
-            "### BEGIN HIDDEN TESTS",
-            "from autograder.cell import grade",
-            "",
-            f'grade("{assignment}", "{part}")',
-            "### END HIDDEN TESTS",
-        ]
-    )
+    return parts[item.name].points
 
 
 def names_defined(source: str) -> set[str]:
@@ -254,14 +250,17 @@ def written_points(item: TaggedCell) -> float:
 def hold_tables_to_points(notebook: NotebookNode, file: str, tagged: list[TaggedCell]) -> None:
     """A table with the column "points" has a row for each graded part, in order, and tells the truth.
 
-    A row names its part in `code style`; a row without such a name, as for a written answer, is
-    held to its points alone.
+    A row names its part in `code style`, but for a written answer.
     """
     graded = [item for item in tagged if item.kind in GRADED]
     worth = [(item.name, item.cell.metadata.nbgrader.points) for item in graded]
     for cell in notebook.cells:
         rows = points_table(cell) if cell.cell_type == "markdown" else []
-        if rows and not agree(rows, worth):
+        # a row without a name is held to its points alone
+        named = [
+            (name or own, points) for (name, points), (own, _) in zip(rows, worth, strict=False)
+        ]
+        if rows and (len(rows) != len(worth) or named != worth):
             raise BuildError(
                 f"{file}: a table says {in_words(rows)}, and the checks and written questions give "
                 f"{in_words(worth)}. Mend the table, or the points."
@@ -282,13 +281,6 @@ def points_table(cell: NotebookNode) -> list[tuple[str, float]]:
             name = re.search(r"`(\w+)`", line)
             rows.append((name.group(1) if name else "", float(cells[column])))
     return rows
-
-
-def agree(said: list[tuple[str, float]], worth: list[tuple[str, float]]) -> bool:
-    return len(said) == len(worth) and all(
-        points == true and name in ("", wanted)
-        for (name, points), (wanted, true) in zip(said, worth, strict=True)
-    )
 
 
 def in_words(rows: list[tuple[str, float]]) -> str:

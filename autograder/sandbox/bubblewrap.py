@@ -40,6 +40,13 @@ PACKAGES_INSIDE = (
 )
 
 
+def environment(isolation: str, *more: str) -> dict[str, str]:
+    """What processes may know of this one's environment: all of it, where nothing isolates them."""
+    if isolation == NONE:
+        return dict(os.environ)
+    return {name: os.environ[name] for name in (*HARMLESS, *more) if name in os.environ}
+
+
 class SandboxError(Exception):
     """The sandbox cannot be built here; the message says why and what to do."""
 

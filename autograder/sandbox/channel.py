@@ -1,4 +1,4 @@
-"""Frames over a socket: a JSON header, and bytes beside it that need not become text.
+"""Frames over a socket: a message as JSON, and bytes beside it that need not become text.
 
 Either side may be hostile to the other, so what arrives is measured before it is read.
 """
@@ -12,14 +12,18 @@ import socket
 import struct
 import threading
 import time
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
 
 from autograder.probe.deadline import hold
 
 LENGTHS = struct.Struct(">II")
 LARGEST_HEADER, LARGEST_BODY = 16 << 20, 64 << 20
 PIECE = 1 << 20
-OVERFLOW = "overflow"  # the type of a frame that stands for an output too large for one
+
+Arriving = TypeVar("Arriving")
 
 
 class ChannelClosed(Exception):
@@ -30,20 +34,23 @@ class FrameTooLarge(ChannelClosed):
     """A frame that nobody would read, and so was not sent; the channel is as it was."""
 
 
-class Channel:
-    """One end of a connected pair of sockets."""
+class Channel(Generic[Arriving]):
+    """One end of a connected pair of sockets.
 
-    def __init__(self, end: socket.socket) -> None:
-        self.socket = end
+    Args:
+        end: the socket.
+        arriving: the type of the messages that are read at this end.
+    """
+
+    def __init__(self, end: socket.socket, arriving: Any) -> None:
+        self.socket, self.arriving = end, arriving
         self._sending = threading.Lock()
 
-    def send(
-        self, header: dict[str, Any], body: bytes = b"", deadline: float | None = None
-    ) -> None:
+    def send(self, message: Struct, body: bytes = b"", deadline: float | None = None) -> None:
         """Send one frame whole, also where several threads do.
 
         Args:
-            header, body: what the frame holds.
+            message, body: what the frame holds.
             deadline: when to give up, by `time.monotonic`; None waits for ever.
 
         Raises:
@@ -52,7 +59,7 @@ class Channel:
             ChannelClosed: nobody listens any more.
             FrameTooLarge: it has more bytes than `receive` takes.
         """
-        text = json.dumps(header, default=repr).encode()
+        text = json.dumps(message, default=_plain).encode()
         if len(text) > LARGEST_HEADER or len(body) > LARGEST_BODY:
             raise FrameTooLarge(f"a frame of {len(text)} and {len(body)} bytes")
         try:
@@ -73,8 +80,8 @@ class Channel:
             with contextlib.suppress(BlockingIOError):
                 left = left[self.socket.send(left, socket.MSG_DONTWAIT) :]
 
-    def receive(self, deadline: float | None = None) -> tuple[dict[str, Any], bytes]:
-        """The next frame.
+    def receive(self, deadline: float | None = None) -> tuple[Arriving, bytes]:
+        """The next message that is one, and what is beside it; others are passed over.
 
         Args:
             deadline: when to give up, by `time.monotonic`; None waits for ever.
@@ -83,6 +90,13 @@ class Channel:
             TimeoutError: nothing whole came in time.
             ChannelClosed: the other side is gone, or what it sends is no frame of ours.
         """
+        while True:
+            header, body = self._frame(deadline)
+            # a name may hold half a character, which is no text
+            with contextlib.suppress(msgspec.ValidationError, UnicodeEncodeError):
+                return msgspec.convert(header, self.arriving), body
+
+    def _frame(self, deadline: float | None) -> tuple[dict[str, Any], bytes]:
         header_length, body_length = LENGTHS.unpack(self._read(LENGTHS.size, deadline))
         if header_length > LARGEST_HEADER or body_length > LARGEST_BODY:
             raise ChannelClosed(f"a frame of {header_length} and {body_length} bytes")
@@ -119,3 +133,12 @@ class Channel:
 
     def close(self) -> None:
         self.socket.close()
+
+
+def _plain(value: Any) -> Any:
+    """What stands in JSON for what has no form there: a message's fields, or else a description."""
+    if not isinstance(value, Struct):
+        return repr(value)
+    config = value.__struct_config__
+    tag = {config.tag_field: config.tag} if config.tag_field else {}
+    return tag | msgspec.structs.asdict(value)

@@ -8,8 +8,9 @@ import socket
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
+
+from msgspec import structs
 
 from autograder.probe.disallowed import Disallowed
 from autograder.sandbox import bubblewrap
@@ -17,7 +18,18 @@ from autograder.sandbox.channel import Channel, ChannelClosed
 from autograder.sandbox.forks import ZygoteClient, ZygoteError
 from autograder.sandbox.fresh import FreshKernels
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.spawn import Confinement, SpawnRequest
+from autograder.sandbox.messages import (
+    REPLIES,
+    Answers,
+    CellOrder,
+    Done,
+    FileOrder,
+    Order,
+    Output,
+    ProbeOrder,
+    Reply,
+    SpawnRequest,
+)
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
 # beyond what the kernel itself keeps to, before it is taken for stuck
@@ -32,14 +44,6 @@ class KernelStuck(Exception):
     """The kernel does not answer in time, not even when it was told to stop."""
 
 
-@dataclass(frozen=True)
-class Done:
-    """How a cell ended: its number in the order of execution, and "ok", "error", "late" or "exit"."""
-
-    count: int | None
-    status: str
-
-
 class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
     """A kernel of a zygote's own kind, `autograder.sandbox.kernel`, for one notebook.
 
@@ -48,7 +52,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         limits: what the notebook may use.
         files: (name, content) of the files beside the notebook, with plain relative names.
         closed: what no code in it can use, from its first cell on.
-        bars: what it will be told to close while it is asked.
+        disallowed_lists: what it will be told to close while it is asked.
 
     Raises:
         ZygoteError: the zygote is no more.
@@ -66,30 +70,25 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         self.limits = limits
         self._deadline = time.monotonic() + limits.seconds
         self._folder: tempfile.TemporaryDirectory[str] | None = None
-        if zygote.isolation == bubblewrap.FULL:
-            confinement = Confinement(limits, WORK, zygote.modules)
-            known = {name: os.environ[name] for name in bubblewrap.HARMLESS if name in os.environ}
-            start = SpawnRequest(
-                known, WORK, confinement, closed=closed, disallowed_lists=disallowed_lists
-            )
-        else:
+        if zygote.isolation != bubblewrap.FULL:
             self._folder = tempfile.TemporaryDirectory(
                 prefix=f"ag-{os.getpid()}-", ignore_cleanup_errors=True
             )
-            start = SpawnRequest(
-                dict(os.environ),
-                self._folder.name,
-                closed=closed,
-                disallowed_lists=disallowed_lists,
-            )
-        if self._folder and zygote.isolation == bubblewrap.USER:
-            place = self._folder.name
-            os.chown(place, bubblewrap.OTHER_USER, bubblewrap.OTHER_USER)
-            known = {name: os.environ[name] for name in bubblewrap.HARMLESS if name in os.environ}
-            known |= {"HOME": place, "USER": "student", "IPYTHONDIR": place, "MPLCONFIGDIR": place}
-            start = replace(start, env=known, limits=limits)
+        start = SpawnRequest(
+            env=bubblewrap.environment(zygote.isolation),
+            cwd=self._folder.name if self._folder else WORK,
+            limits=None if zygote.isolation == bubblewrap.NONE else limits,
+            confined=zygote.isolation == bubblewrap.FULL,
+            modules=zygote.modules,
+            closed=closed,
+            disallowed_lists=disallowed_lists,
+        )
+        if zygote.isolation == bubblewrap.USER:
+            home = dict.fromkeys(("HOME", "IPYTHONDIR", "MPLCONFIGDIR"), start.cwd)
+            start = structs.replace(start, env={**start.env, **home, "USER": "student"})
+            os.chown(start.cwd, bubblewrap.OTHER_USER, bubblewrap.OTHER_USER)
         ours, theirs = socket.socketpair()
-        self.channel = Channel(ours)
+        self.channel: Channel[Reply] = Channel(ours, REPLIES)
         try:
             with theirs:
                 self.process = zygote.fork(start, theirs)
@@ -98,7 +97,7 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             raise
         try:
             for name, content in files:
-                self._send({"do": "file", "name": name}, content)
+                self._send(FileOrder(name), content)
         except (KernelDied, KernelStuck, ZygoteError):
             self.__exit__()
             raise
@@ -116,19 +115,14 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             ZygoteError: it ended with its zygote, by no doing of its own.
         """
         cpu, seconds = self.limits.seconds_per_cell, self._clock(self.limits.clock_per_cell)
-        self._send({"do": "cell", "code": code, "cell": cell, "cpu": cpu, "seconds": seconds})
+        self._send(CellOrder(code, cell, cpu, seconds))
         deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
         while True:
-            header, _ = self._receive(deadline)
-            kind, content = header.get("type"), header.get("content")
-            if kind == "done":
-                count = header.get("count")
-                plain = (
-                    isinstance(count, int) and not isinstance(count, bool) and 0 <= count < 1 << 31
-                )
-                return Done(count if plain else None, str(header.get("status")))
-            if isinstance(kind, str) and isinstance(content, dict):
-                take(kind, content)
+            reply, _ = self._receive(deadline)
+            if isinstance(reply, Done):
+                return reply
+            if isinstance(reply, Output):
+                take(reply.kind, reply.content)
 
     def ask(self, message: bytes) -> bytes:
         """What the probe answers to a message.
@@ -137,11 +131,11 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             KernelDied, KernelStuck, ZygoteError: as from `run`.
         """
         cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
-        self._send({"do": "probe", "cpu": cpu, "seconds": seconds}, message)
+        self._send(ProbeOrder(cpu, seconds), message)
         deadline = time.monotonic() + self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
         while True:
-            header, answers = self._receive(deadline)
-            if header.get("type") == "answers":
+            reply, answers = self._receive(deadline)
+            if isinstance(reply, Answers):
                 return answers
 
     @property
@@ -155,26 +149,25 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             raise KernelStuck
         return min(seconds, self.seconds_left)
 
-    def _send(self, header: dict[str, Any], body: bytes = b"") -> None:
+    def _send(self, order: Order, body: bytes = b"") -> None:
         # who has said that a cell is done and goes on with it may not read what comes next
         patience = self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
         try:
-            self.channel.send(header, body, time.monotonic() + patience)
+            self.channel.send(order, body, time.monotonic() + patience)
         except TimeoutError:
             raise KernelStuck from None
         except ChannelClosed as error:
             self._died(error)
 
-    def _receive(self, deadline: float) -> tuple[dict[str, Any], bytes]:
+    def _receive(self, deadline: float) -> tuple[Reply, bytes]:
         try:
             return self.channel.receive(min(deadline, self._deadline + SECONDS_OF_GRACE))
         except TimeoutError:
             raise KernelStuck from None
         except ChannelClosed as error:
             self._died(error)
-            raise  # never reached
 
-    def _died(self, error: ChannelClosed) -> None:
+    def _died(self, error: ChannelClosed) -> NoReturn:
         self.process.kill()
         self.process.wait()
         if self.process.lost:

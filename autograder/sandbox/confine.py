@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 import signal
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
 from autograder.sandbox.bubblewrap import DEVICES, visible_paths
-from autograder.sandbox.limits import keep_to
+from autograder.sandbox.limits import Limits, keep_to
 from autograder.sandbox.namespaces import (
     CLONE_NEWIPC,
     CLONE_NEWNET,
@@ -35,20 +36,23 @@ from autograder.sandbox.namespaces import (
     prctl,
 )
 from autograder.sandbox.seccomp import system_calls
-from autograder.sandbox.spawn import Confinement
 
 HOME = Path("/tmp/home")
 
 
-def enter(confinement: Confinement) -> None:
+def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
     """Close everything around the calling process, a fresh fork that has one thread.
 
     It is the first process of its own namespace, as `namespaces.fork_as_first` makes it.
+
+    Args:
+        limits: what the notebook may use.
+        cwd: where its files are wanted.
+        modules: of the course, those that it may import.
     """
-    limits, cwd = confinement.limits, Path(confinement.cwd)
     call("unshare", CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC)
     mount("none", "/", None, MS_REC | MS_PRIVATE)
-    below = [path for path in visible_paths(confinement.modules) if path.is_relative_to("/tmp")]
+    below = _below_tmp(tuple(modules))
     if below:
         mount("/tmp", "/stash", None, MS_BIND | MS_REC)
     mount(
@@ -58,7 +62,7 @@ def enter(confinement: Confinement) -> None:
         MS_NOSUID | MS_NODEV,
         f"size={limits.disk},nr_inodes={limits.entries},mode=777",
     )
-    for path in below:  # a course, or its Python, may stand below /tmp itself
+    for path in below:
         stashed = Path("/stash") / path.relative_to("/tmp")
         (path if stashed.is_dir() else path.parent).mkdir(parents=True, exist_ok=True)
         if not stashed.is_dir():
@@ -80,10 +84,17 @@ def enter(confinement: Confinement) -> None:
     system_calls().load()  # which also sets that no program gains privileges
 
 
-def prepare() -> None:
+def prepare(modules: Sequence[str]) -> None:
     """Before the fork: make once what each fork needs."""
     system_calls()
     _about_the_machine()
+    _below_tmp(tuple(modules))
+
+
+@cache
+def _below_tmp(modules: tuple[str, ...]) -> list[Path]:
+    """What a kernel may read that stands below /tmp itself, and so has to be mounted there again."""
+    return [path for path in visible_paths(modules) if path.is_relative_to("/tmp")]
 
 
 @cache

@@ -67,15 +67,13 @@ class Zygote:
         remove_leftovers()
         confinement = bubblewrap.command(modules) if isolation == bubblewrap.FULL else []
         self.requests, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        environment = {**os.environ, **ONE_THREAD}
+        environment = bubblewrap.environment(isolation, "PYTHONPATH") | ONE_THREAD
         # the folder in which a class is graded may have packages of its own, as a restored one does
         places = [*map(str, bubblewrap.places_of((*modules, *packages)))]
         if places:
             rest = filter(None, [environment.get("PYTHONPATH")])
             environment["PYTHONPATH"] = os.pathsep.join([*places, *rest])
         if isolation != bubblewrap.NONE:  # a fork can read what its zygote was started with
-            known = (*bubblewrap.HARMLESS, *ONE_THREAD, "PYTHONPATH")
-            environment = {name: environment[name] for name in known if name in environment}
             environment["MPLCONFIGDIR"] = "/tmp/matplotlib"
         other: dict[str, Any] = {}
         if isolation == bubblewrap.USER:
@@ -170,7 +168,7 @@ class ZygoteClient:
         """Ask for a fork.
 
         Args:
-            request: for the purpose's ``become``, which gets it as JSON.
+            request: for the purpose's ``become``, of its type ``Request``.
             sockets: what the fork is handed, copies of which it then owns.
 
         Raises:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 import msgspec
 
 from autograder.sandbox import bubblewrap
+from autograder.sandbox.messages import SpawnRequest
 
 
 class FreshKernel(subprocess.Popen[bytes]):
@@ -42,11 +43,11 @@ class FreshKernels:
     def __init__(self, modules: Sequence[str] = ()) -> None:
         self.modules = tuple(modules)
 
-    def fork(self, request: object, channel: socket.socket) -> FreshKernel:
+    def fork(self, request: SpawnRequest, channel: socket.socket) -> FreshKernel:
         """Start a kernel.
 
         Args:
-            request: the `SpawnRequest`.
+            request: what it is asked to become.
             channel: the kernel's end of its channel, of which it gets a copy.
         """
         places = [*map(str, bubblewrap.places_of(self.modules))]
@@ -74,7 +75,7 @@ class FreshKernels:
 def main(descriptor: int, *modules: str) -> None:
     from autograder.sandbox import kernel
 
-    request = sys.stdin.buffer.read()
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=SpawnRequest)
     kernel.prepare(modules)
     kernel.become(request, [socket.socket(fileno=descriptor)])
 

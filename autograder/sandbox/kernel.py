@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
-import os
 import socket
 import sys
 import threading
@@ -20,7 +19,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import msgspec
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core.pylabtools import activate_matplotlib
 from jupyter_client.session import Session
@@ -31,10 +29,25 @@ from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
-from autograder.sandbox.channel import OVERFLOW, Channel, ChannelClosed, FrameTooLarge
+from autograder.probe.switches import note_start
+from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
+from autograder.sandbox.inert import make_inert, tell
 from autograder.sandbox.limits import Limits
+from autograder.sandbox.messages import (
+    LARGEST_COUNT,
+    ORDERS,
+    OVERFLOW,
+    Answers,
+    CellOrder,
+    Done,
+    FileOrder,
+    Order,
+    Output,
+    ProbeOrder,
+    SpawnRequest,
+)
 from autograder.sandbox.preload import import_all, settle
-from autograder.sandbox.spawn import EXIT, SpawnRequest
+from autograder.sandbox.rest import Rest
 
 OUTPUTS = (
     "stream",
@@ -60,16 +73,16 @@ CONFIG = Config(
 class Outlet(Session):
     """A session of jupyter_client whose messages leave as frames; only outputs do."""
 
-    channel: Channel
+    channel: Channel[Order]
 
     def send(self, stream: Any, msg_or_type: Any, content: Any = None, *_: Any, **__: Any) -> None:
         if isinstance(msg_or_type, dict):
             msg_or_type, content = msg_or_type["header"]["msg_type"], msg_or_type["content"]
         if msg_or_type in OUTPUTS:
             try:
-                self.channel.send({"type": msg_or_type, "content": content})
+                self.channel.send(Output(msg_or_type, content))
             except FrameTooLarge:
-                self.channel.send({"type": OVERFLOW, "content": {}})
+                self.channel.send(Output(OVERFLOW, {}))
 
 
 class Stream(io.TextIOBase):
@@ -106,6 +119,7 @@ class Stream(io.TextIOBase):
             self.session.send(None, "stream", {"name": self.name, "text": text})
 
 
+Request = SpawnRequest
 FIRST_PROCESS = True  # its forks are, of a namespace
 
 
@@ -118,26 +132,26 @@ def shell() -> Shell:
 def prepare(modules: Sequence[str]) -> None:
     """In the zygote: import, and make the kernel."""
     import_all(modules)
-    prepare_probe()
-    shell()
+    prepare_probe(modules)
+    shell().exercise()
 
 
-def before_fork(request: bytes) -> None:
+def before_fork(request: SpawnRequest) -> None:
     """In the zygote: work out what all forks for an assignment would."""
-    for disallowed in msgspec.json.decode(request, type=SpawnRequest).disallowed_lists:
+    for disallowed in request.disallowed_lists:
         op_blocker.make_ready(disallowed)
 
 
-def threads(request: bytes) -> int:
-    """How many threads a fork may have that is asked for by this `SpawnRequest`."""
-    confinement = msgspec.json.decode(request, type=SpawnRequest).confinement
-    return (confinement.limits if confinement else Limits()).threads
+def threads(request: SpawnRequest) -> int:
+    """How many threads a fork may have that is asked for."""
+    return (request.limits or Limits()).threads
 
 
-def become(request: bytes, sockets: list[socket.socket]) -> None:
-    """In a fork: settle as the `SpawnRequest` says, and answer the channel that came with the request."""
-    settle(msgspec.json.decode(request, type=SpawnRequest))
-    shell().serve(Channel(sockets[0]))
+def become(request: SpawnRequest, sockets: list[socket.socket]) -> None:
+    """In a fork: settle as is asked, and answer the channel that came with the request."""
+    settle(request)
+    note_start()
+    shell().serve(Channel(sockets[0], ORDERS))
 
 
 class CellTimeoutError(KeyboardInterrupt):
@@ -154,8 +168,8 @@ class Shell:
         self.session = Outlet(key=b"", config=CONFIG)
         log = logging.getLogger(__name__)
         self.kernel = IPythonKernel(session=self.session, log=log, config=CONFIG)
-        # who asks for the event loop, to stop it on `exit()`, asks in vain: `serve` looks for itself
-        self.kernel.io_loop = SimpleNamespace(call_later=lambda *_: None)
+        # who asks for the event loop, to stop it on `exit()`, asks in vain
+        self.kernel.io_loop = SimpleNamespace(call_later=lambda *_: None, stop=None)
         self.kernel.shell_channel_thread = SimpleNamespace(parent_thread=None)
         self.kernel.shell.displayhook.get_execution_count = lambda: self.kernel.execution_count
         # where `%matplotlib` looks for a kernel
@@ -164,52 +178,74 @@ class Shell:
         # as matplotlib's inline backend does when it is imported inside a kernel
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
+        make_inert(self.kernel)
 
-    def serve(self, channel: Channel) -> None:
-        """Run cells and answer probes as frames ask for them, until nobody is there any more."""
+    def exercise(self) -> None:
+        """Run a cell that says and changes nothing: the first one costs more than all later ones."""
+        loop = asyncio.new_event_loop()
+        loop.run_until_complete(self.kernel.do_execute("pass", False, store_history=False))
+        loop.close()
+
+    def serve(self, channel: Channel[Order]) -> None:
+        """Run cells and answer probes as orders come, until nobody is there any more."""
         self.session.channel = channel
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
         try:
             while True:
-                order, body = channel.receive()
-                if order["do"] == "file":
-                    place = Path(order["name"])
-                    place.parent.mkdir(parents=True, exist_ok=True)
-                    place.write_bytes(body)
-                elif order["do"] == "probe":
-                    self._answer(order, body)
-                else:
-                    self._run(order, loop)
+                match channel.receive():
+                    case FileOrder(name), content:
+                        place = Path(name)
+                        place.parent.mkdir(parents=True, exist_ok=True)
+                        place.write_bytes(content)
+                    case ProbeOrder() as order, questions:
+                        self._answer(order, questions)
+                    case CellOrder() as order, _:
+                        self._run(order, loop)
         except ChannelClosed:
             return
 
-    def _answer(self, order: dict[str, Any], message: bytes) -> None:
-        """Answer the probe's requests, with nothing where the answers have no bytes or too many."""
+    def _answer(self, order: ProbeOrder, questions: bytes) -> None:
+        """Let the probe answer, with nothing where the answers have no bytes or too many."""
         try:
-            answers = answer(message, self.kernel.shell.user_ns, order["cpu"], order["seconds"])
-            self.session.channel.send({"type": "answers"}, answers)
+            answers = answer(questions, self.kernel.shell.user_ns, order.cpu, order.seconds)
+            self.session.channel.send(Answers(), answers)
         except (FrameTooLarge, MemoryError, RecursionError):
-            self.session.channel.send({"type": "answers"})
+            self.session.channel.send(Answers())
 
-    def _run(self, order: dict[str, Any], loop: asyncio.AbstractEventLoop) -> None:
+    def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}
         try:
-            with deadline(order["cpu"], order["seconds"], CellTimeoutError):
-                task = self.kernel.do_execute(order["code"], False, cell_id=order["cell"])
-                reply = loop.run_until_complete(task)
+            with deadline(order.cpu, order.seconds, CellTimeoutError):
+                reply = self._execute(order.code, order.cell, loop)
+                self._run_the_rest(order, reply, loop)
         except CellTimeoutError:
             pass  # in the moment between the cell and its end
         except Exception:  # noqa: BLE001 (a notebook may have changed the shell itself)
             reply = {"status": "error"}
         self.flush()
-        count = self.kernel.execution_count - 1  # it is the next cell's already
-        leaving = self.kernel.shell.exit_now
-        status = EXIT if leaving else reply["status"]
-        self.session.channel.send({"type": "done", "count": count, "status": status})
-        if leaving:
-            os._exit(0)
+        following = self.kernel.execution_count  # which a notebook may have put there
+        plain = type(following) is int and 0 < following <= LARGEST_COUNT
+        self.session.channel.send(Done(following - 1 if plain else None, reply["status"]))
+
+    def _execute(
+        self, code: str, cell: str, loop: asyncio.AbstractEventLoop, counted: bool = True
+    ) -> dict[str, Any]:
+        task = self.kernel.do_execute(code, False, store_history=counted, cell_id=cell)
+        reply: dict[str, Any] = loop.run_until_complete(task)
+        if self.kernel.shell.exit_now:  # `exit()` ends its cell and nothing else
+            self.kernel.shell.exit_now = False
+            tell("exit(), and the cells below are run")
+        return reply
+
+    def _run_the_rest(
+        self, order: CellOrder, reply: dict[str, Any], loop: asyncio.AbstractEventLoop
+    ) -> None:
+        """After a failed import, run what stands below it and does not need it."""
+        rest = Rest(self.kernel.shell, order.code)
+        while reply["status"] == "error" and (code := rest.after(sys.last_value)):
+            reply = self._execute(code, order.cell, loop, counted=False)
 
     def flush(self) -> None:
         for stream in (sys.stdout, sys.stderr):

@@ -10,13 +10,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from autograder import patches
 from autograder.probe import op_blocker
-from autograder.probe.runners import Request, run_case
+from autograder.probe.messages import ModuleRequest, Observation, Questions
+from autograder.probe.runners import run_case
 from autograder.probe.wire import decode, encode
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.limits import keep_threads_to, keep_to
-from autograder.sandbox.spawn import SpawnRequest
+from autograder.sandbox.messages import SpawnRequest
 
 # what notebooks and kernels import, also what they import late
 MODULES = (
@@ -49,7 +52,7 @@ def import_all(modules: Sequence[str]) -> None:
     if not bubblewrap.missing_library():
         from autograder.sandbox.confine import prepare
 
-        prepare()
+        prepare(modules)
     exercise()
     try:
         torch.nn.Linear(1, 1, device="meta")(None)  # no tensor is computed
@@ -80,32 +83,30 @@ def exercise() -> None:
     repr(x), x.numpy().mean(axis=0), torch.tensor([[1.0]])
     layers = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Dropout(0.5), nn.Linear(8, 4))
     layers.add_module("norm", nn.LayerNorm(4))
-    request: Request = {
-        "experiment": "module",
-        "construct": [],
-        "keywords": {},
-        "arguments": [x],
-        "names": ["x"],
-        "method": "forward",
-        "state": layers.state_dict(),
-        "training": True,
-        "dtype": "float64",
-        "strided": True,
-        "gradient": torch.version.cuda is None,
-        "seed": 0,
-    }
-    run_case(lambda: layers, request | {"arguments": [x.double()]})
-    decode(encode([run_case(lambda: layers.float(), request | {"dtype": "float32"})]))
+    request = ModuleRequest(
+        subject="layers",
+        arguments=[x],
+        names=["x"],
+        method="forward",
+        state=layers.state_dict(),
+        training=True,
+        strided=True,
+        gradient=torch.version.cuda is None,
+    )
+    double = structs.replace(request, arguments=[x.double()], dtype="float64")
+    run_case(lambda: layers, double)
+    decode(encode(Questions(requests=[request])), Questions)
+    decode(encode([run_case(lambda: layers.float(), request)]), list[Observation])
 
 
 def settle(start: SpawnRequest) -> None:
     """In a fork: take on its environment, confine itself, and forget the zygote's random numbers."""
     os.environ.clear()
     os.environ.update(start.env)
-    if start.confinement:
+    if start.limits and start.confined:
         from autograder.sandbox.confine import enter
 
-        enter(start.confinement)
+        enter(start.limits, Path(start.cwd), start.modules)
     elif start.limits:
         keep_to(start.limits)
         keep_threads_to(start.limits)

@@ -2,12 +2,13 @@
 
     python -m autograder.sandbox.zygote DESCRIPTOR PURPOSE ISOLATION [MODULE ...]
 
-PURPOSE is a module with ``prepare(modules)``, called once, and ``become(request, sockets)``, called
-in each fork. Inside the sandbox, forks of a purpose that says ``FIRST_PROCESS`` begin a namespace of
-processes, and are killed when they have more threads than its ``threads(request)``: Linux itself
-counts those of all processes of a user together, and root's not at all.
+PURPOSE is a module with ``prepare(modules)``, called once, ``become(request, sockets)``, called in
+each fork, and ``Request``, the type of what a request asks for. Inside the sandbox, forks of a purpose
+that says ``FIRST_PROCESS`` begin a namespace of processes, and are killed when they have more threads
+than its ``threads(request)``: Linux itself counts those of all processes of a user together, and root's
+not at all.
 
-Requests arrive on one socket that is given as a file descriptor: bytes, with one end of a socket
+Requests arrive on one socket that is given as a file descriptor: JSON, with one end of a socket
 pair attached that belongs to the new process alone. On it, the zygote reads signal numbers for the
 process and writes how it ended; when the other end is closed, the process is killed. Further sockets
 of a request are handed to the fork. When the request socket is closed, the zygote kills all and ends.
@@ -26,16 +27,15 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from autograder.sandbox import bubblewrap, namespaces
 
 LARGEST_REQUEST, MOST_SOCKETS = 1 << 20, 3
 SECONDS_BETWEEN_COUNTS = 0.02
-
-Become = Callable[[bytes, list[socket.socket]], None]
 
 
 def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
@@ -51,12 +51,7 @@ def main(descriptor: int, purpose: str, isolation: str, *modules: str) -> None:
     gc.freeze()  # a fork's garbage collector need not go through all that was imported
     requests = socket.socket(fileno=descriptor)
     requests.send(b"ready")
-    before = getattr(module, "before_fork", lambda _: None)
-    if alone:
-        fork, threads = namespaces.fork_as_first, module.threads
-        Server(requests, module.become, fork, threads, before).serve()
-    else:
-        Server(requests, module.become, before=before).serve()
+    Server(requests, module, alone).serve()
     os._exit(0)  # there is nothing to write, and taking down what was imported takes a while
 
 
@@ -71,22 +66,14 @@ class Server:
 
     Args:
         requests: the socket on which requests arrive.
-        become: what a fork does with its request and its sockets; it does not return.
-        fork: makes one, as `os.fork` does.
-        threads: how many threads a fork with this request may have; None counts none.
-        before: what to do before a fork with this request.
+        purpose: the module that says what forks become.
+        alone: whether each is the first process of a namespace, and has its threads counted.
     """
 
-    def __init__(
-        self,
-        requests: socket.socket,
-        become: Become,
-        fork: Callable[[], int] = os.fork,
-        threads: Callable[[bytes], int] | None = None,
-        before: Callable[[bytes], None] = lambda _: None,
-    ) -> None:
-        self.requests, self.become, self.fork, self.threads = requests, become, fork, threads
-        self.before = before
+    def __init__(self, requests: socket.socket, purpose: Any, alone: bool) -> None:
+        self.requests, self.purpose, self.alone = requests, purpose, alone
+        self.decode = msgspec.json.Decoder(purpose.Request).decode
+        self.before = getattr(purpose, "before_fork", lambda _: None)
         self.counted: dict[int, tuple[Path, int]] = {}  # where its threads are, and how many may be
         self.pid = os.getpid()
         self.channels: dict[int, socket.socket] = {}
@@ -118,36 +105,37 @@ class Server:
         if not message:
             return False
         channel, *others = (socket.socket(fileno=number) for number in descriptors)
-        self.before(message)
+        request = self.decode(message)
+        self.before(request)
         try:
-            pid = self.fork()
+            pid = namespaces.fork_as_first() if self.alone else os.fork()
         except OSError:
             pid = -1  # whoever asked sees the end of its channel
             channel.close()
         if pid == 0:
             channel.close()
-            self._run(message, others)
+            self._run(request, others)
         for other in others:
             other.close()
         if pid > 0:
             self.channels[pid] = channel
-            if self.threads:
-                self.counted[pid] = namespaces.threads_of(pid), self.threads(message)
+            if self.alone:
+                self.counted[pid] = namespaces.threads_of(pid), self.purpose.threads(request)
             self.selector.register(channel, selectors.EVENT_READ, pid)
             with contextlib.suppress(OSError):  # whoever asked may be gone; then the fork goes, too
                 channel.send(f"pid {pid}\n".encode())
         return True
 
-    def _run(self, request: bytes, sockets: list[socket.socket]) -> None:
+    def _run(self, request: Any, sockets: list[socket.socket]) -> None:
         """In a fork: let go of everything that is the zygote's, and do what was asked."""
         status = 1
         try:
             self._forget()
-            if sys.platform == "linux" and self.fork is os.fork:
+            if sys.platform == "linux" and not self.alone:
                 namespaces.end_with_parent(self.pid)
             os.setsid()
             silence()
-            self.become(request, sockets)
+            self.purpose.become(request, sockets)
             status = 0
         except SystemExit as leaving:
             status = leaving.code if isinstance(leaving.code, int) else 0

@@ -46,15 +46,15 @@ def run(options: argparse.Namespace) -> int:
     from autograder.service.daemon import GradingService
 
     try:
-        watch = GradingService(options.course, options.isolation, say)
+        service = GradingService(options.course, options.isolation, say)
         if options.status:
-            print("\n".join(status_of(watch)))
+            print("\n".join(status_of(service)))
             return 0
         if options.now:
-            print(order(watch, options.now))
+            print(order(service, options.now))
             return 0
-        with alone(watch), contextlib.closing(watch):
-            keep_on(watch, options.once)
+        with alone(service), contextlib.closing(service):
+            keep_on(service, options.once)
     except KeyboardInterrupt:
         say("stopped; what waits is kept, and the same command goes on")
         return 0
@@ -69,16 +69,16 @@ def say(line: str) -> None:
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {line}", flush=True)
 
 
-def keep_on(watch: GradingService, once: bool) -> None:
+def keep_on(service: GradingService, once: bool) -> None:
     """Take step after step until a signal says that it is enough, or until nothing is left to do."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    if missing := watch.isolation == bubblewrap.FULL and bubblewrap.missing():
+    if missing := service.isolation == bubblewrap.FULL and bubblewrap.missing():
         raise bubblewrap.SandboxError(missing)
-    exchange = watch.exchange
-    say(f"watching {exchange.inbound if exchange else watch.course / 'submitted'}")
-    watch.warm_up()
+    exchange = service.course.exchange
+    say(f"watching {exchange.inbound if exchange else service.course.folder / 'submitted'}")
+    service.grader.warm_up()
     while True:
-        did = watch.step()
+        did = service.step()
         if once and not did:
             return
         if not did:
@@ -86,71 +86,66 @@ def keep_on(watch: GradingService, once: bool) -> None:
 
 
 @contextlib.contextmanager
-def alone(watch: GradingService) -> Iterator[None]:
+def alone(service: GradingService) -> Iterator[None]:
     """Wait until no other service grades this course, and let none do while this one does."""
     from filelock import FileLock, Timeout
 
-    from autograder.service.journal import Journal
-
-    watch.place.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(watch.place / "lock")
+    service.course.place.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(service.course.place / "lock")
     try:
         lock.acquire(timeout=0)
     except Timeout:
         say("another service grades this course; waiting until it ends")
         lock.acquire()
-    watch.journal = Journal(watch.journal.path)  # as the one before has left it
+    service.read_journal()  # as the one before has left it
     try:
         yield
     finally:
         lock.release()
 
 
-def order(watch: GradingService, assignment: str) -> str:
+def order(service: GradingService, assignment: str) -> str:
     """Note that what waits of an assignment is to be graded now; what will be done, in words."""
-    if assignment not in watch.assignments:
+    assignments = service.course.assignments
+    if assignment not in assignments:
         raise CourseError(
-            f"there is no assignment '{assignment}'. There are: {', '.join(watch.assignments)}"
+            f"there is no assignment '{assignment}'. There are: {', '.join(assignments)}"
         )
-    place = watch.place / "now" / assignment
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.touch()
-    waits = sum(item.arrival.assignment == assignment for item in watch.journal.waiting())
-    does = "grades them" if is_running(watch) else "will grade them when it is started"
+    marker = service.course.order(assignment)
+    marker.parent.mkdir(parents=True, exist_ok=True)
+    marker.touch()
+    waits = sum(item.arrival.assignment == assignment for item in service.journal.waiting())
+    does = "grades them" if is_running(service) else "will grade them when it is started"
     return f"{waits} of {assignment} wait; the service {does}"
 
 
-def is_running(watch: GradingService) -> bool:
+def is_running(service: GradingService) -> bool:
     """Whether a service grades this course."""
     from filelock import FileLock, Timeout
 
-    if not watch.place.exists():
+    if not service.course.place.exists():
         return False
     try:
-        with FileLock(watch.place / "lock").acquire(timeout=0):
+        with FileLock(service.course.place / "lock").acquire(timeout=0):
             return False
     except Timeout:
         return True
 
 
-def status_of(watch: GradingService) -> Iterator[str]:
+def status_of(service: GradingService) -> Iterator[str]:
     """What waits, and for what; how fast it has gone; what was refused."""
-    from autograder.service.gradebook import entered_in
-
     now = time.time()
-    watch.entered = entered_in(watch.course)
-    yield "the service is running" if is_running(watch) else "the service is not running"
-    waiting = watch.journal.waiting()
-    gradings = watch.gradings(now)
+    service.course.read_again()
+    yield "the service is running" if is_running(service) else "the service is not running"
+    waiting = list(service.scheduler.waiting())
     yield f"{len(waiting)} {'waits' if len(waiting) == 1 else 'wait'}"
-    for item in waiting:
-        arrival = item.arrival
-        why = watch.held(item, gradings, now) or "Its turn comes."
+    for item, why in waiting:
+        student, assignment = item.arrival.work
         minutes = (now - item.seen) / 60
-        yield f"  {printable(arrival.student)}  {arrival.assignment}  {minutes:.0f} min  {why}"
+        yield f"  {printable(student)}  {assignment}  {minutes:.0f} min  {why or 'Its turn comes.'}"
     waits = [
         item.graded_at - item.seen
-        for item in watch.journal.known.values()
+        for item in service.journal.known.values()
         if item.state == "graded" and now - item.graded_at < 24 * 3600
     ]
     if waits:
@@ -158,5 +153,5 @@ def status_of(watch: GradingService) -> Iterator[str]:
             f"{len(waits)} graded within a day, each seen for the first time "
             f"{statistics.median(waits):.0f} s before (median; the longest {max(waits):.0f} s)"
         )
-    for name, why in watch.journal.refused.items():
+    for name, why in service.journal.refused.items():
         yield f"refused: {printable(name)}: {why}"

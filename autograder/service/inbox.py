@@ -12,20 +12,20 @@ import os
 import shutil
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO
 
 from nbgrader.utils import notebook_hash, parse_utc
 
-from autograder.files import digest_of, printable
+from autograder.files import printable
 from autograder.grade.submission import (
     DEEPEST_FOLDER,
     LARGEST_FILES,
     LARGEST_NOTEBOOK,
     MOST_FILES,
+    TIME,
     read_plain,
 )
 
@@ -38,6 +38,7 @@ FINISHED = 0o777  # the mode that nbgrader gives a submission's folder when all 
 QUIET = 10.0  # seconds after which a folder of another mode is taken for finished, too
 SLACK = 300.0  # seconds that copying a submission may take, after its name was chosen
 MOST_NOTEBOOKS = 20
+SECRET = "submission_secret.txt"  # nbgrader's own, which names a submission's feedback
 OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 OPEN_FOLDER = OPEN | getattr(os, "O_DIRECTORY", 0)
 
@@ -68,6 +69,11 @@ class Incoming:
     came_in: datetime
     keys: tuple[str, ...] = ()
 
+    @property
+    def work(self) -> tuple[str, str]:
+        """Student and assignment."""
+        return self.student, self.assignment
+
 
 def utc(seconds: float) -> datetime:
     """Seconds since 1970 as nbgrader keeps times: UTC, without a time zone."""
@@ -88,11 +94,6 @@ def parsed(name: str) -> tuple[str, str, datetime]:
             if student.isprintable() and student not in ("", ".", "..") and len(when) < 60:
                 return student, assignment, parse_utc(when)
     raise Refused("its name is not of the form STUDENT+ASSIGNMENT+TIME+LETTERS")
-
-
-def needed(assignment: str) -> tuple[str, str]:
-    """Files of a submission that are copied first, however many there are."""
-    return f"{assignment}.ipynb", "submission_secret.txt"
 
 
 class Exchange:
@@ -147,7 +148,9 @@ class Exchange:
             shutil.rmtree(aside, ignore_errors=True)
             aside.mkdir(parents=True)
             copy = Copy(status.st_uid)
-            first = [copy.one(folder, name, aside) for name in needed(assignment)]
+            # copied first, however many other files there are
+            needed = (f"{assignment}.ipynb", SECRET)
+            first = [copy.one(folder, name, aside) for name in needed]
             changed = max(status.st_ctime, *first, copy.into(folder, aside))
         finally:
             os.close(folder)
@@ -157,7 +160,7 @@ class Exchange:
             raise Unfinished
         came_in = when_it_came(claimed, changed)
         # read by the grader, instead of what a student may have put there
-        (aside / "timestamp.txt").write_text(f"{came_in:%Y-%m-%d %H:%M:%S.%f} UTC", "ascii")
+        (aside / TIME).write_text(f"{came_in:%Y-%m-%d %H:%M:%S.%f} UTC", "ascii")
         keys = feedback_keys(aside)
         shutil.rmtree(kept, ignore_errors=True)
         os.replace(aside, kept)
@@ -203,7 +206,7 @@ def feedback_keys(folder: Path) -> tuple[str, ...]:
 
     The list of assignments offers feedback only where every notebook of the folder has some.
     """
-    secret = read_plain(folder / "submission_secret.txt", most=1000)
+    secret = read_plain(folder / SECRET, most=1000)
     if not secret:
         return ()
     keys = []
@@ -249,10 +252,16 @@ class Copy:
         if self.files == 0 or (target / name).exists():
             return 0.0
         self.files -= 1
-        try:
-            return self._copy(folder, name, target / name)
-        except OSError:
-            return 0.0
+        with contextlib.suppress(OSError), open(os.open(name, OPEN, dir_fd=folder), "rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_uid == self.owner:
+                with (target / name).open("wb") as copy:
+                    if status.st_size > self.bytes:
+                        copy.truncate(status.st_size)
+                    else:
+                        self.bytes -= copy.write(file.read(status.st_size))
+                return status.st_ctime
+        return 0.0
 
     def _entries(self, folder: int) -> Iterator[tuple[str, os.stat_result]]:
         with os.scandir(folder) as entries:
@@ -260,48 +269,21 @@ class Copy:
                 with contextlib.suppress(OSError):
                     yield entry.name, entry.stat(follow_symlinks=False)
 
-    def _copy(self, folder: int, name: str, target: Path) -> float:
-        descriptor = os.open(name, OPEN, dir_fd=folder)
-        with open(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode) or status.st_uid != self.owner:
-                return 0.0
-            return self._write(file, status, target)
 
-    def _write(self, file: BinaryIO, status: os.stat_result, target: Path) -> float:
-        with target.open("wb") as copy:
-            if status.st_size > self.bytes:
-                copy.truncate(status.st_size)
-            else:
-                self.bytes -= copy.write(file.read(status.st_size))
-        return status.st_ctime
+def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incoming]:
+    """What lies in the course's own ``submitted/``, where a teacher or another program puts submissions.
 
-
-class Folder:
-    """The course's own ``submitted/``, where a teacher or another program puts submissions.
+    It has to have been left alone for a moment; a changed notebook is another submission.
 
     Args:
         submitted: the folder.
         assignments: ids of the course's assignments.
     """
-
-    def __init__(self, submitted: Path, assignments: list[str]) -> None:
-        self.submitted, self.assignments = submitted, assignments
-
-    def arrivals(self) -> Iterator[Incoming]:
-        """What lies there and has been left alone for a moment; a changed notebook is another one."""
-        with contextlib.suppress(FileNotFoundError):
-            for student in sorted(os.listdir(self.submitted)):
-                for assignment in self.assignments:
-                    path = self.submitted / student / assignment / f"{assignment}.ipynb"
-                    with contextlib.suppress(OSError):
-                        status = os.lstat(path)
-                        if time.time() - status.st_mtime > 1:
-                            seen = f"{status.st_mtime_ns}+{status.st_size}"
-                            name = f"{student}+{assignment}+{seen}"
-                            yield Incoming(name, student, assignment, utc(status.st_mtime))
-
-
-def folder_of(name: str) -> str:
-    """The name of the folder in which the copy of a submission is kept."""
-    return digest_of(name)
+    students = sorted(os.listdir(submitted)) if submitted.is_dir() else []
+    for student in students:
+        for assignment in assignments:
+            with contextlib.suppress(OSError):
+                status = os.lstat(submitted / student / assignment / f"{assignment}.ipynb")
+                if time.time() - status.st_mtime > 1:
+                    name = f"{student}+{assignment}+{status.st_mtime_ns}+{status.st_size}"
+                    yield Incoming(name, student, assignment, utc(status.st_mtime))

@@ -7,6 +7,7 @@ out, and whatever it was about is done again, from results that are kept.
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,7 +20,7 @@ from msgspec import Struct
 from autograder.service.inbox import Incoming
 
 
-class Entry(Struct, frozen=True, omit_defaults=True):
+class Event(Struct, frozen=True, omit_defaults=True):
     """A line of the journal.
 
     Attributes:
@@ -50,8 +51,15 @@ class Entry(Struct, frozen=True, omit_defaults=True):
 
 
 @dataclass
-class Standing:
-    """A submission, and how far it is; see `Entry`."""
+class QueueItem:
+    """A submission, and how far it is: it waits until it is graded, or replaced by a newer one.
+
+    Attributes:
+        arrival: what came in.
+        seen: for the first time, in seconds since 1970.
+        graded_at: also in seconds since 1970; 0 before that.
+        points, seconds, shown, hand: as of the `Event` that said it last.
+    """
 
     arrival: Incoming
     seen: float
@@ -72,56 +80,57 @@ Work = tuple[str, str]  # student and assignment
 
 
 class Journal:
-    """All submissions by name, those of each student's work, and those that were refused.
+    """All submissions, and what has become of them.
 
     Args:
         path: the file; made when there is something to say.
+
+    Attributes:
+        known: by name.
+        of: those of each student's work.
+        refused: what was no submission, by name, and why.
+        placed: the submission of each student's work that lies in ``submitted/``.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.known: dict[str, Standing] = {}
-        self.of: dict[Work, list[Standing]] = {}
+        self.known: dict[str, QueueItem] = {}
+        self.of: dict[Work, list[QueueItem]] = defaultdict(list)
         self.refused: dict[str, str] = {}
         self.placed: dict[Work, str] = {}
-        for entry in self._read():
-            self._apply(entry)
+        for event in self._read():
+            self._apply(event)
 
-    def _read(self) -> Iterator[Entry]:
+    def _read(self) -> Iterator[Event]:
         if not self.path.exists():
             return
         for line in self.path.read_bytes().splitlines():
             try:
-                yield msgspec.json.decode(line, type=Entry)
+                yield msgspec.json.decode(line, type=Event)
             except msgspec.MsgspecError:
                 continue  # cut short
 
-    def _apply(self, entry: Entry) -> None:
-        if entry.what == "refused":
-            self.refused[entry.name] = entry.why
-            return
-        if entry.what == "in" and entry.came_in:
-            arrival = Incoming(
-                entry.name, entry.student, entry.assignment, entry.came_in, entry.keys
-            )
-            if entry.name not in self.known:
-                standing = self.known[entry.name] = Standing(arrival, entry.at)
-                self.of.setdefault((entry.student, entry.assignment), []).append(standing)
-            return
-        known = self.known.get(entry.name)
-        if known is None:
-            return
-        if entry.what == "placed":
-            self.placed[known.arrival.student, known.arrival.assignment] = entry.name
-        elif entry.what == "replaced":
-            known.state = "replaced"
-        elif entry.what == "graded":
-            known.state, known.graded_at = "graded", entry.at
-            known.points, known.seconds = entry.points, entry.seconds
-        if entry.shown:
-            known.shown, known.hand = entry.shown, entry.hand
+    def _apply(self, event: Event) -> None:
+        """Change the state of a submission; nothing else does."""
+        name = event.name
+        if event.what == "refused":
+            self.refused[name] = event.why
+        elif event.what == "in" and event.came_in and name not in self.known:
+            arrival = Incoming(name, event.student, event.assignment, event.came_in, event.keys)
+            self.known[name] = QueueItem(arrival, event.at)
+            self.of[arrival.work].append(self.known[name])
+        elif item := self.known.get(name):
+            if event.what == "placed":
+                self.placed[item.arrival.work] = name
+            elif event.what == "replaced":
+                item.state = "replaced"
+            elif event.what == "graded":
+                item.state, item.graded_at = "graded", event.at
+                item.points, item.seconds = event.points, event.seconds
+            if event.shown:
+                item.shown, item.hand = event.shown, event.hand
 
-    def write(self, entry: Entry) -> None:
+    def write(self, event: Event) -> None:
         """Note something, and have it on the disk."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with self.path.open("ab+") as file:
@@ -129,12 +138,20 @@ class Journal:
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":  # a line that was cut short ends here
                     file.write(b"\n")
-            file.write(msgspec.json.encode(entry) + b"\n")
+            file.write(msgspec.json.encode(event) + b"\n")
             file.flush()
             os.fsync(file.fileno())
-        self._apply(entry)
+        self._apply(event)
 
-    def waiting(self) -> list[Standing]:
+    def waiting(self) -> list[QueueItem]:
         """What is not graded, in the order in which it came in."""
-        waits = [standing for standing in self.known.values() if standing.state == "waits"]
-        return sorted(waits, key=lambda standing: standing.order)
+        waits = [item for item in self.known.values() if item.state == "waits"]
+        return sorted(waits, key=lambda item: item.order)
+
+    def graded_since(self, moment: float) -> dict[str, list[QueueItem]]:
+        """What each student had graded since then, the oldest first."""
+        graded = [item for item in self.known.values() if item.graded_at > moment]
+        found: dict[str, list[QueueItem]] = defaultdict(list)
+        for item in sorted(graded, key=lambda item: item.graded_at):
+            found[item.arrival.student].append(item)
+        return found

@@ -36,7 +36,7 @@ class Policy(Struct, frozen=True, forbid_unknown_fields=True):
     counts: Counts = "last"
 
 
-class Settings(Struct, frozen=True, forbid_unknown_fields=True):
+class ServiceSettings(Struct, frozen=True, forbid_unknown_fields=True):
     """The whole file; every key may be left out.
 
     Attributes:
@@ -64,7 +64,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
 Kind = TypeVar("Kind", bound=Struct)
 
 
-def read_settings(course: Path, assignments: Sequence[str]) -> Settings:
+def read_settings(course: Path, assignments: Sequence[str]) -> ServiceSettings:
     """The settings of a course; the usual ones if it has no such file.
 
     Args:
@@ -78,11 +78,11 @@ def read_settings(course: Path, assignments: Sequence[str]) -> Settings:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        return Settings()
+        return ServiceSettings()
     except (OSError, UnicodeDecodeError) as error:
         raise CourseError(f"{path} cannot be read: {error}") from error
     try:
-        settings = _converted(tomllib.loads(text), Settings, str(path))
+        settings = _converted(tomllib.loads(text), ServiceSettings, str(path))
     except tomllib.TOMLDecodeError as error:
         raise CourseError(f"{path} is not TOML: {error}") from None
     for name in settings.assignment:

@@ -8,8 +8,9 @@ import pytest
 import torch
 
 from assignments import known, load
-from autograder.checks.drawn_cases import CaseRun, DrawnCases
+from autograder.checks.drawn_cases import CaseRun, DrawnCases, times_of
 from autograder.checks.judge import problem_with
+from autograder.probe.messages import Observation
 from autograder.probe.wire import Opaque
 
 pytestmark = pytest.mark.long
@@ -77,8 +78,9 @@ def values(right, times):
 def test_an_odd_result_is_judged_without_an_error_of_the_checks_own(assignment, part):
     exam = DrawnCases(load(assignment).part(part), seed=11)
     for number, expected in enumerate(exam.expected):
-        if expected["status"] != "returned":
+        if expected.status != "returned":
             continue
-        for value in values(expected["value"], exam.requests[number].get("times", 1)):
-            for left in ({}, {"arguments": [None], "gradients": None}, {"gradients": {"x": 3}}):
-                problem_with(CaseRun(exam, number, {"status": "returned", "value": value, **left}))
+        for value in values(expected.value, times_of(exam.requests[number])):
+            for left in ({}, {"arguments": [None]}, {"gradients": {"x": torch.ones(3)}}):
+                seen = Observation(status="returned", value=value, **left)
+                problem_with(CaseRun(exam, number, seen))

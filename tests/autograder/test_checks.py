@@ -9,7 +9,7 @@ import nbformat
 import pytest
 import torch
 
-from assignments import allowed_modules, known, load
+from assignments import COURSE, allowed_modules, known, load
 from autograder.bank.measure import (
     RIGHT,
     WRONG,
@@ -20,7 +20,7 @@ from autograder.bank.measure import (
     verdict_on,
 )
 from autograder.checks.decide import decide, seed_of
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.probe.probe import answer
 from tests.assignments.sample import always, answers_in_sample
 from tests.sample_class import ROOT, SUBMISSIONS, answers_in
@@ -70,11 +70,14 @@ def test_points_are_those_of_the_course():
 
 @pytest.mark.parametrize("assignment", known())
 def test_allowed_modules_are_read_as_they_would_be_imported(assignment):
-    assert allowed_modules(assignment) == load(assignment).allowed_modules
+    assert allowed_modules(assignment) == (
+        *load(assignment).allowed_modules,
+        *COURSE.handed_over,
+    )
 
 
 def test_an_unknown_assignment_may_import_what_all_may():
-    assert allowed_modules("a99_nonsense") == ("course_utils.signoff",)
+    assert allowed_modules("a99_nonsense") == ("course_utils.signoff", *COURSE.handed_over)
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)

@@ -7,8 +7,9 @@ import zipfile
 import pytest
 
 from autograder.__main__ import main
+from autograder.batch.class_report import as_text
 from autograder.batch.student_result import StudentResult
-from autograder.batch.table import as_table, padded, width
+from autograder.batch.table import padded, width
 from tests.sample_class import ASSIGNMENT, ISOLATION, ROOT, hand_in, submission
 
 
@@ -59,7 +60,7 @@ def test_wide_characters_keep_the_columns_apart():
         StudentResult(name, 7, 10, {"part": 7}, {"part": 10})
         for name in ("王小明", "e\u0301va", "long_name")
     ]
-    lines = as_table(rows).splitlines()
+    lines = as_text(rows).splitlines()
     assert {width(line[: line.index("7 / 10")]) for line in lines[2:]} == {width("long_name  ") + 3}
     assert width(lines[1]) == width(lines[0])
     assert padded("王", 3) == "王 "

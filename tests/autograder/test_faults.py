@@ -1,9 +1,11 @@
 """An error of the grader's own costs no student points: it is noted, and a person looks."""
 
 import dataclasses
+import sys
 from concurrent.futures import Future
 
 import pytest
+import torch
 from nbformat.v4 import new_code_cell
 from nbgrader.api import Gradebook
 
@@ -13,12 +15,14 @@ from autograder.bank.measure import ours_may_answer
 from autograder.batch.classroom import grade_and_compare
 from autograder.batch.engine import engine_for
 from autograder.checks import decide, heatmaps, judge
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.grade import grading
 from autograder.grade.messages import from_json, to_json
 from autograder.grade.report import CHECK, Report
-from autograder.probe import runners
+from autograder.probe import probe, runners
+from autograder.probe.messages import CallRequest, ErrorSeen, Observation
 from autograder.probe.probe import answer
+from autograder.probe.wire import encode
 from tests.sample_class import ASSIGNMENT, SETTINGS, hand_in, submission
 
 PART = load(ASSIGNMENT).part("attention_weights")
@@ -60,7 +64,7 @@ def failing(*_, **__):
 
 
 STAGES = {
-    "the probe": (runners.RUNNERS, "call", RIGHT, True),
+    "the probe": (runners.RUNNERS, CallRequest, RIGHT, True),
     "the reference's reports": (decide.DrawnCases, "refuse_stopped_reference", RIGHT, True),
     "the comparison": (judge, "strict_differences", RIGHT, True),
     "what is charged once": (decide, "waived", WRONG, True),
@@ -97,6 +101,75 @@ def test_where_nobody_collects_the_error_is_raised(monkeypatch):
     monkeypatch.setattr(judge, "strict_differences", failing)
     with pytest.raises(KeyError, match="traces_"):
         faults.note("comparing", KeyError("traces_"))
+
+
+PLANTED = {
+    "an argument": (runners, "_materialise"),
+    "a random state": (runners, "_random_states"),
+    "what is left": (runners, "_afterwards"),
+    "the runner": (runners, "run_case"),
+    "a stand-in": (probe, "_in_place"),
+    "the blocker": (probe, "OpBlocker"),
+    "a message": (probe, "decode"),
+}
+
+
+@pytest.mark.parametrize("place", PLANTED)
+@pytest.mark.parametrize("code", [RIGHT, WRONG], ids=["right", "wrong"])
+def test_an_error_of_ours_over_a_students_answer_alone_is_not_told_as_the_students(
+    place, code, monkeypatch
+):
+    owner, name = PLANTED[place]
+
+    def stumble(_, message):
+        with monkeypatch.context() as planted:
+            planted.setattr(owner, name, failing)
+            if name == "run_case":
+                planted.setattr(probe, name, failing)
+            return answer(message, {PART.name: code})
+
+    monkeypatch.setattr(Kernel, "ask", stumble)
+    verdict, noted = graded(code)
+    assert verdict.obstacle is Obstacle.FAULT and verdict.remark == grading.UNDECIDED
+    assert not any(step.problem for step in verdict.steps)
+    assert noted and all(fault.undecided for fault in noted)
+    assert all("KeyError: 'traces_'" in fault.error for fault in noted)
+
+
+def test_what_a_submission_calls_a_fault_earns_nothing(monkeypatch):
+    forged = Observation(status="fault", error=ErrorSeen("E" * 500, [], "x" * 5000, "\ud800"))
+    monkeypatch.setattr(Kernel, "ask", lambda *_: encode([forged]))
+    verdict, [fault] = graded(RIGHT)
+    assert (verdict.earned, verdict.obstacle) == (0, Obstacle.FAULT)
+    assert len(fault.error) < 2000
+
+
+STUDENTS = {
+    "the call": lambda x: 1 / 0,
+    "its arguments": lambda: 0,
+    "leaving": lambda x: sys.exit("done"),
+    "an odd result": lambda x: x.to_sparse(),
+    "the gradient": lambda x: x.detach().requires_grad_() @ Stuck.apply(x).mT,
+}
+
+
+class Stuck(torch.autograd.Function):
+    """Has no way back."""
+
+    @staticmethod
+    def forward(_, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(_, gradient):
+        raise ValueError("no way back")
+
+
+@pytest.mark.parametrize("code", STUDENTS.values(), ids=STUDENTS)
+def test_an_error_of_the_students_is_no_fault(code):
+    verdict, noted = graded(code)
+    assert noted == [] and verdict.earned < verdict.points
+    assert verdict.obstacle is not Obstacle.FAULT
 
 
 class Stumbling:

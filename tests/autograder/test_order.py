@@ -4,12 +4,12 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from autograder.batch.archive import start_next_term
 from autograder.batch.course import open_assignment, open_course
-from autograder.batch.next_term import start_next_term
 from autograder.checks.course import known
 from autograder.errors import CourseError
 from autograder.order import by_number
-from autograder.service.daemon import assignments_of
+from autograder.service.course import assignments_of
 from tests.sample_class import ROOT
 
 IN_ORDER = ["a1_one", "a2_two", "a9_nine", "a10_ten", "a100_hundred"]

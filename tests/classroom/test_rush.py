@@ -12,7 +12,7 @@ from collections import Counter
 import msgspec
 import pytest
 
-from autograder.service.journal import Entry
+from autograder.service.journal import Event
 from tests.classroom.machine import CHECKOUT, Machine, missing
 from tests.sample_class import ASSIGNMENT
 
@@ -87,7 +87,7 @@ def outcome(machine, students):
     lost = [name for name, (_, there) in times.items() if there < 0]
     assert lost == []
     lines = machine.path("/srv/classroom/course/grading/service/journal.jsonl").read_bytes()
-    entries = [msgspec.json.decode(line, type=Entry) for line in lines.splitlines()]
+    entries = [msgspec.json.decode(line, type=Event) for line in lines.splitlines()]
     did = Counter((entry.what, entry.student or entry.name.partition("+")[0]) for entry in entries)
     assert all(did["graded", name] == did["in", name] == 1 for name in times)
     order = sorted(times, key=lambda name: times[name][1])

@@ -9,7 +9,8 @@ from typing import Any
 import torch
 from torch import nn
 
-from autograder.checks.check import Part, Step
+from autograder.checks.cases import Step
+from autograder.checks.check import Part
 from autograder.checks.mistakes import Steps, called, message, plain, variants
 from course_utils.evaluation import evaluating
 from course_utils.masks import causal_mask

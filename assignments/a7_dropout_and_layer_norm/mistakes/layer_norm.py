@@ -17,7 +17,7 @@ from assignments.a7_dropout_and_layer_norm.rubric import (
     VARIANCE,
     norm,
 )
-from autograder.checks.check import Step
+from autograder.checks.cases import Step
 from autograder.checks.mistakes import called, costs, message
 from course_utils import layers
 

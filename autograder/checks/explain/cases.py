@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ import torch
 
 from autograder.checks.axes import built_with, sizes_of
 from autograder.checks.check import Part
-from autograder.checks.drawn_cases import CaseRun
-from autograder.checks.explain.evidence import Sentences
-from autograder.probe.runners import Request
+from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, method_of, times_of
+from autograder.checks.explain.evidence import Explanation
+from autograder.probe.messages import AnyRequest, ModuleRequest
 
 LOUD = 50.0  # an input with larger numbers is out of the ordinary
 
@@ -108,35 +109,27 @@ COUNTED: dict[str, Trait] = {
 }
 
 
-def when_it_is_right(attempts: Sequence[CaseRun]) -> Sentences:
-    """What all wrong cases have and no right one has, as (name, sentence), or nothing."""
-    wrong = [_traits(item) for item in attempts if item.problem]
-    right = [_traits(item) for item in attempts if not item.problem]
+def when_it_is_right(attempts: Sequence[CaseRun]) -> Explanation | None:
+    """What all wrong cases have and no right one has."""
+    has = [(item, _traits(item)) for item in attempts]
+    wrong = [traits for item, traits in has if item.problem]
+    right = [traits for item, traits in has if not item.problem]
     if not wrong or not right:
-        return ()
-    traits = {**PLAIN, **COUNTED, **_of_arguments(attempts[0].part)}
-    alike = _looked_at_alike(attempts)
-    traits = {
-        name: trait
-        for name, trait in traits.items()
-        if name in PLAIN or len({item.get(name) for item in [*wrong, *alike]}) > 1
-    }
-    for name, trait in traits.items():
-        least = 1 if name in PLAIN else 2
-        sides = _sides(name, wrong, right, least)
-        if sides:
-            with_it, without, question = trait
-            bad, good = (with_it, without) if sides == "wrong with" else (without, with_it)
-            return ((f"wrong {bad}", _told(right, wrong, good, bad) + question),)
-    if not alike:
-        return _only_among(traits, wrong, right)
-    return _from_some_size_on(attempts) or _only_among(traits, wrong, right)
-
-
-def _looked_at_alike(attempts: Sequence[CaseRun]) -> list[dict[str, bool]]:
-    """Traits of the right cases that were looked at as a wrong one was: the look decides nothing there."""
+        return None
+    # where the right cases were looked at in another way, it may be the look that decides
     looks = {_look(item) for item in attempts if item.problem}
-    return [_traits(item) for item in attempts if not item.problem and _look(item) in looks]
+    alike = [traits for item, traits in has if not item.problem and _look(item) in looks]
+    known = {
+        name: trait
+        for name, trait in {**PLAIN, **COUNTED, **_of_arguments(attempts[0].part)}.items()
+        if name in PLAIN or len({traits.get(name) for traits in [*wrong, *alike]}) > 1
+    }
+    for name, (with_it, without, question) in known.items():
+        divides = _divides(name, wrong, right)
+        if divides is not None:
+            bad, good = (with_it, without) if divides else (without, with_it)
+            return Explanation(f"wrong {bad}", _counted(right, wrong, good, bad) + question)
+    return (_from_some_size_on(attempts) if alike else None) or _only_among(known, wrong, right)
 
 
 def _look(item: CaseRun) -> tuple[Any, ...]:
@@ -150,10 +143,10 @@ def _look(item: CaseRun) -> tuple[Any, ...]:
 
 
 def _only_among(
-    traits: Mapping[str, Trait], wrong: list[dict[str, bool]], right: list[dict[str, bool]]
-) -> Sentences:
+    known: Mapping[str, Trait], wrong: list[dict[str, bool]], right: list[dict[str, bool]]
+) -> Explanation | None:
     """The rarest trait that all wrong cases have, and that no case without it is wrong for."""
-    shared = [name for name in traits if all(item.get(name) for item in wrong)]
+    shared = [name for name in known if all(item.get(name) for item in wrong)]
     also = {name: sum(item.get(name, False) for item in right) for name in shared}
     without = {name: len(right) - also[name] for name in shared}
 
@@ -166,35 +159,36 @@ def _only_among(
 
     good = [name for name in shared if without[name] >= 3 and tells(name)]
     if not good:
-        return ()
+        return None
     name = min(good, key=lambda name: also[name])
-    with_it, without_it, question = traits[name]
+    with_it, without_it, question = known[name]
     cases = len(wrong) + also[name]
     sentence = (
         f"Right in all {without[name]} cases {without_it}; wrong in {len(wrong)} of {cases} "
         f"{with_it}. {question}"
     )
-    return ((f"wrong {with_it}", sentence),)
+    return Explanation(f"wrong {with_it}", sentence)
 
 
-def _sides(
-    name: str, wrong: list[dict[str, bool]], right: list[dict[str, bool]], least: int
-) -> str:
-    """Whether a trait divides the wrong cases from the right ones: "wrong with" it, "without" it."""
-    known_wrong = [traits[name] for traits in wrong if name in traits]
-    known_right = [traits[name] for traits in right if name in traits]
-    if len(known_wrong) < len(wrong) or len(known_right) < max(least, 1) or len(wrong) < least:
-        return ""
-    if len(known_right) < len(right):
-        return ""
-    if all(known_wrong) and not any(known_right):
-        return "wrong with"
-    if not any(known_wrong) and all(known_right) and least > 1:
-        return "wrong without"
-    return ""
+def _divides(name: str, wrong: list[dict[str, bool]], right: list[dict[str, bool]]) -> bool | None:
+    """Whether all wrong cases have a trait and no right one has (True), or the other way round."""
+    least = 1 if name in PLAIN else 2
+    if (
+        any(name not in traits for traits in (*wrong, *right))
+        or min(len(wrong), len(right)) < least
+    ):
+        return None
+    bad, good = ({traits[name] for traits in side} for side in (wrong, right))
+    if bad == {True} and good == {False}:
+        return True
+    if bad == {False} and good == {True} and name not in PLAIN:
+        return False
+    return None
 
 
-def _told(right: Sequence[Any], wrong: Sequence[Any], good: str, bad: str) -> str:
+def _counted(right: Sequence[Any], wrong: Sequence[Any], good: str, bad: str) -> str:
+    """Which cases are right and which are wrong, in words that hold of all of either."""
+
     def cases(number: int) -> str:
         return {1: "the only case", 2: "both cases"}.get(number, f"all {number} cases")
 
@@ -204,7 +198,7 @@ def _told(right: Sequence[Any], wrong: Sequence[Any], good: str, bad: str) -> st
 def _traits(item: CaseRun) -> dict[str, bool]:
     request, case = item.request, item.case
     sizes = sizes_of(item)
-    expected = item.expected.get("value")
+    expected = item.expected.value
     found = {
         "an error asked": bool(case.raises) and case.raises[0] != "Exception",
         "an error kept back": _is_kept_back(item),
@@ -212,15 +206,13 @@ def _traits(item: CaseRun) -> dict[str, bool]:
         "gaps": case.strided,
         "gradients": case.gradient,
         "new module": is_about_a_new_module(request),
-        "calls": request.get("times", 1) > 1 and not request.get("training"),
-        "used before": bool(request.get("before")),
-        "train mode": bool(request.get("training")) and _dropout(item) > 0,
+        "calls": times_of(request) > 1 and not is_in_train_mode(request),
+        "used before": isinstance(request, ModuleRequest) and bool(request.before),
+        "train mode": is_in_train_mode(request) and _dropout(item) > 0,
         "empty": _has_an_empty_row(item),
-        f"{request.get('method')}()": True,
+        f"{method_of(request)}()": True,
     }
-    arrays = [
-        value for value in request["arguments"] if isinstance(value, torch.Tensor | np.ndarray)
-    ]
+    arrays = [value for value in request.arguments if isinstance(value, torch.Tensor | np.ndarray)]
     floating = [torch.as_tensor(value) for value in arrays]
     floating = [value for value in floating if value.is_floating_point() and value.numel()]
     if floating:
@@ -236,7 +228,7 @@ def _traits(item: CaseRun) -> dict[str, bool]:
     if isinstance(expected, bool):
         found["True"] = expected
     given = {
-        **dict(zip(request["names"], request["arguments"], strict=False)),
+        **dict(zip(request.names, request.arguments, strict=False)),
         **built_with(item),
     }
     for name, default in _defaults(item.part).items():
@@ -255,13 +247,13 @@ def _traits(item: CaseRun) -> dict[str, bool]:
 
 def _is_kept_back(item: CaseRun) -> bool:
     """Whether something stopped on the way, and the caller learns nothing of it."""
-    return item.case.raises[:1] == ("Exception",) and item.report["status"] == "returned"
+    return item.case.raises[:1] == ("Exception",) and item.actual.status == "returned"
 
 
-def is_about_a_new_module(request: Request) -> bool:
+def is_about_a_new_module(request: AnyRequest) -> bool:
     """Whether a case looks at what a module holds, and at nothing that it calculates."""
-    return request["experiment"] == "module" and (
-        request["method"] is None or "target" in request["names"]
+    return isinstance(request, ModuleRequest) and (
+        request.method is None or "target" in request.names
     )
 
 
@@ -272,8 +264,8 @@ def _dropout(item: CaseRun) -> float:
 
 def _has_an_empty_row(item: CaseRun) -> bool:
     """Whether a mask that went in, or the weights that should come out, have a row of zeros."""
-    value = item.expected.get("value")
-    candidates = [*item.request["arguments"], *(value if isinstance(value, tuple) else ())]
+    value = item.expected.value
+    candidates = [*item.request.arguments, *(value if isinstance(value, tuple) else ())]
     for array in candidates:
         if not isinstance(array, torch.Tensor) or array.dim() < 1 or array.numel() < 2:
             continue
@@ -283,6 +275,7 @@ def _has_an_empty_row(item: CaseRun) -> bool:
     return False
 
 
+@cache
 def _defaults(part: Part) -> dict[str, Any]:
     """Arguments that may be left out, of the function, or of a module and its forward."""
     found: dict[str, Any] = {}
@@ -296,6 +289,7 @@ def _defaults(part: Part) -> dict[str, Any]:
     return found
 
 
+@cache
 def _of_arguments(part: Part) -> dict[str, Trait]:
     """Traits that the part's own arguments make."""
     found: dict[str, Trait] = {}
@@ -331,12 +325,12 @@ def _of_arguments(part: Part) -> dict[str, Trait]:
     return found
 
 
-def _from_some_size_on(attempts: Sequence[CaseRun]) -> Sentences:
+def _from_some_size_on(attempts: Sequence[CaseRun]) -> Explanation | None:
     """Whether all is right up to some length and wrong from there on, or the other way round."""
     wrong = [sizes_of(item) for item in attempts if item.problem]
     right = [sizes_of(item) for item in attempts if not item.problem]
     if len(wrong) < 2 or len(right) < 2:
-        return ()
+        return None
     for letter in sorted(set.intersection(*(set(sizes) for sizes in [*wrong, *right]))):
         bad, good = ([sizes[letter] for sizes in side] for side in (wrong, right))
         if max(good) < min(bad):
@@ -347,5 +341,5 @@ def _from_some_size_on(attempts: Sequence[CaseRun]) -> Sentences:
             continue
         question = f"What in your code depends on {letter}, or should: a number, a shape, an index?"
         name = f"wrong for {'larger' if max(good) < min(bad) else 'smaller'} {letter}"
-        return ((name, _told(right, wrong, *words) + question),)
-    return ()
+        return Explanation(name, _counted(right, wrong, *words) + question)
+    return None

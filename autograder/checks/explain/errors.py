@@ -7,181 +7,132 @@ from collections.abc import Sequence
 
 from autograder.checks.axes import sizes_of
 from autograder.checks.drawn_cases import CaseRun
-from autograder.checks.explain.evidence import Sentences
+from autograder.checks.explain.evidence import Explanation
 from autograder.checks.missing import is_unanswered
 
-HINTS = (
-    (
-        r"Boolean value of Tensor|truth value of an array",
-        (
-            "`and`, `or`, `not` and `if` ask for one truth value, and a tensor holds many. For bool "
-            "tensors, 'and' is `&`, 'or' is `|`, 'not' is `~`."
-        ),
+# the first pattern that an error's type and message match, and what to ask then
+HINTS = {
+    r"Boolean value of Tensor|truth value of an array": (
+        "`and`, `or`, `not` and `if` ask for one truth value, and a tensor holds many. For bool "
+        "tensors, 'and' is `&`, 'or' is `|`, 'not' is `~`."
+    ),
+    r"missing the required \"forward\"": (
+        "A module was called whose class has no `forward`. If the class is yours, is there a method of "
+        "just this name, and not inside another one? If it is not, which methods does the text promise?"
+    ),
+    r"Module\.__init__\(\) call": (
+        "`super().__init__()` must come first in `__init__`, because it is what lets a module hold layers."
+    ),
+    r"^NameError": (
+        "Nothing has that name there. Is it written as in the signature, and defined before?"
+    ),
+    r"'NoneType'": "Something is None there. Which argument may be None, and what should happen then?",
+    r"view size is not compatible|view\(\)": (
+        "`view` cannot follow numbers that lie apart in memory, as after a transpose. Which function "
+        "may move them?"
     ),
     (
-        r"missing the required \"forward\"",
-        (
-            "A module was called whose class has no `forward`. If the class is yours, is there a method of "
-            "just this name, and not inside another one? If it is not, which methods does the text promise?"
-        ),
+        r"[Tt]oo many values to unpack|[Nn]ot enough values to unpack|[Tt]oo many indices"
+        r"|Dimension out of range|Expected .*3D|batch1 must be a 3D|IndexError: tuple"
+    ): (
+        "The code counts on a certain number of axes, and this input has another. Which axes can you "
+        "count from the end?"
     ),
     (
-        r"Module\.__init__\(\) call",
-        "`super().__init__()` must come first in `__init__`, because it is what lets a module hold layers.",
+        r"broadcast|must match|cannot be multiplied|mismatch|size of tensor|Expected size"
+        r"|Sizes of tensors|stack expects|not aligned|shape '.*' is invalid|normalized_shape"
+    ): (
+        "Two lengths do not fit there. Print the shapes in that line, and write each length with "
+        "its letter. Which letters are paired?"
     ),
-    (
-        r"^NameError",
-        "Nothing has that name there. Is it written as in the signature, and defined before?",
+    r"has no attribute": (
+        "Something is used there that was not made before, or is of another type than expected. Where "
+        "is it made, and under which name?"
     ),
-    (
-        r"'NoneType'",
-        "Something is None there. Which argument may be None, and what should happen then?",
+    r"modified by an inplace|a leaf Variable that requires grad": (
+        "A tensor is changed in place that the backward pass still needs. Which line writes into one, with an "
+        "assignment to x[…], with +=, or with a name that ends in _?"
     ),
-    (
-        r"view size is not compatible|view\(\)",
-        (
-            "`view` cannot follow numbers that lie apart in memory, as after a transpose. Which function "
-            "may move them?"
-        ),
+    r"out of range|out of bounds": "Which index is too large, and what does it count?",
+    r"numpy\(\)|requires grad": "Gradients end where a tensor becomes an array. Which step needs that?",
+    r"positional argument|keyword argument": (
+        "Compare the arguments with those that the text names."
     ),
-    (
-        (
-            r"[Tt]oo many values to unpack|[Nn]ot enough values to unpack|[Tt]oo many indices"
-            r"|Dimension out of range|Expected .*3D|batch1 must be a 3D|IndexError: tuple"
-        ),
-        (
-            "The code counts on a certain number of axes, and this input has another. Which axes can you "
-            "count from the end?"
-        ),
-    ),
-    (
-        (
-            r"broadcast|must match|cannot be multiplied|mismatch|size of tensor|Expected size"
-            r"|Sizes of tensors|stack expects|not aligned|shape '.*' is invalid|normalized_shape"
-        ),
-        (
-            "Two lengths do not fit there. Print the shapes in that line, and write each length with "
-            "its letter. Which letters are paired?"
-        ),
-    ),
-    (
-        r"has no attribute",
-        (
-            "Something is used there that was not made before, or is of another type than expected. Where "
-            "is it made, and under which name?"
-        ),
-    ),
-    (
-        r"modified by an inplace|a leaf Variable that requires grad",
-        (
-            "A tensor is changed in place that the backward pass still needs. Which line writes into one, with an "
-            "assignment to x[…], with +=, or with a name that ends in _?"
-        ),
-    ),
-    (r"out of range|out of bounds", "Which index is too large, and what does it count?"),
-    (
-        r"numpy\(\)|requires grad",
-        "Gradients end where a tensor becomes an array. Which step needs that?",
-    ),
-    (
-        r"positional argument|keyword argument",
-        "Compare the arguments with those that the text names.",
-    ),
-    (r"dtype|\b[Bb]ool\b|Long|Half|Double|Float", "Of which dtype is each thing in that line?"),
-)
+    r"dtype|\b[Bb]ool\b|Long|Half|Double|Float": "Of which dtype is each thing in that line?",
+}
 
 
-def how_it_stops(attempts: Sequence[CaseRun]) -> Sentences:
-    """What all errors have in common where a result was asked for, as (name, sentence)."""
-    stopped = [
-        item
-        for item in attempts
-        if item.problem and item.report["status"] == "raised" and not item.case.raises
-    ]
+def how_it_stops(attempts: Sequence[CaseRun]) -> Explanation | None:
+    """What all errors have in common where a result was asked for."""
     wrong = [item for item in attempts if item.problem]
-    kinds = [item.report["error"]["type"] for item in stopped]
-    if not stopped or any(is_unanswered(item.report["error"]) for item in stopped):
-        return ()
+    stopped = [item.actual.error for item in wrong if item.actual.error and not item.case.raises]
+    if not stopped or any(map(is_unanswered, stopped)):
+        return None
+    kinds = [error.type for error in stopped]
     kind = max(kinds, key=kinds.count)
-    stopped = [item for item in stopped if item.report["error"]["type"] == kind]
-    lines = {item.report["error"]["line"] for item in stopped}
+    errors = [error for error in stopped if error.type == kind]
+    lines = {error.line for error in errors}
     line = lines.pop() if len(lines) == 1 else ""
-    where = (
-        f", always in `{line}`" if line and len(stopped) > 1 else f", in `{line}`" if line else ""
-    )
-    what = (
-        "it stops in every case"
-        if len(stopped) == len(attempts)
-        else "whatever is wrong here is an error"
-        if len(stopped) == len(wrong)
-        else f"it stops in {len(stopped)} of {len(wrong)} wrong cases"
-    )
-    message = f"{kind}: {stopped[0].report['error']['message']}"
-    hint = next((hint for pattern, hint in HINTS if re.search(pattern, message)), "")
-    if not hint:
-        hint = "Which condition leads there, and does the text ask for it?"
-        if not re.match(r"\s*(raise|assert)\b", line):
-            hint = "Run that line by itself with the inputs of the case. What does it get, and what should it get?"
-    return ((f"stops with {kind}", f"{what[0].upper()}{what[1:]}: {kind}{where}. {hint}"),)
-
-
-def unfit(attempts: Sequence[CaseRun]) -> Sentences:
-    """How the weights that a module has differ from those that are asked, as (name, sentence)."""
-    reports = [item.report for item in attempts if item.report["status"] == "unfit"]
-    if not reports:
-        return ()
-    report = reports[0]
-    if "kind" in report:
-        return (
-            (
-                "no module",
-                (
-                    "What the class makes is no nn.Module, so it has no weights that could be set. From "
-                    "which class should yours inherit, and is its `__init__` called?"
-                ),
-            ),
-        )
-    missing, has = report.get("missing") or [], report.get("has") or []
-    if missing and not has:
-        return (
-            (
-                "weights that are not found",
-                (
-                    "The module has no weights at all that torch can see. Layers are found if they are "
-                    "attributes, made in `__init__`, but not in a plain list, and not in `forward`. A "
-                    "single weight is found if it is an `nn.Parameter`, but not as a plain tensor."
-                ),
-            ),
-        )
-    if missing:
-        return (("weights with other names", _other_names(missing, has)),)
-    if not report.get("shapes"):
-        return ()
-    name, asked, found = report["shapes"][0]
-    item = next(item for item in attempts if item.report["status"] == "unfit")
-    letters = {size: letter for letter, size in sizes_of(item).items()}
-    differ = [n for n in range(min(len(asked), len(found))) if asked[n] != found[n]]
-    if len(asked) == len(found) and sorted(asked) == sorted(found):
-        sentence = f"`{name}` has its two lengths exchanged. Which comes first, in or out?"
-    elif (
-        len(asked) == len(found)
-        and len(differ) == 1
-        and {
-            asked[differ[0]],
-            found[differ[0]],
-        }
-        <= set(letters)
-    ):
-        sentence = (
-            f"`{name}` is made with {letters[found[differ[0]]]} where {letters[asked[differ[0]]]} is "
-            "asked. What goes into this layer, and what comes out?"
-        )
+    where = f"{', always' if len(errors) > 1 else ','} in `{line}`" if line else ""
+    if len(errors) == len(attempts):
+        what = "It stops in every case"
+    elif len(errors) == len(wrong):
+        what = "Whatever is wrong here is an error"
     else:
-        sentence = (
-            f"`{name}` is made with another shape than the text gives it. Which lengths belong into "
-            "it, and where do they come from?"
+        what = f"It stops in {len(errors)} of {len(wrong)} wrong cases"
+    message = f"{kind}: {errors[0].message}"
+    hint = next((hint for pattern, hint in HINTS.items() if re.search(pattern, message)), "")
+    if not hint and re.match(r"\s*(raise|assert)\b", line):
+        hint = "Which condition leads there, and does the text ask for it?"
+    elif not hint:
+        hint = "Run that line by itself with the inputs of the case. What does it get, and what should it get?"
+    return Explanation(f"stops with {kind}", f"{what}: {kind}{where}. {hint}")
+
+
+def unfit(attempts: Sequence[CaseRun]) -> Explanation | None:
+    """How the weights that a module has differ from those that are asked."""
+    item = next((item for item in attempts if item.actual.unfit), None)
+    if item is None or item.actual.unfit is None:
+        return None
+    found = item.actual.unfit
+    if found.kind:
+        return Explanation(
+            "no module",
+            "What the class makes is no nn.Module, so it has no weights that could be set. From "
+            "which class should yours inherit, and is its `__init__` called?",
         )
-    return (("weights of another shape", sentence),)
+    if found.missing and not found.has:
+        return Explanation(
+            "weights that are not found",
+            "The module has no weights at all that torch can see. Layers are found if they are "
+            "attributes, made in `__init__`, but not in a plain list, and not in `forward`. A "
+            "single weight is found if it is an `nn.Parameter`, but not as a plain tensor.",
+        )
+    if found.missing:
+        return Explanation("weights with other names", _other_names(found.missing, found.has))
+    if not found.shapes:
+        return None
+    first = found.shapes[0]
+    sentence = _another_shape(item, first.name, first.asked, first.found)
+    return Explanation("weights of another shape", sentence)
+
+
+def _another_shape(item: CaseRun, name: str, asked: Sequence[int], found: Sequence[int]) -> str:
+    letters = {size: letter for letter, size in sizes_of(item).items()}
+    if len(asked) == len(found):
+        if sorted(asked) == sorted(found):
+            return f"`{name}` has its two lengths exchanged. Which comes first, in or out?"
+        differ = [pair for pair in zip(asked, found, strict=True) if pair[0] != pair[1]]
+        if len(differ) == 1 and {*differ[0]} <= letters.keys():
+            right, own = (letters[size] for size in differ[0])
+            return (
+                f"`{name}` is made with {own} where {right} is asked. What goes into this layer, and "
+                "what comes out?"
+            )
+    return (
+        f"`{name}` is made with another shape than the text gives it. Which lengths belong into "
+        "it, and where do they come from?"
+    )
 
 
 def _other_names(missing: Sequence[str], has: Sequence[str]) -> str:

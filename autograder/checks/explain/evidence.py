@@ -1,16 +1,15 @@
-"""Results beside the right ones, and what is true of all that was seen of them.
+"""Results beside the right ones, in which relations are looked for.
 
-A relation looks at one result of one case (a `ResultPair`) and yields sentences that are true of it, the
-most specific first; each ends in the question that leads on. What is said to a student holds in all
-the cases for which it is said, see `in_common`, so that a letter such as d_k means itself and not a
-number that happens to be the same.
+A relation looks at one result of one case, a `ResultPair`, and yields sentences that are true of it, the
+most specific first; each ends in the question that leads on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -19,13 +18,21 @@ from autograder.checks.axes import Axis
 from autograder.checks.compare import ABSOLUTE, RELATIVE, TOLERANCES
 
 Array = np.ndarray
-Relation = Callable[["ResultPair"], Iterator[str]]
-Sentences = tuple[tuple[str, str], ...]
 
 MOST_NUMBERS = 30_000  # of an array that is looked at
 
 
-@dataclass(frozen=True)
+class Explanation(NamedTuple):
+    """Something that is true of an answer: its name for the class report, and what the student reads."""
+
+    name: str
+    sentence: str
+
+
+Sentences = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, eq=False)
 class ResultPair:
     """One result of one case: what is right, and what came back.
 
@@ -38,6 +45,7 @@ class ResultPair:
         share: of the numbers that dropout keeps, 1 where there is none.
         kind: "float64", "float32", "int64", "bool" …, of ``expected``.
         found_kind: the same of ``found``.
+        known: sentences that are true of it, by the relations that were looked for so far.
     """
 
     expected: Array
@@ -49,6 +57,7 @@ class ResultPair:
     share: float = 1.0
     kind: str = "float32"
     found_kind: str = "float32"
+    known: dict[str, list[str]] = field(default_factory=dict, init=False)
 
     @property
     def yours(self) -> str:
@@ -67,18 +76,41 @@ class ResultPair:
         return self.expected.shape == self.found.shape
 
     @property
-    def tells(self) -> bool:
+    def largest_size(self) -> int:
+        return max(self.expected.size, self.found.size)
+
+    @property
+    def floating(self) -> bool:
+        return self.kind.startswith("float")
+
+    @cached_property
+    def finite(self) -> bool:
+        return bool(np.isfinite(self.expected).all() and np.isfinite(self.found).all())
+
+    @cached_property
+    def telling(self) -> bool:
         """Whether so many different numbers were asked for that chance makes nothing of them."""
-        if self.expected.size > MOST_NUMBERS or self.found.size > MOST_NUMBERS:
+        if self.largest_size > MOST_NUMBERS:
             return False
         finite = self.expected[np.isfinite(self.expected)]
         if self.kind == "bool":
             return finite.size >= 9 and finite.min() != finite.max()
         return np.unique(finite.round(6)).size >= 5
 
-    @property
-    def floating(self) -> bool:
-        return self.kind.startswith("float")
+    @cached_property
+    def wrong(self) -> Array:
+        """Where what came back is not what is right, entry by entry, for results of one shape."""
+        return ~np.asarray(self.agree(self.expected, self.found))
+
+    @cached_property
+    def unit_axes(self) -> list[int]:
+        """Along which axes the right numbers are shares, which sum to one."""
+        return _unit_axes(self.expected)
+
+    @cached_property
+    def found_unit_axes(self) -> list[int]:
+        """Along which axes the numbers that came back are shares."""
+        return _unit_axes(self.found)
 
     def axis(self, number: int) -> Axis:
         if number < len(self.axes):
@@ -93,14 +125,18 @@ class ResultPair:
         """Entry by entry, for arrays that broadcast."""
         if not self.floating:
             return one == other
+        relative, absolute = self._tolerances
+        with np.errstate(all="ignore"):
+            near = np.abs(one - other) <= absolute + relative * np.abs(one)
+        return near | (one == other) | (np.isnan(one) & np.isnan(other))
+
+    @cached_property
+    def _tolerances(self) -> tuple[float, float]:
         relative, absolute = RELATIVE, ABSOLUTE
         if self.kind == "float64" == self.found_kind:
             relative, absolute = TOLERANCES[torch.float64]
         size = np.abs(self.expected[np.isfinite(self.expected)])
-        absolute *= min(1.0, float(size.max())) if size.size else 1.0
-        with np.errstate(all="ignore"):
-            near = np.abs(one - other) <= absolute + relative * np.abs(one)
-        return near | (one == other) | (np.isnan(one) & np.isnan(other))
+        return relative, absolute * (min(1.0, float(size.max())) if size.size else 1.0)
 
 
 def as_array(value: Any) -> Array | None:
@@ -121,39 +157,7 @@ def as_array(value: Any) -> Array | None:
     return array.astype(np.float64) if array.dtype.kind in "fiub" else None
 
 
-def in_common(relations: Sequence[tuple[str, Relation]], seen: Sequence[ResultPair]) -> Sentences:
-    """The first relation with a sentence that is true of all that was seen, as (name, sentence).
-
-    Args:
-        relations: (name, relation) pairs, the specific ones first.
-        seen: results of several cases; at least one must tell something.
-    """
-    telling = sorted((item for item in seen if item.tells), key=lambda item: item.found.size)
-    if not telling:
-        return ()
-    # a small one rules most relations out at little cost
-    others = [*telling[1:], *(item for item in seen if not item.tells)]
-    others = [item for item in others if item.expected.size >= 4 and item.found.size]
-    if any(max(item.expected.size, item.found.size) > MOST_NUMBERS for item in others):
-        others = [item for item in others if item.expected.size <= MOST_NUMBERS >= item.found.size]
-    for name, relation in relations:
-        sentences = _told(relation, telling[0])
-        for item in others:
-            if not sentences:
-                break
-            also = _told(relation, item)
-            sentences = [sentence for sentence in sentences if sentence in also]
-        if sentences:
-            return ((name, sentences[0][0].upper() + sentences[0][1:]),)
-    return ()
-
-
-def _told(relation: Relation, seen: ResultPair) -> list[str]:
-    with np.errstate(all="ignore"):
-        return list(relation(seen))
-
-
-def unit_axes(values: Array) -> list[int]:
+def _unit_axes(values: Array) -> list[int]:
     """The axes along which non-negative numbers sum to one; slices of zeros alone do not count."""
     if not (np.isfinite(values).all() and values.size and values.min() >= -1e-7):
         return []

@@ -1,79 +1,135 @@
-"""All relations of a wrong result to the right one, the specific before the general."""
+"""All relations of a wrong result to the right one, and the first of them that holds.
+
+What is said to a student holds in all the cases for which it is said, so that a letter such as d_k
+means itself and not a number that happens to be the same.
+"""
 
 from __future__ import annotations
 
-from autograder.checks.explain.evidence import Relation
-from autograder.checks.explain.numbers import (
-    all_alike,
-    nearly_right,
-    not_finite,
-    offset,
-    plus_an_input,
-    rounded,
-    rows_scaled_and_moved,
-    rows_times_constants,
-    taken_from_an_input,
-    through_a_function,
-    times_a_constant,
-)
-from autograder.checks.explain.partial import (
-    right_but_for_special_places,
-    right_in_part,
-    some_rows_right,
-)
-from autograder.checks.explain.positions import (
-    axes_exchanged,
-    in_another_order,
-    mixed_up,
-    one_place_off,
-)
-from autograder.checks.explain.shapes import (
-    axis_gone_or_new,
-    other_number_of_axes,
-    shorter_or_longer,
-)
-from autograder.checks.explain.weights import (
-    masks_differ,
-    not_shares,
-    shared_among_others,
-    sharper_or_flatter,
-    softmax_misplaced,
-)
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Flag, auto
 
-# what relates results of one shape, the specific before the general
-RELATIONS: tuple[tuple[str, Relation], ...] = (
-    ("an input given back", taken_from_an_input),
-    ("axes exchanged", axes_exchanged),
-    ("in another order", in_another_order),
-    ("softmax left out, twice or along another axis", softmax_misplaced),
-    ("the opposite mask, or one that hides too much or too little", masks_differ),
-    ("wrong by a constant factor", times_a_constant),
-    ("an input added or left out", plus_an_input),
-    ("wrong by a constant", offset),
-    ("rounded", rounded),
-    ("scores too large or too small", sharper_or_flatter),
-    ("hidden ones have weight, or visible ones none", shared_among_others),
-    ("a function too many or left out", through_a_function),
-    ("all the same", all_alike),
-    ("right but for special places", right_but_for_special_places),
-    ("right in part", right_in_part),
-    ("one place too early or late", one_place_off),
-    ("each row has a factor of its own", rows_times_constants),
-    ("weights that are no shares", not_shares),
-    ("each row has a factor and an offset of its own", rows_scaled_and_moved),
-    ("right numbers in other places", mixed_up),
-    ("NaN or infinity", not_finite),
-    ("some rows right", some_rows_right),
-    ("nearly right", nearly_right),
-)
+import numpy as np
+
+from autograder.checks.explain import numbers, partial, positions, shapes, weights
+from autograder.checks.explain.evidence import MOST_NUMBERS, Explanation, ResultPair
 
 
-# what relates results of different shapes
-SHAPES: tuple[tuple[str, Relation], ...] = (
-    ("an input given back", taken_from_an_input),
-    ("axes exchanged", axes_exchanged),
-    ("right numbers in another shape", axis_gone_or_new),
-    ("too short or too long", shorter_or_longer),
-    ("right numbers in other places", mixed_up),
-    ("another number of axes", other_number_of_axes),
+class Needs(Flag):
+    """What a relation takes for granted; each is a property of a `ResultPair`."""
+
+    NOTHING = 0
+    SAME_SHAPE = auto()
+    FLOATING = auto()
+    FINITE = auto()
+    TELLING = auto()
+
+    def are_met_by(self, pair: ResultPair) -> bool:
+        return (
+            (Needs.SAME_SHAPE not in self or pair.same_shape)
+            and (Needs.FLOATING not in self or pair.floating)
+            and (Needs.TELLING not in self or pair.telling)
+            and (Needs.FINITE not in self or pair.finite)
+        )
+
+
+NUMBERS = Needs.SAME_SHAPE | Needs.FLOATING
+FINITE_NUMBERS = NUMBERS | Needs.FINITE
+MANY_NUMBERS = NUMBERS | Needs.TELLING
+SHARES = FINITE_NUMBERS | MANY_NUMBERS
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A relation of what came back to what is right.
+
+    Attributes:
+        name: for the class report.
+        find: yields the sentences that are true of a result.
+        needs: what it takes for granted; the same shape it asks of all results that are looked at together.
+        weak: by chance, it is true of one case more easily than of all.
+    """
+
+    name: str
+    find: Callable[[ResultPair], Iterator[str]]
+    needs: Needs = Needs.NOTHING
+    weak: bool = False
+
+    def sentences_on(self, pair: ResultPair) -> list[str]:
+        if self.name not in pair.known:
+            with np.errstate(all="ignore"):
+                found = self.find(pair) if self.needs.are_met_by(pair) else ()
+                pair.known[self.name] = list(found)
+        return pair.known[self.name]
+
+
+# the specific before the general
+RELATIONS = (
+    Relation("an input given back", numbers.taken_from_an_input, Needs.FLOATING),
+    Relation("axes exchanged", positions.axes_exchanged),
+    Relation("right numbers in another shape", shapes.axis_gone_or_new),
+    Relation("too short or too long", shapes.shorter_or_longer, weak=True),
+    Relation("in another order", positions.in_another_order, Needs.SAME_SHAPE),
+    Relation("softmax left out, twice or along another axis", weights.softmax_misplaced, SHARES),
+    Relation(
+        "the opposite mask, or one that hides too much or too little",
+        weights.masks_differ,
+        Needs.SAME_SHAPE | Needs.TELLING,
+    ),
+    Relation("wrong by a constant factor", numbers.times_a_constant, NUMBERS),
+    Relation("an input added or left out", numbers.plus_an_input, MANY_NUMBERS),
+    Relation("wrong by a constant", numbers.offset, NUMBERS),
+    Relation("rounded", numbers.rounded, MANY_NUMBERS),
+    Relation("scores too large or too small", weights.sharper_or_flatter, SHARES),
+    Relation("hidden ones have weight, or visible ones none", weights.shared_among_others, SHARES),
+    Relation("a function too many or left out", numbers.through_a_function, MANY_NUMBERS),
+    Relation("all the same", numbers.all_alike, Needs.SAME_SHAPE),
+    Relation(
+        "right but for special places", partial.right_but_for_special_places, Needs.SAME_SHAPE
+    ),
+    Relation("right in part", partial.right_in_part, Needs.SAME_SHAPE, weak=True),
+    Relation("one place too early or late", positions.one_place_off, Needs.SAME_SHAPE),
+    Relation("each row has a factor of its own", numbers.rows_times_constants, FINITE_NUMBERS),
+    Relation("weights that are no shares", weights.not_shares, FINITE_NUMBERS),
+    Relation(
+        "each row has a factor and an offset of its own", numbers.rows_scaled_and_moved, NUMBERS
+    ),
+    Relation("right numbers in other places", positions.mixed_up, Needs.FLOATING | Needs.TELLING),
+    Relation("another number of axes", shapes.other_number_of_axes),
+    Relation("NaN or infinity", numbers.not_finite, Needs.SAME_SHAPE),
+    Relation("some rows right", partial.some_rows_right, NUMBERS),
+    Relation("nearly right", numbers.nearly_right, FINITE_NUMBERS | MANY_NUMBERS, weak=True),
 )
+
+
+def in_common(pairs: Sequence[ResultPair], weak: bool = True) -> Explanation | None:
+    """The first relation with a sentence that is true of all these results.
+
+    Args:
+        pairs: results of several cases; at least one must tell something.
+        weak: also look for weak relations.
+    """
+    telling = sorted((pair for pair in pairs if pair.telling), key=lambda pair: pair.found.size)
+    if not telling:
+        return None
+    # a small one rules most relations out at little cost
+    others = [*telling[1:], *(pair for pair in pairs if not pair.telling)]
+    others = [
+        pair
+        for pair in others
+        if pair.expected.size >= 4 and pair.found.size and pair.largest_size <= MOST_NUMBERS
+    ]
+    same_shape = all(pair.same_shape for pair in pairs)
+    for relation in RELATIONS:
+        if (relation.weak and not weak) or (Needs.SAME_SHAPE in relation.needs and not same_shape):
+            continue
+        sentences = relation.sentences_on(telling[0])
+        for pair in others:
+            if not sentences:
+                break
+            also = relation.sentences_on(pair)
+            sentences = [sentence for sentence in sentences if sentence in also]
+        if sentences:
+            return Explanation(relation.name, sentences[0][0].upper() + sentences[0][1:])
+    return None

@@ -9,40 +9,40 @@ import numpy as np
 from autograder.checks.explain.evidence import ResultPair
 
 
-def axis_gone_or_new(seen: ResultPair) -> Iterator[str]:
+def axis_gone_or_new(pair: ResultPair) -> Iterator[str]:
     """The right numbers in another shape, or all of them summed or averaged along one axis."""
-    right, found = seen.expected, seen.found
-    if seen.same_shape:
+    right, found = pair.expected, pair.found
+    if pair.same_shape:
         return
-    if right.size == found.size and seen.close(right.ravel(), found.ravel()):
+    if right.size == found.size and pair.close(right.ravel(), found.ravel()):
         long, longer = [n for n in right.shape if n != 1], [n for n in found.shape if n != 1]
         if long == longer and found.ndim < right.ndim:
             yield (
-                f"{seen.yours} {seen.verb} right, but an axis of length 1 is missing. Is there a "
+                f"{pair.yours} {pair.verb} right, but an axis of length 1 is missing. Is there a "
                 "squeeze, or an index where a slice keeps the axis?"
             )
         elif long == longer and found.ndim > right.ndim:
             yield (
-                f"{seen.yours} {seen.verb} right, but with an axis of length 1 too many. Where does "
+                f"{pair.yours} {pair.verb} right, but with an axis of length 1 too many. Where does "
                 "it come in?"
             )
         elif found.ndim < right.ndim:
             yield (
-                f"the numbers of {seen.yours} are right, but axes that should stay apart were made "
+                f"the numbers of {pair.yours} are right, but axes that should stay apart were made "
                 "into one. Which ones, and by which step?"
             )
         elif found.ndim > right.ndim:
             yield (
-                f"the numbers of {seen.yours} are right, but one axis is still cut in two. Which two "
+                f"the numbers of {pair.yours} are right, but one axis is still cut in two. Which two "
                 "axes become one at the end?"
             )
         else:
             yield (
-                f"{seen.yours} {seen.has} the right numbers in the right order and another shape. Which "
+                f"{pair.yours} {pair.has} the right numbers in the right order and another shape. Which "
                 "lengths should the axes have?"
             )
     for number, length in enumerate(right.shape):
-        axis = seen.axis(number)
+        axis = pair.axis(number)
         if length < 2:
             continue
         for keep in (False, True):
@@ -50,100 +50,100 @@ def axis_gone_or_new(seen: ResultPair) -> Iterator[str]:
                 ("summed", right.sum(number, keepdims=keep)),
                 ("averaged", right.mean(number, keepdims=keep)),
             ):
-                if seen.floating and value.size > 1 and seen.close(value, found):
+                if pair.floating and value.size > 1 and pair.close(value, found):
                     yield (
-                        f"{seen.yours} {seen.verb} right, but {words} over {axis}. Over which axis "
+                        f"{pair.yours} {pair.verb} right, but {words} over {axis}. Over which axis "
                         "should that run, if at all?"
                     )
         for words, place in (("first", 0), ("last", length - 1)):
-            if right.size > length and seen.close(right.take(place, number), found):
+            if right.size > length and pair.close(right.take(place, number), found):
                 yield (
-                    f"{seen.yours} {seen.verb} that of the {words} {axis.one} alone, and "
+                    f"{pair.yours} {pair.verb} that of the {words} {axis.one} alone, and "
                     f"{axis} is gone. Which index takes it out?"
                 )
 
 
-def shorter_or_longer(seen: ResultPair) -> Iterator[str]:
+def shorter_or_longer(pair: ResultPair) -> Iterator[str]:
     """Too short or too long along one axis, and right as far as it goes."""
-    right, found = seen.expected, seen.found
-    if seen.same_shape or right.ndim != found.ndim:
+    right, found = pair.expected, pair.found
+    if pair.same_shape or right.ndim != found.ndim:
         return
     differ = [n for n in range(right.ndim) if right.shape[n] != found.shape[n]]
     if len(differ) != 1:
         return
     number = differ[0]
-    axis, wanted, length = seen.axis(number), right.shape[number], found.shape[number]
+    axis, wanted, length = pair.axis(number), right.shape[number], found.shape[number]
     overlap = min(wanted, length)
     if not overlap:
         return
     begins, ends = slice(0, overlap), slice(-overlap, None)
     for words, place in (("begins", begins), ("ends", ends)):
         one, other = (np.moveaxis(item, number, 0)[place] for item in (right, found))
-        if one.size < 4 or not seen.close(one, other):
+        if one.size < 4 or not pair.close(one, other):
             continue
         if length == 1 and words == "begins":
             yield (
-                f"{seen.yours} {seen.verb} right for the first {axis.one}, and the others are "
+                f"{pair.yours} {pair.verb} right for the first {axis.one}, and the others are "
                 "missing. Is there an index or a slice that keeps only one?"
             )
         if length < wanted:
             yield (
-                f"{seen.yours} {seen.verb} right as far as it goes, but too short along {axis}: it "
+                f"{pair.yours} {pair.verb} right as far as it goes, but too short along {axis}: it "
                 f"{words} as it should. Which length, or which condition to stop, cuts it off?"
             )
         else:
             yield (
-                f"{seen.yours} {words} as it should, but is too long along {axis}. What is appended, "
+                f"{pair.yours} {words} as it should, but is too long along {axis}. What is appended, "
                 "or not cut off?"
             )
     # without a look at the numbers: the length of another axis
-    for letter, size in seen.sizes.items():
+    for letter, size in pair.sizes.items():
         if size == length and letter != axis.letter and len(letter) < 4:
             yield (
-                f"{seen.yours} {seen.has} the length of {letter} along {axis}. Where does your code take "
+                f"{pair.yours} {pair.has} the length of {letter} along {axis}. Where does your code take "
                 f"{letter} for {axis.letter or 'it'}?"
             )
     if wanted > 1 and length == 1:
         yield (
-            f"along {axis}, {seen.yours} {seen.has} the length 1. Which step takes only one of them, or sums "
+            f"along {axis}, {pair.yours} {pair.has} the length 1. Which step takes only one of them, or sums "
             "them up?"
         )
 
 
-def other_number_of_axes(seen: ResultPair) -> Iterator[str]:
+def other_number_of_axes(pair: ResultPair) -> Iterator[str]:
     """A shape that is the right one with an axis missing, one too many, or in another order."""
-    right, found = seen.expected.shape, seen.found.shape
+    right, found = pair.expected.shape, pair.found.shape
     if right == found:
         return
     if len(found) == len(right) - 1:
         gone = [n for n in range(len(right)) if found == right[:n] + right[n + 1 :]]
         for number in gone:
             yield (
-                f"the shape of {seen.yours} lacks {seen.axis(number)}. Which step takes it away, an "
+                f"the shape of {pair.yours} lacks {pair.axis(number)}. Which step takes it away, an "
                 "index, a sum or a squeeze?"
             )
     if len(found) == len(right) + 1:
         for number in range(len(found)):
             if right == found[:number] + found[number + 1 :]:
                 yield (
-                    f"{seen.yours} {seen.has} one axis too many, of the length {found[number]}. Which step "
+                    f"{pair.yours} {pair.has} one axis too many, of the length {found[number]}. Which step "
                     "adds it, and which should take it away?"
                 )
-                yield f"{seen.yours} {seen.has} one axis too many. Which step adds it?"
+                yield f"{pair.yours} {pair.has} one axis too many. Which step adds it?"
     if len(found) == len(right) and sorted(found) == sorted(right):
         moved = [n for n in range(len(right)) if found[n] != right[n]]
         if len(moved) == 2:
             yield (
-                f"in the shape of {seen.yours}, two axes are exchanged: {seen.axis(moved[0])}, and "
-                f"{seen.axis(moved[1])}. Which step puts them in this order?"
+                f"in the shape of {pair.yours}, two axes are exchanged: {pair.axis(moved[0])}, and "
+                f"{pair.axis(moved[1])}. Which step puts them in this order?"
             )
-        yield f"the axes of {seen.yours} stand in another order than asked. Which step turns them?"
+        yield f"the axes of {pair.yours} stand in another order than asked. Which step turns them?"
     if len(found) < len(right):
         yield (
-            f"{seen.yours} {seen.has} {len(found)} ax{'i' if len(found) == 1 else 'e'}s where {len(right)} "
+            f"{pair.yours} {pair.has} {len(found)} ax{'i' if len(found) == 1 else 'e'}s where {len(right)} "
             "are asked. Which step drops one: an index, a sum, a flatten?"
         )
     if len(found) > len(right):
         yield (
-            f"{seen.yours} {seen.has} {len(found)} axes where {len(right)} are asked. Which step adds one?"
+            f"{pair.yours} {pair.has} {len(found)} axes where {len(right)} are asked. Which step adds one?"
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autograder.checks.explain.evidence import Array, ResultPair, unit_axes
+from autograder.checks.explain.evidence import Array, ResultPair
 from autograder.checks.explain.numbers import factor_in_words
 
 
@@ -16,53 +16,47 @@ def _softmax(values: Array, axis: int) -> Array:
     return lowered / lowered.sum(axis, keepdims=True)
 
 
-def softmax_misplaced(seen: ResultPair) -> Iterator[str]:
+def softmax_misplaced(pair: ResultPair) -> Iterator[str]:
     """Softmax is left out, done twice, or runs along another axis."""
-    if not (seen.same_shape and seen.floating and seen.expected.ndim and seen.tells):
-        return
-    right, found = seen.expected, seen.found
-    for axis in unit_axes(right):
-        where = seen.axis(axis)
-        if not np.isfinite(found).all():
-            return
-        if seen.close(right, _softmax(found, axis)):
-            if found.max() <= 1e-6 and seen.close(np.exp(found), right):
+    right, found = pair.expected, pair.found
+    for axis in pair.unit_axes:
+        where = pair.axis(axis)
+        if pair.close(right, _softmax(found, axis)):
+            if found.max() <= 1e-6 and pair.close(np.exp(found), right):
                 yield (
-                    f"{seen.yours} hold the logarithms of the right weights. Which step turns them "
+                    f"{pair.yours} hold the logarithms of the right weights. Which step turns them "
                     "into weights?"
                 )
             yield (
-                f"a softmax of {seen.yours} along {where} gives the right numbers: they are still "
+                f"a softmax of {pair.yours} along {where} gives the right numbers: they are still "
                 "scores. Is the softmax left out?"
             )
-        if seen.close(_softmax(right, axis), found):
+        if pair.close(_softmax(right, axis), found):
             yield (
-                f"{seen.yours} {seen.verb} the softmax of the right numbers. Is there one softmax too "
+                f"{pair.yours} {pair.verb} the softmax of the right numbers. Is there one softmax too "
                 "many?"
             )
-        sums = unit_axes(found)
-        other = [number for number in sums if number not in unit_axes(right)]
+        sums = pair.found_unit_axes
+        other = [number for number in sums if number not in pair.unit_axes]
         if other and axis not in sums:
             yield (
-                f"{seen.yours} sum to one along {seen.axis(other[0])}; they should along {where}. "
+                f"{pair.yours} sum to one along {pair.axis(other[0])}; they should along {where}. "
                 "Over which axis does the softmax run?"
             )
         total = float(found.sum())
         many = right.size > right.shape[axis]
         if axis not in sums and many and found.min() >= 0 and abs(total - 1) < 1e-3:
             yield (
-                f"all numbers of {seen.yours} together sum to one; along {where}, each slice "
+                f"all numbers of {pair.yours} together sum to one; along {where}, each slice "
                 "should. Over what does the softmax, or its sum, run?"
             )
 
 
-def sharper_or_flatter(seen: ResultPair) -> Iterator[str]:
+def sharper_or_flatter(pair: ResultPair) -> Iterator[str]:
     """Weights from scores that are a constant factor too large or too small."""
-    if not (seen.same_shape and seen.floating and seen.expected.ndim and seen.tells):
-        return
-    right, found = seen.expected, seen.found
-    for axis in unit_axes(right):
-        if axis not in unit_axes(found) or ((right > 0) != (found > 0)).any():
+    right, found = pair.expected, pair.found
+    for axis in pair.unit_axes:
+        if axis not in pair.found_unit_axes or ((right > 0) != (found > 0)).any():
             continue
         visible = right > 0
         if (right[visible] < 1e-12).any() or visible.sum() - visible.any(axis).sum() < 4:
@@ -80,32 +74,32 @@ def sharper_or_flatter(seen: ResultPair) -> Iterator[str]:
             continue
         if factor < 0:
             yield (
-                f"{seen.yours} fall where they should rise: they come from scores with the wrong "
+                f"{pair.yours} fall where they should rise: they come from scores with the wrong "
                 "sign. Which difference is taken the wrong way round?"
             )
             return
         if abs(factor) < 1e-3:
             return
-        for words in factor_in_words(seen, round(factor, 4)):
+        for words in factor_in_words(pair, round(factor, 4)):
             yield (
-                f"{seen.yours} {seen.verb} in the right order, but {'sharper' if factor > 1 else 'flatter'} "
+                f"{pair.yours} {pair.verb} in the right order, but {'sharper' if factor > 1 else 'flatter'} "
                 f"than they should be: they come from scores {words} the right ones. By what are the "
                 "scores divided?"
             )
         yield (
-            f"{seen.yours} {seen.verb} in the right order, but too {'sharp' if factor > 1 else 'flat'}: all "
+            f"{pair.yours} {pair.verb} in the right order, but too {'sharp' if factor > 1 else 'flat'}: all "
             "scores are off by one factor, another from case to case. By what are the scores divided?"
         )
 
 
-def shared_among_others(seen: ResultPair) -> Iterator[str]:
+def shared_among_others(pair: ResultPair) -> Iterator[str]:
     """Weights that are right in proportion, but shared among too many keys, or too few."""
-    if not (seen.same_shape and seen.floating and seen.expected.ndim and seen.tells):
+    right, found = pair.expected, pair.found
+    if not pair.unit_axes or found.min() < 0:
         return
-    right, found = seen.expected, seen.found
-    for axis in unit_axes(right):
-        if not np.isfinite(found).all() or found.min() < 0:
-            return
+    shows_hidden = ((found > 1e-7) & (right == 0)).any()
+    hides_shown = ((found <= 1e-7) & (right > 1e-5)).any()
+    for axis in pair.unit_axes:
         both = (right > 0) & (found > 1e-7)
         if both.sum() - both.any(axis).sum() < 4:
             continue
@@ -114,28 +108,28 @@ def shared_among_others(seen: ResultPair) -> Iterator[str]:
         some = both.any(axis)
         if (flat[some] > 1e-3 * np.nanmax(ratio)).any():
             continue
-        many = seen.axis(axis).many
-        if ((found > 1e-7) & (right == 0)).any() and not ((found <= 1e-7) & (right > 1e-5)).any():
+        many = pair.axis(axis).many
+        if shows_hidden and not hides_shown:
             yield (
-                f"in {seen.yours}, {many} that should be hidden have a share; the others are right in "
+                f"in {pair.yours}, {many} that should be hidden have a share; the others are right in "
                 "proportion. Where does the mask act, and what does it leave of the hidden scores?"
             )
-        if ((found <= 1e-7) & (right > 1e-5)).any() and not ((found > 1e-7) & (right == 0)).any():
+        if hides_shown and not shows_hidden:
             square = right.ndim > 1 and right.shape[-1] == right.shape[-2]
             if square and axis == right.ndim - 1:
-                if not np.triu(found, 1).any() and seen.close(_shares(np.tril(right)), found):
+                if not np.triu(found, 1).any() and pair.close(_shares(np.tril(right)), found):
                     yield (
-                        f"in {seen.yours}, every word sees only itself and what stands before it; the "
+                        f"in {pair.yours}, every word sees only itself and what stands before it; the "
                         "rest is right in proportion. Is there a causal mask that was not asked for?"
                     )
                 diagonal = np.eye(right.shape[-1], dtype=bool)
                 if not found[..., diagonal].any():
                     yield (
-                        f"in {seen.yours}, no word sees itself; the rest is right in proportion. Why "
+                        f"in {pair.yours}, no word sees itself; the rest is right in proportion. Why "
                         "is the diagonal hidden?"
                     )
             yield (
-                f"in {seen.yours}, some {many} are hidden that should have a share; the others are "
+                f"in {pair.yours}, some {many} are hidden that should have a share; the others are "
                 "right in proportion. What hides them?"
             )
 
@@ -144,70 +138,66 @@ def _shares(values: Array) -> Array:
     return values / values.sum(-1, keepdims=True)
 
 
-def not_shares(seen: ResultPair) -> Iterator[str]:
+def not_shares(pair: ResultPair) -> Iterator[str]:
     """Where shares should sum to one, they do not, or are all alike, or all in one place."""
-    if not (seen.same_shape and seen.floating and seen.expected.ndim):
-        return
-    right, found = seen.expected, seen.found
-    for axis in unit_axes(right):
-        where = seen.axis(axis)
-        if not np.isfinite(found).all() or found.shape[axis] < 2:
-            return
-        if axis in unit_axes(found):
+    right, found = pair.expected, pair.found
+    for axis in pair.unit_axes:
+        where = pair.axis(axis)
+        if axis in pair.found_unit_axes:
             if np.ptp(found, axis=axis).max() < 1e-6 < np.ptp(right, axis=axis).max():
                 yield (
-                    f"{seen.yours} are the same for all {where.many}. What are the scores before the "
+                    f"{pair.yours} are the same for all {where.many}. What are the scores before the "
                     "softmax, and do they differ?"
                 )
             if (found.max(axis) > 1 - 1e-6).all() and not (right.max(axis) > 1 - 1e-3).any():
                 yield (
-                    f"{seen.yours} give everything to one of the {where.many} and nothing to the "
+                    f"{pair.yours} give everything to one of the {where.many} and nothing to the "
                     "others. A softmax shares out: is there an argmax, or are the scores far too large?"
                 )
             return
         sums = found.sum(axis)
         if found.min() < -1e-6:
             yield (
-                f"{seen.yours} should be shares, and some are negative. Which step makes shares of "
+                f"{pair.yours} should be shares, and some are negative. Which step makes shares of "
                 "scores?"
             )
         elif (np.abs(sums[right.sum(axis) > 0] - 1) > 1e-3).all():
             yield (
-                f"{seen.yours} should sum to one along {where}, and do nowhere. What is changed after "
+                f"{pair.yours} should sum to one along {where}, and do nowhere. What is changed after "
                 "the softmax, or divided by the wrong sum?"
             )
 
 
-def masks_differ(seen: ResultPair) -> Iterator[str]:
+def masks_differ(pair: ResultPair) -> Iterator[str]:
     """Truth values: the opposite everywhere, too many of them, or too few."""
-    if seen.kind != "bool" or not (seen.same_shape and seen.tells):
+    if pair.kind != "bool":
         return
-    right = seen.expected != 0
-    if not np.isfinite(seen.found).all():
-        if (np.isneginf(seen.found) == ~right).all() and not seen.found[right].any():
+    right = pair.expected != 0
+    if not np.isfinite(pair.found).all():
+        if (np.isneginf(pair.found) == ~right).all() and not pair.found[right].any():
             yield (
-                f"{seen.yours} holds 0 and −∞, to be added to scores. Asked are truth values: True "
+                f"{pair.yours} holds 0 and −∞, to be added to scores. Asked are truth values: True "
                 "where a word may be seen. At which place do you make numbers of them?"
             )
         return
-    found = seen.found != 0
+    found = pair.found != 0
     if (found == ~right).all():
         yield (
-            f"{seen.yours} is the opposite of what is asked, everywhere. Does True mean “may be "
+            f"{pair.yours} is the opposite of what is asked, everywhere. Does True mean “may be "
             "seen” or “is hidden”?"
         )
         return
     if found.all():
-        yield f"{seen.yours} shows everything. Which condition hides something?"
+        yield f"{pair.yours} shows everything. Which condition hides something?"
     if not found.any():
-        yield f"{seen.yours} hides everything. Which condition lets something be seen?"
+        yield f"{pair.yours} hides everything. Which condition lets something be seen?"
     if found[right].all():
         yield (
-            f"everything that should be seen is, but {seen.yours} also shows what should be hidden. "
+            f"everything that should be seen is, but {pair.yours} also shows what should be hidden. "
             "Which condition is missing, or is there an “or” where both must hold?"
         )
     if not found[~right].any():
         yield (
-            f"everything that should be hidden is, but {seen.yours} also hides what should be seen. "
+            f"everything that should be hidden is, but {pair.yours} also hides what should be seen. "
             "Which condition is too strict?"
         )

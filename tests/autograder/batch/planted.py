@@ -24,7 +24,7 @@ from functools import cache
 import nbformat
 
 from assignments import known, load
-from autograder.batch.similarity import alike
+from autograder.batch.similarity import similar_pairs
 from tests.sample_class import ROOT
 
 STUDENTS, COPIES = 300, 20
@@ -271,7 +271,7 @@ def measured(assignment, **sizes):
     parts = [part.name for part in load(assignment).parts]
     given = given_out(assignment)
     began = time.perf_counter()
-    found = {pair.students for pair in alike(answers, parts, given)}
+    found = {pair.students for pair in similar_pairs(answers, parts, given)}
     return len(found & copies), len(copies), len(found - copies), time.perf_counter() - began
 
 

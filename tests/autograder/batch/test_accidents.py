@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from autograder.batch.class_report import as_text
 from autograder.batch.classroom import grade_class
 from autograder.batch.pool import DEATHS, Pool
-from autograder.batch.table import as_table
 from autograder.errors import CourseError
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.report import Report
@@ -206,7 +206,7 @@ def test_odd_names_are_names(tmp_path):
     for name in ODD:
         assert (course / "feedback" / name / ASSIGNMENT / f"{ASSIGNMENT}.html").exists(), name
     assert not any(row.needs_person for row in rows)
-    assert "\x1b" not in as_table(rows)
+    assert "\x1b" not in as_text(rows)
 
 
 NOBODY = 65534

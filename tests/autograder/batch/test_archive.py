@@ -1,6 +1,7 @@
 """A course in one file: all of it comes back as it was, nothing comes from elsewhere, and grading goes on."""
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -187,6 +188,43 @@ def test_what_is_no_archive_is_refused(archived, capsys):
         assert main(["restore", str(archived / name), str(archived / "new")]) == 2, name
     assert capsys.readouterr().err.count("not restored: ") == len(names)
     assert not (archived / "new").exists()
+
+
+def test_an_archive_of_the_first_format_opens_and_its_gradebook_is_graded_on(engine, tmp_path):
+    """Entry by entry as the format says, and not by `write_archive`, which may change."""
+    course = Living(tmp_path / "old", engine)
+    course.hand_in("ada", "right_loops")
+    course.grade()
+    course.by_hand("ada", "why", 1.5)
+    paths = {path.relative_to(course.folder).as_posix(): path for path in course.folder.rglob("*") if path.is_file()}  # fmt: skip
+    files = {
+        name: {
+            "size": path.stat().st_size,
+            "sha256": hashlib.sha256(path.read_bytes()).hexdigest(),
+            "modified": path.stat().st_mtime_ns,
+            "private": name == "grading/secret",
+        }
+        for name, path in paths.items()
+    }
+    manifest = {
+        "format": 1, "made": "2026-01-02 09:30", "versions": {"python": "3.11.0", "torch": "2.0"}, "grader": "0" * 16,
+        "files": files, "folders": [f"submitted/eve/{ASSIGNMENT}"], "left_out": ["submitted/link"],
+    }  # fmt: skip
+    with zipfile.ZipFile(tmp_path / "course.zip", "w") as archive:
+        archive.writestr(MANIFEST, json.dumps(manifest))
+        for name, path in paths.items():
+            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED)
+
+    restored = restore(tmp_path / "course.zip", tmp_path / "new")
+    assert (restored.made, restored.left_out) == ("2026-01-02 09:30", ["submitted/link"])
+    assert all_files(tmp_path / "new", but=()) == all_files(course.folder, but=())
+    assert contents(tmp_path / "new/gradebook.db") == contents(course.folder / "gradebook.db")
+    assert (tmp_path / "new/submitted/eve" / ASSIGNMENT).is_dir()
+    assert stat.S_IMODE((tmp_path / "new/grading/secret").stat().st_mode) == 0o600
+    moved = Living(tmp_path / "new", engine)
+    graded = moved.grade()
+    assert [row.student for row in graded.rows] == ["ada", "eve"] and not graded.changes.students
+    assert moved.marks("ada")["why"] == (1.5, 2, False)
 
 
 def test_a_course_that_is_being_graded_is_not_archived(archived):

@@ -11,7 +11,7 @@ from nbgrader.utils import compute_checksum
 from autograder.batch.cell_migration import ByHand, Change, change_between, renamed_cells
 from autograder.batch.score_changes import (
     BY_HAND,
-    Mark,
+    CellScore,
     Scores,
     as_text,
     compare,
@@ -138,8 +138,8 @@ def test_cells_that_came_later_are_put_in_where_they_belong():
     assert notebook.cells[0].source == "a = 1"
 
 
-BEFORE = Scores({"check_moving_average": Mark(2, 3, False), "check_standardise": Mark(2, 2, False), "why": Mark(1.5, 2, True)})  # fmt: skip
-AFTER = Scores({**BEFORE.marks, "check_moving_average": Mark(4, 5, False), "why": Mark(1.5, 1, True)})  # fmt: skip
+BEFORE = Scores({"check_moving_average": CellScore(2, 3, False), "check_standardise": CellScore(2, 2, False), "why": CellScore(1.5, 2, True)})  # fmt: skip
+AFTER = Scores({**BEFORE.cells, "check_moving_average": CellScore(4, 5, False), "why": CellScore(1.5, 1, True)})  # fmt: skip
 WORTH = Change(worth={"check_moving_average": (3, 5), "why": (2, 1)})
 
 
@@ -153,13 +153,13 @@ def test_the_table_in_the_guide_is_what_is_printed():
 @pytest.mark.parametrize(
     ("before", "after", "change", "again", "reason"),
     [
-        (Mark(1, 2, False), Mark(2, 2, False), Change(), False, "part decided otherwise: 1 → 2"),
-        (Mark(1, 2, False), Mark(2, 2, False), Change(), True, "part handed in again: 1 → 2"),
-        (Mark(1, 2, False), Mark(2, 2, True), Change(), False, "part graded by hand: 1 → 2"),
-        (Mark(1, 2, False), Mark(0, 1, False), Change(), False, "part counts 1 instead of 2: 1 → 0"),
-        (None, Mark(0, 1, False), Change(), False, "part added: 0 of 1"),
-        (Mark(1, 2, False), None, Change(), False, "part removed: 1 of 2"),
-        (Mark(1, 2, True), None, Change(), False, f"part removed: 1 of 2, given by hand and kept in {BY_HAND}"),
+        (CellScore(1, 2, False), CellScore(2, 2, False), Change(), False, "part decided otherwise: 1 → 2"),
+        (CellScore(1, 2, False), CellScore(2, 2, False), Change(), True, "part handed in again: 1 → 2"),
+        (CellScore(1, 2, False), CellScore(2, 2, True), Change(), False, "part graded by hand: 1 → 2"),
+        (CellScore(1, 2, False), CellScore(0, 1, False), Change(), False, "part counts 1 instead of 2: 1 → 0"),
+        (None, CellScore(0, 1, False), Change(), False, "part added: 0 of 1"),
+        (CellScore(1, 2, False), None, Change(), False, "part removed: 1 of 2"),
+        (CellScore(1, 2, True), None, Change(), False, f"part removed: 1 of 2, given by hand and kept in {BY_HAND}"),
     ],
 )  # fmt: skip
 def test_each_change_has_its_reason(before, after, change, again, reason):
@@ -169,7 +169,7 @@ def test_each_change_has_its_reason(before, after, change, again, reason):
 
 
 def test_a_penalty_is_a_reason_and_no_change_is_none():
-    late = Scores(BEFORE.marks, 1.0)
+    late = Scores(BEFORE.cells, 1.0)
     told = compare({"ada": BEFORE, "bob": BEFORE}, {"ada": late, "bob": BEFORE, "eve": BEFORE}, Change(), (), (), True)  # fmt: skip
     assert [(row.student, row.reasons) for row in told.students] == [
         ("ada", ("late penalty: 0 → 1",))
@@ -184,7 +184,8 @@ def test_changes_are_added_to_those_before_and_trials_are_not(tmp_path):
     lines = (tmp_path / "changes.csv").read_text(encoding="utf-8-sig").splitlines()
     assert len(lines) == 3 and lines[1].startswith("2026-03-01 00:00,'=bob,5.5,7,7.5,8,")
     nothing = compare({}, {}, Change(), (), (), True)
-    assert write_changes(tmp_path / "none", nothing) is None
+    write_changes(tmp_path / "none", nothing)
+    assert not (tmp_path / "none").exists()
 
 
 def test_what_was_given_by_hand_is_written_once(tmp_path):

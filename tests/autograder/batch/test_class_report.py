@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 import pytest
 from nbgrader.api import Gradebook
 
-from autograder.batch.class_report import as_csv, as_page
+from autograder.batch.class_report import as_page, table_rows
+from autograder.batch.class_statistics import Standing, standings
 from autograder.batch.findings import LONGEST_LINE, MOST_LINES, Finding, anonymous
+from autograder.batch.release_text import title_of
 from autograder.batch.student_result import StudentResult, in_words
-from autograder.batch.term import Standing, standings, title_of
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from tests.sample_class import ASSIGNMENT, hand_in
 
 PART = "attention_weights"
@@ -147,9 +148,9 @@ def test_the_term_is_what_the_gradebook_holds(tmp_path):
 
 def test_the_table_says_when_work_was_due_and_what_lateness_cost():
     moments = {"came_in": datetime(2026, 1, 2, 9, 30), "due": datetime(2026, 1, 1, 8)}
-    head, line = as_csv([row("a", penalty=0.5, **moments)], "full").splitlines()
-    cells = dict(zip(head.split(","), line.split(","), strict=True))
-    assert cells["late penalty"] == "0.5"
+    head, line = table_rows([row("a", penalty=0.5, **moments)], "full")
+    cells = dict(zip(head, line, strict=True))
+    assert cells["late penalty"] == 0.5
     assert cells["came in (UTC)"] == "2026-01-02 09:30"
     assert cells["due (UTC)"] == "2026-01-01 08:00"
 

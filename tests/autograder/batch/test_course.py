@@ -6,6 +6,7 @@ import sys
 from assignments import load
 from autograder.batch.course import course_secret, scores_in
 from autograder.checks.decide import decide, seed_of
+from autograder.probe.messages import Questions
 from autograder.probe.wire import decode, encode
 from tests.sample_class import ASSIGNMENT
 
@@ -50,12 +51,12 @@ def inputs(secret):
     sent = []
 
     def probe(message):
-        sent.extend(decode(message))
+        sent.extend(decode(message, Questions).requests)
         return encode([])
 
     assignment = load(ASSIGNMENT)
     decide(assignment, assignment.parts[0], probe, ["x = 1"], secret=secret)
-    return [request["arguments"][0].tolist() for request in sent]
+    return [request.arguments[0].tolist() for request in sent]
 
 
 def test_inputs_can_be_foretold_by_who_knows_the_secret_alone():

@@ -12,10 +12,9 @@ from nbgrader.api import Gradebook
 from nbgrader.plugins import CsvExportPlugin
 
 from assignments import allowed_modules
-from autograder.batch.class_report import write_report
+from autograder.batch.class_report import as_text, write_report
 from autograder.batch.classroom import grade_class
 from autograder.batch.engine import engine_for
-from autograder.batch.table import as_table
 from autograder.errors import CourseError
 from tests.sample_class import ASSIGNMENT, ISOLATION, SETTINGS, hand_in, submission
 
@@ -44,7 +43,7 @@ class Course:
         rows = grade_class(self.folder, ASSIGNMENT, lambda *_: None, (), settings, self.engine)
         write_report(self.folder, ASSIGNMENT, rows, ISOLATION)
         self.rows = {row.student: row for row in rows}
-        self.table = as_table(rows)
+        self.table = as_text(rows)
 
     def gradebook(self):
         return Gradebook(f"sqlite:///{self.folder}/gradebook.db", "attention")

@@ -8,9 +8,14 @@ import pytest
 
 from assignments import load
 from autograder.__main__ import main
-from autograder.batch.similarity import alike, write_alike
+from autograder.batch.similarity import (
+    OUTSIDE,
+    fingerprints,
+    prints_of,
+    similar_pairs,
+    write_similar_pairs,
+)
 from autograder.batch.student_result import StudentResult
-from autograder.batch.winnowing import OUTSIDE, prints_of, units_of
 from tests.autograder.batch import planted
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
@@ -39,7 +44,7 @@ def attention_weights(words):
 
 
 def prints(*sources):
-    return [(unit.part, unit.prints) for unit in units_of(sources)]
+    return list(fingerprints(sources))
 
 
 def test_names_layout_comments_and_docstrings_do_not_count():
@@ -93,19 +98,19 @@ def test_twenty_copies_in_a_class_of_three_hundred():
 
 def test_the_solution_of_all_and_the_release_of_all_say_nothing():
     given = planted.given_out(ASSIGNMENT)
-    assert alike({f"s{number}": given for number in range(20)}, PARTS, given) == []
+    assert similar_pairs({f"s{number}": given for number in range(20)}, PARTS, given) == []
 
 
 def test_what_the_whole_class_wrote_says_nothing():
     answers, _ = planted.class_with_copies(ASSIGNMENT, students=20, copies=0)
     answers = {name: [*cells, ANSWER] for name, cells in answers.items()}
     same = {name: ["def own(x):\n" + "    x = x.a(1, 2) + x.b\n" * 9] for name in answers}
-    assert alike(same, PARTS, []) == []
-    assert alike(answers, PARTS, planted.given_out(ASSIGNMENT)) == []
+    assert similar_pairs(same, PARTS, []) == []
+    assert similar_pairs(answers, PARTS, planted.given_out(ASSIGNMENT)) == []
 
 
 def test_too_few_are_not_compared():
-    assert alike({name: [ANSWER] for name in "abcd"}, PARTS, []) == []
+    assert similar_pairs({name: [ANSWER] for name in "abcd"}, PARTS, []) == []
 
 
 def handed_in(course, answers):
@@ -124,7 +129,7 @@ def test_the_page_is_for_the_instructor_and_shows_both_answers(tmp_path):
     (tmp_path / f"submitted/broken/{ASSIGNMENT}/{ASSIGNMENT}.ipynb").write_text("{")
     (tmp_path / "grading" / ASSIGNMENT).mkdir(parents=True)
     rows = [StudentResult(name, 0, 0, possible=dict.fromkeys(PARTS, 1.0)) for name in answers]
-    page = write_alike(tmp_path, ASSIGNMENT, rows).read_text(encoding="utf-8")
+    page = write_similar_pairs(tmp_path, ASSIGNMENT, rows).read_text(encoding="utf-8")
     named = set(re.findall(r"<h2>(\w+) and (\w+)</h2>", page))
     assert copies <= named
     assert "24 submissions were compared" in page and "for the instructor alone" in page

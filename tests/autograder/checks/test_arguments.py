@@ -6,7 +6,8 @@ from torch import nn
 from assignments import load
 from autograder.bank.measure import attempts_at, verdict_on
 from autograder.checks.arguments import mistakes_about_arguments
-from autograder.checks.check import Build, Case, Part
+from autograder.checks.cases import Build, Case
+from autograder.checks.check import Part
 from autograder.checks.diagnosis import diagnosis_of
 from course_utils.positional import PositionalEncoding
 

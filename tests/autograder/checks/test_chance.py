@@ -4,8 +4,9 @@ import pytest
 import torch
 
 from autograder.bank.measure import attempts_at
+from autograder.checks.cases import Call, Case, Chain, Chance, returned_by
 from autograder.checks.chance import drawn_alike, frequencies_agree
-from autograder.checks.check import Call, Case, Chain, Chance, Part, returned_by
+from autograder.checks.check import Part
 from autograder.checks.compare import pairs_agree
 from autograder.checks.problem import Kind
 from autograder.probe.wire import Instance
@@ -184,7 +185,7 @@ def test_a_generator_goes_on_unless_it_is_made_anew(anew, same):
 
     part = Part("draws(shares (N,), generator=None) -> (M,)", draws)
     part.step("two calls", 1, Case("twice", twice, random=True), judge=lambda expected, got: None)
-    first, second = attempts_at(part, draws)[0].report["value"]
+    first, second = attempts_at(part, draws)[0].actual.value
     assert torch.equal(first, second) == same
 
 

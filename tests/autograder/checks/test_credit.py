@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from autograder.bank.measure import attempts_at
-from autograder.checks.check import Build, Case, Part
+from autograder.checks.cases import Build, Case
+from autograder.checks.check import Part
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import diagnosis_of
 from autograder.checks.verdicts import Waived

@@ -16,6 +16,7 @@ from autograder.checks.diagnosis import diagnosis_of, mistakes_in
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.differences import relations_in
 from autograder.checks.problem import as_problem
+from autograder.probe.messages import Observation
 
 PARTS = [(name, part) for name in known() for part in load(name).parts]
 IDS = {"ids": lambda value: getattr(value, "name", value)}
@@ -252,7 +253,7 @@ ODD = [
 def test_whatever_comes_back_something_true_is_said_or_nothing(part, odd):
     drawn = DrawnCases(part, 0)
     attempts = [
-        CaseRun(drawn, number, {"status": "returned", "value": odd}, as_problem("wrong"))
+        CaseRun(drawn, number, Observation(status="returned", value=odd), as_problem("wrong"))
         for number in range(len(drawn.plan))
     ]
     assert names_in(attempts) == ()

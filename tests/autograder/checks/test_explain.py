@@ -1,4 +1,4 @@
-"""Sentences on when an answer is right, how it stops, in what form results come, and what was varied."""
+"""Sentences on when an answer is right, how it stops, in what form results come, and mutations of ours."""
 
 import re
 
@@ -7,13 +7,14 @@ import torch
 from torch import nn
 
 from autograder.bank.measure import attempts_at
-from autograder.checks.check import Build, Case, Part, Step
+from autograder.checks.cases import Build, Case, Step
+from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.cases import when_it_is_right
 from autograder.checks.explain.errors import how_it_stops, unfit
+from autograder.checks.explain.mutations import mutation_behind
 from autograder.checks.explain.result_types import ever_the_same, form
-from autograder.checks.explain.variations import varied
 
 
 def double(x, extra=0):
@@ -35,15 +36,11 @@ SIZES = [drawn(2, 3), drawn(3, 4), drawn(5, 4), drawn(6, 3)]
 DOUBLE = part_of(double, *SIZES)
 
 
-def names(sentences):
-    return [name for name, _ in sentences]
-
-
 # ------------------------------------------------------------------------------ when it is right
 
 
 def test_from_some_size_on():
-    (found,) = when_it_is_right(attempts_at(DOUBLE, lambda x: double(x) * (len(x) < 4)))
+    found = when_it_is_right(attempts_at(DOUBLE, lambda x: double(x) * (len(x) < 4)))
     assert found[0] == "wrong for larger T"
     assert found[1].startswith(
         "Right in both cases up to T = 3, wrong in both cases from T = 5 on. What in your"
@@ -56,7 +53,7 @@ def test_a_length_decides_nothing_where_it_is_another_look_that_finds_the_mistak
     same_shape = [drawn(2, 3), drawn(3, 3)]
     part.step("of one shape", 1, *same_shape, judge=lambda expected, got: None)
     part.step("doubled", 1, drawn(5, 3), drawn(6, 3))
-    assert when_it_is_right(attempts_at(part, lambda x: x)) == ()
+    assert when_it_is_right(attempts_at(part, lambda x: x)) is None
 
 
 class Twice(nn.Module):
@@ -93,8 +90,8 @@ def built(width, method="forward", before=()):
 
 def test_what_a_call_before_leaves_behind():
     part = part_of(Twice, built(3), built(5), built(4, before=(2,)), signature="Twice(width)")
-    assert names(when_it_is_right(attempts_at(part, Twice))) == []
-    ((name, sentence),) = when_it_is_right(attempts_at(part, FirstForEver))
+    assert when_it_is_right(attempts_at(part, Twice)) is None
+    name, sentence = when_it_is_right(attempts_at(part, FirstForEver))
     assert name == "wrong after another call"
     assert "What is kept from one call to the next?" in sentence
 
@@ -121,20 +118,21 @@ def test_a_width_decides_nothing_where_only_a_new_module_is_right():
 def test_what_all_wrong_cases_have_and_no_right_one():
     cases = [drawn(2, 3), drawn(2, 4).in_float64()]
     attempts = attempts_at(part_of(double, *cases), lambda x: double(x) + (x.dtype == torch.double))
-    assert names(when_it_is_right(attempts)) == ["wrong in float64"]
+    assert when_it_is_right(attempts).name == "wrong in float64"
 
 
 def test_nothing_is_said_of_when_where_all_is_wrong_or_all_is_right():
-    assert when_it_is_right(attempts_at(DOUBLE, lambda x: x)) == ()
-    assert when_it_is_right(attempts_at(DOUBLE, double)) == ()
+    assert when_it_is_right(attempts_at(DOUBLE, lambda x: x)) is None
+    assert when_it_is_right(attempts_at(DOUBLE, double)) is None
 
 
 def test_an_argument_that_decides_is_named():
     given = [Case("given", lambda randn, n=n: [randn(n, 3), 2]) for n in (2, 3)]
     part = part_of(double, drawn(2, 3), drawn(3, 3), *given)
-    assert names(when_it_is_right(attempts_at(part, lambda x, extra=0: 2 * x))) == [
-        "wrong with `extra` given"
-    ]
+    assert (
+        when_it_is_right(attempts_at(part, lambda x, extra=0: 2 * x)).name
+        == "wrong with `extra` given"
+    )
 
 
 # --------------------------------------------------------------------------------- how it stops
@@ -144,7 +142,7 @@ def test_errors_of_one_kind_are_told_with_a_question():
     def stops(x):
         return x @ x
 
-    ((name, sentence),) = how_it_stops(attempts_at(DOUBLE, stops))
+    name, sentence = how_it_stops(attempts_at(DOUBLE, stops))
     assert name == "stops with RuntimeError"
     assert sentence.startswith("It stops in every case: RuntimeError")
     assert "Which letters are paired?" in sentence
@@ -156,7 +154,7 @@ def test_how_many_of_the_wrong_cases_stop_is_told():
             raise ValueError("fnord")
         return x
 
-    ((_, sentence),) = how_it_stops(attempts_at(DOUBLE, stops))
+    _, sentence = how_it_stops(attempts_at(DOUBLE, stops))
     assert sentence.startswith("It stops in 1 of 4 wrong cases: ValueError")
 
 
@@ -164,7 +162,7 @@ def test_an_answer_that_is_not_there_does_not_stop():
     def unanswered(x):
         raise NotImplementedError("not answered yet")
 
-    assert how_it_stops(attempts_at(DOUBLE, unanswered)) == ()
+    assert how_it_stops(attempts_at(DOUBLE, unanswered)) is None
 
 
 class Two(nn.Module):
@@ -209,12 +207,12 @@ def with_map(make):
     ids=["none", "other name", "exchanged", "narrow", "no bias"],
 )
 def test_weights_that_do_not_fit_are_told(make, words):
-    ((_, sentence),) = unfit(attempts_at(LAYER, with_map(make)))
+    _, sentence = unfit(attempts_at(LAYER, with_map(make)))
     assert re.search(words, sentence), sentence
 
 
 def test_what_is_no_module_is_told():
-    assert names(unfit(attempts_at(LAYER, lambda width: width))) == ["no module"]
+    assert unfit(attempts_at(LAYER, lambda width: width)).name == "no module"
 
 
 # ------------------------------------------------------------------------------- in what form
@@ -232,7 +230,7 @@ def test_what_is_no_module_is_told():
     ],
 )
 def test_the_form_of_all_wrong_results_is_told(code, name):
-    assert names(form(attempts_at(DOUBLE, code))) == [name]
+    assert form(attempts_at(DOUBLE, code)).name == name
 
 
 PAIR = part_of(
@@ -250,11 +248,11 @@ PAIR = part_of(
     ],
 )
 def test_the_form_of_several_results_is_told(code, name):
-    assert names(form(attempts_at(PAIR, code))) == [name]
+    assert form(attempts_at(PAIR, code)).name == name
 
 
 def test_one_shape_whatever_is_asked():
-    assert names(ever_the_same(attempts_at(DOUBLE, lambda x: torch.eye(2)))) == ["always one shape"]
+    assert ever_the_same(attempts_at(DOUBLE, lambda x: torch.eye(2))).name == "always one shape"
 
 
 @pytest.mark.parametrize(
@@ -262,10 +260,10 @@ def test_one_shape_whatever_is_asked():
 )
 def test_one_truth_whatever_is_asked(code, name):
     even = part_of(lambda x: len(x) % 2 == 0, *SIZES, signature="even(x (T, D)) -> bool")
-    assert names(ever_the_same(attempts_at(even, code))) == [name]
+    assert ever_the_same(attempts_at(even, code)).name == name
 
 
-# --------------------------------------------------------------------------------- what varied
+# ----------------------------------------------------------------------------------- mutations
 
 
 def wrong_attempts(part, code):
@@ -292,7 +290,7 @@ BOTH = part_of(
     ],
 )
 def test_the_change_that_leads_from_ours_to_theirs_is_told(code, name):
-    assert names(varied(wrong_attempts(BOTH, code))) == [name]
+    assert mutation_behind(wrong_attempts(BOTH, code)).name == name
 
 
 class Layers(nn.Module):
@@ -337,12 +335,12 @@ class InTrainMode(Layers):
     ],
 )
 def test_the_change_of_weights_that_leads_from_ours_to_theirs_is_told(code, name):
-    assert names(varied(wrong_attempts(LAYERS, code))) == [name]
+    assert mutation_behind(wrong_attempts(LAYERS, code)).name == name
 
 
 def test_no_change_is_told_that_does_not_lead_there():
-    assert varied(wrong_attempts(BOTH, lambda x, y: x * y)) == ()
-    assert varied([]) == ()
+    assert mutation_behind(wrong_attempts(BOTH, lambda x, y: x * y)) is None
+    assert mutation_behind([]) is None
 
 
 def test_a_case_that_takes_long_is_not_varied():
@@ -351,7 +349,7 @@ def test_a_case_that_takes_long_is_not_varied():
         Case("large", lambda randn: [randn(100, 30), randn(100, 30)]),
         signature="weighted(x (T, D), y (T, D)) -> z (T, D)",
     )
-    assert varied(wrong_attempts(large, lambda x, y: weighted(y, x))) == ()
+    assert mutation_behind(wrong_attempts(large, lambda x, y: weighted(y, x))) is None
 
 
 def test_an_attempt_knows_its_part_and_case():

@@ -6,17 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from msgspec import structs
 
 from assignments import load
 from autograder import pages
 from autograder.checks.compare import kind_of, numbers, short
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
-from autograder.checks.heatmaps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, as_lines, pictured
+from autograder.checks.heatmaps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, pictured
 from autograder.checks.judge import in_words, problem_with
-from autograder.checks.pictures import shade
 from autograder.checks.rendering import as_html, as_text
-from autograder.checks.verdicts import PartVerdict, StepVerdict
+from autograder.checks.verdicts import PartVerdict, StepVerdict, shade
 from autograder.pages import SHADES, sentence_case, tone, with_minus_signs
+from autograder.probe.messages import Observation
 from autograder.probe.wire import decode, encode
 from lecture_kit.plotting import colours
 
@@ -26,8 +27,8 @@ A2, A4, A5 = "a2_self_attention", "a4_masks", "a5_multi_head_attention"
 def shown_of(assignment, part, change, number=0):
     """A case of a part, and what is pictured where the right value is changed like this."""
     drawn = DrawnCases(load(assignment).part(part), seed=3)
-    value = decode(encode(change(drawn.expected[number]["value"])))  # as it would arrive
-    item = CaseRun(drawn, number, {"status": "returned", "value": value})
+    value = decode(encode(change(drawn.expected[number].value)))  # as it would arrive
+    item = CaseRun(drawn, number, Observation(status="returned", value=value))
     return replace(item, problem=problem_with(item)), pictured(item)
 
 
@@ -77,8 +78,8 @@ def test_gradients_are_shown_where_they_alone_differ():
     drawn = DrawnCases(load(A2).part("attention_weights"), seed=3)
     number = next(place for place, (_, case) in enumerate(drawn.plan) if case.gradient)
     right = drawn.expected[number]
-    gradients = {name: 2 * value for name, value in right["gradients"].items()}
-    item = CaseRun(drawn, number, {**right, "gradients": gradients})
+    gradients = {name: 2 * value for name, value in right.gradients.items()}
+    item = CaseRun(drawn, number, structs.replace(right, gradients=gradients))
     maps, _ = pictured(item)
     assert (maps.of, maps.down, maps.across) == ("gradient for x", "words (T)", "features (D)")
 
@@ -118,7 +119,7 @@ def test_whatever_comes_back_is_shown_in_few_characters(way):
         ]
         assert "-0" not in texts and "-0.00" not in texts
         assert all(sum(map(str.isdigit, re.sub(r"e.*", "", text))) <= 4 for text in texts)
-        assert all(len(line) < 160 for line in as_lines(maps)[1:-1])
+        assert all(len(line) < 160 for line in maps.as_lines()[1:-1])
 
 
 def test_of_a_large_result_a_window_around_the_worst_is_shown():
@@ -126,13 +127,13 @@ def test_of_a_large_result_a_window_around_the_worst_is_shown():
     large = torch.zeros(40, 30)
     wrong = large.clone()
     wrong[33, 2] = 1.0
-    drawn.expected[0]["value"] = large
-    maps, _ = pictured(CaseRun(drawn, 0, {"status": "returned", "value": wrong}))
+    drawn.expected[0] = structs.replace(drawn.expected[0], value=large)
+    maps, _ = pictured(CaseRun(drawn, 0, Observation(status="returned", value=wrong)))
     assert (
         len(maps.rows) == MOST_ROWS <= 12 and len(maps.columns) == MOST_COLUMNS <= MOST_TRUTHS <= 12
     )
     assert (maps.rows[maps.worst[0]], maps.columns[maps.worst[1]]) == (33, 2)
-    printed = as_lines(maps)
+    printed = maps.as_lines()
     assert len(printed) == 3 + 6 + 1 and sum("1*" in line for line in printed) == 1
 
 

@@ -9,7 +9,7 @@ import torch
 from assignments import load
 from autograder.checks.decide import decide
 from autograder.checks.missing import is_unanswered, why_missing
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.probe.probe import answer
 from tests.sample_class import ROOT
 

@@ -3,7 +3,8 @@
 import pytest
 from torch import nn
 
-from autograder.checks.check import Part, Step
+from autograder.checks.cases import Step
+from autograder.checks.check import Part
 from autograder.checks.mistakes import Steps, called, costs, costs_more, message, variants
 
 ONE, OTHER = Step("one", 1, ()), Step("other", 1, ())

@@ -7,7 +7,8 @@ import torch
 from torch import nn
 
 from autograder.bank.measure import attempts_at
-from autograder.checks.check import Assignment, Call, Case, Chain, Part, given_to, model, set_of
+from autograder.checks.cases import Call, Case, Chain, given_to, model, set_of
+from autograder.checks.check import Assignment, Part
 from autograder.checks.decide import decide
 from autograder.checks.explain.differences import relations_in
 from autograder.probe.probe import answer

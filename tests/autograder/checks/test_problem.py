@@ -12,9 +12,10 @@ from autograder.checks import axes, compare, decide, heatmaps, judge
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.explain.differences import relations_in
 from autograder.checks.judge import in_words
-from autograder.checks.obstacles import WORDS, Obstacle
 from autograder.checks.problem import Kind, Problem, as_problem
+from autograder.checks.verdicts import WORDS, Obstacle
 from autograder.grade.feedback_page import Mark, Section, Task
+from autograder.probe.messages import Observation
 
 SELF_ATTENTION = load("a2_self_attention").part("self_attention")
 BASIC = load("a2_self_attention").part("basic_self_attention")
@@ -76,9 +77,9 @@ def test_results_get_their_names_in_other_words(in_other_words):
 def test_an_entry_without_a_letter_is_found_in_other_words(monkeypatch):
     def pictured():
         drawn = DrawnCases(load("a5_multi_head_attention").part("split_heads"), 0)
-        wrong = drawn.expected[0]["value"].clone()
+        wrong = drawn.expected[0].value.clone()
         wrong.view(-1)[0] = 9.0
-        found, _ = heatmaps.pictured(CaseRun(drawn, 0, {"status": "returned", "value": wrong}))
+        found, _ = heatmaps.pictured(CaseRun(drawn, 0, Observation(status="returned", value=wrong)))
         return found
 
     monkeypatch.setattr(heatmaps, "axes_of", lambda *_: [axes.Axis.numbered(n) for n in range(4)])

@@ -7,8 +7,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from autograder.checks.course import Course
-from autograder.checks.obstacles import Obstacle
-from autograder.checks.verdicts import VERDICT_MIME, PartVerdict, StepVerdict, Waived
+from autograder.checks.verdicts import VERDICT_MIME, Obstacle, PartVerdict, StepVerdict, Waived
 from autograder.grade import feedback_page as page_module
 from autograder.grade.feedback_page import (
     Mark,

@@ -22,7 +22,7 @@ from nbgrader.preprocessors import LimitOutput
 
 from assignments import load
 from autograder.checks.decide import decide
-from autograder.checks.reply import reports_in
+from autograder.checks.reply import observations_in
 from autograder.grade.grading import graded_part
 from autograder.grade.messages import ReleasedCell
 from autograder.grade.outputs import FIELDS, Outputs
@@ -33,6 +33,7 @@ from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.probe import answer
 from autograder.probe.wire import LENGTH, MARK, WireError, decode, encode
 from autograder.sandbox.channel import LENGTHS, Channel, ChannelClosed
+from autograder.sandbox.messages import REPLIES, Reply
 from tests.sample_class import ASSIGNMENT, ROOT, SUBMISSIONS, answers_in, filled_in
 
 pytestmark = pytest.mark.long
@@ -228,7 +229,7 @@ def test_odd_frames(seed):
         body = draw.randbytes(draw.randrange(50))
         data = LENGTHS.pack(len(header), len(body)) + header + body
         for _ in range(draw.randrange(4)):
-            place = draw.randrange(len(data))
+            place = draw.randrange(len(data) + 1)
             data = (
                 data[:place] + draw.randbytes(draw.randrange(9)) + data[place + draw.randrange(9) :]
             )
@@ -236,11 +237,11 @@ def test_odd_frames(seed):
         with ours, theirs:
             theirs.sendall(data)
             theirs.close()
-            channel = Channel(ours)
+            channel = Channel(ours, REPLIES)
             with pytest.raises((ChannelClosed, TimeoutError)):
                 while True:
                     found, beside = channel.receive(time.monotonic() + 1)
-                    assert isinstance(found, dict) and isinstance(beside, bytes)
+                    assert isinstance(found, Reply) and isinstance(beside, bytes)
 
 
 def output(draw):
@@ -326,10 +327,10 @@ def test_odd_messages(seed):
             data = data[: draw.randrange(len(data) + 1)] + draw.randbytes(3)
         for number in (0, 1, 3):
             try:
-                found = reports_in(MARK + data, number)
+                found = observations_in(MARK + data, number)
             except WireError:
                 continue
-            assert len(found) == number and all("status" in report for report in found)
+            assert len(found) == number and all(seen.status for seen in found)
 
 
 @pytest.mark.parametrize("outside", (2, 4))
@@ -340,7 +341,7 @@ def test_array_of_no_numbers_that_is_long(outside, shape):
     content = array if outside == 2 else ["name", array]
     tree = msgspec.msgpack.encode([Ext(outside, msgspec.msgpack.encode(content))])
     with pytest.raises(WireError):
-        reports_in(MARK + LENGTH.pack(len(tree)) + tree, 1)
+        observations_in(MARK + LENGTH.pack(len(tree)) + tree, 1)
 
 
 VALUES = (
@@ -357,10 +358,8 @@ LIES = {
     "error": ({"type": "", "types": [], "message": "", "line": ""},
               {"type": "ValueError" * 99, "types": ["x"] * 99, "message": "\ud800", "line": "`"}),
     "seconds": (0.0, float("nan"), -1.0),
-    "kind": ("", "x" * 999),
-    "missing": ([], ["x"] * 99),
-    "has": ([], ["x"]),
-    "shapes": ([], [("x", [1], [2])]),
+    "unfit": (None, {"kind": ""}, {"kind": "x" * 999}, {"missing": ["x"] * 99, "has": ["x"]},
+              {"shapes": [{"name": "x", "asked": [1], "found": [2]}]}, {"shapes": [("x", [1], [2])]}),
     "used": ("", "scaled_dot_product_attention", "x"),
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ from nbformat.v4 import new_code_cell
 
 from assignments import known, load
 from autograder.grade.grading import Grading
+from autograder.probe.messages import Questions
 from autograder.probe.probe import answer
 from autograder.probe.wire import decode
 
@@ -46,7 +47,7 @@ def asked_in(assignment, parts, files=None):
 
 
 def stood_in(message):
-    return set(decode(message)[0]["replace"])
+    return set(decode(message, Questions).substitutes)
 
 
 @pytest.mark.parametrize(("assignment", "part"), BUILDING)
@@ -57,7 +58,9 @@ def test_ours_stands_in_only_once_all_that_comes_before_is_decided(assignment, p
     for late in before:
         others = [name for name in before if name != late]
         asked = asked_in(assignment, [*others, part, late])
-        assert not any(stood_in(one) for one in asked if decode(one)[0]["subject"] == part)
+        assert not any(
+            stood_in(one) for one in asked if decode(one, Questions).requests[0].subject == part
+        )
 
 
 def test_a_file_beside_the_notebook_draws_the_inputs_anew():

@@ -5,7 +5,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from autograder.grade.outputs import MOST_OUTPUTS, Outputs
-from autograder.sandbox.channel import OVERFLOW
+from autograder.sandbox.messages import OVERFLOW
 
 NOTE = "[The notebook shows more than is kept: the rest is left out.]\n"
 

@@ -11,7 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from nbgrader.utils import compute_checksum
 
 from assignments import allowed_modules
-from autograder.checks.obstacles import Obstacle
+from autograder.checks.verdicts import Obstacle
 from autograder.grade.messages import Job, ReleasedCell
 from autograder.grade.report import report_in
 from autograder.grade.run import run_job

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from autograder.lms.canvas import in_archive
+from autograder.lms.canvas import submitted_file
 from tests.autograder.lms import (
     CANVAS_HEAD,
     TITLE,
@@ -296,7 +296,7 @@ def test_nothing_graded_yet(tmp_path, export, capsys):
     ],
 )
 def test_names_in_an_archive_are_read_as_canvas_reads_them(name, number, late, own, order):
-    entry = in_archive(name)
+    entry = submitted_file(name)
     assert (entry.number, entry.late, entry.own, entry.order) == (number, late, own, order)
     assert entry.prefix + entry.own == name
     # Canvas's own way, infer_comment_context_from_filename
@@ -309,7 +309,7 @@ def test_names_in_an_archive_are_read_as_canvas_reads_them(name, number, late, o
     ["a2.ipynb", "anna_101_text.html", "anon_x1y2_5001_a2.ipynb", "a/b_1_2_c.ipynb", "anna_1_2_"],
 )
 def test_other_names_are_not_canvass(name):
-    entry = in_archive(name)
+    entry = submitted_file(name)
     assert entry is None or not entry.own
 
 

@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from autograder.lms.moodle import in_archive
+from autograder.lms.moodle import submitted_file
 from tests.autograder.lms import (
     GRADES_HEAD,
     TITLE,
@@ -250,7 +250,7 @@ def test_names_are_never_matched(course, export, capsys):
     ],
 )
 def test_names_in_an_archive_are_read_as_moodle_reads_them(name, number, called, own):
-    entry = in_archive(name)
+    entry = submitted_file(name)
     assert (entry.number, entry.called, entry.own, entry.text) == (number, called, own, False)
     assert entry.prefix + own == name and import_zip(entry.prefix + "page.html") == (
         number,
@@ -275,11 +275,11 @@ def import_zip(path):
 
 
 def test_what_was_typed_into_a_form_is_no_file():
-    assert in_archive("Wei Li_503_assignsubmission_onlinetext_/onlinetext.html").text
+    assert submitted_file("Wei Li_503_assignsubmission_onlinetext_/onlinetext.html").text
 
 
 @pytest.mark.parametrize(
     "name", ["a2.ipynb", "x/Wei Li_503_assignsubmission_file_/a", "Wei_Li_503_file_a2.ipynb"]
 )
 def test_other_names_are_not_moodles(name):
-    assert in_archive(name) is None
+    assert submitted_file(name) is None

@@ -47,7 +47,7 @@ def test_moodle_finds_whose_page_it_is(course, tmp_path, capsys, between):
     assert {import_zip(name): text for name, text in pages.items()} == {
         ("501", PAGE): "<p>s001</p>", ("502", PAGE): "<p>s002</p>",
     }  # fmt: skip
-    assert all(moodle.in_archive(name).own == PAGE for name in pages)
+    assert all(moodle.submitted_file(name).own == PAGE for name in pages)
     said = capsys.readouterr().out
     assert "2 pages for Moodle" in said and "Upload multiple feedback files in a zip" in said
     assert "1 handed in there and have no page here: s003" in said
@@ -74,9 +74,9 @@ def test_canvas_finds_whose_page_it_is_and_the_file_that_it_answers(course, tmp_
     assert pages == {
         f"ångströmanna_101_5001_{PAGE}": "<p>s001</p>", f"oneilal_LATE_102_5007_{PAGE}": "<p>s002</p>",
     }  # fmt: skip
-    attachments = {canvas.in_archive(name).order for name in files}
+    attachments = {canvas.submitted_file(name).order for name in files}
     for name in pages:
-        entry = canvas.in_archive(name)
+        entry = canvas.submitted_file(name)
         assert entry.number in ("101", "102") and entry.order in attachments
     assert "upload it once" in capsys.readouterr().out
 

@@ -13,7 +13,7 @@ from autograder.batch.course import course_secret
 from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.grade.report import Report
 from autograder.platforms import github, gradescope, prairielearn
-from autograder.platforms.requirements import requirements
+from autograder.platforms.packaging import requirements
 from tests.autograder.platforms import platforms
 from tests.autograder.platforms.platforms import hand_in, read, run
 from tests.sample_class import ASSIGNMENT, ROOT, new_course

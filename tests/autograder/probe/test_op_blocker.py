@@ -12,6 +12,7 @@ from torch.nn import functional
 from assignments import load
 from autograder.bank.measure import verdict_on
 from autograder.checks.source_rules import with_back_ways
+from autograder.probe.messages import CallRequest, Observation, Questions
 from autograder.probe.op_blocker import DisallowedError, OpBlocker, kernels_of
 from autograder.probe.probe import answer
 from autograder.probe.wire import decode, encode
@@ -238,12 +239,14 @@ def written(source):
 
 def asked(f, inputs, disallowed):
     """What the probe reports of a call, with what is disallowed closed."""
-    request = {
-        "subject": "f", "experiment": "call", "arguments": list(inputs),
-        "names": [f"x{number}" for number in range(len(inputs))], "strided": False,
-        "gradient": False, "seed": 0, "replace": {}, "disallowed": disallowed,
-    }  # fmt: skip
-    return decode(answer(encode([request]), {"f": f}))[0]
+    [seen] = decode(answer(questions_about("f", inputs, disallowed), {"f": f}), list[Observation])
+    return seen
+
+
+def questions_about(subject, inputs, disallowed):
+    names = [f"x{number}" for number in range(len(inputs))]
+    request = CallRequest(subject=subject, arguments=list(inputs), names=names)
+    return encode(Questions(requests=[request], disallowed=disallowed))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -251,11 +254,11 @@ def asked(f, inputs, disallowed):
 def test_no_road_leads_to_the_answer_itself(assignment, part, source, inputs, right):
     f = written(source)
     free = asked(f, inputs, {"names": [], "libraries": []})
-    torch.testing.assert_close(free["value"], right)
-    assert "used" not in free
+    torch.testing.assert_close(free.value, right)
+    assert not free.used
     closed = asked(f, inputs, disallowed_in(assignment, part))
-    assert closed["used"]
-    torch.testing.assert_close(asked(f, inputs, {"names": [], "libraries": []})["value"], right)
+    assert closed.used
+    torch.testing.assert_close(asked(f, inputs, {"names": [], "libraries": []}).value, right)
 
 
 def test_what_is_not_barred_works_while_something_is():
@@ -264,7 +267,7 @@ def test_what_is_not_barred_works_while_something_is():
         return functional.dropout((q @ k.mT).softmax(-1), 0.0) @ v
 
     disallowed = disallowed_in("a3_scaled_dot_product_attention", "scaled_dot_product_attention")
-    torch.testing.assert_close(asked(f, (Q, K, V), disallowed)["value"], f(Q, K, V))
+    torch.testing.assert_close(asked(f, (Q, K, V), disallowed).value, f(Q, K, V))
 
 
 def test_who_calls_what_is_barred_is_told_so():
@@ -301,9 +304,8 @@ def test_what_is_imported_only_while_a_part_is_asked_is_closed_as_well():
             refs = importlib.import_module("torch._re" + "fs.nn.functional")
             return refs.layer_norm(x, (x.shape[-1],))
     """
-    assert asked(written(source), (X,), disallowed_in("a7_dropout_and_layer_norm", "LayerNorm"))[
-        "used"
-    ]
+    disallowed = disallowed_in("a7_dropout_and_layer_norm", "LayerNorm")
+    assert asked(written(source), (X,), disallowed).used
 
 
 def test_a_part_that_swallows_the_error_is_barred_by_name():
@@ -334,19 +336,16 @@ def zygote():
     kernels.close()
 
 
-def asked_in_a_kernel(zygote, cells, inputs, disallowed, subject="f", closed=None, **changes):
-    """What a kernel's probe reports after these cells have run."""
-    request = {
-        "subject": subject, "experiment": "call", "arguments": list(inputs),
-        "names": [f"x{number}" for number in range(len(inputs))], "strided": False,
-        "gradient": False, "seed": 0, "replace": {}, "disallowed": disallowed, **changes,
-    }  # fmt: skip
+def asked_in_a_kernel(zygote, cells, inputs, disallowed, subject="f", closed=None):
+    """What a kernel's probe sees after these cells have run."""
     with KernelClient(zygote, Limits(), closed=closed) as kernel:
         for cell in cells:
             problems = []
             kernel.run(textwrap.dedent(cell), "id", lambda *shown, to=problems: to.append(shown))
             assert not [content for kind, content in problems if kind == "error"]
-        return decode(kernel.ask(encode([request])))[0]
+        answers = kernel.ask(questions_about(subject, inputs, disallowed))
+    [seen] = decode(answers, list[Observation])
+    return seen
 
 
 KERNEL_OF_AN_OPERATION = """
@@ -365,8 +364,8 @@ NO_ATTENTION = disallowed_in("a3_scaled_dot_product_attention", "scaled_dot_prod
 
 
 def test_a_kernel_leaves_no_way_round(zygote):
-    report = asked_in_a_kernel(zygote, [KERNEL_OF_AN_OPERATION], (Q, K, V), NO_ATTENTION)
-    assert "used" in report or report["error"]["message"] == "no kernel"
+    seen = asked_in_a_kernel(zygote, [KERNEL_OF_AN_OPERATION], (Q, K, V), NO_ATTENTION)
+    assert seen.used or seen.error.message == "no kernel"
 
 
 def test_what_is_closed_for_good_stays_closed_when_a_wall_is_opened(zygote):
@@ -380,7 +379,7 @@ def test_what_is_closed_for_good_stays_closed_when_a_wall_is_opened(zygote):
             return torch.nn.functional.scaled_dot_product_attention(q, k, v)
     """
     cells = ["import torch", opens]
-    report = asked_in_a_kernel(zygote, cells, (Q, K, V), NO_ATTENTION)
-    assert report["status"] == "returned"  # or there would be nothing to show
-    report = asked_in_a_kernel(zygote, cells, (Q, K, V), NO_ATTENTION, closed=NO_ATTENTION)
-    assert report["status"] == "raised" and report["error"]["type"] == "DisallowedError"
+    seen = asked_in_a_kernel(zygote, cells, (Q, K, V), NO_ATTENTION)
+    assert seen.status == "returned"  # or there would be nothing to show
+    seen = asked_in_a_kernel(zygote, cells, (Q, K, V), NO_ATTENTION, closed=NO_ATTENTION)
+    assert seen.status == "raised" and seen.error.type == "DisallowedError"

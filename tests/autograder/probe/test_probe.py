@@ -9,24 +9,32 @@ from matplotlib.figure import Figure
 
 from autograder.checks.follow_through import source_of
 from autograder.probe.drawing import Picture
+from autograder.probe.messages import (
+    CallRequest,
+    ChainRequest,
+    DrawingRequest,
+    ModuleRequest,
+    Observation,
+    Questions,
+)
 from autograder.probe.probe import answer
 from autograder.probe.wire import Function, Instance, decode, encode
 from course_utils import attention
 
-CALL = {
-    "subject": "f",
-    "experiment": "call",
-    "strided": False,
-    "gradient": False,
-    "seed": 0,
-    "replace": {},
+KINDS = {
+    "call": CallRequest,
+    "chain": ChainRequest,
+    "module": ModuleRequest,
+    "drawing": DrawingRequest,
 }
 
 
-def ask(namespace, *arguments, seconds=2.0, **options):
+def ask(namespace, *arguments, seconds=2.0, kind="call", substitutes=None, **options):
     names = [f"x{number}" for number in range(len(arguments))]
-    request = {**CALL, "arguments": list(arguments), "names": names, **options}
-    return decode(answer(encode([request]), namespace, seconds))[0]
+    request = KINDS[kind](subject="f", arguments=list(arguments), names=names, **options)
+    questions = Questions(requests=[request], substitutes=substitutes or {})
+    [seen] = decode(answer(encode(questions), namespace, seconds), list[Observation])
+    return seen
 
 
 def test_a_value_comes_back_with_the_arguments_as_they_are_afterwards():
@@ -34,35 +42,35 @@ def test_a_value_comes_back_with_the_arguments_as_they_are_afterwards():
         x += 1
         return x * 2
 
-    report = ask({"f": f}, torch.zeros(2))
-    assert report["status"] == "returned"
-    assert torch.equal(report["value"], torch.full((2,), 2.0))
-    assert torch.equal(report["arguments"][0], torch.ones(2))
+    seen = ask({"f": f}, torch.zeros(2))
+    assert seen.status == "returned"
+    assert torch.equal(seen.value, torch.full((2,), 2.0))
+    assert torch.equal(seen.arguments[0], torch.ones(2))
 
 
 def test_a_strided_argument_has_the_same_values_and_gaps_in_memory():
-    seen = []
+    handed_over = []
 
     def f(x):
-        seen.append(x)
+        handed_over.append(x)
         return x
 
     x = torch.arange(24.0).reshape(2, 3, 4)
-    report = ask({"f": f}, x, strided=True)
-    assert torch.equal(report["value"], x)
-    assert not seen[0].is_contiguous()
+    seen = ask({"f": f}, x, strided=True)
+    assert torch.equal(seen.value, x)
+    assert not handed_over[0].is_contiguous()
 
 
 def test_gradients_are_those_of_a_fixed_weighted_sum():
-    report = ask({"f": lambda x, y: (x * y, 3 * x)}, torch.ones(2), torch.ones(2), gradient=True)
+    seen = ask({"f": lambda x, y: (x * y, 3 * x)}, torch.ones(2), torch.ones(2), gradient=True)
     weights = torch.arange(2.0).cos()
-    assert torch.allclose(report["gradients"]["x0"], 4 * weights)
-    assert torch.allclose(report["gradients"]["x1"], weights)
+    assert torch.allclose(seen.gradients["x0"], 4 * weights)
+    assert torch.allclose(seen.gradients["x1"], weights)
 
 
 def test_a_detached_result_has_no_gradient():
-    report = ask({"f": lambda x: x.detach() * 2}, torch.ones(2), gradient=True)
-    assert report["gradients"] == {"x0": None}
+    seen = ask({"f": lambda x: x.detach() * 2}, torch.ones(2), gradient=True)
+    assert seen.gradients == {"x0": None}
 
 
 def test_an_error_is_described_with_the_students_line():
@@ -70,18 +78,18 @@ def test_an_error_is_described_with_the_students_line():
     linecache.cache["a cell"] = (len(cell), None, cell.splitlines(keepends=True), "a cell")
     namespace = {}
     exec(compile(cell, "a cell", "exec"), namespace)
-    report = ask(namespace, torch.ones(2))
-    assert report["status"] == "raised"
-    assert report["error"]["type"] == "ValueError"
-    assert report["error"]["message"] == "x is odd"
-    assert report["error"]["line"] == 'raise ValueError("x is odd")'
+    seen = ask(namespace, torch.ones(2))
+    assert seen.status == "raised"
+    assert seen.error.type == "ValueError"
+    assert seen.error.message == "x is odd"
+    assert seen.error.line == 'raise ValueError("x is odd")'
 
 
 def test_leaving_the_process_is_an_error_like_any_other():
     def f(x):
         raise SystemExit
 
-    assert ask({"f": f}, torch.ones(2))["error"]["type"] == "SystemExit"
+    assert ask({"f": f}, torch.ones(2)).error.type == "SystemExit"
 
 
 def test_an_endless_loop_is_stopped_and_not_tried_again():
@@ -95,15 +103,15 @@ def test_an_endless_loop_is_stopped_and_not_tried_again():
             except Exception:  # noqa: BLE001, S112
                 continue
 
-    request = {**CALL, "arguments": [torch.ones(2)], "names": ["x"]}
-    reports = decode(answer(encode([request, request, request]), {"f": f}, 0.3))
-    assert [report["status"] for report in reports] == ["timeout"] * 3
+    request = CallRequest(subject="f", arguments=[torch.ones(2)], names=["x"])
+    answers = answer(encode(Questions(requests=[request] * 3)), {"f": f}, 0.3)
+    assert [seen.status for seen in decode(answers, list[Observation])] == ["timeout"] * 3
     assert len(calls) == 1
 
 
 def test_a_missing_name_is_reported():
-    assert ask({}, torch.ones(2))["status"] == "missing"
-    assert ask({"f": 3}, torch.ones(2))["status"] == "missing"
+    assert ask({}, torch.ones(2)).status == "missing"
+    assert ask({"f": 3}, torch.ones(2)).status == "missing"
 
 
 def test_prints_and_warnings_stay_out_of_the_cell(capfd):
@@ -116,27 +124,31 @@ def test_prints_and_warnings_stay_out_of_the_cell(capfd):
         warnings.warn("careful", stacklevel=1)
         return x
 
-    assert ask({"f": f}, torch.ones(2))["status"] == "returned"
+    assert ask({"f": f}, torch.ones(2)).status == "returned"
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_function_argument_is_looked_up_by_name():
-    report = ask({"f": lambda g, x: g(x)}, Function("doubled"), torch.ones(2))
-    assert torch.equal(report["value"], torch.full((2,), 2.0))
+    seen = ask(
+        {"f": lambda g, x: g(x)}, Function("course_utils.handed_over.doubled"), torch.ones(2)
+    )
+    assert torch.equal(seen.value, torch.full((2,), 2.0))
 
 
 def test_a_stand_in_is_used_for_one_call_and_taken_out_again():
     namespace = {"f": lambda x: namespace["attention_weights"](x), "attention_weights": len}
-    replace = {"attention_weights": source_of(attention.attention_weights)}
-    report = ask(namespace, torch.zeros(2, 3), replace=replace)
-    assert torch.allclose(report["value"], torch.full((2, 2), 0.5))
+    substitutes = {"attention_weights": source_of(attention.attention_weights)}
+    seen = ask(namespace, torch.zeros(2, 3), substitutes=substitutes)
+    assert torch.allclose(seen.value, torch.full((2, 2), 0.5))
     assert namespace["attention_weights"] is len
 
 
 def translator(**options):
     """Two sentences, five states, four words; logits rise with the word, most for state 0."""
     scores = torch.arange(4.0).expand(2, 5, 4) * torch.tensor([[1.0], [-1.0]])[:, None]
-    return Instance("ScriptedTranslator", {"scores": scores, "pad_id": 3, **options})
+    return Instance(
+        "course_utils.handed_over.ScriptedTranslator", {"scores": scores, "pad_id": 3, **options}
+    )
 
 
 SRC = torch.tensor([[0, 2], [1, 2]])
@@ -147,7 +159,7 @@ def test_an_object_crosses_by_its_name_and_arguments():
     sent = translator(training=["", "decoder"], rows=3)
     back = decode(encode(sent))
     assert isinstance(back, Instance)
-    assert back.name == "ScriptedTranslator"
+    assert back.name == "course_utils.handed_over.ScriptedTranslator"
     assert torch.equal(back.arguments["scores"], sent.arguments["scores"])
     assert back.arguments["training"] == ["", "decoder"] and back.arguments["rows"] == 3
 
@@ -160,13 +172,13 @@ def test_a_scripted_translator_answers_from_its_table_and_sees_no_later_token():
         assert torch.equal(model(SRC, TGT), both)
         return both.argmax(dim=-1), model.pad_id
 
-    best, pad_id = ask({"f": f}, translator())["value"]
+    best, pad_id = ask({"f": f}, translator()).value
     assert best.tolist() == [[3, 3, 3], [0, 0, 0]]
     assert pad_id == 3
 
 
 def test_a_scripted_translator_depends_on_every_earlier_token():
-    from autograder.probe.scripted import ScriptedTranslator, state_of
+    from course_utils.handed_over import ScriptedTranslator, state_of
 
     assert state_of(TGT, 5).tolist() == [[1, 0, 4]] * 2
     scores = torch.randn(2, 5, 4, generator=torch.Generator().manual_seed(0))
@@ -182,10 +194,10 @@ def test_a_scripted_translator_gives_something_else_where_a_part_is_in_train_mod
     def best(model):
         return model.decode(TGT, model.encode(SRC), SRC).argmax(dim=-1)
 
-    asleep = ask({"f": best}, translator(training=[""]))["value"]
+    asleep = ask({"f": best}, translator(training=[""])).value
     assert asleep.tolist() == [[3, 3, 3], [0, 0, 0]]
     for part in ("encoder", "decoder"):
-        awake = ask({"f": best}, translator(training=[part]))["value"]
+        awake = ask({"f": best}, translator(training=[part])).value
         assert awake.tolist() == [[0, 0, 0], [3, 3, 3]]
 
 
@@ -194,11 +206,11 @@ def test_a_scripted_translator_has_limits_that_show():
         for length in (1, 2, 3):
             model.decode(TGT[:, :length], model.encode(SRC), SRC)
 
-    assert ask({"f": grow}, translator(rows=6, max_len=3))["status"] == "returned"
-    error = ask({"f": grow}, translator(rows=5))["error"]
-    assert error["message"] == "every sentence has ended, and the model is asked again"
-    error = ask({"f": grow}, translator(max_len=2))["error"]
-    assert error["message"] == "a target of length 3 is longer than max_len = 2"
+    assert ask({"f": grow}, translator(rows=6, max_len=3)).status == "returned"
+    error = ask({"f": grow}, translator(rows=5)).error
+    assert error.message == "every sentence has ended, and the model is asked again"
+    error = ask({"f": grow}, translator(max_len=2)).error
+    assert error.message == "a target of length 3 is longer than max_len = 2"
 
 
 def test_a_scripted_translator_says_what_it_was_given_wrongly():
@@ -214,7 +226,7 @@ def test_a_scripted_translator_says_what_it_was_given_wrongly():
     for case, kind in {
         "ids": "TypeError", "swapped": "TypeError", "unfit": "ValueError", "rows": "ValueError",
     }.items():  # fmt: skip
-        assert ask({"f": f}, translator(), case)["error"]["type"] == kind
+        assert ask({"f": f}, translator(), case).error.type == kind
 
 
 class Counts(torch.nn.Module):
@@ -232,10 +244,8 @@ class Counts(torch.nn.Module):
 @pytest.mark.parametrize(("rested", "modes"), [(True, [0.0, 1.0]), (False, [1.0])])
 def test_a_module_may_be_used_in_eval_mode_before(rested, modes):
     how = {"construct": [], "keywords": {}, "method": "forward", "state": {}, "training": True}
-    report = ask(
-        {"f": Counts}, torch.zeros(2), experiment="module", dtype="float32", rested=rested, **how
-    )
-    assert report["value"].tolist() == modes
+    seen = ask({"f": Counts}, torch.zeros(2), kind="module", dtype="float32", rested=rested, **how)
+    assert seen.value.tolist() == modes
 
 
 class Remembers(torch.nn.Module):
@@ -249,21 +259,22 @@ class Remembers(torch.nn.Module):
 @pytest.mark.parametrize(("before", "value"), [([torch.ones(2)], [1.0, 1.0]), ([], [0.0, 0.0])])
 def test_a_module_may_be_used_on_something_else_before(before, value):
     how = {"construct": [], "keywords": {}, "method": "forward", "state": {}, "training": False}
-    report = ask(
-        {"f": Remembers}, torch.zeros(2), experiment="module", dtype="float32", before=before, **how
+    seen = ask(
+        {"f": Remembers}, torch.zeros(2), kind="module", dtype="float32", before=before, **how
     )
-    assert report["value"].tolist() == value
+    assert seen.value.tolist() == value
 
 
 def test_a_module_is_reported_by_the_modes_of_its_parts():
-    report = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
-    [left] = report["arguments"]
+    seen = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
+    [left] = seen.arguments
     assert left["training"] == {"": False, "encoder": True, "decoder": True}
     assert left["hooks_left"] == left["hooks_gone"] == left["changed"] == left["renamed"] == []
 
 
 def test_parts_left_in_another_mode_cost_a_strict_step():
-    from autograder.checks.check import Assignment, Case, Part
+    from autograder.checks.cases import Case
+    from autograder.checks.check import Assignment, Part
     from autograder.checks.decide import decide
 
     def right(model):
@@ -322,7 +333,7 @@ def test_a_module_of_any_class_is_made_with_its_weights_modes_and_hooks():
         return model.linear2.weight, modes, hooked
 
     back = decode(encode(NETWORK))
-    weight, modes, hooked = ask({"f": f}, back)["value"]
+    weight, modes, hooked = ask({"f": f}, back).value
     assert torch.equal(weight, NETWORK.arguments["state"]["linear2.weight"])
     assert (modes, hooked) == (["", "dropout1"], [1, 1])
 
@@ -331,7 +342,7 @@ def test_a_set_crosses_as_what_it_is_made_of():
     def f(pairs):
         return isinstance(pairs, set) and sorted(pairs)
 
-    assert ask({"f": f}, Instance("set_of", {"items": [(1, 2), (0, 3)]}))["value"] == [
+    assert ask({"f": f}, Instance("set_of", {"items": [(1, 2), (0, 3)]})).value == [
         (0, 3),
         (1, 2),
     ]
@@ -407,11 +418,11 @@ def test_what_is_left_in_a_model_is_reported_also_after_an_error(f, found, stops
             raise IndexError("no such word")
         return 0
 
-    report = ask({"f": use}, NETWORK, tries=[X])
-    assert report["status"] == ("raised" if stops else "returned")
+    seen = ask({"f": use}, NETWORK, tries=[X])
+    assert seen.status == ("raised" if stops else "returned")
     if stops:
-        assert report["error"]["message"] == "no such word"
-    [left] = report["arguments"]
+        assert seen.error.message == "no such word"
+    [left] = seen.arguments
     training = left.pop("training")
     assert [name for name in training if training[name]] == ["", "dropout1"]
     nothing = {"hooks_left": [], "hooks_gone": [], "changed": [], "renamed": []}
@@ -422,34 +433,34 @@ def test_trying_a_model_leaves_its_modes_and_torchs_numbers_alone():
     def f(model):
         return torch.rand(3)
 
-    plain = ask({"f": f}, NETWORK)["value"]
-    assert torch.equal(ask({"f": f}, NETWORK, tries=[X])["value"], plain)
+    plain = ask({"f": f}, NETWORK).value
+    assert torch.equal(ask({"f": f}, NETWORK, tries=[X]).value, plain)
 
 
 def test_an_error_without_a_model_is_reported_as_ever():
     def f(x):
         raise ValueError("no")
 
-    assert "arguments" not in ask({"f": f}, torch.ones(2))
+    assert ask({"f": f}, torch.ones(2)).arguments == []
 
 
 def test_a_chain_may_hand_on_the_same_model():
-    from autograder.checks.check import given_to
+    from autograder.checks.cases import given_to
 
     def f(model, number):
         before = getattr(model, "number", -1)
         model.number = number
         return before
 
-    report = ask(
+    seen = ask(
         {"f": f},
         [NETWORK, 1],
         [given_to(0, 0), 2],
         [NETWORK, 3],
-        experiment="chain",
+        kind="chain",
         argument_names=[["model", "number"]] * 3,
     )
-    assert report["value"] == (-1, 1, -1)
+    assert seen.value == (-1, 1, -1)
 
 
 # ---------------------------------------------------------------------------- what was drawn
@@ -458,12 +469,10 @@ TABLE = torch.arange(12.0).reshape(3, 4)  # row y, column x
 
 
 def look(draw, on_axes=True, **keywords):
-    report = ask(
-        {"f": draw}, TABLE, experiment="drawing", keywords=keywords, on_axes=on_axes, seconds=20
-    )
-    assert report["status"] == "returned", report
+    seen = ask({"f": draw}, TABLE, kind="drawing", keywords=keywords, on_axes=on_axes, seconds=20)
+    assert seen.status == "returned", seen
     assert plt.get_fignums() == []
-    return Picture(*report["value"])
+    return Picture(*seen.value)
 
 
 def by_imshow(table, ax):
@@ -650,7 +659,7 @@ def test_an_error_while_drawing_leaves_no_figure_and_no_backend_behind():
         plt.figure()
         raise ValueError("no ink")
 
-    report = ask({"f": draw}, TABLE, experiment="drawing", keywords={}, on_axes=True, seconds=20)
-    assert report["error"]["message"] == "no ink"
+    seen = ask({"f": draw}, TABLE, kind="drawing", keywords={}, on_axes=True, seconds=20)
+    assert seen.error.message == "no ink"
     assert plt.get_fignums() == []
     assert matplotlib.get_backend() == before

@@ -8,7 +8,8 @@ import torch
 from msgspec.msgpack import Ext
 from torch import nn
 
-from autograder.checks.reply import DEEPEST, LONGEST_VALUE, reports_in
+from autograder.checks.reply import DEEPEST, LONGEST_VALUE, observations_in
+from autograder.probe.messages import Observation
 from autograder.probe.wire import (
     ARRAY,
     LARGEST_TREE,
@@ -179,8 +180,8 @@ def test_a_type_s_name_is_cut_also_where_it_arrives():
 
 def answers(value):
     """The value in a report, as it arrives."""
-    (report,) = reports_in(encode([{"status": "returned", "value": value}]), 1)
-    return report["value"]
+    (seen,) = observations_in(encode([Observation(status="returned", value=value)]), 1)
+    return seen.value
 
 
 def test_texts_of_an_answer_are_cut():
@@ -205,5 +206,5 @@ def test_what_no_student_can_return_has_no_content(value):
     tree = msgspec.msgpack.encode([{"status": "returned", "value": value}])
     if isinstance(value, Function):
         tree = encode([{"status": "returned", "value": value}])[len(MARK) + LENGTH.size :]
-    (report,) = reports_in(message_of(tree), 1)
-    assert report["value"] == () or isinstance(report["value"], Opaque)
+    (seen,) = observations_in(message_of(tree), 1)
+    assert seen.value == () or isinstance(seen.value, Opaque)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from assignments import COURSE as COURSE_ITSELF
 from assignments import allowed_modules, known, load
 from autograder.sandbox import bubblewrap, kernels
 from autograder.sandbox.client import KernelClient
@@ -141,6 +142,13 @@ def test_a_style_sheet_comes_with_what_plots():
 def test_no_modules_are_no_files_and_an_unknown_one_is_its_package_alone():
     assert bubblewrap.files_of([]) == set()
     assert bubblewrap.files_of(["course_utils.no_such_module"]) == {COURSE / "__init__.py"}
+
+
+def test_what_is_handed_to_answers_brings_nothing_else_along():
+    assert bubblewrap.files_of(COURSE_ITSELF.handed_over) == {
+        COURSE / "__init__.py",
+        COURSE / "handed_over.py",
+    }
 
 
 @pytest.mark.parametrize("name", known())

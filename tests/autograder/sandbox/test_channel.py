@@ -26,7 +26,7 @@ def ends():
     """The two ends of a channel; the second one is a bare socket, which may send anything."""
     one, other = socket.socketpair()
     with one, other:
-        yield Channel(one), other
+        yield Channel(one, dict), other
 
 
 def frame(header, body=b"", header_length=None, body_length=None):
@@ -53,7 +53,7 @@ def soon():
 )  # fmt: skip
 def test_a_frame_arrives_as_it_was_sent(ends, header, body):
     channel, other = ends
-    sender = threading.Thread(target=Channel(other).send, args=(header, body))
+    sender = threading.Thread(target=Channel(other, dict).send, args=(header, body))
     sender.start()
     assert channel.receive(time.monotonic() + 20) == (header, body)
     sender.join()
@@ -61,7 +61,7 @@ def test_a_frame_arrives_as_it_was_sent(ends, header, body):
 
 def test_frames_of_several_threads_do_not_mix(ends):
     channel, other = ends
-    there = Channel(other)
+    there = Channel(other, dict)
 
     def send_some(name):
         for number in range(50):
@@ -85,7 +85,7 @@ def test_frames_of_several_threads_do_not_mix(ends):
 )
 def test_a_frame_that_nobody_would_read_is_not_sent(ends, header, body):
     channel, other = ends
-    there = Channel(other)
+    there = Channel(other, dict)
     with pytest.raises(FrameTooLarge, match="a frame of"):
         there.send(header, body)
     there.send({"after": 1})
@@ -192,7 +192,7 @@ def test_who_sends_a_byte_now_and_then_gains_no_time(ends):
 
 def test_a_moment_that_has_passed_is_too_late_also_for_what_is_there(ends):
     channel, other = ends
-    Channel(other).send({})
+    Channel(other, dict).send({})
     with pytest.raises(TimeoutError):
         channel.receive(time.monotonic() - 1)
 
@@ -203,7 +203,7 @@ class TooLateError(Exception):
 
 def test_an_error_of_a_deadline_comes_between_frames_and_never_in_one(ends):
     channel, other = ends
-    there = Channel(other)
+    there = Channel(other, dict)
     arrived, body = [], bytes(300_000)  # more than a socket holds, so that sending takes a while
 
     def read():
@@ -258,7 +258,9 @@ def test_who_reads_a_byte_now_and_then_is_not_waited_for_either(ends):
 def test_what_is_sent_in_time_arrives_whole(ends):
     channel, other = ends
     body = bytes(range(256)) * 100_000
-    sender = threading.Thread(target=Channel(other).send, args=({}, body, time.monotonic() + 20))
+    sender = threading.Thread(
+        target=Channel(other, dict).send, args=({}, body, time.monotonic() + 20)
+    )
     sender.start()
     assert channel.receive(time.monotonic() + 20) == ({}, body)
     sender.join()

@@ -4,13 +4,13 @@ import time
 
 import pytest
 
+from autograder.probe.messages import CallRequest, Observation, Questions
 from autograder.probe.wire import Opaque, WireError, decode, encode
 from autograder.sandbox import bubblewrap, client, kernels
 from autograder.sandbox.client import Done, KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import Zygote, ZygoteError
 from autograder.sandbox.kernels import KERNEL
 from autograder.sandbox.limits import Limits
-from autograder.sandbox.spawn import EXIT
 from tests.sample_class import ISOLATION
 
 QUICK = Limits(seconds_per_cell=1, seconds_per_call=1, clock_per_cell=2, clock_per_call=2)
@@ -52,13 +52,11 @@ def printed(kernel, code):
     return "".join(content["text"] for kind, content in run(kernel, code)[1] if kind == "stream")
 
 
-def call(kernel, **changes):
-    """What the probe reports of a call of ``f``."""
-    request = {
-        "subject": "f", "experiment": "call", "arguments": [1], "names": ["x"], "strided": False,
-        "gradient": False, "seed": 0, "replace": {}, **changes,
-    }  # fmt: skip
-    return decode(kernel.ask(encode([request])))[0]
+def call(kernel):
+    """What the probe sees of a call of ``f``."""
+    request = CallRequest(subject="f", arguments=[1], names=["x"])
+    [seen] = decode(kernel.ask(encode(Questions(requests=[request]))), list[Observation])
+    return seen
 
 
 def test_cells_are_counted_and_show_what_they_show(kernel):
@@ -103,7 +101,7 @@ def test_a_module_of_the_course_comes_from_the_folder_that_it_is_graded_in(
 
 def test_the_probe_answers_from_the_notebooks_own_names(kernel):
     run(kernel, "def f(x): return x + one\none = 1.5")
-    assert call(kernel)["value"] == 2.5
+    assert call(kernel).value == 2.5
 
 
 def test_a_kernel_that_dies_says_so_and_stays_dead(kernel):
@@ -120,10 +118,122 @@ def test_a_kernel_that_dies_over_a_call_is_dead(kernel):
         call(kernel)
 
 
-def test_exit_ends_the_kernel_after_its_cell(kernel):
-    assert run(kernel, "print('last words')\nexit()")[0].status == EXIT
-    with pytest.raises(KernelDied):
-        run(kernel, "1")
+@pytest.mark.parametrize(
+    "ending", ["exit()", "quit()", "exit", "import sys; sys.exit()", "raise SystemExit"]
+)
+def test_a_cell_that_ends_itself_ends_alone(kernel, ending):
+    done, shown = run(kernel, f"print('last words')\n{ending}\n")
+    assert "last words" in shown[0][1]["text"]
+    done, shown = run(kernel, "print('goes on')")
+    assert done.status == "ok" and "goes on" in shown[0][1]["text"]
+
+
+NOT_RUN = [
+    "!pip install einops",
+    "%pip install -q einops",
+    "%conda install einops",
+    "files = !ls",
+    "%%bash\nls",
+    "import os; os.system('ls')",
+    "import os; os.popen('ls').read()",
+    "import subprocess, sys; subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'einops'])",
+    "import subprocess; subprocess.run('nvidia-smi', check=True, capture_output=True, text=True).stdout",
+    "name = input('Your name: ')",
+    "breakpoint()",
+    "import pdb; pdb.set_trace()",
+    "%debug",
+    "%matplotlib widget",
+]
+
+
+@pytest.mark.parametrize("line", NOT_RUN)
+def test_what_is_not_run_while_grading_says_so_and_the_cell_goes_on(kernel, line):
+    code = line if line.startswith("%%") else f"{line}\nprint('goes on')"
+    done, shown = run(kernel, code)
+    text = "".join(content.get("text", "") for _, content in shown)
+    assert done.status == "ok" and text.startswith("not run while grading: ")
+    assert line.startswith("%%") or text.endswith("goes on\n")
+
+
+def test_what_is_compiled_is_the_function_itself(kernel):
+    code = (
+        "import torch\n@torch.compile\ndef f(x): return 2 * x\n"
+        "@torch.compile(dynamic=True)\ndef g(x): return f(x)\nprint(torch.compile(g)(2))"
+    )
+    assert printed(kernel, code) == "4\n"
+
+
+REST = {
+    "what stands below": ("import nowhere\nimport math\nx = 1", "math.pi + x"),
+    "on one line": ("import nowhere; import math; x = 1", "math.pi + x"),
+    "from": ("from nowhere import drive\ndrive.mount('/')\nx = 1\nclass A:\n    y = x", "A.y"),
+    "several": ("import nowhere\nimport elsewhere\nx = 1", "x"),
+    "functions that use it later": ("import nowhere\ndef f(): return nowhere.x\nx = 1", "f and x"),
+    "with a decorator": (
+        "import nowhere\nimport functools\n@functools.cache\ndef f(): return 1",
+        "f()",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REST)
+def test_what_stands_below_a_failed_import_runs(kernel, name):
+    code, uses = REST[name]
+    done, shown = run(kernel, code)
+    assert done.status == "error" and shown[0][1]["ename"] == "ModuleNotFoundError"
+    assert run(kernel, uses)[0].status == "ok"
+
+
+VICTIMS = {
+    "what it would have brought": ("import nowhere\ny = nowhere.x", "y"),
+    "what follows from that": ("import nowhere\ny = nowhere.x\nz = y", "z"),
+    "a decorated function": ("import nowhere\n@nowhere.f\ndef f(): pass", "f"),
+    "what stands below another error": ("import math\n1 / 0\nx = 1", "x"),
+    "what stands below an error of the rest": ("import nowhere\n1 / 0\nx = 1", "x"),
+}
+
+
+@pytest.mark.parametrize("name", VICTIMS)
+def test_what_needs_it_does_not_run_nor_what_stands_below_other_errors(kernel, name):
+    code, uses = VICTIMS[name]
+    run(kernel, code)
+    _, shown = run(kernel, uses)
+    assert shown[0][1]["ename"] == "NameError"
+
+
+SWITCHED = {
+    "the default dtype": "torch.set_default_dtype(torch.float64)",
+    "the default device": "torch.set_default_device('meta')",
+    "gradients": "torch.set_grad_enabled(False)",
+    "determinism": "torch.use_deterministic_algorithms(True)",
+    "autocast": "torch.set_autocast_enabled('cpu', True)",
+    "printing": "torch.set_printoptions(precision=1)",
+    "pictures": "import matplotlib.pyplot as plt\nplt.rcParams['image.cmap'] = 'hot'",
+    "the environment": "import os\nos.environ['A'] = 'b'",
+    "depth of calls": "import sys\nsys.setrecursionlimit(200)",
+}
+LOOK = """
+import os, sys
+import matplotlib, torch
+def f(x):
+    return [
+        str(torch.get_default_dtype()), str(torch.ones(1).device), torch.is_grad_enabled(),
+        torch.are_deterministic_algorithms_enabled(), torch.is_autocast_enabled("cpu"),
+        torch._tensor_str.PRINT_OPTS.precision, matplotlib.rcParams["image.cmap"],
+        os.environ.get("A", ""), sys.getrecursionlimit() > 500,
+    ]
+"""
+
+
+@pytest.mark.parametrize("name", SWITCHED)
+def test_a_part_is_asked_with_everything_switched_as_at_the_start(kernel, name):
+    run(kernel, LOOK)
+    before = call(kernel).value
+    run(kernel, SWITCHED[name])
+    assert call(kernel).value == before
+    assert "False" in str(before)
+    _, shown = run(kernel, "print(f(0))")  # but the notebook's own cells have it as they set it
+    assert name == "the default device" or shown[0][1]["text"].strip() != str(before)
 
 
 def test_a_loop_is_stopped_and_the_kernel_goes_on(quick):
@@ -133,7 +243,7 @@ def test_a_loop_is_stopped_and_the_kernel_goes_on(quick):
     assert "Is there a loop without an end?" in shown[-1][1]["evalue"]
     assert printed(quick, "print('goes on')") == "goes on\n"
     run(quick, "def f(x):\n    while True: pass")
-    assert call(quick)["status"] == "timeout"
+    assert call(quick).status == "timeout"
     assert printed(quick, "print('goes on')") == "goes on\n"
 
 
@@ -200,7 +310,9 @@ def test_half_a_frame_is_not_waited_for_without_end(quick):
     [
         {}, {"type": None}, {"type": 7, "content": {}}, {"type": "stream"}, {"type": ["done"]},
         {"type": "stream", "content": None}, {"type": "stream", "content": "text"},
-        {"type": {"done": 1}, "count": 3}, {"type": "answers", "content": [1]},
+        {"type": {"done": 1}, "count": 3}, {"type": "answers", "content": [1]}, {"type": "done"},
+        {"type": "done", "count": 1, "status": ["ok"]}, {"type": "output", "kind": 3, "content": {}},
+        {"type": "output", "kind": "stream", "content": []}, {"type": "\ud800"}, {"\ud800": 1},
     ],
     ids=str,
 )  # fmt: skip
@@ -212,18 +324,27 @@ def test_frames_of_no_sense_are_passed_over(kernel, frame):
 
 
 @pytest.mark.parametrize(
-    "count", [-1, True, False, 1.5, "3", None, [1], 1 << 31, 10**30, "float('nan')"], ids=str
+    "count", [-1, True, False, 1.5, "3", [1], 1 << 31, 10**30, "float('nan')"], ids=str
 )
-def test_a_number_of_execution_is_a_number_or_none(kernel, count):
+def test_a_cell_is_not_done_with_what_is_no_number_of_execution(kernel, count):
     count = count if isinstance(count, str) and "(" in count else repr(count)
     done, _ = run(
-        kernel, f"{CHANNEL}channel.send({{'type': 'done', 'count': {count}, 'status': ['ok']}})"
+        kernel, f"{CHANNEL}channel.send({{'type': 'done', 'count': {count}, 'status': 'late'}})"
     )
-    assert done == Done(None, "['ok']")
+    assert done == Done(1, "ok")
+
+
+@pytest.mark.parametrize("count", [-5, "'x'", 1 << 40, 1.5])
+def test_a_notebook_that_counts_in_its_own_way_has_no_number(kernel, count):
+    odd = "kernel = get_ipython().kernel\ntype(kernel).execution_count = property(lambda _: odd)"
+    done, _ = run(kernel, f"odd = {count}\n{odd}")
+    assert done.count is None
 
 
 def test_a_flood_of_frames_ends_with_the_cells_time(quick):
-    flood = DEAF.replace("time.sleep(1)", "channel.send({'type': 'stream', 'content': {}})")
+    flood = DEAF.replace(
+        "time.sleep(1)", "channel.send({'type': 'output', 'kind': 'stream', 'content': {}})"
+    )
     began, number = time.monotonic(), 0
 
     def count(*_):
@@ -239,9 +360,10 @@ def test_a_flood_of_frames_ends_with_the_cells_time(quick):
 def test_a_flood_of_frames_does_not_stand_for_answers(quick):
     run(
         quick,
-        CHANNEL + "def f(x):\n    while True: channel.send({'type': 'stream', 'content': {}})",
+        CHANNEL
+        + "def f(x):\n    while True: channel.send({'type': 'output', 'kind': 'stream', 'content': {}})",
     )
-    assert call(quick)["status"] == "timeout"
+    assert call(quick).status == "timeout"
 
 
 def torch_zeros(shape):
@@ -261,12 +383,12 @@ def torch_zeros(shape):
 def test_an_answer_without_a_size_costs_its_own_part_alone(kernel, answer, numbers):
     run(kernel, f"endless = []\nendless.append(endless)\ndef f(x): return {answer}")
     if numbers:
-        assert call(kernel)["value"] == Opaque(f"torch.float32 array of {numbers} numbers")
+        assert call(kernel).value == Opaque(f"torch.float32 array of {numbers} numbers")
     else:
         with pytest.raises(WireError):
             call(kernel)
     run(kernel, "def f(x): return x")
-    assert call(kernel)["value"] == 1
+    assert call(kernel).value == 1
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,11 @@ from autograder.batch.run_lock import only_one
 from autograder.errors import CourseError
 from autograder.sandbox import bubblewrap
 from autograder.service import daemon as module
+from autograder.service import grader
 from autograder.service.command import order, status_of
 from autograder.service.daemon import GradingService
 from autograder.service.inbox import utc
-from autograder.service.journal import Entry
+from autograder.service.journal import Event
 from tests.autograder.service.students import Classroom
 from tests.sample_class import (
     ASSIGNMENT,
@@ -52,7 +53,7 @@ def engine():
 
 @pytest.fixture
 def classroom(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr(module, "engine_for", lambda *_: contextlib.nullcontext(engine))
+    monkeypatch.setattr(grader, "engine_for", lambda *_: contextlib.nullcontext(engine))
     monkeypatch.setattr(module, "EVERY", 0.0)
     return Classroom(tmp_path)
 
@@ -126,7 +127,7 @@ def test_the_best_counts_where_the_instructor_says_so(classroom):
     until_nothing_is_left(daemon)
     assert score_of(classroom, "ada") == 10
     assert ["10 of 10" in told(classroom.feedback("ada")[0]), "9 of 10" in told(classroom.feedback("ada")[1])] == [True, True]  # fmt: skip
-    assert daemon.counting(("ada", ASSIGNMENT)).arrival.name == best
+    assert daemon.scheduler.counting(("ada", ASSIGNMENT)).arrival.name == best
     results = list((classroom.course / "grading" / ASSIGNMENT).glob("*.json"))
     assert len(results) == 2  # what was put back was not run again
 
@@ -154,7 +155,7 @@ def test_after_the_deadline_or_by_hand_nothing_is_graded_before(classroom):
     assert order(daemon, ASSIGNMENT) == f"1 of {ASSIGNMENT} wait; the service will grade them when it is started"  # fmt: skip
     until_nothing_is_left(daemon)
     assert "9 of 10" in told(classroom.feedback("ada")[-1])
-    assert not list((daemon.place / "now").iterdir())
+    assert not list((daemon.course.place / "now").iterdir())
 
 
 def test_points_alone_are_shown_until_the_work_is_due(classroom):
@@ -231,7 +232,7 @@ def test_what_is_no_submission_is_refused_once_and_said(classroom):
 
 
 def test_without_an_exchange_the_courses_own_folder_is_watched(tmp_path, engine, monkeypatch):
-    monkeypatch.setattr(module, "engine_for", lambda *_: contextlib.nullcontext(engine))
+    monkeypatch.setattr(grader, "engine_for", lambda *_: contextlib.nullcontext(engine))
     course = tmp_path / "course"
     new_course(course)
     hand_in(course, {"ada": submission(RIGHT), "ben": submission(WRONG)})
@@ -264,20 +265,20 @@ def test_while_somebody_else_grades_it_waits_and_then_goes_on(classroom, monkeyp
 def test_one_submission_over_which_grading_fails_holds_nobody_up(classroom, monkeypatch):
     classroom.submit("ada", submission(RIGHT))
     name = classroom.submit("ben", submission(RIGHT))
-    real = module.grade_class
+    real = grader.grade_class
 
     def fails_for_ben(course, assignment, progress, students, *more):
         if "ben" in students:
             raise RuntimeError("nobody has thought of this")
         return real(course, assignment, progress, students, *more)
 
-    monkeypatch.setattr(module, "grade_class", fails_for_ben)
+    monkeypatch.setattr(grader, "grade_class", fails_for_ben)
     daemon = watching(classroom)
     until_nothing_is_left(daemon)
     assert score_of(classroom, "ada") == 10
     assert daemon.journal.known[name].state == "waits"
-    monkeypatch.setattr(module, "grade_class", real)
-    daemon._failures.clear()
+    monkeypatch.setattr(grader, "grade_class", real)
+    daemon.grader._failures.clear()
     until_nothing_is_left(daemon)
     assert score_of(classroom, "ben") == 10
 
@@ -289,9 +290,9 @@ def start(course, *flags):
     )  # fmt: skip
 
 
-def entries(classroom):
+def events(classroom):
     lines = (classroom.course / "grading/service/journal.jsonl").read_bytes().splitlines()
-    return [msgspec.json.decode(line, type=Entry) for line in lines]
+    return [msgspec.json.decode(line, type=Event) for line in lines]
 
 
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path):
@@ -311,7 +312,7 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_done_twice(tmp_path):
     done = start(classroom.course, "--once")
     said, _ = done.communicate(timeout=300)
     assert done.returncode == 0, said
-    did = Counter((entry.what, entry.name) for entry in entries(classroom))
+    did = Counter((event.what, event.name) for event in events(classroom))
     assert {name for what, name in did if what == "graded"} == set(names)
     assert all(did["graded", name] == did["in", name] == 1 for name in names)
     assert len(list(results.glob("*.json"))) == len(names)  # each was run to its end once

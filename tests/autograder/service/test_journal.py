@@ -1,22 +1,24 @@
 """What the journal remembers, also after a crash in the middle of a line."""
 
+from datetime import datetime
+
 from autograder.service.inbox import utc
-from autograder.service.journal import Entry, Journal
+from autograder.service.journal import Event, Journal
 
 
 def came(name, at=1.0):
-    return Entry("in", name, at, student="ada", assignment="a1", came_in=utc(at), keys=("k",))
+    return Event("in", name, at, student="ada", assignment="a1", came_in=utc(at), keys=("k",))
 
 
 def test_it_reads_what_it_wrote(tmp_path):
     journal = Journal(tmp_path / "grading" / "journal.jsonl")
     journal.write(came("one"))
     journal.write(came("two", 2.0))
-    journal.write(Entry("refused", "three", 3.0, why="no folder"))
-    journal.write(Entry("replaced", "one", 4.0))
-    journal.write(Entry("placed", "two", 5.0))
-    journal.write(Entry("graded", "two", 6.0, points=7.5, seconds=2.0, shown="page 1", hand="h"))
-    journal.write(Entry("shown", "two", 7.0, shown="page 2"))
+    journal.write(Event("refused", "three", 3.0, why="no folder"))
+    journal.write(Event("replaced", "one", 4.0))
+    journal.write(Event("placed", "two", 5.0))
+    journal.write(Event("graded", "two", 6.0, points=7.5, seconds=2.0, shown="page 1", hand="h"))
+    journal.write(Event("shown", "two", 7.0, shown="page 2"))
     again = Journal(journal.path)
     assert again.known == journal.known and again.refused == {"three": "no folder"}
     assert again.placed == {("ada", "a1"): "two"}
@@ -37,3 +39,22 @@ def test_a_line_that_was_cut_short_costs_only_itself(tmp_path):
     again.write(came("two"))
     again.write(came("three"))
     assert list(Journal(journal.path).known) == ["one", "two", "three"]
+
+
+def test_the_lines_of_a_service_that_ran_before_are_read(tmp_path):
+    path = tmp_path / "journal.jsonl"
+    path.write_text(
+        '{"what":"in","name":"ada+a1+1","at":5.0,"student":"ada","assignment":"a1",'
+        '"came_in":"2026-03-01T12:00:00.5","keys":["k"]}\n'
+        '{"what":"placed","name":"ada+a1+1","at":6.0}\n'
+        '{"what":"graded","name":"ada+a1+1","at":7.0,"points":9.5,"seconds":2.0,"shown":"points","hand":"h"}\n'
+        '{"what":"refused","name":"x","at":8.0,"why":"its name"}\n',
+        encoding="ascii",
+    )
+    journal = Journal(path)
+    [item] = journal.known.values()
+    assert item.arrival.came_in == datetime(2026, 3, 1, 12, 0, 0, 500000)
+    assert (item.arrival.work, item.arrival.keys) == (("ada", "a1"), ("k",))
+    assert (item.state, item.points, item.shown, item.hand) == ("graded", 9.5, "points", "h")
+    assert journal.placed == {("ada", "a1"): "ada+a1+1"} and journal.refused == {"x": "its name"}
+    assert journal.graded_since(6.5) == {"ada": [item]} and journal.graded_since(7.0) == {}

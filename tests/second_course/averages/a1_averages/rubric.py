@@ -1,6 +1,7 @@
 """What earns points, and the wrong answers that have a name."""
 
-from autograder.checks.check import Case, Part
+from autograder.checks.cases import Case
+from autograder.checks.check import Part
 
 
 def series(n: int, window: int) -> Case:

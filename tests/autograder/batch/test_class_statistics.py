@@ -1,16 +1,65 @@
-"""Mistakes that the same student makes again, by name, across the reports of a term."""
+"""Numbers about a class: against what can be worked out by hand, and mistakes that come again in a term."""
 
-import csv
-import io
 import json
+import random
 
-from autograder.batch.class_report import as_csv, as_page, write_report
+import numpy as np
+import pytest
+
+from autograder.batch.class_report import as_page, table_rows, write_report
+from autograder.batch.class_statistics import (
+    FEWEST,
+    FILE,
+    earlier_mistakes,
+    keep_mistakes,
+    made_again,
+    part_statistics,
+    recurring_in,
+)
 from autograder.batch.findings import Finding
-from autograder.batch.recurring import FILE, earlier_mistakes, in_words, keep, recurring_in
 from autograder.batch.student_result import StudentResult
 from tests.sample_class import ASSIGNMENT, grade, hand_in, submission
 
 FIRST, SECOND, LATER = "a2_first", "a9_second", "a10_later"
+
+
+def test_difficulty_is_the_share_of_points_that_were_earned():
+    earned = [{"p": 3.0, "q": 0.0}, {"p": 1.5, "q": 1.0}]
+    p, q = part_statistics("p", earned, 3), part_statistics("q", earned, 1)
+    assert (p.difficulty, p.whole) == (0.75, 1)
+    assert (q.difficulty, q.whole) == (0.5, 1)
+
+
+def test_discrimination_is_the_correlation_with_all_other_parts():
+    chance = random.Random(0)
+    earned = [{part: float(chance.randrange(4)) for part in "pqr"} for _ in range(50)]
+    found = part_statistics("q", earned, 3).discrimination
+    others = [own["p"] + own["r"] for own in earned]
+    assert found == pytest.approx(np.corrcoef([own["q"] for own in earned], others)[0, 1])
+    whole = np.corrcoef([own["q"] for own in earned], [sum(own.values()) for own in earned])[0, 1]
+    assert whole > found + 0.3, "with itself in the total, a part of pure chance would seem to tell"
+
+
+def test_a_part_that_those_solve_who_solve_the_rest_tells_most():
+    able = [number >= FEWEST / 2 for number in range(FEWEST)]
+    earned = [{"p": float(knows), "q": float(knows), "r": float(not knows)} for knows in able]
+    earned = [{**own, "s": 2 * own["p"]} for own in earned]
+    assert part_statistics("p", earned, 1).discrimination == pytest.approx(1)
+    assert part_statistics("r", earned, 1).discrimination == pytest.approx(-1)
+
+
+@pytest.mark.parametrize(
+    "earned",
+    [
+        [{"p": 1.0, "q": float(number % 2)} for number in range(FEWEST)],
+        [{"p": float(number % 2), "q": float(number % 2)} for number in range(FEWEST - 1)],
+        [{"p": float(number % 2)} for number in range(FEWEST)],
+        [],
+    ],
+    ids=["all earned the same", "too few", "no other part", "nobody"],
+)
+def test_where_nothing_can_be_said_nothing_is(earned):
+    assert part_statistics("p", earned, 1).discrimination is None
 
 
 def row(student, *names, failed=False):
@@ -20,7 +69,7 @@ def row(student, *names, failed=False):
 
 def kept(course, assignment, *rows):
     (course / "grading" / assignment).mkdir(parents=True)
-    keep(course, assignment, rows)
+    keep_mistakes(course, assignment, rows)
 
 
 def test_who_made_a_mistake_before_and_makes_it_again_is_counted(tmp_path):
@@ -40,16 +89,18 @@ def test_who_made_a_mistake_before_and_makes_it_again_is_counted(tmp_path):
     ]
     assert found[0].earlier == (FIRST, SECOND)
     assert (
-        in_words(today[0], earlier) == f"mask ignored (as in {FIRST}) | not scaled (as in {FIRST})"
+        made_again(today[0], earlier)
+        == f"mask ignored (as in {FIRST}) | not scaled (as in {FIRST})"
     )
-    assert in_words(today[3], earlier) == "", "others made it before, and joe did not"
+    assert made_again(today[3], earlier) == "", "others made it before, and joe did not"
 
 
 def test_the_table_names_who_and_the_page_counts(tmp_path):
     kept(tmp_path, FIRST, row("ada", "mask ignored"))
     earlier = earlier_mistakes(tmp_path, SECOND)
     today = [row("ada", "mask ignored"), row("bob", "mask ignored")]
-    ada, bob = csv.DictReader(io.StringIO(as_csv(today, "full", earlier)))
+    head, *rows = table_rows(today, "full", earlier)
+    ada, bob = (dict(zip(head, row, strict=True)) for row in rows)
     assert (ada["made again"], bob["made again"]) == (f"mask ignored (as in {FIRST})", "")
     page = as_page(SECOND, "Second", today, "full", again=recurring_in(today, earlier))
     assert "Made again" in page and "1 student<" in page and "ada" not in page

@@ -1,0 +1,44 @@
+"""``python -m autograder check``: one notebook, for its own author."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from autograder.files import printable
+
+
+def add_to(commands: Any) -> None:
+    """Add the command to those of ``python -m autograder``."""
+    check = commands.add_parser("check", help="grade your own notebook; it is not changed")
+    check.add_argument("notebook", type=Path, help="the notebook with your answers")
+    check.add_argument("--assignment", default="", help="its id, if the file has another name")
+    check.add_argument("--html", type=Path, help="also write the feedback as a page")
+    check.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Exit status 0: every point earned; 1: points were lost; 2: it could not be graded."""
+    from autograder.grade.self_check import NotGradable, check_notebook, page, summary
+
+    try:
+        checked = check_notebook(options.notebook, options.assignment, tell_doing)
+    except NotGradable as error:
+        print(f"not graded: {error}", file=sys.stderr)
+        return 2
+    tell_doing("")
+    print(summary(checked))
+    if options.html:
+        options.html.write_text(page(checked, options.notebook, options.html), encoding="utf-8")
+        print(f"The same as a page: {options.html}")
+    return 0 if all(verdict.right for verdict in checked.report.verdicts.values()) else 1
+
+
+def tell_doing(what: str) -> None:
+    """Say what is being done: in one line of a terminal, or in a file line by line."""
+    if sys.stderr.isatty():
+        print(f"\r\033[K{printable(what)}", end="", file=sys.stderr, flush=True)
+    elif what:
+        print(printable(what), file=sys.stderr, flush=True)

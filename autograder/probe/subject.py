@@ -1,0 +1,65 @@
+"""Errors of the code under test, told apart from the probe's own."""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+
+from autograder.probe.messages import ErrorSeen
+
+LONGEST_MESSAGE = 400
+
+
+class TimeLimit(BaseException):
+    """A call ran too long. Not an Exception, so that a loop's ``except Exception`` lets it pass."""
+
+
+class SubjectError(Exception):
+    """The code under test has raised an error, which is the cause of this one."""
+
+    @property
+    def seen(self) -> ErrorSeen:
+        """The error, as it is told."""
+        return describe(self.__cause__ or self)
+
+
+@contextlib.contextmanager
+def errors_are_its_own() -> Iterator[None]:
+    """Whatever is raised inside is the subject's doing.
+
+    Raises:
+        SubjectError: instead of it.
+    """
+    try:
+        yield
+    except (KeyboardInterrupt, TimeLimit):
+        raise
+    except BaseException as error:  # student code may raise SystemExit, too
+        raise SubjectError from error
+
+
+def describe(error: BaseException) -> ErrorSeen:
+    """Type, its bases, message and the subject's own line of an error."""
+    line = ""
+    for frame, number in traceback.walk_tb(error.__traceback__):
+        name = frame.f_code.co_filename
+        # what lies in a package is the grader's, the course's or a library's: no line for its author
+        if _is_in_a_package(name):
+            continue
+        linecache.checkcache(name)
+        line = linecache.getline(name, number, frame.f_globals).strip() or line
+    return ErrorSeen(
+        type(error).__name__,
+        [kind.__name__ for kind in type(error).__mro__],
+        str(error)[:LONGEST_MESSAGE],
+        line[:LONGEST_MESSAGE],
+    )
+
+
+def _is_in_a_package(file: str) -> bool:
+    beside = os.path.join(os.path.dirname(file), "__init__.py")
+    return os.path.exists(beside) or "site-packages" in Path(file).parts

@@ -1,0 +1,136 @@
+"""What a notebook may find switched for the whole process: put back before a part is asked, and left alone after.
+
+A part is asked with PyTorch's own defaults, whatever an earlier cell has set: what the part itself sets in
+its own function is its own doing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import random
+import sys
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+Read = Callable[[], Any]
+Write = Callable[[Any], object]
+
+
+def _set_deterministic(value: tuple[bool, bool]) -> None:
+    torch.use_deterministic_algorithms(value[0], warn_only=value[1])
+
+
+def _set_autocast(value: tuple[bool, torch.dtype]) -> None:
+    torch.set_autocast_enabled("cpu", value[0])
+    torch.set_autocast_dtype("cpu", value[1])
+
+
+def _set_filters(value: list[Any]) -> None:
+    warnings.filters[:] = value  # type: ignore[index]
+    warnings._filters_mutated()  # type: ignore[attr-defined] # what it has remembered of them
+
+
+def _set_environment(value: dict[str, str]) -> None:
+    if dict(os.environ) != value:
+        os.environ.clear()
+        os.environ.update(value)
+
+
+def _pictures() -> dict[str, Any]:
+    """matplotlib's settings, read past its own look at each of them, which would choose a backend."""
+    matplotlib = sys.modules.get("matplotlib")
+    return dict(dict.items(matplotlib.rcParams)) if matplotlib else {}
+
+
+def _set_pictures(value: dict[str, Any]) -> None:
+    if value and _pictures() != value:
+        dict.update(sys.modules["matplotlib"].rcParams, value)
+
+
+def _device() -> torch.device | None:
+    modes = torch._C._len_torch_function_stack()  # where a default device stands, if there is one
+    return torch.get_default_device() if modes else None
+
+
+def _set_device(value: torch.device | None) -> None:
+    if value != _device():
+        torch.set_default_device(value)
+
+
+# how each is read, and how it is set
+SWITCHES: dict[str, tuple[Read, Write]] = {
+    "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
+    "default device": (_device, _set_device),
+    "gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
+    "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
+    "deterministic algorithms": (
+        lambda: (
+            torch.are_deterministic_algorithms_enabled(),
+            torch.is_deterministic_algorithms_warn_only_enabled(),
+        ),
+        _set_deterministic,
+    ),
+    "autocast": (
+        lambda: (torch.is_autocast_enabled("cpu"), torch.get_autocast_dtype("cpu")),
+        _set_autocast,
+    ),
+    "precision of products": (
+        torch.get_float32_matmul_precision,
+        torch.set_float32_matmul_precision,
+    ),
+    "how tensors are printed": (
+        lambda: copy.copy(vars(torch._tensor_str.PRINT_OPTS)),
+        lambda value: vars(torch._tensor_str.PRINT_OPTS).update(value),
+    ),
+    "NumPy's errors": (np.geterr, lambda value: np.seterr(**value)),
+    "how arrays are printed": (np.get_printoptions, lambda value: np.set_printoptions(**value)),
+    "filters of warnings": (lambda: list(warnings.filters), _set_filters),
+    "settings of pictures": (_pictures, _set_pictures),
+    "environment": (lambda: dict(os.environ), _set_environment),
+    "working folder": (os.getcwd, os.chdir),
+    "depth of calls": (sys.getrecursionlimit, sys.setrecursionlimit),
+    "Python's random numbers": (random.getstate, random.setstate),
+    "NumPy's random numbers": (np.random.get_state, np.random.set_state),
+    "PyTorch's random numbers": (
+        torch.default_generator.get_state,
+        torch.default_generator.set_state,
+    ),
+}
+State = dict[str, Any]
+
+
+def state() -> State:
+    """How everything is switched."""
+    return {name: read() for name, (read, _) in SWITCHES.items()}
+
+
+def switch_to(wanted: State) -> None:
+    """Switch everything as it was; what cannot be switched any more stays as it is."""
+    for name, value in wanted.items():
+        with contextlib.suppress(Exception):
+            SWITCHES[name][1](value)
+
+
+_start = state()
+
+
+def note_start() -> None:
+    """Take how everything is switched now for how a part is to find it; before a notebook runs."""
+    _start.update(state())
+
+
+@contextlib.contextmanager
+def as_at_the_start() -> Iterator[None]:
+    """Switch everything as it was before the notebook ran, and afterwards back to how the notebook has it."""
+    found = state()
+    switch_to(_start)
+    try:
+        yield
+    finally:
+        switch_to(found)

@@ -1,0 +1,150 @@
+"""What a notebook may have in it and does not run while it is graded: it says so in a line, and the cell goes on.
+
+Installing packages, shell commands and other programs, debuggers, questions to a person, and compiling
+have nothing to do with an answer. They work at a student's desk, where nobody would expect a cell to stop
+over them.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import os
+import pdb  # noqa: T100 (so that it is not entered)
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any, Self
+
+import torch
+from ipykernel.ipkernel import IPythonKernel
+from IPython.core import debugger
+from IPython.core.interactiveshell import InteractiveShell
+
+INSTALLERS = ("pip", "conda", "mamba", "micromamba", "uv")
+SHELLS = ("bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl")
+LONGEST = 80  # characters of a command that are shown
+
+
+def tell(what: str) -> None:
+    """Say in the cell's output what was not run."""
+    line = " ".join(str(what).split())
+    shown = line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
+    print(f"not run while grading: {shown}")
+
+
+class NotRun:
+    """In the place of `subprocess.Popen`: a program that ended at once, well, and without a word."""
+
+    returncode, pid = 0, 0
+    stdin = stdout = stderr = None
+
+    def __init__(self, args: Any, *_: Any, **options: Any) -> None:
+        self.args = args
+        tell(args if isinstance(args, str) else " ".join(map(str, args)))
+        words = ("text", "universal_newlines", "encoding", "errors")
+        self._nothing: str | bytes = "" if any(options.get(word) for word in words) else b""
+
+    def communicate(self, *_: Any, **__: Any) -> tuple[str | bytes, str | bytes]:
+        return self._nothing, self._nothing
+
+    def poll(self) -> int:
+        return 0
+
+    def wait(self, *_: Any, **__: Any) -> int:
+        return 0
+
+    def kill(self) -> None:
+        return None
+
+    terminate = kill
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+def _system(command: str) -> int:
+    tell(command)
+    return 0
+
+
+def _popen(command: str, *_: Any, **__: Any) -> io.StringIO:
+    tell(command)
+    return io.StringIO()
+
+
+def _input(prompt: object = "", *_: Any, **__: Any) -> str:
+    tell(f"input({prompt!r}), which gives an empty text here")
+    return ""
+
+
+def _debugger(*_: Any, **__: Any) -> None:
+    tell("a debugger")
+
+
+def as_it_is(model: Any = None, **_: Any) -> Any:
+    """In the place of `torch.compile`: the function itself, which computes the same."""
+    if model is None:
+        return lambda function: function
+    return model
+
+
+def make_inert(kernel: IPythonKernel) -> None:
+    """Let nothing of it run in this process any more.
+
+    Args:
+        kernel: runs the notebook's cells.
+    """
+    shell: InteractiveShell = kernel.shell
+    kernel.raw_input = kernel.getpass = (
+        _input  # which it puts in the place of `input` for each cell
+    )
+    shell.system = shell.system_raw = shell.system_piped = _system
+    shell.getoutput = _output_of
+    for name in INSTALLERS:
+        shell.register_magic_function(_magic(f"%{name}"), "line", name)
+    for name in SHELLS:
+        shell.register_magic_function(_cell_magic(f"%%{name}"), "cell", name)
+    for name in ("system", "sx", "debug", "pdb"):
+        shell.register_magic_function(_magic(f"%{name}"), "line", name)
+    shell.register_magic_function(_pictures_of(shell), "line", "matplotlib")
+    os.system, os.popen = _system, _popen  # type: ignore[assignment]
+    subprocess.Popen = NotRun  # type: ignore[assignment,misc]
+    sys.breakpointhook = _debugger
+    pdb.set_trace = debugger.set_trace = _debugger
+    pdb.post_mortem = pdb.pm = _debugger
+    torch.compile = as_it_is
+
+
+def _output_of(command: str, *_: Any, **__: Any) -> list[str]:
+    tell(command)
+    return []
+
+
+def _magic(name: str) -> Callable[[str], None]:
+    return lambda line: tell(f"{name} {line}")
+
+
+def _cell_magic(name: str) -> Callable[[str, str], None]:
+    def not_run(line: str, _cell: str) -> None:
+        tell(f"{name} {line}")
+
+    return not_run
+
+
+def _pictures_of(shell: InteractiveShell) -> Callable[[str], Any]:
+    """`%matplotlib`, which shows pictures where they always stand, whatever the notebook asks for."""
+    inline = shell.find_line_magic("matplotlib")
+
+    @functools.wraps(inline)
+    def matplotlib(line: str) -> Any:
+        word = line.strip()
+        if word in ("", "inline", "agg", "--list", "-l"):
+            return inline(line)
+        tell(f"%matplotlib {word}; pictures are shown inline")
+        return inline("inline")
+
+    return matplotlib
