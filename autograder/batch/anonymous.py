@@ -155,7 +155,7 @@ def take_back(course: Path, assignment: str, folder: Path) -> TakenBack:
     from nbgrader.api import Comment, Grade, Gradebook
 
     from autograder.batch.course import open_assignment
-    from autograder.batch.gradebook_writer import one_transaction
+    from autograder.batch.entries import one_transaction
     from autograder.batch.run_lock import nothing_lost
 
     coursedir = open_assignment(course, assignment).coursedir

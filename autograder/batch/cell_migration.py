@@ -7,6 +7,7 @@ and comments, what is new waits to be graded, and what a person gave for a cell 
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from nbgrader.api import (
     Comment,
     Grade,
@@ -27,7 +29,9 @@ from nbgrader.api import (
 from nbgrader.apps import NbGraderAPI
 
 from autograder.batch.course import AnyName
+from autograder.batch.run import grader_digest
 from autograder.errors import CourseError
+from autograder.files import plain_files
 from autograder.grade.messages import ReleasedCell
 from autograder.grade.report import CHECK
 from autograder.grade.restore import released_cells
@@ -130,6 +134,34 @@ def release(api: NbGraderAPI, assignment: str, log: Path) -> None:
             f"nbgrader could not make the release version of {assignment}, with the gradebook "
             f"{api.coursedir.db_url}: {reason}. More in {log}"
         )
+
+
+def state_of_release(api: NbGraderAPI, assignment: str, cells: Sequence[ReleasedCell]) -> str:
+    """A digest of what a release is made of, and of what was made of it, by which a later one is spared.
+
+    It is made of the source, what stands beside it or in the course folder's own files, as headers
+    and plugins do, and of the code of the grader, the course and nbgrader. Made were the folder that
+    students get, and the gradebook's cells.
+
+    Args:
+        api: nbgrader on the course folder.
+        assignment: the assignment's id.
+        cells: those that the gradebook has.
+    """
+    root, digest = Path(api.coursedir.root), hashlib.sha256(grader_digest().encode())
+    source, released = api.coursedir.source_directory, api.coursedir.release_directory
+    files = [
+        *(path for kind in ("*.py", "*.yml") for path in sorted(root.glob(kind))),
+        *sorted(root.glob(f"{source}/*.*")),
+        *plain_files(root / source / assignment),
+        *plain_files(root / released / assignment),
+    ]
+    for path in files:
+        if path.is_file():
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(root)} {len(content)} ".encode() + content)
+    digest.update(msgspec.json.encode(cells))
+    return digest.hexdigest()
 
 
 def _last_line(text: str) -> str:

@@ -10,20 +10,21 @@ import contextlib
 import itertools
 import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autograder.batch.course import course_secret, open_assignment
+from autograder.batch.engine import Engine
 from autograder.batch.gradebook_writer import GradebookWriter
 from autograder.batch.pool import Pool
 from autograder.batch.regrade import Regrade, gradebook_of
 from autograder.batch.release_text import own_text
-from autograder.batch.run import run_jobs
+from autograder.batch.run import digest_of_class, run_jobs
 from autograder.batch.run_lock import logged, nothing_lost, only_one
 from autograder.batch.score_changes import ScoreChanges
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
-from autograder.batch.task import Engine
 from autograder.checks.course import allowed_modules
 from autograder.errors import CourseError
 from autograder.files import cut
@@ -121,13 +122,11 @@ def grade_and_compare(
                         )
                         yield student, Report(cut(reason))
 
-            count = itertools.count(1)
-
-            def tell(student: str, key: str, result: Report) -> None:
-                regrade.take(recorder, student, key, result)
-                progress(next(count), len(students), student)
-
-            run_jobs(jobs(), kept, engine, tell, settings.again)
+            common, done = digest_of_class(whole), itertools.count(1)
+            for works in run_jobs(jobs(), common, kept, engine, recorder.has, settings.again):
+                regrade.take(recorder, works)
+                for work in works:
+                    progress(next(done), len(students), work.student)
             changes = regrade.finish(recorder)
         if settings.feedback and not settings.dry_run:
             write_feedback(recorder, settings, engine, progress)
@@ -144,18 +143,19 @@ def write_feedback(
     students = recorder.without_feedback()
     if not students:
         return
-    count = itertools.count(1)
-
-    def done(student: str, written: bool) -> None:
-        recorder.take_feedback(student, written)
-        progress(next(count), len(students), f"feedback of {student}")
-
     with contextlib.ExitStack() as stack:
         if isinstance(engine, Pool):
             local = engine
         else:  # pages are made beside the gradebook
             local = stack.enter_context(contextlib.closing(Pool(settings.workers, bubblewrap.NONE)))
-        local.write_feedback(recorder.course, recorder.assignment, students, done)
+        writing = {
+            local.write_feedback(recorder.course, recorder.assignment, student): student
+            for student in students
+        }
+        for count, future in enumerate(as_completed(writing), 1):
+            student = writing[future]
+            recorder.take_feedback(student, future.result())
+            progress(count, len(students), f"feedback of {student}")
 
 
 def _submitted(course: Path, assignment: str) -> list[str]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from autograder.batch.engine import engine_for
+from autograder.batch.engine import Engine, engine_for
 from autograder.batch.settings import Settings
 from autograder.checks.course import allowed_modules
 from autograder.errors import CourseError, EngineError
@@ -19,7 +19,6 @@ from autograder.sandbox.bubblewrap import SandboxError
 
 if TYPE_CHECKING:  # the engine's processes import while this one does, see `run`
     from autograder.batch.classroom import Graded
-    from autograder.batch.task import Engine
 
 ENGINES = ("local", "dask")
 

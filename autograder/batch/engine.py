@@ -4,9 +4,36 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from typing import Protocol
 
 from autograder.batch.settings import Settings
-from autograder.batch.task import Engine
+
+
+class Engine(Protocol):
+    """Whatever runs jobs."""
+
+    def at_once(self) -> int:
+        """How many jobs it wants to have at a time; asked again every few seconds.
+
+        Raises:
+            EngineError: nobody has been there to run one for too long.
+        """
+
+    def submit(self, job: bytes, seconds: float) -> Future[bytes]:
+        """Run a `Job` and give its `Report`, both as `to_json` writes them.
+
+        A job over which processes die is *poisoned*: its result says so, and a person must look.
+        The future raises `EngineError` where no job can be run, and `SandboxError` where a machine
+        cannot isolate as was asked.
+
+        Args:
+            job: what to run.
+            seconds: what its notebook may take.
+        """
+
+    def close(self) -> None:
+        """End all that was started; futures that wait for it come back."""
 
 
 @contextlib.contextmanager

@@ -77,8 +77,8 @@ class Waiting:
 
     def hand_over(self, submission: Any) -> None:
         """Give a submission's entry the extension that has waited for it."""
-        if submission.extension is None and submission.student.id in self.lengths:
-            submission.extension = self.lengths[submission.student.id]
+        if submission.extension is None and submission.student_id in self.lengths:
+            submission.extension = self.lengths[submission.student_id]
 
 
 def extend(

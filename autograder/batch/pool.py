@@ -5,15 +5,14 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
-from autograder.batch.task import FeedbackOrder, GradeOrder, Outcome, Task
+from autograder.batch.orders import FeedbackOrder, GradeOrder, Outcome
 from autograder.checks.course import course
 from autograder.errors import EngineError
-from autograder.files import write_whole
 from autograder.grade.messages import to_json
 from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
@@ -28,8 +27,6 @@ SECONDS_OF_GRACE = 120
 
 WORKER = "autograder.batch.worker"
 
-Item = TypeVar("Item")
-
 
 class Pool:
     """Workers that are forked from one zygote, and kernels from another.
@@ -41,8 +38,8 @@ class Pool:
         isolation: of the kernels, `sandbox.FULL` or `sandbox.NONE`.
         modules: of the course, those that submissions may import.
 
-    Where full isolation is unavailable nothing is started, and `run` says so: what was asked may be
-    wrong in a way that is simpler to put right.
+    Where full isolation is unavailable nothing is started, and the first job says so: what was asked
+    may be wrong in a way that is simpler to put right.
     """
 
     def __init__(self, workers: int, isolation: str, modules: Sequence[str] = ()) -> None:
@@ -54,128 +51,97 @@ class Pool:
             "worker": partial(Zygote, WORKER, packages=(taught.package, *taught.libraries)),
         }
         self._lock = threading.Lock()
-        self._stop = threading.Event()
+        self._stopped = False
         self._zygotes = (
             {} if self._missing else {name: start() for name, start in self._start.items()}
         )
+        self._idle: list[Worker] = []
+        self._threads = ThreadPoolExecutor(workers)  # each waits for one worker
 
-    def run(self, tasks: Iterator[Task], done: Callable[[Task], None]) -> None:
+    def at_once(self) -> int:
+        """As many jobs again as there are workers, so that none has to wait for the next one."""
+        return 2 * self.workers
+
+    def submit(self, job: bytes, seconds: float) -> Future[bytes]:
         """See `engine.Engine`."""
-        if self._missing:
-            raise bubblewrap.SandboxError(self._missing)
+        if len(job) > LARGEST_BODY:
+            too_large: Future[bytes] = Future()
+            message = f"what was handed in takes {len(job) >> 20} MiB to send"
+            too_large.set_result(to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}")))
+            return too_large
+        return self._threads.submit(self._grade, job, seconds)
 
-        def grade(worker: Worker, task: Task) -> bool:
-            seconds = task.job.limits.seconds + SECONDS_OF_GRACE
-            job = to_json(task.job)
-            if len(job) > LARGEST_BODY:
-                message = f"what was handed in takes {len(job) >> 20} MiB to send"
-                write_whole(
-                    task.target, to_json(Report(f"{message}, more than {LARGEST_BODY >> 20}"))
-                )
-                return True
-            answer = worker.obey(GradeOrder(), seconds, job)
-            if answer is None:
-                return False
-            failed, result = answer
-            if failed == LOST:
-                raise ZygoteError(failed)
-            if failed:
-                raise EngineError(failed)
-            write_whole(task.target, result)
-            return True
+    def _grade(self, job: bytes, seconds: float) -> bytes:
+        answer = self._obey(GradeOrder(), seconds + SECONDS_OF_GRACE, job)
+        if answer is None:
+            reason = f"the process that graded it died {DEATHS} times over it"
+            return to_json(Report(reason, poisoned=True))
+        failed, result = answer
+        if failed:
+            raise EngineError(failed)
+        return result
 
-        def finish(task: Task, _well: bool) -> None:
-            if not task.target.exists():
-                reason = f"the process that graded it died {DEATHS} times over it"
-                write_whole(task.target, to_json(Report(reason, poisoned=True)))
-            done(task)
-
-        self._side_by_side(tasks, grade, finish)
-
-    def write_feedback(
-        self,
-        course: Path,
-        assignment: str,
-        students: Iterable[str],
-        done: Callable[[str, bool], None],
-    ) -> None:
-        """Let nbgrader write feedback pages; ``done`` is told for whom, and whether it could."""
-
-        def write(worker: Worker, student: str) -> bool:
-            order = FeedbackOrder(str(course.resolve()), assignment, student)
-            return worker.obey(order, SECONDS_OF_GRACE) == ("", b"")
-
-        self._side_by_side(iter(students), write, done)
+    def write_feedback(self, course: Path, assignment: str, student: str) -> Future[bool]:
+        """Let nbgrader write a student's feedback page, and say whether it could."""
+        order = FeedbackOrder(str(course.resolve()), assignment, student)
+        return self._threads.submit(lambda: self._obey(order, SECONDS_OF_GRACE) == ("", b""))
 
     def close(self) -> None:
         """End all processes; threads that wait for them come back."""
-        self._stop.set()
         with self._lock:
+            self._stopped = True
             for zygote in self._zygotes.values():
                 zygote.close()
+        self._threads.shutdown(cancel_futures=True)
+        while self._idle:
+            self._idle.pop().end()
 
-    def _side_by_side(
-        self,
-        items: Iterator[Item],
-        work: Callable[[Worker, Item], bool],
-        finish: Callable[[Item, bool], None],
-    ) -> None:
-        taking, telling = threading.Lock(), threading.Lock()
-        errors: list[Exception] = []
+    def _obey(
+        self, order: GradeOrder | FeedbackOrder, seconds: float, body: bytes = b""
+    ) -> tuple[str, bytes] | None:
+        """What a worker answers to an order; None where too many died over it.
 
-        def tend() -> None:
-            """Keep one worker busy, and start another one whenever it dies."""
-            worker = None
+        Raises:
+            EngineError: this machine cannot grade.
+            SandboxError: it cannot isolate as was asked.
+        """
+        deaths = losses = 0
+        while deaths < DEATHS:
+            # one that waited may have died meanwhile, so that the next try is with a new one
+            worker = (None if deaths or losses else self._waiting()) or self._new_worker()
             try:
-                while not self._stop.is_set() and not errors:
-                    with taking:
-                        item = next(items, None)
-                    if item is None:
-                        return
-                    deaths = losses = 0
-                    while True:
-                        worker = worker or self._new_worker()
-                        try:
-                            well = work(worker, item)
-                            deaths += not well
-                        except ZygoteError as error:  # no fault of the submission
-                            well = False
-                            losses += 1
-                            self._give_up(worker.kernel)
-                            if losses == LOSSES:
-                                raise EngineError(f"{error}, {losses} times over") from error
-                        if well or self._stop.is_set():
-                            break
-                        worker.end()
-                        worker = None
-                        if deaths == DEATHS:
-                            break
-                    with telling:
-                        if not self._stop.is_set():
-                            finish(item, well)
-            except Exception as error:  # noqa: BLE001 (raised below, in the thread that waits)
-                errors.append(error)
-            finally:
-                if worker:
-                    worker.end()
+                answer = worker.obey(order, seconds, body)
+                if answer and answer[0] == LOST:
+                    raise ZygoteError(LOST)
+            except ZygoteError as error:  # no fault of the submission
+                worker.end()
+                losses += 1
+                self._give_up(worker.kernel)
+                if losses == LOSSES:
+                    raise EngineError(f"{error}, {losses} times over") from error
+                continue
+            if answer:
+                self._idle.append(worker)
+                return answer
+            worker.end()
+            deaths += 1
+        return None
 
-        threads = [threading.Thread(target=tend, daemon=True) for _ in range(self.workers)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        if errors and not self._stop.is_set():
-            raise errors[0]
+    def _waiting(self) -> Worker | None:
+        with self._lock:
+            return self._idle.pop() if self._idle else None
 
     def _give_up(self, kernels: Zygote) -> None:
-        """End a zygote whose kernels were lost, unless another worker did so before."""
+        """End a zygote whose kernels were lost, unless another thread did so before."""
         with self._lock:
-            if self._zygotes["kernel"] is kernels and not self._stop.is_set():
+            if self._zygotes["kernel"] is kernels and not self._stopped:
                 kernels.close()
 
     def _new_worker(self) -> Worker:
+        if self._missing:
+            raise bubblewrap.SandboxError(self._missing)
         with self._lock:
-            if self._stop.is_set():
+            if self._stopped:
                 raise EngineError("the batch has been stopped")
             try:
                 for kind, zygote in self._zygotes.items():

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from nbgrader.api import Gradebook
@@ -25,8 +25,10 @@ from autograder.batch.cell_migration import (
     change_between,
     release,
     renamed_cells,
+    state_of_release,
 )
 from autograder.batch.gradebook_writer import GradebookWriter
+from autograder.batch.run import Work
 from autograder.batch.score_changes import (
     ScoreChanges,
     Scores,
@@ -37,9 +39,9 @@ from autograder.batch.score_changes import (
 )
 from autograder.batch.settings import Settings
 from autograder.errors import CourseError
+from autograder.files import write_whole
 from autograder.grade.messages import ReleasedCell
 from autograder.grade.release_history import ReleaseHistory, read_history, write_history
-from autograder.grade.report import Report
 from autograder.grade.restore import with_history
 
 
@@ -96,7 +98,8 @@ class Regrade:
         self._before: dict[str, Scores] = {}
         self._handed_in_again: set[str] = set()
         self._earlier = ReleaseHistory()
-        self._begun = False
+        self._begun = self._released = False
+        self._state = kept / "released.txt"
 
     def prepare(self) -> None:
         """Find out what has changed; where nobody has been graded, tell the gradebook at once.
@@ -107,6 +110,12 @@ class Regrade:
         there, self._begun = cells_in(self.gradebook, self.assignment)
         if self._begun or self.settings.dry_run:
             self._before = scores_of(self.gradebook, self.assignment)
+        if self._state.exists():
+            state = state_of_release(self.api, self.assignment, there)
+            self._released = self._state.read_bytes() == state.encode()
+        if self._released:
+            cells = there
+        elif self._begun or self.settings.dry_run:
             cells = cells_of_source(self.api, self.assignment, self._log)
         else:
             release(self.api, self.assignment, self._log)
@@ -123,15 +132,23 @@ class Regrade:
         elif change and not self.settings.dry_run:
             write_history(self.course, self.assignment, self._earlier)
 
-    def take(self, recorder: GradebookWriter, student: str, key: str, result: Report) -> None:
-        """Record a result, or hold it back until all are there."""
-        known = recorder.recorded.get(student)
-        if student in self._before and known and not recorder.same_work(student, result):
-            self._handed_in_again.add(student)
-        if self.settings.dry_run or self.change or recorder.replaces(student, key, result):
-            recorder.hold(student, key, result)
-        else:
-            recorder.take(student, key, result)
+    def take(self, recorder: GradebookWriter, works: Iterable[Work]) -> None:
+        """Record results, or hold back until all are there what replaces others, and what stands already."""
+        now = []
+        for work in works:
+            known = recorder.recorded.get(work.student)
+            if (
+                work.student in self._before
+                and known
+                and not recorder.same_work(work.student, work.digest)
+            ):
+                self._handed_in_again.add(work.student)
+            stands = work.result is None
+            if self.settings.dry_run or self.change or stands or recorder.replaces(work):
+                recorder.hold(work)
+            else:
+                now.append(work)
+        recorder.take(now)
 
     def finish(self, recorder: GradebookWriter) -> ScoreChanges:
         """Write what was held, and say whose score it changes; with `dry_run`, only say it."""
@@ -154,8 +171,11 @@ class Regrade:
                 write_history(self.course, self.assignment, self._earlier)
 
         recorder.take_held(change_cells, look, files=write)
-        if write and self._begun:
-            release(self.api, self.assignment, self._log)
+        if write and not self._released:
+            if self._begun:
+                release(self.api, self.assignment, self._log)
+            cells, _ = cells_in(self.gradebook, self.assignment)
+            write_whole(self._state, state_of_release(self.api, self.assignment, cells))
         changes = compare(
             self._before, after, self.change, self._handed_in_again, removed, written=write
         )

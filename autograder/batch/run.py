@@ -8,30 +8,62 @@ the next start, unless it is *poisoned*: processes died over it.
 from __future__ import annotations
 
 import hashlib
-import queue
-import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 import msgspec
 
-from autograder.batch.task import Engine, Task
+from autograder.batch.engine import Engine
 from autograder.checks.course import course
-from autograder.files import cut
+from autograder.files import cut, write_whole
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.report import Report
 
 ENVIRONMENT = ("torch", "numpy", "ipykernel", "nbclient", "nbgrader")
+MOST_TOGETHER = 32  # pieces of work that are handed over at a time
+SECONDS_BETWEEN_LOOKS = 5  # at an engine all of whose workers are busy
 
 
-def key_of(student: str, job: Job) -> str:
-    """A digest of a student's job, of the grader's code and of the packages that it stands on."""
-    digest = hashlib.sha256(grader_digest().encode())
-    digest.update(repr(student).encode() + to_json(replace(job, came_in="")))
-    return digest.hexdigest()[:32]
+@dataclass(frozen=True)
+class Work:
+    """What a student handed in, and what became of it.
+
+    Attributes:
+        student: the id.
+        key: of its result; empty where there is none that could be kept.
+        digest, came_in: the job's.
+        result: None where it was not read, since it is recorded already or stands in its file.
+    """
+
+    student: str
+    key: str
+    digest: str
+    came_in: str
+    result: Report | None = None
+
+
+def digest_of_class(whole: Job) -> str:
+    """A digest of what a class has in common, of the grader's code and of the packages that it stands on.
+
+    Args:
+        whole: a job with all that the class has in common, and no submission in it.
+    """
+    return hashlib.sha256(grader_digest().encode() + to_json(whole)).hexdigest()
+
+
+def key_of(student: str, job: Job, common: str) -> str:
+    """The name of a job's result.
+
+    Args:
+        student: whose job it is.
+        job: whose ``digest`` is that of all that was handed in.
+        common: the `digest_of_class`.
+    """
+    return hashlib.sha256(repr((common, student, job.digest, job.remark)).encode()).hexdigest()[:32]
 
 
 @cache
@@ -49,80 +81,78 @@ def grader_digest() -> str:
 
 def run_jobs(
     jobs: Iterable[tuple[str, Job | Report]],
+    common: str,
     folder: Path,
     engine: Engine,
-    tell: Callable[[str, str, Report], None],
+    recorded: Callable[[str, str], bool],
     again: bool = False,
-) -> None:
-    """Run jobs, and hand each result over as it comes.
+) -> Iterator[list[Work]]:
+    """Run jobs, and hand results over as they come, each once and several together.
 
     Args:
         jobs: (student, job) pairs, taken as they are needed; in a job's place may stand a result
             that says why there is none.
-        folder: where job and result files stand.
+        common: the `digest_of_class`.
+        folder: where results are kept.
         engine: what runs them.
-        tell: called in this thread with a student, the job's key and its result, once for each
-            job, in the order in which results come.
+        recorded: whether a student's result with a key is recorded, so that it need not be read.
         again: also run jobs whose results are kept.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    finished: queue.SimpleQueue[Task | tuple[str, Report] | Exception | None]
-    finished = queue.SimpleQueue()
-    done: Callable[[Task], None] = finished.put
+    left, running = iter(jobs), dict[Future[bytes], Work]()
 
-    def tasks() -> Iterator[Task]:
-        for student, job in jobs:
-            if isinstance(job, Report):
-                finished.put((student, job))
-                continue
-            try:
-                key = key_of(student, job)
-            except Exception as error:  # noqa: BLE001 (one student's job stops nobody)
-                reason = f"what was handed in cannot be sent: {type(error).__name__}: {error}"
-                finished.put((student, Report(cut(reason), digest=job.digest, came_in=job.came_in)))
-                continue
-            task = Task(student, key, job, folder / f"{key}.json")
-            if again:
-                task.target.unlink(missing_ok=True)
-            if task.target.exists():
-                done(task)
-            else:
-                yield task
-
-    def drive() -> None:
+    def known(student: str, job: Job | Report) -> Work | None:
+        """Work with its result, or with none where it is recorded; None where the engine is at it from now on."""
+        if isinstance(job, Report):
+            return Work(student, "", job.digest, job.came_in, job)
+        work = Work(student, key_of(student, job, common), job.digest, job.came_in)
+        if not again:
+            found = work if recorded(student, work.key) else _kept(folder, work)
+            if found:
+                return found
         try:
-            engine.run(tasks(), done)
-        except Exception as error:  # noqa: BLE001 (raised in the thread that waits for results)
-            finished.put(error)
-        finally:
-            finished.put(None)
+            running[engine.submit(to_json(job), job.limits.seconds)] = work
+        except UnicodeError as error:  # one student's job stops nobody
+            reason = f"what was handed in cannot be sent: {type(error).__name__}: {error}"
+            return _with(work, Report(cut(reason)))
+        return None
 
-    driver = threading.Thread(target=drive, daemon=True)
-    driver.start()
     try:
-        while (item := finished.get()) is not None:
-            if isinstance(item, Exception):
-                raise item
-            if isinstance(item, Task):
-                # an engine's own words on a job, and a kept result of work that came in again
-                result, job = _read(item.target), item.job
-                result = replace(result, digest=job.digest, came_in=job.came_in)
-                tell(item.student, item.key, result)
-            else:
-                tell(item[0], "", item[1])
-    except BaseException:
-        engine.close()
-        raise
+        while True:
+            most, ready = engine.at_once(), list[Work]()
+            while len(running) < most and len(ready) < MOST_TOGETHER:
+                item = next(left, None)
+                if item is None:
+                    break
+                if work := known(*item):
+                    ready.append(work)
+            if not (running or ready):
+                return
+            patience = 0 if ready else SECONDS_BETWEEN_LOOKS
+            done, _ = wait(running, patience, FIRST_COMPLETED)
+            graded = [_keep(folder, running.pop(future), future.result()) for future in done]
+            yield [*ready, *graded]
     finally:
-        driver.join()
+        for future in running:
+            future.cancel()
 
 
-def _read(path: Path) -> Report:
-    """A kept result; one that could not be graded is not kept, so that the next start tries again."""
+def _kept(folder: Path, work: Work) -> Work | None:
+    """Work with its result of an earlier run, which perhaps was of the same work before it came in again."""
     try:
-        result = from_json(path.read_bytes(), Report)
-    except msgspec.MsgspecError as error:
-        result = Report(f"its result cannot be read ({error})")
-    if result.broken and not result.poisoned:
-        path.unlink()
-    return result
+        return _with(work, from_json((folder / f"{work.key}.json").read_bytes(), Report))
+    except (FileNotFoundError, msgspec.MsgspecError):  # it was never written, or spoilt since
+        return None
+
+
+def _keep(folder: Path, work: Work, data: bytes) -> Work:
+    """Work with its result, which is kept unless it says that it could not be graded for now."""
+    result = from_json(data, Report)
+    if result.poisoned or not result.broken:
+        write_whole(folder / f"{work.key}.json", data)
+    return _with(work, result)
+
+
+def _with(work: Work, result: Report) -> Work:
+    # a result in an engine's own words, or of an earlier run, does not know when this came in
+    return replace(work, result=replace(result, digest=work.digest, came_in=work.came_in))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 from nbgrader.api import InvalidEntry
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from autograder.errors import CourseError
 
@@ -23,7 +23,7 @@ def nothing_lost(gradebook: str) -> Iterator[None]:
     again = "Put that right and grade again: what is done is kept, and nothing is lost"
     try:
         yield
-    except (OperationalError, InvalidEntry) as error:
+    except (DatabaseError, InvalidEntry) as error:
         raise CourseError(
             f"the gradebook {gradebook} cannot be used: {getattr(error, 'orig', error)}. Does another "
             f"program hold it, is it read-only, or the disk full? {again}"

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from autograder.batch.findings import Finding
+from autograder.batch.entries import Entry, points_of
+from autograder.batch.findings import Finding, findings_in
 from autograder.batch.run import grader_digest
 from autograder.checks.verdicts import SIGNS
 from autograder.files import digest_of
 from autograder.grade.report import CHECK, Report
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a student's row takes from a result, so small that the journal of a class can keep it.
+
+    Attributes:
+        broken: why there are no points, in words; empty if there are.
+        reasons: why points were lost, and what else is to be said.
+        findings: what went wrong, by part.
+        signatures: how each part is called, with shapes.
+        seconds: what running and deciding took.
+        doubted: a person must look.
+    """
+
+    broken: str = ""
+    reasons: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    signatures: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+    doubted: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,20 +81,21 @@ def due_of(due: datetime | None, extension: timedelta | None) -> datetime | None
     return due + extension if due and extension else due
 
 
-def digest_of_page(submission: Any, notebook: Any, key: str) -> str:
+def digest_of_page(entry: Entry, key: str) -> str:
     """A digest of all that a feedback page shows, beside what stands in the pages of others."""
     grades = [
-        (grade.name, grade.auto_score, grade.manual_score, grade.extra_credit, grade.max_score,
+        (grade.name, grade.auto_score, grade.manual_score, grade.extra_credit, entry.of(grade),
          grade.needs_manual_grade)
-        for grade in notebook.grades
+        for grade in entry.own
     ]  # fmt: skip
     comments = [
-        (comment.name, comment.auto_comment, comment.manual_comment)
-        for comment in notebook.comments
+        (comment.name, comment.auto_comment, comment.manual_comment) for comment in entry.comments
     ]
+    submission = entry.submission
     times = submission.timestamp, due_of(submission.assignment.duedate, submission.extension)
-    penalty = submission.late_submission_penalty
-    return digest_of(repr((grader_digest(), key, sorted(grades), sorted(comments), times, penalty)))
+    return digest_of(
+        repr((grader_digest(), key, sorted(grades), sorted(comments), times, entry.penalty))
+    )
 
 
 def lateness(row: StudentResult) -> Iterator[str]:
@@ -102,6 +125,63 @@ def by_hand(grades: Iterable[Any]) -> Iterator[str]:
             given.append(f"{grade.name.removeprefix(CHECK)} ({grade.manual_score:g}{now})")
     if given:
         yield f"graded by hand for an earlier version: {', '.join(given)}"
+
+
+def summary_of(student: str, report: Report) -> Summary:
+    """What a row says of a report."""
+    if report.broken:
+        return Summary(report.broken)
+    failures = [f"{fault}; log.txt has the rest" for fault in report.faults]
+    doubted = list(doubts(report))
+    return Summary(
+        reasons=(*failures, *reasons_for(report), *doubted),
+        findings=tuple(findings_in(report, student)),
+        signatures={part: verdict.signature for part, verdict in report.verdicts.items()},
+        seconds=sum(report.seconds.values()),
+        doubted=bool(doubted or report.faults),
+    )
+
+
+def row_of(student: str, entry: Entry, key: str, summary: Summary) -> StudentResult:
+    """A student's row.
+
+    Args:
+        student: the id.
+        entry: what the gradebook holds.
+        key: of the result that is recorded there.
+        summary: of that result.
+    """
+    submission, penalty = entry.submission, entry.penalty
+    checks = {
+        grade.name.removeprefix(CHECK): grade for grade in entry.own if grade.name.startswith(CHECK)
+    }
+    row = StudentResult(
+        student,
+        max(0.0, entry.score() - penalty),
+        sum(entry.worth.values()),
+        possible={part: entry.of(check) for part, check in checks.items()},
+        came_in=submission.timestamp,
+        due=due_of(submission.assignment.duedate, submission.extension),
+        penalty=penalty,
+        shown=digest_of_page(entry, key),
+    )
+    unseen = [grade for grade in entry.own if grade.needs_manual_grade]
+    reasons = [*lateness(row), *by_hand(unseen)]
+    if summary.broken:
+        reasons.insert(0, summary.broken)
+        return replace(row, reasons=tuple(reasons), failed=True, needs_person=True)
+    waiting = [grade.name for grade in unseen if grade.manual_score is None]
+    if waiting:
+        reasons.append(f"waits for a person: {', '.join(waiting)}")
+    return replace(
+        row,
+        parts={part: points_of(check) for part, check in checks.items()},
+        reasons=(*summary.reasons, *reasons),
+        findings=summary.findings,
+        signatures=summary.signatures,
+        seconds=summary.seconds,
+        needs_person=bool(unseen or summary.doubted),
+    )
 
 
 def reasons_for(report: Report) -> Iterator[str]:

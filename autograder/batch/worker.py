@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from autograder.batch.task import FeedbackOrder, GradeOrder, Outcome
+from autograder.batch.orders import FeedbackOrder, GradeOrder, Outcome
 from autograder.files import cut
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.report import Report

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from nbconvert.filters import strip_ansi
-from nbformat import NotebookNode
 
 from autograder.checks.verdicts import VERDICT_MIME, Behaviour, PartVerdict
 from autograder.faults import Fault
+
+if TYPE_CHECKING:  # an engine's processes start when this is imported, and import meanwhile
+    from nbformat import NotebookNode
 
 CHECK, TEST = (
     "check_",
@@ -166,6 +167,8 @@ def grade_id_of(cell: NotebookNode) -> str:
 
 def error_in(outputs: Iterable[Mapping[str, Any]]) -> tuple[str, str]:
     """The error with which a cell stopped, as a line and as a traceback; empty if it did not."""
+    from nbconvert.filters import strip_ansi  # here, since it takes a while to import
+
     for output in outputs:
         if output.get("output_type") == "error":
             line = f"{output.get('ename', '')}: {output.get('evalue', '')}".strip(": \n")

@@ -125,6 +125,8 @@ class Zygote:
 
     def close(self) -> None:
         """End the zygote and every process that it forked."""
+        if not self._ready:  # it imports, for nobody
+            self.process.kill()
         with contextlib.suppress(OSError):
             self.requests.shutdown(socket.SHUT_RDWR)  # also the ends that other processes hold
         self.requests.close()

@@ -8,11 +8,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Sequence
 
 from autograder.batch.classroom import grade_class
-from autograder.batch.engine import engine_for
+from autograder.batch.engine import Engine, engine_for
 from autograder.batch.run_lock import only_one
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
-from autograder.batch.task import Engine
 from autograder.checks.course import allowed_modules
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable

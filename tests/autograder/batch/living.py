@@ -14,8 +14,8 @@ from nbgrader.api import Gradebook
 from autograder.batch.cell_migration import release
 from autograder.batch.classroom import Graded, grade_and_compare
 from autograder.batch.course import open_assignment
+from autograder.batch.engine import Engine
 from autograder.batch.score_changes import as_text
-from autograder.batch.task import Engine
 from tests.sample_class import ASSIGNMENT, SETTINGS, SUBMISSIONS, answers_in, new_course, place_for
 
 LAST = "is_permutation_equivariant"

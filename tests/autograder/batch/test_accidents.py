@@ -17,9 +17,9 @@ import pytest
 from autograder.batch.class_report import as_text
 from autograder.batch.classroom import grade_class
 from autograder.batch.pool import DEATHS, Pool
-from autograder.batch.task import Task
 from autograder.errors import CourseError
-from autograder.grade.messages import Job
+from autograder.grade.messages import Job, from_json, to_json
+from autograder.grade.report import Report
 from autograder.sandbox import bubblewrap
 from tests.sample_class import (
     ASSIGNMENT,
@@ -135,8 +135,7 @@ def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_pat
     assert not any(row.failed for row in rows)
 
 
-def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_path):
-    done = []
+def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded():
     with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
         asked = []
 
@@ -146,12 +145,42 @@ def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded(tmp_
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("autograder.batch.pool.Worker.obey", die)
-            job = Job(ASSIGNMENT, "", (), bubblewrap.NONE)
-            task = Task("ada", "key", job, tmp_path / "key.json")
-            engine.run(iter([task]), done.append)
-    assert done == [task]
+            job = to_json(Job(ASSIGNMENT, "", (), bubblewrap.NONE))
+            result = from_json(engine.submit(job, 1).result(), Report)
     assert len(asked) == DEATHS
-    assert "died" in task.target.read_text()
+    assert result.poisoned and "died" in result.broken
+
+
+UNREADABLE = to_json(Job(ASSIGNMENT, "no notebook", (), bubblewrap.NONE))
+
+
+def graded_by(engine, seconds=1):
+    return from_json(engine.submit(UNREADABLE, seconds).result(), Report)
+
+
+def test_a_worker_that_died_while_it_waited_costs_its_next_job_one_try():
+    with contextlib.closing(Pool(2, bubblewrap.NONE)) as engine:
+        both = [engine.submit(UNREADABLE, 1) for _ in range(2)]
+        assert not any(from_json(one.result(), Report).poisoned for one in both)
+        for worker in list(engine._idle):
+            os.kill(worker.process.pid, signal.SIGKILL)
+            worker.process.wait()
+        assert "not JSON" in graded_by(engine).broken
+
+
+def test_a_job_that_takes_too_long_is_poisoned_and_its_workers_are_ended(monkeypatch):
+    monkeypatch.setattr("autograder.batch.pool.SECONDS_OF_GRACE", 0)
+    with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
+        result = graded_by(engine, seconds=0)
+        assert result.poisoned and f"died {DEATHS} times" in result.broken
+        assert not engine._idle
+
+
+def test_processes_that_still_import_when_nobody_needs_them_are_ended_at_once():
+    engine = Pool(1, bubblewrap.NONE)
+    processes = [zygote.process for zygote in engine._zygotes.values()]
+    engine.close()
+    assert [process.returncode for process in processes] == [-signal.SIGKILL] * 2
 
 
 @pytest.mark.slow

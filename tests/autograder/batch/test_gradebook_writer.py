@@ -6,10 +6,11 @@ from types import SimpleNamespace
 import pytest
 from nbgrader.api import Gradebook, Student
 
-from autograder.batch.gradebook_writer import GradebookWriter, one_transaction, shown_as, time_in
+from autograder.batch.entries import one_transaction
+from autograder.batch.gradebook_writer import GradebookWriter, shown_as, time_in
+from autograder.batch.run import Work
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
-from autograder.grade.report import Report
 from autograder.grade.submission import read_folder
 
 ASSIGNMENT = "a0_doubles"
@@ -30,10 +31,9 @@ def test_a_time_is_read_or_left(tmp_path, text, time):
     folder = tmp_path / "ada" / ASSIGNMENT
     folder.mkdir(parents=True)
     (folder / f"{ASSIGNMENT}.ipynb").write_text("{}")
-    assert time_in(read_folder(folder, ASSIGNMENT).came_in) == {}
+    assert time_in(read_folder(folder, ASSIGNMENT).came_in) is None
     (folder / "timestamp.txt").write_text(text, encoding="utf-8")
-    found = time_in(read_folder(folder, ASSIGNMENT).came_in)
-    assert found == ({"timestamp": time} if time else {})
+    assert time_in(read_folder(folder, ASSIGNMENT).came_in) == time
 
 
 @pytest.mark.parametrize(
@@ -82,8 +82,7 @@ def test_of_a_transaction_that_fails_nothing_stays(gradebook):
 @pytest.fixture
 def recorder(tmp_path):
     """Makes recorders on one course folder, whose gradebook is never asked."""
-    released = SimpleNamespace(grade_cells=[], solution_cells=[])
-    gradebook = SimpleNamespace(db=SimpleNamespace, find_notebook=lambda *_: released)
+    gradebook = SimpleNamespace(db=SimpleNamespace)
     kept = tmp_path / "kept"
     kept.mkdir()
     page = tmp_path / "feedback" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.html"
@@ -153,11 +152,11 @@ def test_a_journal_from_before_files_counted_knows_the_notebook_alone(
     held = recorder()
     held._note("ada", "key", noted)
     again = recorder()
-    assert again.same_work("ada", Report(digest=digest)) == same
-    assert again.replaces("ada", "another key", Report(digest=digest)) == same
+    assert again.same_work("ada", digest) == same
+    assert again.replaces(Work("ada", "another key", digest, "")) == same
 
 
 def test_a_folder_whose_name_is_no_text_is_refused(recorder):
     held = recorder()
-    held.take("a\udcffb", "key", None)
+    held.take([Work("a\udcffb", "key", "digest", "")])
     assert held.rows["a\udcffb"].failed and "not UTF-8" in held.rows["a\udcffb"].reasons[0]
