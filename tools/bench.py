@@ -29,7 +29,7 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from autograder.batch.course import scores_in
-from autograder.checks.course import allowed_modules
+from autograder.checks.course import allowed_modules, load
 from autograder.checks.decide import disallowed_lists_of
 from autograder.grade.grading import Grading, graded_part
 from autograder.grade.run import SandboxedKernel
@@ -369,14 +369,14 @@ def bare_fork(cells: list[str]) -> float:
 
 def stages_of(notebook: NotebookNode, zygote: Kernels) -> dict[str, float]:
     """Grade one notebook; the seconds of each stage."""
-    cells = [cell.source for cell in notebook.cells if graded_part(cell.source) is None]
+    cells = [cell.source for cell in notebook.cells if not graded_part(cell.source)]
     bare = bare_fork([source for source in cells if "def " in source or "import " in source])
     begin = time.perf_counter()
-    timing = Timed(zygote, disallowed_lists_of(GRADED))
+    timing = Timed(zygote, disallowed_lists_of(load(GRADED)))
     with timing:
         timing.kernel.run("", "nothing", lambda *_: None)
         started = time.perf_counter()
-        grading = Grading(timing)
+        grading = Grading(timing, load(GRADED))
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
         decided = time.perf_counter()
@@ -398,7 +398,7 @@ def bench_stages(runs: int) -> None:
         spent = []
         for number in range(runs + 1):  # the first one is not counted
             notebook = filled_in(wrong, str(number))
-            add_checks(notebook, GRADED)
+            add_checks(notebook, load(GRADED))
             spent.append(stages_of(notebook, zygote))
         columns.append(
             {stage: 1000 * statistics.median(one[stage] for one in spent[1:]) for stage in STAGES}

@@ -25,7 +25,7 @@ from autograder.batch.run_lock import logged, nothing_lost, only_one
 from autograder.batch.score_changes import ScoreChanges
 from autograder.batch.settings import Settings
 from autograder.batch.student_result import StudentResult
-from autograder.checks.course import allowed_modules
+from autograder.checks.course import course as taught_course
 from autograder.errors import CourseError
 from autograder.files import cut
 from autograder.grade.messages import Job, ReleasedCell
@@ -175,13 +175,15 @@ def job_of_class(
 ) -> Job:
     """A job with all that a class has in common, and no submission in it."""
     solutions = course / open_assignment(course, assignment).coursedir.source_directory
+    taught = taught_course()
     return Job(
         assignment=assignment,
         notebook="",
         released=released,
         isolation=settings.isolation,
         limits=settings.limits,
-        modules=allowed_modules(assignment),
+        modules=taught.allowed_modules(assignment),
+        course=taught.package,
         secret=course_secret(course),
         own_text=own_text(solutions, assignment),
     )

@@ -7,7 +7,7 @@ write the same page into nbgrader's folder, from which it is handed out.
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,12 @@ from nbgrader.utils import capture_log
 from traitlets import List, default
 
 from autograder.batch.course import open_course
+from autograder.checks.course import course
 from autograder.grade.feedback_page import (
     Mark,
     Plan,
     feedback_page,
+    on_site,
     page_that_could_not_be_run,
     plan_of,
 )
@@ -87,6 +89,7 @@ class FeedbackPage(Exporter):
             names["marks"],
             names["comments"],
             names["penalty"],
+            leads_to=partial(on_site, course().site),
         )
         return page, resources
 

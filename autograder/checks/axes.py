@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import chain, repeat
 from typing import Any
 
 from autograder.checks.check import Part
-from autograder.checks.course import course
+from autograder.checks.course import Letter
 from autograder.checks.drawn_cases import CaseRun, method_of
 from autograder.probe.messages import ModuleRequest
 
@@ -89,8 +89,17 @@ def results_beside(item: CaseRun) -> Iterator[tuple[str, tuple[str, ...], Any, A
             yield name, letters, right, own
 
 
-def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:
-    """The axes of an array with so many; those in front that have no letter go by their number."""
+def axes_of(
+    name: str, letters: Sequence[str], ndim: int, counted: Mapping[str, Letter]
+) -> tuple[Axis, ...]:
+    """The axes of an array with so many; those in front that have no letter go by their number.
+
+    Args:
+        name: of the array.
+        letters: of its axes, as the signature gives them.
+        ndim: how many there are.
+        counted: what each letter counts, see `Course`.
+    """
     spread = [letter for letter in letters if letter != "..."]
     if len(spread) > ndim or ("..." not in letters and len(spread) != ndim):
         spread = []
@@ -98,17 +107,19 @@ def axes_of(name: str, letters: Sequence[str], ndim: int) -> tuple[Axis, ...]:
     found = [Axis.numbered(number) for number in range(leading)]
     for place, letter in enumerate(spread):
         from_end = len(spread) - place
-        found.append(_axis(name, letter, spread, from_end))
+        found.append(_axis(name, letter, spread, from_end, counted))
     return tuple(found)
 
 
-def _axis(name: str, letter: str, letters: Sequence[str], from_end: int) -> Axis:
+def _axis(
+    name: str, letter: str, letters: Sequence[str], from_end: int, counted: Mapping[str, Letter]
+) -> Axis:
     if name == "weights" and len(letters) > 1 and letters[-2] == "T":
         if from_end == 1:
             return Axis(letter, "key", "keys")
         if from_end == 2:
             return Axis(letter, "query", "queries")
-    known = course().letters.get(letter)
+    known = counted.get(letter)
     if known:
         return Axis(letter, known.one, known.many)
     return Axis(letter, f"entry along {letter}", f"entries along {letter}", f"along {letter}")

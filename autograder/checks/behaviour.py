@@ -47,7 +47,10 @@ def behaviour_of(
         secret: the course's own.
     """
     drawn = drawn_for(part, seed_of(f"{assignment.name}/{part.name}", ["the class"], secret))
-    ours = {name: source_of(assignment.part(name).reference) for name in stood_in}
+    ours = {
+        name: source_of(assignment.part(name).reference, assignment.course.libraries)
+        for name in stood_in
+    }
     questions = Questions(
         requests=drawn.requests, substitutes=ours, disallowed=disallowed_in(assignment, part)
     )

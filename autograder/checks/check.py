@@ -16,12 +16,13 @@ people give, each with the sentence that its author reads, stand in a file of th
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from autograder.checks.cases import Case, Judge, Step
 from autograder.checks.compare import values_agree
+from autograder.checks.course import NO_COURSE, Course, Letter
 from autograder.checks.mistakes import Mistake, class_of, mistakes_of, plain
 
 Answer = TypeVar("Answer", bound=Callable[..., Any])
@@ -44,6 +45,7 @@ class Part:
         name: the name the student defines.
         steps: what earns points.
         mistakes: wrong answers with names; the first that does what the student's code did is reported.
+        letters: of lengths in the signature, see `Course`; the course sets them that loads it.
         in_steps: the right answer in steps, of which mistakes take one in another way. It is one
             class, so that two mistakes can be made at once.
     """
@@ -62,6 +64,7 @@ class Part:
         self.steps: list[Step] = []
         self.mistakes: list[Mistake] = []
         self.in_steps: type | None = None
+        self.letters: Mapping[str, Letter] = {}
 
     def __repr__(self) -> str:
         return f"Part({self.signature!r})"
@@ -199,12 +202,14 @@ class Assignment:
         parts: in the order of the notebook.
         disallowed: names of functions and classes that would be the answer itself.
         allowed_modules: modules of the course that the notebook may import, and import from.
+        course: the course that has loaded it.
     """
 
     name: str
     parts: tuple[Part, ...]
     disallowed: tuple[str, ...] = ()
     allowed_modules: tuple[str, ...] = ()
+    course: Course = field(default=NO_COURSE, repr=False, compare=False)
 
     def part(self, name: str) -> Part:
         for part in self.parts:

@@ -1,8 +1,9 @@
 """Where the grader gets assignments from: a package of the course, by its name.
 
 This is the only place that imports it. The package holds a folder for each assignment, with
-``ASSIGNMENT`` in its ``__init__.py``, and a `Course` named ``COURSE``. It is called `assignments`,
-unless the environment variable ``AUTOGRADER_COURSE`` names another.
+``ASSIGNMENT`` in its ``__init__.py``, and a `Course` named ``COURSE``. A job names its package, so that
+one process can grade for several courses; what a person starts takes `assignments`, unless the
+environment variable ``AUTOGRADER_COURSE`` names another.
 """
 
 from __future__ import annotations
@@ -12,8 +13,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -60,11 +60,19 @@ class Course:
     handed_over: tuple[str, ...] = ()
     site: str = ""
     letters: Mapping[str, Letter] = field(default_factory=dict)
+    _loaded: dict[str, Assignment] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Packages of the course, which hold the answers; the assignments' comes first."""
+        return (self.package, *self.libraries)
 
     @property
     def folders(self) -> tuple[Path, ...]:
         """Where the assignments' code lies, and the libraries'."""
-        return tuple(map(folder_of, (self.package, *self.libraries)))
+        return tuple(map(folder_of, self.packages))
 
     def known(self) -> list[str]:
         """Ids of all assignments, by their numbers: a10 after a9."""
@@ -80,7 +88,12 @@ class Course:
         if name not in self.known():
             there = ", ".join(self.known())
             raise LookupError(f"there is no assignment '{name}'. There are: {there}.")
-        return importlib.import_module(f"{self.package}.{name}").ASSIGNMENT
+        if name not in self._loaded:
+            assignment = importlib.import_module(f"{self.package}.{name}").ASSIGNMENT
+            for part in assignment.parts:
+                part.letters = self.letters
+            self._loaded[name] = replace(assignment, course=self)
+        return self._loaded[name]
 
     def allowed_modules(self, name: str) -> tuple[str, ...]:
         """Modules of the course that are there where an assignment's notebook runs.
@@ -97,6 +110,9 @@ class Course:
         return (*self.always_allowed, *self.handed_over)
 
 
+NO_COURSE = Course("")
+
+
 def folder_of(package: str) -> Path:
     """The folder of a package, which need not be imported yet."""
     found = importlib.util.find_spec(package)
@@ -105,16 +121,23 @@ def folder_of(package: str) -> Path:
     return Path(found.submodule_search_locations[0])
 
 
-@cache
-def course() -> Course:
-    """The course whose assignments are graded.
+def course_named(package: str) -> Course:
+    """The course of a package.
 
     Raises:
         LookupError: there is no package of that name.
     """
-    name = os.environ.get("AUTOGRADER_COURSE", USUAL)
-    folder_of(name)
-    return importlib.import_module(name).COURSE
+    folder_of(package)
+    return importlib.import_module(package).COURSE
+
+
+def course() -> Course:
+    """The course that a person means who starts a program here.
+
+    Raises:
+        LookupError: there is no package of that name.
+    """
+    return course_named(os.environ.get("AUTOGRADER_COURSE", USUAL))
 
 
 def known() -> list[str]:

@@ -8,14 +8,13 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from msgspec import structs
 
 from autograder.checks import source_rules
 from autograder.checks.cases import Step
 from autograder.checks.check import Assignment, Part
-from autograder.checks.course import course, known, load
 from autograder.checks.credit import waived
 from autograder.checks.diagnosis import Diagnosis, diagnosis_of, mistakes_in
 from autograder.checks.drawn_cases import CaseRun, DrawnCases, drawn_for
@@ -90,21 +89,16 @@ def disallowed_in(assignment: Assignment, part: Part) -> Disallowed:
     """What a part may not use."""
     disallowed = assignment.disallowed if part.disallowed is None else part.disallowed
     return Disallowed(
-        names=list(source_rules.with_back_ways(disallowed)), libraries=list(course().libraries)
+        names=list(source_rules.with_back_ways(disallowed)),
+        libraries=list(assignment.course.libraries),
     )
 
 
-@lru_cache(maxsize=64)
-def disallowed_lists_of(assignment: str) -> list[Disallowed]:
-    """What the parts of an assignment may not use, each list once; none where it is not known."""
-    if assignment not in known():
-        return []
-    parts = load(assignment).parts
-    disallowed_lists = {
-        json.dumps(disallowed): disallowed
-        for disallowed in (disallowed_in(load(assignment), part) for part in parts)
-    }
-    return [disallowed for disallowed in disallowed_lists.values() if disallowed["names"]]
+def disallowed_lists_of(assignment: Assignment) -> list[Disallowed]:
+    """What the parts of an assignment may not use, each list once."""
+    each = [disallowed_in(assignment, part) for part in assignment.parts]
+    lists = {json.dumps(disallowed): disallowed for disallowed in each}
+    return [disallowed for disallowed in lists.values() if disallowed["names"]]
 
 
 def decide(
@@ -138,7 +132,13 @@ def decide(
     disallowed = disallowed_in(assignment, part)
     beside = modules_beside(cells, files or {})
     used = source_rules.find(
-        cells, part.name, disallowed["names"], assignment.allowed_modules, part.may_call, beside
+        cells,
+        part.name,
+        disallowed["names"],
+        assignment.allowed_modules,
+        part.may_call,
+        beside,
+        assignment.course.packages,
     )
     if used and used.of_course:
         *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
@@ -154,7 +154,10 @@ def decide(
     seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
     drawn = drawn_for(part, seed)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
-    ours = {name: source_of(assignment.part(name).reference) for name in broken}
+    ours = {
+        name: source_of(assignment.part(name).reference, assignment.course.libraries)
+        for name in broken
+    }
     try:
         attempts = _asked(drawn, probe, disallowed, {})
     except NotAwarded as reason:
@@ -219,7 +222,9 @@ class Trial:
     def lacks(self) -> str:
         """A global name that is not there, without which no case comes to an end; empty if there is none."""
         errors = [item.actual.error for item in self.attempts if item.problem]
-        messages = {error.message if error and error.type == "NameError" else "" for error in errors}
+        messages = {
+            error.message if error and error.type == "NameError" else "" for error in errors
+        }
         found = re.match(r"name '(\w+)' is not defined", messages.pop()) if messages else None
         return found[1] if found and not messages else ""
 

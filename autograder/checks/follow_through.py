@@ -13,34 +13,40 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
-from autograder.checks.course import course
-
 
 @cache
-def source_of(reference: Callable[..., Any]) -> str:
-    """Python that defines a reference by its name, with imports of the outside world alone."""
-    return "\n\n".join(dict.fromkeys(_statements(reference.__module__, reference.__name__)))
+def source_of(reference: Callable[..., Any], libraries: tuple[str, ...]) -> str:
+    """Python that defines a reference by its name, with imports of the outside world alone.
+
+    Args:
+        reference: a function or class.
+        libraries: packages of the course, whose code is written out and not imported.
+    """
+    found = _statements(reference.__module__, reference.__name__, libraries)
+    return "\n\n".join(dict.fromkeys(found))
 
 
-def _statements(module: str, name: str) -> Iterator[str]:
+def _statements(module: str, name: str, libraries: tuple[str, ...]) -> Iterator[str]:
     """The statement that gives a module's name its meaning, after those that it needs itself."""
     tree = ast.parse(inspect.getsource(importlib.import_module(module)))
     for statement in tree.body:
         if isinstance(statement, ast.Import | ast.ImportFrom):
             for alias in statement.names:
                 if (alias.asname or alias.name).split(".")[0] == name:
-                    yield from _imported(statement, alias)
+                    yield from _imported(statement, alias, libraries)
         elif name in _names_bound_by(statement):
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name) and node.id != name:
-                    yield from _statements(module, node.id)
+                    yield from _statements(module, node.id, libraries)
             yield ast.unparse(statement)
 
 
-def _imported(statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> Iterator[str]:
+def _imported(
+    statement: ast.Import | ast.ImportFrom, alias: ast.alias, libraries: tuple[str, ...]
+) -> Iterator[str]:
     origin = statement.module or "" if isinstance(statement, ast.ImportFrom) else alias.name
-    if origin.split(".")[0] in course().libraries:
-        yield from _statements(origin, alias.name)
+    if origin.split(".")[0] in libraries:
+        yield from _statements(origin, alias.name, libraries)
     else:
         one: ast.stmt = ast.Import([alias])
         if isinstance(statement, ast.ImportFrom):

@@ -32,8 +32,10 @@ def pictured(item: CaseRun) -> tuple[Maps | None, Shapes | None]:
             if not _is_numeric(wanted) or not _is_numeric(found):
                 return None, None
             if wanted.shape != found.shape:
-                return None, _shapes(name, letters, wanted, found)
-            maps = _maps(name, letters, wanted, found)
+                axes = axes_of(name, letters, wanted.dim(), item.part.letters)
+                return None, _shapes(name, axes, wanted, found)
+            axes = axes_of(name, letters, wanted.dim(), item.part.letters)
+            maps = _maps(name, axes, wanted, found)
             if maps:
                 return maps, None
     except Exception as error:  # noqa: BLE001 (noted; points do not depend on a picture)
@@ -62,16 +64,13 @@ def _is_numeric(value: Any) -> bool:
     return isinstance(value, torch.Tensor) and value.dim() <= MOST_AXES
 
 
-def _shapes(
-    name: str, letters: tuple[str, ...], wanted: torch.Tensor, found: torch.Tensor
-) -> Shapes:
-    axes = axes_of(name, letters, wanted.dim())
+def _shapes(name: str, axes: tuple[Axis, ...], wanted: torch.Tensor, found: torch.Tensor) -> Shapes:
     right = tuple((axis.letter, size) for axis, size in zip(axes, wanted.shape, strict=True))
     return Shapes(name, right, tuple(found.shape))
 
 
 def _maps(
-    name: str, letters: tuple[str, ...], wanted: torch.Tensor, found: torch.Tensor
+    name: str, axes: tuple[Axis, ...], wanted: torch.Tensor, found: torch.Tensor
 ) -> Maps | None:
     """The maps of two arrays of one shape; None if they agree, or are one number or none."""
     if not wanted.dim() or not wanted.numel():
@@ -85,7 +84,6 @@ def _maps(
     apart = (right - yours).abs().nan_to_num(nan=torch.inf, posinf=torch.inf)
     apart[same] = 0
     where = [int(index) for index in np.unravel_index(int(apart.argmax()), wanted.shape)]
-    axes = axes_of(name, letters, wanted.dim())
     if wanted.dim() == 1:
         right, yours, where, axes = right[None], yours[None], [0, *where], (Axis("", "", ""), *axes)
     fixed, (row, column) = tuple(where[:-2]), where[-2:]

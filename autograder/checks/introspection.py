@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from autograder.checks.course import course
 from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 
 # what may be imported, whole or name by name
@@ -50,15 +49,20 @@ PLAIN = frozenset({
 })  # fmt: skip
 
 
-def introspects(cells: Iterable[str], beside: Iterable[tuple[str, str]] = ()) -> str:
+def introspects(
+    cells: Iterable[str],
+    beside: Iterable[tuple[str, str]] = (),
+    libraries: Iterable[str] = (),
+) -> str:
     """What a notebook looks into its process with, or might; "" for nothing.
 
     Args:
         cells: source of the notebook's code cells.
         beside: (name, source) of the modules that lie beside it.
+        libraries: packages of the course, which are harmless.
     """
     beside = tuple(beside)
-    modules = MODULES | {name for name, _ in beside}
+    modules = MODULES | {name for name, _ in beside} | {f"{name}." for name in libraries}
     try:
         looked_at = [_doubtful(source) for source in (*cells, *(source for _, source in beside))]
     except UNREADABLE:
@@ -152,7 +156,7 @@ def _reaches(node: ast.AST, modules: frozenset[str], own: frozenset[str]) -> str
 
 
 def _may(module: str, modules: frozenset[str]) -> bool:
-    return module in modules or module.split(".")[0] in course().libraries
+    return module in modules or f"{module.partition('.')[0]}." in modules
 
 
 def _is_odd(name: str, own: frozenset[str]) -> bool:

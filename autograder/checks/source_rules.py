@@ -6,12 +6,12 @@ import ast
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 
-from autograder.checks.course import course
 from autograder.checks.notebook_source import Definitions
 
 # other names under which PyTorch has what a disallowed name stands for
+GRADER = "autograder"  # a package that holds answers, as those of the course do
 BACK_WAYS = {
     "log_softmax": (
         "_safe_softmax", "cross_entropy", "CrossEntropyLoss", "cross_entropy_loss",
@@ -47,12 +47,6 @@ class Used:
     of_course: bool = False
 
 
-@cache
-def own_packages() -> tuple[str, ...]:
-    """Packages of the course and of the grader, which hold the answers."""
-    return "autograder", course().package.split(".")[0], *course().libraries
-
-
 def with_back_ways(disallowed: Iterable[str]) -> tuple[str, ...]:
     """Barred names, and the other names under which the library has the same."""
     names = tuple(disallowed)
@@ -66,6 +60,7 @@ def find(
     modules: Iterable[str],
     other_parts: Iterable[str] = (),
     beside: tuple[tuple[str, str], ...] = (),
+    packages: tuple[str, ...] = (),
 ) -> Used | None:
     """The first thing that ``part`` uses and may not; None if there is none.
 
@@ -77,6 +72,7 @@ def find(
         modules: modules of the course that may be imported, whole or name by name.
         other_parts: parts that this one may call; what they use is charged there.
         beside: what `modules_beside` finds.
+        packages: of the course, which hold the answers; the assignments' comes first.
     """
     definitions = Definitions.of(tuple(cells), beside)
     disallowed, modules = set(disallowed), set(modules)
@@ -89,28 +85,28 @@ def find(
         for node, text in statement.names:
             used = (
                 _uses(node, text, disallowed, free, mine)
-                or _imports(node, modules)
-                or _smuggles(text)
+                or _imports(node, modules, packages)
+                or _smuggles(text, packages)
             )
             if used:
                 return used
     return None
 
 
-def _smuggles(text: str) -> Used | None:
+def _smuggles(text: str, packages: tuple[str, ...]) -> Used | None:
     """A module of the course that is named in a text, as for `importlib`, `exec` or `%run`."""
-    for package, named in _ways_to_name().items() if text else ():
+    for package, named in _ways_to_name(packages).items() if text else ():
         if named.search(text):
             return Used(f"import {package}", of_course=True)
     return None
 
 
-@cache
-def _ways_to_name() -> dict[str, re.Pattern[str]]:
+@lru_cache(maxsize=8)
+def _ways_to_name(packages: tuple[str, ...]) -> dict[str, re.Pattern[str]]:
     """Of each package of ours, how a text names it; every text of a notebook is looked at."""
-    plain = {package: re.compile(package) for package in own_packages()}
+    plain = {package.partition(".")[0]: re.compile(package) for package in (GRADER, *packages)}
     # the assignments' may be a plain word, so only where it is used as a module
-    word = course().package
+    word = packages[0] if packages else ""
     used = rf"\bimport {word}\b|\bfrom {word} import\b|\b{word}\.\w"
     return {**plain, **({word: re.compile(used)} if word in plain else {})}
 
@@ -128,17 +124,18 @@ def _uses(
     return Used(repr(text)) if text in disallowed else None
 
 
-def _imports(node: ast.AST, modules: set[str]) -> Used | None:
+def _imports(node: ast.AST, modules: set[str], packages: tuple[str, ...]) -> Used | None:
+    own = {GRADER, *(package.partition(".")[0] for package in packages)}
     if isinstance(node, ast.Import):
         names = {alias.name: alias.name for alias in node.names}
     elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
         base = node.module  # a module, or a package whose modules are asked for by name
         whole = [f"{base}.{alias.name}" for alias in node.names]
-        names = {name: name if base in own_packages() else base for name in whole}
+        names = {name: name if base in own else base for name in whole}
     else:
         return None
     for name, written in names.items():
         allowed = any(name == module or name.startswith(f"{module}.") for module in modules)
-        if name.split(".")[0] in own_packages() and not allowed:
+        if name.split(".")[0] in own and not allowed:
             return Used(f"import {written}", of_course=True)
     return None

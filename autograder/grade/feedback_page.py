@@ -18,7 +18,6 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
-from autograder.checks.course import course
 from autograder.checks.rendering import pictured_step
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
 from autograder.grade.formulas import with_formulas
@@ -188,13 +187,14 @@ def _first(pattern: re.Pattern[str], text: str) -> str:
     return found[1].strip() if found else ""
 
 
-def on_site(link: str) -> str:
+def on_site(site: str, link: str) -> str:
     """The address on the course's website of what an assignment links to; "" if there is no site.
 
     Args:
+        site: address of the website; "" if there is none.
         link: from the assignment's folder, such as ``../../lectures/02_title.ipynb#A-heading``.
     """
-    site = course().site.rstrip("/")
+    site = site.rstrip("/")
     path, mark, anchor = link.partition("#")
     page = re.sub(r"\.(ipynb|md)$", ".html", path.lstrip("./"))
     return f"{site}/{page}{mark}{anchor}" if site else ""
@@ -208,7 +208,7 @@ def feedback_page(
     comments: Mapping[str, str] | None = None,
     penalty: float = 0.0,
     alone: bool = False,
-    leads_to: Callable[[str], str] = on_site,
+    leads_to: Callable[[str], str] = lambda _: "",
 ) -> str:
     """The page on one submission.
 

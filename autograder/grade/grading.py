@@ -18,7 +18,6 @@ from nbformat import NotebookNode, from_dict
 
 from autograder.checks.behaviour import Behaviour, behaviour_of, is_unexplained
 from autograder.checks.check import Assignment, Part
-from autograder.checks.course import load
 from autograder.checks.decide import Probe, decide, disallowed_in, nothing
 from autograder.checks.introspection import introspects
 from autograder.checks.missing import StoppedCell, Surroundings
@@ -78,6 +77,7 @@ class Grading:
 
     Args:
         kernel: runs its cells.
+        assignment: the checks of the one that it answers.
         files: what lies beside the notebook, by relative name.
         secret: the course's own, for `seed_of`.
         handed_out: source of the solution cells as students got them, by the names of their parts.
@@ -90,11 +90,13 @@ class Grading:
     def __init__(
         self,
         kernel: Kernel,
+        assignment: Assignment,
         files: Mapping[str, bytes] | None = None,
         secret: str = "",
         handed_out: Mapping[str, str] | None = None,
     ) -> None:
-        self.kernel, self.files, self.secret = kernel, files or {}, secret
+        self.kernel, self.assignment = kernel, assignment
+        self.files, self.secret = files or {}, secret
         self.handed_out = handed_out or {}
         self.verdicts: dict[str, PartVerdict] = {}
         self.faults: list[Fault] = []
@@ -106,7 +108,6 @@ class Grading:
         self._texts: list[str] = []
         self._below: list[str] = []
         self._stopped = ""
-        self._assignment = ""
 
     def look_over(self, cells: Sequence[NotebookNode]) -> None:
         """Read a notebook as a whole, before the first of its cells is taken."""
@@ -121,7 +122,7 @@ class Grading:
         locked = cell.metadata.get("nbgrader", {}).get("locked", False)
         asked = graded_part(cell.source) if locked else None
         if asked:
-            self._decide(cell, *asked, index)
+            self._decide(cell, asked, index)
         elif cell.source.strip():
             self._cells.append(cell.source)
             if not locked:
@@ -144,12 +145,11 @@ class Grading:
         for name, verdict in self.verdicts.items():
             if self._stopped or not is_unexplained(verdict):
                 continue
-            assignment = load(self._assignment)
-            part = assignment.part(name)
+            part = self.assignment.part(name)
             with collected() as faults:
                 try:
                     seen = behaviour_of(
-                        assignment, part, self.kernel.ask, verdict.stood_in, self.secret
+                        self.assignment, part, self.kernel.ask, verdict.stood_in, self.secret
                     )
                 except NotebookStopped:
                     break
@@ -167,10 +167,8 @@ class Grading:
             # nbformat's own makers ask a schema about each
             cell.outputs = [from_dict(shown), from_dict({**result, "execution_count": None})]
 
-    def _decide(self, cell: NotebookNode, name: str, part_name: str, index: int) -> None:
-        assignment = load(name)
-        part = assignment.part(part_name)
-        self._assignment = name
+    def _decide(self, cell: NotebookNode, name: str, index: int) -> None:
+        part = self.assignment.part(name)
 
         def probe(message: bytes) -> bytes:
             if self._stopped:
@@ -183,52 +181,51 @@ class Grading:
 
         with collected() as faults:
             try:
-                verdict = self._by(probe, assignment, part)
+                verdict = self._by(probe, part)
                 if verdict.earned and not self._stopped:
-                    verdict = self._looked_at_again(verdict, assignment, part)
+                    verdict = self._looked_at_again(verdict, part)
             except (ZygoteError, OSError):
                 raise  # the machine's trouble, not this part's
             except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
-                note(f"deciding `{part_name}`", error)
+                note(f"deciding `{name}`", error)
         self.faults += faults
         if any(fault.undecided for fault in faults):
             verdict = nothing(part, UNDECIDED, Obstacle.FAULT)
         if self._stopped:
             verdict = nothing(part, self._stopped)
-        self.verdicts[part_name] = verdict
+        self.verdicts[name] = verdict
         self._decided.append((cell, verdict))
 
-    def _by(self, probe: Probe, assignment: Assignment, part: Part) -> PartVerdict:
+    def _by(self, probe: Probe, part: Part) -> PartVerdict:
         return decide(
-            assignment,
+            self.assignment,
             part,
             probe,
             self._cells,
-            failed_before=self._failed_before(assignment, part),
+            failed_before=self._failed_before(part),
             files=self.files,
             secret=self.secret,
             handed_out=self.handed_out.get(part.name, ""),
             around=Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below)),
         )
 
-    def _looked_at_again(
-        self, verdict: PartVerdict, assignment: Assignment, part: Part
-    ) -> PartVerdict:
+    def _looked_at_again(self, verdict: PartVerdict, part: Part) -> PartVerdict:
         """The verdict that counts where a notebook could open what is disallowed while it is asked.
 
         It is asked again in a kernel in which nothing can, since that is closed before its first
         cell runs; what it earns there counts if it is less.
         """
-        disallowed = disallowed_in(assignment, part)
+        disallowed = disallowed_in(self.assignment, part)
         beside = modules_beside(self._own, self.files)
-        tool = introspects(self._own, beside) if disallowed["names"] else ""
+        libraries = self.assignment.course.libraries
+        tool = introspects(self._own, beside, libraries) if disallowed["names"] else ""
         if not tool:
             return verdict
         try:
             with self.kernel.closed(disallowed) as kernel:
                 for cell, index in self._ran:
                     kernel.run(deepcopy(cell), index)
-                again = self._by(kernel.ask, assignment, part)
+                again = self._by(kernel.ask, part)
         except NotebookStopped as stopped:
             message = stopped.message.format(place="while it ran there")
             again = nothing(part, f"The notebook{message}")
@@ -237,12 +234,13 @@ class Grading:
         remark = " ".join(filter(None, (LOOKED_AT_AGAIN.format(tool=tool), again.remark)))
         return structs.replace(again, remark=remark)
 
-    def _failed_before(self, assignment: Assignment, part: Part) -> list[str]:
+    def _failed_before(self, part: Part) -> list[str]:
         """Earlier parts in whose place ours may be put; none while one of them is still to be decided.
 
         Ours may hold the answer to another earlier part, and a submission can keep what it sees.
         """
-        earlier = assignment.parts[: assignment.parts.index(part)]
+        parts = self.assignment.parts
+        earlier = parts[: parts.index(part)]
         if any(other.name not in self.verdicts for other in earlier):
             return []
         return [other.name for other in earlier if not self.verdicts[other.name].right]
@@ -263,19 +261,17 @@ def stopped_in(cell: NotebookNode) -> StoppedCell | None:
     return StoppedCell(cell.source, cut(" ".join(error.split())), line)
 
 
-def graded_part(source: str) -> tuple[str, str] | None:
-    """The (assignment, part) that a cell decides, None for every other cell."""
+def graded_part(source: str) -> str:
+    """The part that a cell decides, empty for every other cell."""
     if "autograder.cell" not in source:
-        return None
+        return ""
     try:
         last = ast.parse(source).body[-1]
     except (SyntaxError, ValueError, IndexError, RecursionError, MemoryError):
-        return None
+        return ""
     match last:
         case ast.Expr(
-            ast.Call(
-                ast.Name("grade"), [ast.Constant(str() as name), ast.Constant(str() as part)], []
-            )
+            ast.Call(ast.Name("grade"), [ast.Constant(str()), ast.Constant(str() as part)], [])
         ):
-            return name, part
-    return None
+            return part
+    return ""

@@ -11,6 +11,7 @@ from typing import TypeVar
 
 import msgspec
 
+from autograder.checks.course import USUAL
 from autograder.grade.report import Report
 from autograder.sandbox.limits import Limits
 
@@ -59,6 +60,7 @@ class Job:
         secret: the course's own, which the inputs of checks depend on.
         own_text: digests of the assignment's Markdown, see `files.digest_of`.
         remark: what is to be said of the submission in any case.
+        course: the package that holds the assignment.
     """
 
     assignment: str
@@ -73,6 +75,7 @@ class Job:
     secret: str = ""
     own_text: tuple[str, ...] = ()
     remark: str = ""
+    course: str = USUAL
 
 
 Kind = TypeVar("Kind", Job, Report)

@@ -21,6 +21,7 @@ from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
+from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.notebook_source import forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
@@ -54,12 +55,12 @@ def run_job(job: Job, kernels: Kernels) -> Report:
         notebook = notebook_in(job.notebook)
     except InvalidSubmission as problem:
         return problem.report
+    assignment = course_named(job.course).load(job.assignment)
     restored = restore(notebook, job.released)
     prepared = time.perf_counter()
-    with SandboxedKernel(
-        kernels, job.limits, job.files, disallowed_lists_of(job.assignment)
-    ) as kernel:
-        grading = Grading(kernel, job.files, job.secret, solution_cells(job.released))
+    with SandboxedKernel(kernels, job.limits, job.files, disallowed_lists_of(assignment)) as kernel:
+        handed_out = solution_cells(job.released)
+        grading = Grading(kernel, assignment, job.files, job.secret, handed_out)
         report = grade_notebook(notebook, grading, job.own_text)
     remarks = [job.remark] if job.remark else []
     if report.seconds["run"] >= job.limits.seconds:

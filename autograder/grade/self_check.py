@@ -11,7 +11,8 @@ from pathlib import Path
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder.checks.course import allowed_modules, course, folder_of, known, load
+from autograder.checks.check import Assignment
+from autograder.checks.course import Course, course, folder_of
 from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.rendering import as_text
 from autograder.grade.feedback_page import Mark, Plan, feedback_page, on_site, plan_of
@@ -78,7 +79,7 @@ class Progress:
 
 
 def _is_check(cell: NotebookNode) -> bool:
-    return grade_id_of(cell).startswith(CHECK) and graded_part(cell.source) is not None
+    return grade_id_of(cell).startswith(CHECK) and bool(graded_part(cell.source))
 
 
 def check_notebook(
@@ -99,37 +100,39 @@ def check_notebook(
     if not path.is_file():
         raise NotGradable(f"there is no file {path}")
     assignment = assignment or path.stem
-    if assignment not in known():
+    taught = course()
+    if assignment not in taught.known():
         raise NotGradable(
             f"the file is named {path.name}, and there is no assignment '{assignment}'. Say which "
-            f"one it answers with --assignment; there are {', '.join(known())}."
+            f"one it answers with --assignment; there are {', '.join(taught.known())}."
         )
     try:
         text = read_text(path)
         notebook = notebook_in(text)
     except InvalidSubmission as problem:
         raise NotGradable(f"{path}: {problem}") from None
-    add_checks(notebook, assignment)
+    checks = taught.load(assignment)
+    add_checks(notebook, checks)
     _keep_points(notebook, text)
     plan = plan_of(notebook)
     isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
     files, _ = files_beside(path.resolve().parent)
     limits = Limits(clock_per_cell=SECONDS_PER_CELL)
     try:
-        kernels = own_kernels(isolation, allowed_modules(assignment))
-        with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:
-            grading = Grading(kernel, files, handed_out=handed_out(assignment))
+        kernels = own_kernels(isolation, taught.allowed_modules(assignment))
+        with SandboxedKernel(kernels, limits, files, disallowed_lists_of(checks)) as kernel:
+            grading = Grading(kernel, checks, files, handed_out=handed_out(taught, assignment))
             report = grade_notebook(notebook, grading, tell=Progress(notebook, tell).at)
     finally:
         close()
-    verdicts = {part.name: report.verdicts[part.name] for part in load(assignment).parts}
+    verdicts = {part.name: report.verdicts[part.name] for part in checks.parts}
     report = replace(report, verdicts=verdicts)
     return SelfCheck(report, replace(plan, title=plan.title or assignment), notebook, isolation)
 
 
-def handed_out(assignment: str) -> dict[str, str]:
+def handed_out(taught: Course, assignment: str) -> dict[str, str]:
     """Cells as the release beside the course's package has them, by name; none where there is none."""
-    folder = folder_of(course().package).parent / RELEASES / assignment
+    folder = folder_of(taught.package).parent / RELEASES / assignment
     try:
         notebook = notebook_in(read_text(folder / f"{assignment}.ipynb"))
     except (InvalidSubmission, OSError):
@@ -137,11 +140,11 @@ def handed_out(assignment: str) -> dict[str, str]:
     return {grade_id_of(cell): cell.source for cell in notebook.cells if grade_id_of(cell)}
 
 
-def add_checks(notebook: NotebookNode, assignment: str) -> None:
+def add_checks(notebook: NotebookNode, assignment: Assignment) -> None:
     """Fill the check cells, which are empty in a release; put those that are gone at the end."""
     cells = {cell.metadata.get("nbgrader", {}).get("grade_id"): cell for cell in notebook.cells}
-    for part in load(assignment).parts:
-        text = f'from autograder.cell import grade\n\ngrade("{assignment}", "{part.name}")'
+    for part in assignment.parts:
+        text = f'from autograder.cell import grade\n\ngrade("{assignment.name}", "{part.name}")'
         cell = cells.get(f"{CHECK}{part.name}")
         if cell is None or cell.cell_type != "code":
             cell = new_code_cell()
@@ -194,7 +197,7 @@ def page(checked: SelfCheck, notebook: Path, place: Path) -> str:
         path, mark, anchor = link.partition("#")
         file = Path(os.path.normpath(notebook.resolve().parent / path))
         beside = Path(os.path.relpath(file, place.resolve().parent)).as_posix()
-        return on_site(link) or (f"{beside}{mark}{anchor}" if file.exists() else "")
+        return on_site(course().site, link) or (f"{beside}{mark}{anchor}" if file.exists() else "")
 
     marks = {
         f"{CHECK}{verdict.part}": Mark(verdict.earned, verdict.points)

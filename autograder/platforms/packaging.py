@@ -80,6 +80,7 @@ def job_of(folder: Path, assignment: str) -> Job:
             released=tuple(cells),
             isolation=FULL,
             modules=allowed_modules(assignment),
+            course=course().package,
             own_text=own_text(copy / source, assignment),
         )
 

@@ -93,7 +93,13 @@ def test_what_the_text_calls_disallowed_is_disallowed(name):
         )
         for used, code in codes.items():
             allowed = assignment.allowed_modules
-            if source_rules.find([code.format(part.name)], part.name, own, allowed):
+            if source_rules.find(
+                [code.format(part.name)],
+                part.name,
+                own,
+                allowed,
+                packages=assignment.course.packages,
+            ):
                 found.add((part.name, used))
     assert {used for _, used in found} == set(codes)  # some names are disallowed in one part alone
     assert {(part.name, module) for part in assignment.parts for module in hidden} <= found

@@ -53,7 +53,7 @@ class Kernel:
 def graded(code):
     """What is decided of one answer, and the faults on the way."""
     source = f"from autograder.cell import grade\ngrade({ASSIGNMENT!r}, {PART.name!r})"
-    going = grading.Grading(Kernel(code))
+    going = grading.Grading(Kernel(code), load(ASSIGNMENT))
     with ours_may_answer():
         going.take(new_code_cell(source, metadata={"nbgrader": {"locked": True}}), 0)
     return going.verdicts[PART.name], going.faults

@@ -120,9 +120,11 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         wanted, found = as_array(right), as_array(got)
         if wanted is None or found is None:
             continue
-        axes = axes_of(called, letters, wanted.ndim)
+        axes = axes_of(called, letters, wanted.ndim, item.part.letters)
         dtypes = _dtype(right), _dtype(got)
-        result = ResultPair(wanted, found, axes, called, inputs, sizes, 1.0 - dropout, *dtypes)
+        result = ResultPair(
+            wanted, found, axes, called, inputs, sizes, 1.0 - dropout, *dtypes, item.part.letters
+        )
         if not result.close(wanted, found):  # right numbers in another form are another matter
             yield number, result
 

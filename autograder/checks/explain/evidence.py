@@ -16,6 +16,7 @@ import torch
 
 from autograder.checks.axes import Axis
 from autograder.checks.compare import ABSOLUTE, RELATIVE, TOLERANCES
+from autograder.checks.course import Letter
 
 Array = np.ndarray
 
@@ -42,6 +43,7 @@ class ResultPair:
         called: what the signature calls the result, "" if nothing.
         inputs: floating arrays that went in, by name.
         sizes: lengths by their letters, such as d_k.
+        letters: what such letters count, see `Course`.
         share: of the numbers that dropout keeps, 1 where there is none.
         kind: "float64", "float32", "int64", "bool" …, of ``expected``.
         found_kind: the same of ``found``.
@@ -57,6 +59,7 @@ class ResultPair:
     share: float = 1.0
     kind: str = "float32"
     found_kind: str = "float32"
+    letters: Mapping[str, Letter] = field(default_factory=dict)
     known: dict[str, list[str]] = field(default_factory=dict, init=False)
 
     @property

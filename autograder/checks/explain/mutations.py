@@ -170,7 +170,7 @@ def _in_reverse(item: CaseRun, arrays: Mapping[str, Any]) -> Iterator[Mutation]:
 
     for name, array in arrays.items():
         letters = arrays_of(item.part).get(name, ())
-        for number, axis in enumerate(axes_of(name, letters, array.ndim)):
+        for number, axis in enumerate(axes_of(name, letters, array.ndim, item.part.letters)):
             yield Mutation(
                 f"`{name}` in reverse order",
                 f"Your result is what ours gives with `{name}` in reverse order along {axis}. Which "

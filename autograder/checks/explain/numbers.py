@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from autograder.checks.course import course
 from autograder.checks.explain.evidence import Array, ResultPair
 
 
 def _constants(pair: ResultPair) -> Iterator[tuple[str, float]]:
     """Numbers that a wrong factor often is, with their names; roots first."""
-    letters = course().letters
+    letters = pair.letters
     usual = [name for name in letters if letters[name].is_a_factor and name in pair.sizes]
     for name in usual:
         yield f"√{name}", math.sqrt(pair.sizes[name])

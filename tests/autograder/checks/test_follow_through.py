@@ -20,7 +20,8 @@ STAND_INS = sorted({(name, earlier) for name, _, earlier in CALLED})
 
 
 def source(assignment, name):
-    return source_of(load(assignment).part(name).reference)
+    loaded = load(assignment)
+    return source_of(loaded.part(name).reference, loaded.course.libraries)
 
 
 def defined_in(text):

@@ -7,9 +7,9 @@ import re
 import numpy as np
 import pytest
 
-from autograder.checks import axes
+from assignments import COURSE
 from autograder.checks.axes import axes_of, results_of
-from autograder.checks.course import Course, Letter
+from autograder.checks.course import Letter
 from autograder.checks.explain import numbers
 from autograder.checks.explain.evidence import ResultPair
 from autograder.checks.explain.relations import RELATIONS, in_common
@@ -37,12 +37,13 @@ def pairs_after(change, seed, *, right=None, called="output", kind="float32", le
             ResultPair(
                 expected,
                 found,
-                axes_of(called, letters, len(letters)),
+                axes_of(called, letters, len(letters), COURSE.letters),
                 called,
                 {"x": given},
                 sizes,
                 kind=kind,
                 found_kind=kind,
+                letters=COURSE.letters,
                 **more,
             )
         )
@@ -256,7 +257,7 @@ def test_a_relation_of_shapes_is_found(change, shape, words):
     for seed in SEEDS:
         expected = np.random.default_rng(seed).normal(size=shape)
         found = change(expected, None, None)
-        name, sentence = told([ResultPair(expected, found, axes_of("", AXES, 3))])
+        name, sentence = told([ResultPair(expected, found, axes_of("", AXES, 3, COURSE.letters))])
         assert name
         assert re.search(words, sentence, re.IGNORECASE), sentence
 
@@ -297,8 +298,10 @@ def test_nothing_is_said_of_masks_and_ids_that_have_nothing_to_do_with_each_othe
 
 
 def test_chance_says_nothing():
-    once = ResultPair(np.array([2.0]), np.array([4.0]), sizes={"d_k": 4})
-    alike = ResultPair(np.full((3, 3), 2.0), np.full((3, 3), 4.0), sizes={"d_k": 4})
+    once = ResultPair(np.array([2.0]), np.array([4.0]), sizes={"d_k": 4}, letters=COURSE.letters)
+    alike = ResultPair(
+        np.full((3, 3), 2.0), np.full((3, 3), 4.0), sizes={"d_k": 4}, letters=COURSE.letters
+    )
     few = ResultPair(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 3.0], [2.0, 4.0]]))
     for case in (once, alike, few):
         assert told([case]) == ("", "")
@@ -315,8 +318,12 @@ def test_what_holds_in_one_case_alone_is_not_said_of_both():
 
 def test_a_letter_is_said_and_not_a_number_that_is_the_same_by_chance():
     one = pairs_after(lambda e, x, s: 2 * e, 3)[0]
-    four = ResultPair(one.expected, one.found, one.axes, "output", {}, {"d_k": 4})
-    nine = ResultPair(one.expected, one.found, one.axes, "output", {}, {"d_k": 9})
+    four = ResultPair(
+        one.expected, one.found, one.axes, "output", {}, {"d_k": 4}, letters=COURSE.letters
+    )
+    nine = ResultPair(
+        one.expected, one.found, one.axes, "output", {}, {"d_k": 9}, letters=COURSE.letters
+    )
     assert "√d_k times" in told([four])[1]
     assert "twice" in told([four, nine])[1]
 
@@ -347,7 +354,7 @@ def test_results_are_read_from_signatures():
         ("output", ("...", "T", "d_v")),
         ("weights", ("...", "T", "S")),
     )
-    axes = axes_of("weights", ("...", "T", "S"), 3)
+    axes = axes_of("weights", ("...", "T", "S"), 3, COURSE.letters)
     assert [str(axis) for axis in axes] == [
         "axis 0",
         "the axis of the queries, T",
@@ -357,14 +364,12 @@ def test_results_are_read_from_signatures():
     assert results_of(transformer, "decode") == (("logits", ("B", "T", "tgt_vocab")),)
 
 
-def test_axes_and_factors_go_by_the_letters_of_the_course(monkeypatch):
+def test_axes_and_factors_go_by_the_letters_of_the_course():
     letters = {"n": Letter("day", "days"), "k": Letter("place", "places", is_a_factor=True)}
-    for module in (axes, numbers):
-        monkeypatch.setattr(module, "course", lambda: Course("averages", letters=letters))
-    days, other = axes_of("x", ("n", "T"), 2)
+    days, other = axes_of("x", ("n", "T"), 2, letters)
     assert (str(days), days.place(2)) == ("the axis of the days, n", "day 2")
     assert (str(other), other.place(2)) == ("the axis of the entries along T, T", "index 2 along T")
-    pair = ResultPair(np.ones(3), np.ones(3), sizes={"n": 9, "k": 9})
+    pair = ResultPair(np.ones(3), np.ones(3), sizes={"n": 9, "k": 9}, letters=letters)
     assert next(numbers.factor_in_words(pair, 3.0)) == "√k times"
 
 

@@ -1,5 +1,6 @@
 import pytest
 
+from assignments import COURSE
 from autograder.checks.source_rules import find
 
 DISALLOWED = ("scaled_dot_product_attention", "MultiheadAttention")
@@ -7,7 +8,7 @@ MODULES = ("course_utils.signoff",)
 
 
 def used(*cells):
-    return find(cells, "part", DISALLOWED, MODULES)
+    return find(cells, "part", DISALLOWED, MODULES, packages=COURSE.packages)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The page that a student reads, from a graded notebook and what the gradebook holds."""
 
 import re
+from functools import partial
 
 import pytest
 from nbformat import NotebookNode
@@ -8,11 +9,12 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 
 from autograder.checks.course import Course
 from autograder.checks.verdicts import VERDICT_MIME, Obstacle, PartVerdict, StepVerdict, Waived
-from autograder.grade import feedback_page as page_module
+from autograder.grade import self_check
 from autograder.grade.feedback_page import (
     Mark,
     Plan,
     feedback_page,
+    on_site,
     page_that_could_not_be_run,
     plan_of,
 )
@@ -113,9 +115,9 @@ LINK = "../../lectures/02_title.ipynb#2.-A-heading"
     ("site", "address"),
     [("https://host/course/", "https://host/course/lectures/02_title.html#2.-A-heading"), ("", "")],
 )
-def test_the_lecture_to_read_again_is_a_link_where_the_site_is_known(monkeypatch, site, address):
-    monkeypatch.setattr(page_module, "course", lambda: Course("assignments", site=site))
-    page = shown(assignment(), RIGHT, WRONG, reads=("lecture 2", LINK))
+def test_the_lecture_to_read_again_is_a_link_where_the_site_is_known(site, address):
+    leads_to = partial(on_site, site)
+    page = shown(assignment(), RIGHT, WRONG, reads=("lecture 2", LINK), leads_to=leads_to)
     links = re.findall(r'Read again: <a href="([^"]+)">lecture 2</a>', page)
     assert links == ([address] * 2 if address else [])
     assert page.count("Read again") == 2
@@ -125,7 +127,7 @@ def test_at_home_it_is_a_link_to_the_lecture_beside_the_notebook(monkeypatch, tm
     verdict = PartVerdict("double", "double(x)", (WRONG,), reads=("lecture 2", LINK))
     report = report_on(assignment(), verdict)
     checked = SelfCheck(report, plan_of(assignment()), assignment(), bubblewrap.FULL)
-    monkeypatch.setattr(page_module, "course", lambda: Course("assignments"))
+    monkeypatch.setattr(self_check, "course", lambda: Course("assignments"))
     places = tmp_path / "exercises/a0/a0.ipynb", tmp_path / "pages/a0.html"
     assert "../lectures" not in page(checked, *places)
     lecture = tmp_path / "lectures/02_title.ipynb"

@@ -40,7 +40,7 @@ def check(assignment, part):
 def asked_in(assignment, parts, files=None):
     """The messages that a kernel gets that is to decide these parts in this order."""
     kernel = Wrong(assignment)
-    grading = Grading(kernel, files)
+    grading = Grading(kernel, load(assignment), files)
     for index, part in enumerate(parts):
         grading.take(check(assignment, part), index)
     return kernel.asked
@@ -90,7 +90,11 @@ OTHER = b"def attend(*inputs): return 1\ndef compared(*inputs): return F.scaled_
     ],
 )
 def test_a_module_beside_the_notebook_is_read_as_its_cells_are(cell, module, disallowed):
-    grading = Grading(Wrong("a2_self_attention"), {"mine.py": module, "mine.txt": b"\xff"})
+    grading = Grading(
+        Wrong("a2_self_attention"),
+        load("a2_self_attention"),
+        {"mine.py": module, "mine.txt": b"\xff"},
+    )
     part = "\ndef self_attention(*inputs): return mine.attend(*inputs)"
     grading.take(new_code_cell(cell + part), 0)
     grading.take(check("a2_self_attention", "self_attention"), 1)

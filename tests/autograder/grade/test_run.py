@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 from functools import cache
 
 import nbformat
@@ -51,10 +50,13 @@ def shown(report):
 def released_cells(assignment):
     """nbgrader's cells of an assignment, as a gradebook would list them."""
     solution = nbformat.read(ROOT / f"solutions/{assignment}/{assignment}.ipynb", as_version=4)
+    text = (ROOT / f"exercises/{assignment}/{assignment}.ipynb").read_text(encoding="utf-8")
+    given = {cell.id: cell.source for cell in nbformat.reads(text, as_version=4).cells}
     marked = [cell for cell in solution.cells if "nbgrader" in cell.metadata]
     return tuple(
         ReleasedCell(
-            marks.grade_id, cell.cell_type, cell.source, compute_checksum(cell), marks.locked,
+            marks.grade_id, cell.cell_type,
+            given[cell.id] if marks.solution else cell.source, compute_checksum(cell), marks.locked,
             marks.solution, marks.points if marks.grade else None,
         )
         for cell in marked
@@ -64,12 +66,7 @@ def released_cells(assignment):
 
 def test_code_as_it_was_handed_out_is_no_answer(forked):
     text = (ROOT / "exercises" / LAYERS / f"{LAYERS}.ipynb").read_text(encoding="utf-8")
-    given = {cell.id: cell.source for cell in nbformat.reads(text, as_version=4).cells}
-    released = tuple(
-        replace(cell, source=given[cell.name]) if cell.written else cell
-        for cell in released_cells(LAYERS)
-    )
-    verdicts = graded(forked(LAYERS), LAYERS, text, released).verdicts
+    verdicts = graded(forked(LAYERS), LAYERS, text, released_cells(LAYERS)).verdicts
     assert {verdict.obstacle for verdict in verdicts.values()} == {Obstacle.UNANSWERED}
     assert "is as it was handed out" in verdicts["SelfAttentionWithDropoutAndNorm"].remark
 
@@ -104,3 +101,27 @@ def test_a_fresh_kernel_does_what_a_forked_one_does(forked, student):
     other = graded(fresh, ASSIGNMENT, text, released, isolation=bubblewrap.NONE)
     assert one.verdicts == other.verdicts and one.scores == other.scores
     assert shown(one) == shown(other)
+
+
+AVERAGES = """
+import torch
+def moving_average(x, window):
+    return x.unfold(0, window, 1).mean(dim=-1)[:-1]
+"""
+
+
+def test_one_process_grades_for_two_courses(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "second_course"))
+    other, part = "a1_averages", "moving_average"
+    check = f'from autograder.cell import grade\n\ngrade("{other}", "{part}")'
+    released = ReleasedCell(f"check_{part}", "code", check, "", True, False, 3.0)
+    text = nbformat.writes(new_notebook(cells=[new_code_cell(AVERAGES)]))
+    mine = nbformat.writes(submission("softmax_over_columns"))
+    forks = kernels.own_kernels(ISOLATION, allowed_modules(ASSIGNMENT))
+    for _ in range(2):
+        averages = run_job(Job(other, text, (released,), ISOLATION, course="averages"), forks)
+        [(name, _)] = averages.verdicts[part].mistakes
+        assert name == "last window left out"
+        attention = run_job(Job(ASSIGNMENT, mine, released_cells(ASSIGNMENT), ISOLATION), forks)
+        assert (attention.earned, attention.of) == (9, 10)
+    kernels.close()
