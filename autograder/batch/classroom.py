@@ -83,7 +83,7 @@ def grade_and_compare(
         CourseError: no such course folder, assignment or student, nothing was submitted, or cells
             have changed and only some students are to be graded.
         EngineError: nothing can be run.
-        sandbox.SandboxError: full isolation is asked for and unavailable on this machine.
+        bubblewrap.SandboxError: full isolation is asked for and unavailable on this machine.
     """
     api = open_assignment(course, assignment)
     submitted = _submitted(course, assignment)
@@ -197,7 +197,7 @@ def job_of(folder: Path, whole: Job) -> Job:
         whole: a job with all that the class has in common.
 
     Raises:
-        Unreadable: it is not what a student hands in.
+        InvalidSubmission: it is not what a student hands in.
     """
     handed_in = read_folder(folder, whole.assignment)
     remark = (

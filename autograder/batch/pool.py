@@ -35,7 +35,7 @@ class Pool:
 
     Args:
         workers: how many submissions are graded side by side.
-        isolation: of the kernels, `sandbox.FULL` or `sandbox.NONE`.
+        isolation: of the kernels, `bubblewrap.FULL` or `bubblewrap.NONE`.
         modules: of the course, those that submissions may import.
 
     Where full isolation is unavailable nothing is started, and the first job says so: what was asked

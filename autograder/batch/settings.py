@@ -15,7 +15,7 @@ class Settings:
 
     Attributes:
         workers: processes that grade side by side.
-        isolation: `sandbox.FULL`, or `sandbox.NONE` where nothing can be lost.
+        isolation: `bubblewrap.FULL`, or `bubblewrap.NONE` where nothing can be lost.
         limits: what one notebook may use.
         feedback: also write nbgrader's feedback pages.
         again: grade also what has not changed.

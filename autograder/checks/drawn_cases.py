@@ -109,7 +109,7 @@ class DrawnCases:
 
 @dataclass(frozen=True)
 class CaseRun:
-    """A student's way through one case of an exam: what is right, what came back, what is wrong.
+    """A student's way through one drawn case: what is right, what came back, what is wrong.
 
     Attributes:
         drawn, number: the cases, and the number of this one in their plan.
@@ -170,7 +170,7 @@ def is_in_train_mode(request: AnyRequest) -> bool:
 
 @lru_cache(maxsize=4)
 def drawn_for(part: Part, seed: int) -> DrawnCases:
-    """The exam on a part for a seed; it is the same for whoever has the same seed."""
+    """The cases of a part, drawn for a seed; they are the same for whoever has the same seed."""
     return DrawnCases(part, seed)
 
 

@@ -48,7 +48,7 @@ class Used:
 
 
 def with_back_ways(disallowed: Iterable[str]) -> tuple[str, ...]:
-    """Barred names, and the other names under which the library has the same."""
+    """Disallowed names, and the other names under which the library has the same."""
     names = tuple(disallowed)
     return (*names, *(way for name in names for way in BACK_WAYS.get(name, ())))
 

@@ -54,7 +54,7 @@ class Job:
         came_in: when, as nbgrader wrote it beside the submission; empty if it did not.
         files: what lies beside the notebook, by relative name.
         released: nbgrader's cells of the assignment, in order.
-        isolation: `sandbox.FULL` or `sandbox.NONE`.
+        isolation: `bubblewrap.FULL` or `bubblewrap.NONE`.
         limits: what the notebook may use.
         modules: of the course, those that it may import.
         secret: the course's own, which the inputs of checks depend on.

@@ -92,7 +92,7 @@ def read_folder(folder: Path, assignment: str) -> Submission:
     """A student's folder for an assignment.
 
     Raises:
-        Unreadable: there is no notebook of the right name in it, or none that is text.
+        InvalidSubmission: there is no notebook of the right name in it, or none that is text.
     """
     for place in (folder.parent, folder):
         if place.is_symlink() or not place.is_dir():
@@ -192,7 +192,7 @@ def read_text(path: Path) -> str:
     """The text of a notebook's file.
 
     Raises:
-        Unreadable: there is no such file, or it is empty, too large, or no text.
+        InvalidSubmission: there is no such file, or it is empty, too large, or no text.
     """
     return text_of(read_notebook(path))
 
@@ -201,7 +201,7 @@ def read_notebook(path: Path) -> bytes:
     """The content of a notebook's file.
 
     Raises:
-        Unreadable: there is no such file, or it is empty or too large.
+        InvalidSubmission: there is no such file, or it is empty or too large.
     """
     if path.is_symlink():
         raise InvalidSubmission(
@@ -229,7 +229,7 @@ def text_of(data: bytes) -> str:
     """The text that a notebook's file holds.
 
     Raises:
-        Unreadable: it holds none.
+        InvalidSubmission: it holds none.
     """
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
@@ -264,7 +264,7 @@ def notebook_in(text: str) -> NotebookNode:
     forgotten: metadata, ids, execution counts. They are made anew.
 
     Raises:
-        Unreadable: it is no notebook of Jupyter's format 3 or 4.
+        InvalidSubmission: it is no notebook of Jupyter's format 3 or 4.
     """
     try:
         data = json.loads(text)

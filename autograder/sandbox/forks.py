@@ -49,7 +49,7 @@ class Zygote:
 
     Args:
         purpose: the module that says what its forks become, see `autograder.sandbox.zygote`.
-        isolation: `sandbox.FULL`, or for a zygote without a sandbox `sandbox.NONE` and `sandbox.USER`, the
+        isolation: `bubblewrap.FULL`, or for a zygote without a sandbox `bubblewrap.NONE` and `bubblewrap.USER`, the
             second of which runs as another user than this process, which must be root.
         modules: of the course, those that its forks may import; also what ``prepare`` is given.
         packages: others that its forks find where this process does, which no sandbox keeps from them.
