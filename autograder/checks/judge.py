@@ -84,8 +84,8 @@ def _problem(item: CaseRun, right: Report) -> Problem | None:
     if problem is None and takes_too_much(item.case, report):
         problem = Problem(
             Kind.MEMORY,
-            f"the result is right, but on the way one piece of memory holds {report['largest']:,} "
-            f"numbers; fewer than {item.case.memory:,} are allowed here",
+            f"the result is right, but on the way new memory holds {report['largest']:,} numbers at one "
+            f"time; fewer than {item.case.memory:,} are allowed here",
         )
     if problem is None and item.case.gradient:
         problem = _wrong_gradients(right["gradients"], report.get("gradients"))
@@ -93,7 +93,7 @@ def _problem(item: CaseRun, right: Report) -> Problem | None:
 
 
 def takes_too_much(case: Case, report: Report) -> bool:
-    """Whether a new piece of memory was as large as the case says, or larger."""
+    """Whether new memory held as many numbers at one time as the case says, or more."""
     return 0 < case.memory <= report.get("largest", 0)
 
 
