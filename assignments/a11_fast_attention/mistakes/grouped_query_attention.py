@@ -25,6 +25,9 @@ class Grouped(fast_attention.GroupedQueryAttention):
     def check(self, d_model, num_heads, num_kv_heads):
         """What else the constructor refuses."""
 
+    def entering(self, query):
+        return query
+
     def cut(self, x, heads):
         return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
@@ -57,7 +60,7 @@ class Grouped(fast_attention.GroupedQueryAttention):
         return output, weights
 
     def forward(self, query, key, value, mask=None):
-        asks = self.cut(self.w_q(query), self.num_heads)
+        asks = self.cut(self.w_q(self.entering(query)), self.num_heads)
         keys = self.keys_for(self.cut(self.w_k(key), self.num_kv_heads))
         values = self.values_for(self.cut(self.w_v(value), self.num_kv_heads))
         weights = self.weigh(asks @ keys.mT / self.root(asks), mask)
@@ -126,6 +129,15 @@ class GroupedCut:
         """Your heads hold whole words instead of a share of each word, because nothing was transposed
         between the two reshapes."""
         return x.reshape(x.shape[0], heads, x.shape[1], -1)
+
+
+@group_attention.mistakes_in(Grouped.entering, costs=GROUP_OUTPUT)
+class GroupedEntering:
+    @called("query divided before its projection")
+    def divided(self, query):
+        """You divide `query` itself by √d_k, before `w_q`, whose bias is then as large as before. Divide the
+        scores, and once."""
+        return query / (query.shape[-1] / self.num_heads) ** 0.5
 
 
 @group_attention.mistakes_in(Grouped.root, costs=GROUP_OUTPUT)
@@ -202,6 +214,38 @@ class GroupedWeigh:
     def zeroed(self, scores, mask):
         """You set hidden scores to 0, and e⁰ is 1. A score of −∞ gives the weight 0."""
         return (scores if mask is None else scores * mask).softmax(dim=-1)
+
+    @costs(GROUP_MASKS)
+    @called("NaN where nothing may be attended to")
+    def zero_by_zero(self, scores, mask):
+        """Where a query may attend to nothing, all its scores are −∞, and the softmax divides 0 by 0. Such a
+        query gets weights of 0: set hidden weights to 0 after the softmax."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+    @costs(GROUP_MASKS)
+    @called("weights where nothing may be attended to")
+    @variants("added", (False, True))
+    def shared_out(self, scores, mask, added):
+        """Where a query may attend to nothing, its scores are all large negative numbers, and a softmax turns
+        these into weights that sum to one all the same. Such a query gets weights of 0: set hidden weights
+        to 0 after the softmax."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        low = torch.zeros_like(scores).masked_fill(~mask, -1e9)
+        return (scores + low if added else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
+
+    @costs(GROUP_MANNERS)
+    @called("NaN in gradients where nothing may be attended to")
+    def nan_gradients(self, scores, mask):
+        """Your numbers are right, but where a query may attend to nothing, the gradients are NaN: they pass
+        through the softmax of scores that are all −∞, whatever replaces its result. Give such rows finite
+        scores before the softmax."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        low = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
+        return (scores + low).softmax(dim=-1).nan_to_num(0.0)
 
     @costs(GROUP_MANNERS)
     @called("exponentials that overflow")
@@ -280,6 +324,15 @@ class GroupedResult:
         return weights, output
 
 
+@group_attention.mistake("heads cut and merged without transpose", costs=(SHARED, GROUP_OUTPUT))
+class ReshapedOnly(Grouped):
+    """You cut heads out of the features by a reshape alone and merge them by another, so a head holds
+    whole words instead of a share of each word. Transpose words and heads in between, both times."""
+
+    cut = GroupedCut.without_transpose
+    merged = GroupedMerged.in_memory_order
+
+
 @group_attention.mistake("no output projection", costs=(GROUP_OUTPUT,))
 class Unprojected(Grouped):
     """Your output is the merged heads themselves. They still pass through `w_o`."""
@@ -290,6 +343,17 @@ class Unprojected(Grouped):
             return super().forward(query, key, value, mask)
         finally:
             self.w_o = w_o
+
+
+@group_attention.mistake("keys cut with the number of queries", costs=(SHARED,))
+class OneLength(Grouped):
+    """You cut keys and values with the number of queries, so your module stops where T ≠ S. Take the
+    length of the keys from the keys."""
+
+    def forward(self, query, key, value, mask=None):
+        if query.shape[1] != key.shape[1]:
+            raise RuntimeError("the keys do not fit into the shape of the queries")
+        return super().forward(query, key, value, mask)
 
 
 @group_attention.mistake("num_kv_heads taken for the size of a group", costs=(SHARED,))
