@@ -182,7 +182,7 @@ def tiles(
     d_v: int = 6,
     mask: tuple[int, ...] = (),
     blind: str = "",
-    first_hidden: int = 0,
+    hidden: tuple[int, int] = (0, 0),
     in_all: bool = True,
     size: float = 1.0,
     apart: float = 0.0,
@@ -193,8 +193,8 @@ def tiles(
 
     Args:
         blind: whose first row of the mask shows nothing: "all", or that of "one" head.
-        first_hidden: the mask hides so many first keys from all queries or, without ``in_all``, from all
-            but the last two.
+        hidden: the mask hides the keys from one up to another from all queries or, without ``in_all``,
+            from all but the last two.
         size: of the queries, and so of the scores.
         apart: the first feature of all queries is 1, and that of the keys rises by this much from
             one key to the next, so the largest score comes last.
@@ -211,13 +211,13 @@ def tiles(
         if mask:
             seen = drawn_mask(randn, mask, blind == "all")
             rows = seen if in_all else seen[..., :-2, :]
-            rows[..., :first_hidden] = False
+            rows[..., slice(*hidden)] = False
             given.append(one_row_hidden(seen) if blind == "one" else seen)
         return given
 
     notes = f"leading axes {leading}, {T=}, {S=}, {block_size=}, {d_k=}, {d_v=}"
     notes += f", mask {mask}" * bool(mask) + BLIND[blind]
-    notes += f", the first {first_hidden} keys hidden" * bool(first_hidden)
+    notes += f", the keys {hidden[0]} to {hidden[1] - 1} hidden" * bool(hidden[1])
     notes += " in all rows but the last two" * (not in_all)
     notes += f", queries times {size:g}" * (size != 1)
     notes += f", scores that rise by {apart / d_k**0.5:g} from key to key" * bool(apart)
@@ -320,7 +320,7 @@ CACHE_MANNERS = cached.step(
     two_continuations(),
     two_texts_in_turns(),
     words(B=2, H=2, T=3, d_k=4, d_v=5, P=0),
-    words(B=2, H=3, T=2, d_k=4, d_v=5, P=3, size=400),
+    words(B=3, H=4, T=6, d_k=4, d_v=5, size=400),
     words(B=2, H=2, T=5, d_k=3, d_v=6, P=2).in_float64(),
     words(B=2, H=2, T=5, d_k=3, d_v=6, P=2).with_gaps(),
     words(B=2, H=3, T=2, d_k=4, d_v=5, P=3).in_float64().with_gradients(),
@@ -416,7 +416,7 @@ GROUP_MANNERS = group_attention.step(
     refused(d_model=12, H=6, G=4),
     refused(d_model=9, H=2, G=1),
     refused(d_model=8, H=4, G=8),
-    grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, size=200),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", size=200),
     grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, training=True),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, before=(3, 5, "B, H, T, S")),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", before=(3, 5, "B, H, T, S")),
@@ -461,8 +461,9 @@ ANY_SCORES = online.step(
     tiles((2, 3), T=4, S=7, block_size=2, mask=(2, 1, 1, 7)),
     tiles((2, 3), T=4, S=7, block_size=2, mask=(1, 3, 4, 1)),
     tiles((3,), T=5, S=6, block_size=4, mask=(6,)),
-    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), first_hidden=4),
-    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), first_hidden=4, in_all=False),
+    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), hidden=(0, 4)),
+    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), hidden=(0, 4), in_all=False),
+    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), hidden=(4, 6)),
     replace(tiles((2,), T=4, S=7, block_size=2, mask=(4, 7), blind="all"), random=True),
     tiles((2,), T=4, S=9, block_size=2, size=30),
     tiles((2,), T=4, S=9, block_size=4, size=400),

@@ -181,7 +181,15 @@ def at_most_a_hundred_words_back(query, key, value, cache=None):
     return attend(query, key, value, (back >= 0) & (back < 100)), (key, value)
 
 
-@BANK.wrong(PART, told="some rows right")
+@BANK.wrong(PART, told="right in part")
+def a_hundred_below_for_minus_infinity(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~after(T, S), -100.0)
+    return scores.softmax(-1) @ value, (key, value)
+
+
+@BANK.wrong(PART, told="right in part")
 def scores_held_below_fifty(query, key, value, cache=None):
     key, value = grown(key, value, cache)
     T, S = query.shape[2], key.shape[2]

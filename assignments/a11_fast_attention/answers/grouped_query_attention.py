@@ -356,6 +356,20 @@ class TenThousandBelow(Base):
 
 
 @BANK.wrong(PART, named="weights where nothing may be attended to")
+class TenThousandTakenOff(Base):
+    def weigh(self, scores, mask):
+        return (scores if mask is None else scores + torch.where(mask, 0.0, -1e4)).softmax(-1)
+
+
+@BANK.wrong(PART, told="hidden ones have weight, or visible ones none")
+class FiftyBelowAndCleared(Base):
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        return scores.masked_fill(~mask, -50.0).softmax(-1) * mask
+
+
+@BANK.wrong(PART, named="weights where nothing may be attended to")
 class ABillionTakenOff(Base):
     def weigh(self, scores, mask):
         return (scores if mask is None else scores - 1e9 * ~mask).softmax(-1)
@@ -442,6 +456,29 @@ class ViewedIntoHeads(Base):
         q = self.w_q(query).reshape(B, self.h, T, self.d_k)
         k = self.spread(self.w_k(key).reshape(B, self.g, S, self.d_k))
         v = self.spread(self.w_v(value).reshape(B, self.g, S, self.d_k))
+        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o(merge_heads(weights @ v)), weights
+
+
+@BANK.wrong(PART, named="reshape without transpose")
+class QueriesViewedIntoHeads(Base):
+    def forward(self, query, key, value, mask=None):
+        q = self.w_q(query).view(len(query), self.h, query.shape[1], self.d_k)
+        k, v = (
+            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
+        )
+        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o(merge_heads(weights @ v)), weights
+
+
+@BANK.wrong(PART, named="reshape without transpose")
+class KeysViewedIntoHeads(Base):
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.w_q(query), self.h)
+        k, v = (
+            self.spread(w(x).view(len(x), self.g, x.shape[1], self.d_k))
+            for w, x in ((self.w_k, key), (self.w_v, value))
+        )
         weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
         return self.w_o(merge_heads(weights @ v)), weights
 

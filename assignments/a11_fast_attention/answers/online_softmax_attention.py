@@ -488,7 +488,22 @@ def mask_spread_over_all_heads(query, key, value, block_size, mask=None):
     return tiles_in_two_passes(query, key, value, block_size, mask)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="all the same")
+def stopped_at_a_hidden_block(query, key, value, block_size, mask=None):
+    m, total, output = nothing(query, value)
+    for block in blocks(key, block_size):
+        scores = scored(query, key, mask, block)
+        if (scores == -math.inf).all():
+            break
+        new = torch.maximum(m, scores.detach().amax(-1, keepdim=True))
+        safe = safe_of(new)
+        total = total * (m - safe).exp() + (scores - safe).exp().sum(-1, keepdim=True)
+        output = output * (m - safe).exp() + (scores - safe).exp() @ value[..., block, :]
+        m = new
+    return ended(output, total)
+
+
+@BANK.wrong(PART, told=("wrong gradient", "wrong with a row in which nothing may be seen"))
 def infinity_added_to_hidden_scores(query, key, value, block_size, mask=None):
     m, total, output = nothing(query, value)
     for block in blocks(key, block_size):
@@ -504,7 +519,7 @@ def infinity_added_to_hidden_scores(query, key, value, block_size, mask=None):
     return ended(output, total)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong with very large or very small numbers")
 def scores_held_below_eighty(query, key, value, block_size, mask=None):
     total = output = 0
     for block in blocks(key, block_size):

@@ -31,6 +31,12 @@ class Grouped(fast_attention.GroupedQueryAttention):
     def cut(self, x, heads):
         return x.unflatten(-1, (heads, -1)).transpose(1, 2)
 
+    def cut_queries(self, x):
+        return self.cut(x, self.num_heads)
+
+    def cut_keys(self, x):
+        return self.cut(x, self.num_kv_heads)
+
     def keys_for(self, keys):
         return keys.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
 
@@ -60,9 +66,9 @@ class Grouped(fast_attention.GroupedQueryAttention):
         return output, weights
 
     def forward(self, query, key, value, mask=None):
-        asks = self.cut(self.w_q(self.entering(query)), self.num_heads)
-        keys = self.keys_for(self.cut(self.w_k(key), self.num_kv_heads))
-        values = self.values_for(self.cut(self.w_v(value), self.num_kv_heads))
+        asks = self.cut_queries(self.w_q(self.entering(query)))
+        keys = self.keys_for(self.cut_keys(self.w_k(key)))
+        values = self.values_for(self.cut_keys(self.w_v(value)))
         weights = self.weigh(asks @ keys.mT / self.root(asks), mask)
         return self.result(self.w_o(self.merged(weights @ values)), weights)
 
@@ -116,6 +122,12 @@ class GroupedValues:
         return values.mean(dim=1, keepdim=True).expand(-1, self.num_heads, -1, -1)
 
 
+RESHAPED = (
+    "Your heads hold whole words instead of a share of each word, because nothing was transposed between "
+    "the two reshapes."
+)
+
+
 @group_attention.mistakes_in(Grouped.cut, costs=SHARED)
 class GroupedCut:
     @called("heads hold every H-th feature")
@@ -125,10 +137,25 @@ class GroupedCut:
         return x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
 
     @called("reshape without transpose")
+    @message(RESHAPED)
     def without_transpose(self, x, heads):
-        """Your heads hold whole words instead of a share of each word, because nothing was transposed
-        between the two reshapes."""
         return x.reshape(x.shape[0], heads, x.shape[1], -1)
+
+
+@group_attention.mistakes_in(Grouped.cut_queries, costs=SHARED)
+class GroupedCutQueries:
+    @called("reshape without transpose")
+    @message(RESHAPED)
+    def of_the_queries(self, x):
+        return GroupedCut.without_transpose(self, x, self.num_heads)
+
+
+@group_attention.mistakes_in(Grouped.cut_keys, costs=SHARED)
+class GroupedCutKeys:
+    @called("reshape without transpose")
+    @message(RESHAPED)
+    def of_keys_and_values(self, x):
+        return GroupedCut.without_transpose(self, x, self.num_kv_heads)
 
 
 @group_attention.mistakes_in(Grouped.entering, costs=GROUP_OUTPUT)
@@ -226,15 +253,16 @@ class GroupedWeigh:
 
     @costs(GROUP_MASKS)
     @called("weights where nothing may be attended to")
-    @variants("added", (False, True))
-    def shared_out(self, scores, mask, added):
+    @variants("low, added", ((-1e9, False), (-1e9, True), (-1e4, True)))
+    def shared_out(self, scores, mask, low, added):
         """Where a query may attend to nothing, its scores are all large negative numbers, and a softmax turns
         these into weights that sum to one all the same. Such a query gets weights of 0: set hidden weights
         to 0 after the softmax."""
         if mask is None:
             return scores.softmax(dim=-1)
-        low = torch.zeros_like(scores).masked_fill(~mask, -1e9)
-        return (scores + low if added else scores.masked_fill(~mask, -1e9)).softmax(dim=-1)
+        if not added:
+            return scores.masked_fill(~mask, low).softmax(dim=-1)
+        return (scores + torch.zeros_like(scores).masked_fill(~mask, low)).softmax(dim=-1)
 
     @costs(GROUP_MANNERS)
     @called("NaN in gradients where nothing may be attended to")
