@@ -566,6 +566,10 @@ def test_mask_words_generator():
     assert len(numbers) > 2, (
         f"how many of 100 words are chosen should differ, but in 20 calls it was {numbers}"
     )
+    numbers = {int((mask_words(few, 3, 70, (0,), 1.0)[0] == 3).sum()) for _ in range(20)}
+    assert len(numbers) > 2, (
+        f"how many of 100 chosen words are masked should differ, but in 20 calls it was {numbers}"
+    )
     default = (mask_words(torch.full((100, 100), 9), 3, 70, (0,))[1] != -100).float().mean()
     assert abs(default - 0.15) < 0.03, f"without a share, {default:.0%} are asked for"
 

@@ -288,10 +288,8 @@ def refused(**given: Any) -> Case:
 # --------------------------------------------------------------------- what is drawn: hidden words
 
 BATCH = 200, 240
-TOGETHER = "a chosen word beside a chosen one", "a chosen word in the same place of the next row"
 MANY = 100  # a vocabulary in which random ids come too rarely to be counted one by one
-CALLS, FEW = 48, (6, 40)  # calls with a few sentences each
-APART = 2  # a number of chosen words so far from their share is not nearly that
+APART = 2  # a number of words so far from their share is not nearly that
 
 
 def hidden_words(
@@ -326,48 +324,63 @@ def hidden_words(
     return Case(notes, draw, random=True, chance=chance)
 
 
-def hidden_again_and_again(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Case:
+def hidden_again_and_again(
+    calls: int,
+    few: tuple[int, int],
+    share: float,
+    *,
+    V: int = 53,
+    mask_id: int = 4,
+    special: tuple[int, ...] = (5, 1),
+    fates: bool = False,
+) -> Case:
     """Many calls with a few sentences each, which all begin with a special id.
 
-    Few things are counted, so that a number of chosen words which never differs stands out.
+    Few things are counted, so that a number which never differs stands out: that of chosen words or,
+    with ``fates``, that of masks among words that are all chosen.
     """
     words = torch.tensor(_twelve_words(V, mask_id, special))
-    ordinary = FEW[0] * (FEW[1] - 1)
+    ordinary = few[0] * (few[1] - 1)
+    rate = share * (0.8 + 0.1 / V if fates else 1.0)
 
     def draw(randn: Randn) -> Chain:
-        shape = CALLS, *FEW
-        ids = words[torch.randint(len(words), shape, generator=randn.generator)]
+        ids = words[torch.randint(len(words), (calls, *few), generator=randn.generator)]
         ids[:, :, 0] = special[0]
-        return Chain([[few, mask_id, V, special, share] for few in ids])
+        return Chain([[token_ids, mask_id, V, special, share] for token_ids in ids])
 
-    def expects(*calls: list[Any]) -> Tensor:
-        usual = ~torch.isin(torch.cat([ids for ids, *_ in calls]), torch.tensor(special))
-        chosen = share * float(usual.sum())
-        pairs = [share**2 * float((one & other).sum()) for one, other in _neighbours(usual)]
+    def expects(*given: list[Any]) -> Tensor:
+        usual = ~torch.isin(torch.cat([ids for ids, *_ in given]), torch.tensor(special))
+        hit = rate * float(usual.sum())
+        pairs = [rate**2 * float((one & other).sum()) for one, other in _neighbours(usual)]
         number = torch.arange(ordinary + 1, dtype=torch.float64)
-        binomial = torch.distributions.Binomial(ordinary, torch.tensor(share, dtype=number.dtype))
-        near = (number - share * ordinary).abs() < APART
-        often = CALLS * float(binomial.log_prob(number).exp()[near].sum())
-        counts = [chosen, usual.numel() - chosen, *pairs, often, CALLS - often, 0.0, 0.0]
+        binomial = torch.distributions.Binomial(ordinary, torch.tensor(rate, dtype=number.dtype))
+        near = (number - rate * ordinary).abs() < APART
+        often = calls * float(binomial.log_prob(number).exp()[near].sum())
+        counts = [hit, usual.numel() - hit, *pairs, often, calls - often, 0.0, 0.0]
         return torch.tensor(counts, dtype=torch.float64)
 
     def tally(results: Any) -> Tensor:
         both = torch.cat([one for one, _ in results]), torch.cat([other for _, other in results])
-        before, is_chosen, _ = _words_and_fates(both, mask_id)
-        pairs = [one & other for one, other in _neighbours(is_chosen)]
-        number = torch.stack([(asked != language_models.IGNORED).sum() for _, asked in results])
-        near = (number - share * ordinary).abs() < APART
+        before, is_chosen, fate = _words_and_fates(both, mask_id)
+        hit = fate == 1 if fates else is_chosen
+        pairs = [one & other for one, other in _neighbours(hit)]
+        number = torch.stack([one.sum() for one in hit.split(few[0])])
+        near = (number - rate * ordinary).abs() < APART
         special_ones = is_chosen & torch.isin(before, torch.tensor(special))
         others = ~torch.isin(before, torch.tensor([*words, *special]))
-        counted = [is_chosen, ~is_chosen, *pairs, near, ~near, special_ones, others]
-        return torch.stack([one.sum() for one in counted])
+        return torch.stack(
+            [one.sum() for one in (hit, ~hit, *pairs, near, ~near, special_ones, others)]
+        )
 
-    names = ["a chosen word", "a word that was left alone", *TOGETHER]
-    names += [f"a call that chose {share:.0%} of the words, or nearly so,"]
-    names += ["a call that chose another number of words"]
+    what = "mask_id in the place of a chosen word" if fates else "a chosen word"
+    names = [what, f"anything but {what}"]
+    names += [f"{what}, beside another one,", f"{what}, in the same place of two rows that follow,"]
+    done = "masked" if fates else "chosen"
+    names += [f"a call in which {rate:.0%} of the words, or nearly so, were {done},"]
+    names += [f"a call in which another number of words were {done}"]
     names += ["a special id, chosen,", "an id that did not stand there before"]
     return Case(
-        f"{CALLS} calls with token_ids of shape {FEW}, {mask_id=}, vocab_size={V}, "
+        f"{calls} calls with token_ids of shape {few}, {mask_id=}, vocab_size={V}, "
         f"special_ids={special}, {share=}",
         draw,
         random=True,
@@ -416,7 +429,10 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
 
     names = [f"the word {word}, chosen" for word in range(V)]
     names += [f"the word {word}, not chosen (by what inputs and targets say)" for word in range(V)]
-    names += TOGETHER
+    names += [
+        "a chosen word beside a chosen one",
+        "a chosen word in the same place of the next row",
+    ]
     return Chance(expects, tally, (*names, "an id outside the vocabulary"))
 
 
@@ -680,7 +696,7 @@ LENGTHS = language_model.step(
     bare_dropout(),
     NEW,
     model(B=3, T=5, before=5),
-    model(B=3, T=5, before=8),
+    model(B=3, T=5, before=3),
     model(B=3, T=5).in_float64(),
     model(B=3, T=5).with_gaps(),
     model(B=2, T=4, num_layers=1).in_float64().with_gradients(),
@@ -797,7 +813,7 @@ CHOSEN = masking.step(
     1,
     hidden_words(None, V=300),
     hidden_words(0.5, V=41, mask_id=7, special=(39, 2, 0)),
-    hidden_again_and_again(0.3, V=53, mask_id=4, special=(5, 1)),
+    hidden_again_and_again(48, (6, 40), share=0.3),
     hidden_words(1.0, V=31, mask_id=0, special=(0, 30)),
 )
 REPLACED = masking.step(
@@ -805,8 +821,9 @@ REPLACED = masking.step(
     1,
     hidden_words(1.0, V=730, fates=True),
     hidden_words(0.6, V=45, mask_id=44, special=(2, 44, 0, 1), fates=True, seeded=True),
-    hidden_words(1.0, V=37, mask_id=3, special=(0, 1), fates=True),
-    hidden_words(1.0, V=37, mask_id=3, special=(0, 1), fates=True).with_gaps(),
+    hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True),
+    hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True).with_gaps(),
+    hidden_again_and_again(36, (30, 40), share=1.0, V=730, fates=True),
     hidden_twice(anew=True),
     hidden_twice(anew=False),
     hidden_twice(anew=False, seeded=False),

@@ -420,7 +420,7 @@ GROUP_MANNERS = group_attention.step(
     grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, training=True),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, before=(3, 5, "B, H, T, S")),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", before=(3, 5, "B, H, T, S")),
-    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", before=(6, 8, "")),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", before=(2, 3, "")),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S").in_float64(),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S").with_gaps(),
     grouped(B=2, T=3, S=4, d_model=8, H=4, G=2, mask="B, 1, T, S").in_float64().with_gradients(),

@@ -443,7 +443,7 @@ class RemembersTheSum(Base):
         return self.kept[token_ids.shape]
 
 
-@BANK.wrong(PART, told=("stops with ValueError", "wrong after another call"))
+@BANK.wrong(PART, told=("too short or too long", "wrong after another call"))
 class RemembersTheFirstLength(Base):
     """The mask and the places of the first sentences hold for all that follow."""
 

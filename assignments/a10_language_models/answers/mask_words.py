@@ -394,6 +394,20 @@ def even_ids_stay_and_odd_ones_are_replaced(
     return inputs, torch.where(chosen, token_ids, -100)
 
 
+@BANK.wrong(PART, named="exactly 80 % masked")
+def shuffled_and_cut_into_three(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    places = chosen.flatten().nonzero().squeeze(1)
+    places = places[torch.randperm(len(places), generator=generator)]
+    masked, _, random = places.tensor_split([int(0.8 * len(places)), int(0.9 * len(places))])
+    inputs = token_ids.flatten().clone()
+    inputs[masked] = mask_id
+    inputs[random] = torch.randint(vocab_size, (len(random),), generator=generator)
+    return inputs.view_as(token_ids), torch.where(chosen, token_ids, -100)
+
+
 @BANK.wrong(PART, told="the targets right, the inputs wrong")
 def every_other_column_stays(
     token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None

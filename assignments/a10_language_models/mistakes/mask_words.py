@@ -165,6 +165,17 @@ class HidingFates:
         masked = chosen & (torch.rand(token_ids.shape, generator=generator) < 0.8)
         return masked, chosen & ~masked & (token_ids % 2 == random)
 
+    @called("exactly 80 % masked")
+    def exactly_so_many(self, token_ids, chosen, generator):
+        """Of the chosen tokens, exactly 80 % become `mask_id` and exactly 10 % a random word, so each fate
+        depends on the others. Each token draws its own fate, and how many are masked differs from call to
+        call."""
+        drawn = torch.rand(token_ids.shape, generator=generator).masked_fill(~chosen, 2.0)
+        ranks = drawn.flatten().argsort().argsort().view_as(drawn)
+        number = int(chosen.sum())
+        masked, random = ranks < int(0.8 * number), ranks >= int(0.9 * number)
+        return masked, chosen & random
+
     @called("mask and random word exchanged")
     def exchanged(self, token_ids, chosen, generator):
         """Eight of ten chosen words become random ones, and one becomes `mask_id`. It is the other way
