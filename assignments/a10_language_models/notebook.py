@@ -312,7 +312,7 @@ print("✓ next_token_loss")
 #
 # - `temperature=0` takes the likeliest word, whatever else is given. Other temperatures lie between 0.05 and 10.
 # - `None` cuts nothing, and neither does `top_p=1`.
-# - A logit of −∞ is never drawn.
+# - A logit of −∞ is never drawn. All others may lie hundreds above 0 or below, and differ so much from row to row.
 # - A ValueError says that the temperature is negative, that `top_k` is below 1, or that `top_p` is not above 0 and at
 #   most 1. That holds at temperature 0, too.
 # - With a `generator`, all random numbers come from it. The same state gives the same words, and afterwards the
@@ -392,11 +392,27 @@ def test_sample_next_by_hand():
             assert abs(right - own) < 0.04 and (right > 0 or own == 0), (
                 f"{what}: word {word} should come in {right:.0%} of the draws, and comes in {own:.0%}"
             )
+    for size in (0.05, 8.0):
+        found = shares(size * logits, temperature=size)
+        assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.04), (
+            f"logits times {size} at temperature {size} should give what they give at temperature 1"
+        )
+    for height in (-300.0, 300.0):
+        found = shares(logits + height)
+        assert torch.allclose(found, torch.tensor([0.1, 0.4, 0.2, 0.3]), atol=0.04), (
+            f"{height:+} on all logits should change nothing"
+        )
     rows = torch.tensor([[0.0, 1.0, 2.0], [5.0, 7.0, 6.0]]).repeat(500, 1)
     drawn = sample_next(rows, top_k=2)
     assert set(drawn[1::2].tolist()) == {1, 2}, "top_k=2: each row is cut by its own logits"
     drawn = sample_next(torch.tensor([[0.0, 0.0, 9.0], [1.0, 1.1, 1.2]]).repeat(500, 1), top_p=0.9)
     assert set(drawn[1::2].tolist()) == {0, 1, 2}, "top_p: each row has a set of its own size"
+    drawn = sample_next(torch.zeros(1000, 4))
+    again = (drawn[1:] == drawn[:-1]).float().mean()
+    assert again < 0.4, (
+        f"with four words that are equally likely, {again:.0%} of the rows drew the word of the row before: "
+        "each row has a draw of its own"
+    )
 
 
 def test_sample_next_generator_and_edges():
@@ -448,12 +464,12 @@ print("✓ sample_next")
 # | first result, `inputs` | `(B, T)` | what the model reads |
 # | second result, `targets` | `(B, T)` | the word that it is asked for, and −100 where nothing is asked |
 #
-# - Every token whose id is not in the tuple `special_ids` is **chosen** with the probability `share`, each by itself.
-#   No other token is. The ids in `special_ids` stand in any order.
+# - Every token whose id is not in the tuple `special_ids` is **chosen** with the probability `share`, each by itself,
+#   so how many are chosen differs from call to call. No other token is. The ids in `special_ids` stand in any order.
 # - In `targets` stands the original id where a token was chosen, and −100 everywhere else.
 # - In `inputs`, each chosen token became `mask_id` with a probability of 80 %, a random id with 10 %, and stayed as it
-#   was with 10 %. The random id is drawn for each place by itself, uniformly from 0 to `vocab_size` − 1. All other
-#   tokens are as they were.
+#   was with 10 %, whatever stands there and around it. The random id is drawn for each place by itself, uniformly from 0
+#   to `vocab_size` − 1. All other tokens are as they were.
 # - Whether special ids are left out of the random ones is free, and so is whether `mask_id` is one of the special ids.
 # - With a `generator`, all random numbers come from it; with `None`, from torch's own.
 #
@@ -517,10 +533,15 @@ def test_mask_words():
     assert (counts[4:20] > 0).all(), (
         f"random ids come from all words; counts of 4 to 19: {counts[4:20].tolist()}"
     )
+    for what, some in (("even", ids[asked] % 2 == 0), ("odd", ids[asked] % 2 == 1)):
+        share = kept[some].float().mean()
+        assert abs(share - 0.105) < 0.05, f"of the chosen words with {what} ids, {share:.0%} stayed"
     by_sentence = ((inputs == 3) & asked).sum(dim=1) / asked.sum(dim=1)
     assert by_sentence.std() < 0.2, (
         "in some sentences nearly all asked words are masks, in others hardly one"
     )
+    large = mask_words(ids, 3, 600, (2, 0, 1), share=1.0, generator=generator)[0]
+    assert (large > 511).sum() > 50, "random ids come from all 600 words, where there are so many"
 
 
 def test_mask_words_generator():
@@ -539,6 +560,15 @@ def test_mask_words_generator():
     everything = mask_words(ids, 3, 70, (30, 6), share=1.0)[1]
     assert (everything == -100).sum() == 2, (
         "with share=1.0 all words are asked for but special ones, here 30 and 6"
+    )
+    few = torch.full((5, 20), 9)
+    numbers = {int((mask_words(few, 3, 70, (0,), 0.3)[1] != -100).sum()) for _ in range(20)}
+    assert len(numbers) > 2, (
+        f"how many of 100 words are chosen should differ, but in 20 calls it was {numbers}"
+    )
+    numbers = {int((mask_words(few, 3, 70, (0,), 1.0)[0] == 3).sum()) for _ in range(20)}
+    assert len(numbers) > 2, (
+        f"how many of 100 chosen words are masked should differ, but in 20 calls it was {numbers}"
     )
     default = (mask_words(torch.full((100, 100), 9), 3, 70, (0,))[1] != -100).float().mean()
     assert abs(default - 0.15) < 0.03, f"without a share, {default:.0%} are asked for"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,7 +14,7 @@ from torch import Tensor
 
 from assignments.common.draws import a_generator, again_or_not, in_which_state
 from assignments.common.layers import EVERYTHING, words_agree
-from autograder.checks.cases import Build, Call, Case, Chance, Randn
+from autograder.checks.cases import Build, Call, Case, Chain, Chance, Randn
 from autograder.checks.check import Part
 from autograder.checks.compare import (
     dropped,
@@ -26,7 +27,7 @@ from autograder.checks.problem import Judgement
 from course_utils import language_models
 
 LECTURE = "../../lectures/09_one_half_alone.ipynb"
-SIZES = VOCABULARY, D_MODEL, HEADS, D_FF = 11, 12, 3, 10
+VOCABULARY, D_MODEL, HEADS, D_FF = 11, 12, 3, 10
 
 
 # ------------------------------------------------------------------------- what is drawn: a model
@@ -37,21 +38,29 @@ def model(
     T: int,
     num_layers: int = 2,
     *,
-    vocab_size: int = VOCABULARY,
+    wide: bool = False,
+    before: int = 0,
     training: bool = False,
     **keywords: Any,
 ) -> Case:
-    """A causal language model and token ids (B, T), whose first column is the word 0."""
+    """A causal language model and token ids (B, T), whose first column is the word 0.
+
+    With ``wide``, vocabulary, width and number of heads are several times as large; ``before`` is the
+    length of other sentences that it has read already.
+    """
+    V, d_model, heads, d_ff = (300, 24, 8, 50) if wide else (VOCABULARY, D_MODEL, HEADS, D_FF)
 
     def draw(randn: Randn) -> Build:
-        ids = torch.randint(vocab_size, (B, T), generator=randn.generator)
+        ids = torch.randint(V, (B, T), generator=randn.generator)
         ids[:, 0] = 0
-        construct = vocab_size, D_MODEL, HEADS, num_layers, D_FF
-        return Build(construct, keywords, [ids], training=training)
+        others = [torch.randint(V, (B, before), generator=randn.generator)] if before else []
+        construct = V, d_model, heads, num_layers, d_ff
+        return Build(construct, keywords, [ids], training=training, before=others)
 
-    given = {"vocab_size": vocab_size} if vocab_size != VOCABULARY else {}
     notes = [f"{B=}, {T=}, {num_layers=}"]
-    notes += [f"{name}={value}" for name, value in {**given, **keywords}.items()]
+    notes += [f"vocab_size={V}, {d_model=}, num_heads={heads}, {d_ff=}"] * wide
+    notes += [f"{name}={value}" for name, value in keywords.items()]
+    notes += [f"after other sentences of length {before}"] * (before > 0)
     return Case(", ".join(notes + ["train mode"] * training), draw)
 
 
@@ -145,12 +154,13 @@ def next_words(
     *,
     seeded: bool = False,
     size: float = 1.0,
-    shift: float = 0.0,
+    apart: float = 0.0,
     hidden: int = 0,
 ) -> Case:
     """Many rows of logits (B, V) of `KINDS` kinds that take turns, to draw a word for each.
 
-    The likeliest ``hidden`` words of each kind have a logit of −∞.
+    The logits of each kind lie higher by ``apart`` than those of the one before, around 0. The
+    likeliest ``hidden`` words of each kind have a logit of −∞.
     """
     V = len(LADDER)
 
@@ -158,7 +168,8 @@ def next_words(
         kinds = torch.stack(
             [_ladder(randn, kind, temperature, top_k, top_p, hidden) for kind in range(KINDS)]
         )
-        logits = (size * kinds + shift).to(randn.dtype).repeat(ROWS, 1)
+        height = apart * (torch.arange(KINDS).unsqueeze(1) - KINDS // 2)
+        logits = (size * kinds + height).to(randn.dtype).repeat(ROWS, 1)
         given: list[Any] = [logits, temperature * size, top_k, top_p]
         while given[-1] is None:
             given.pop()
@@ -170,7 +181,8 @@ def next_words(
     options = {"temperature": temperature * size, "top_k": top_k, "top_p": top_p}
     notes = [f"{KINDS * ROWS} rows, {V=}"]
     notes += [f"{name}={value:g}" for name, value in options.items() if value not in (None, 1.0)]
-    notes += [f"logits of size {2 * size + shift:g}"] * (size != 1 or shift != 0)
+    notes += [f"logits of size {2 * size:g}"] * (size != 1)
+    notes += [f"rows around −{apart:g}, 0 and {apart:g}"] * (apart != 0)
     notes += [f"{hidden} words with a logit of −∞"] * (hidden > 0) + ["with a generator"] * seeded
     return Case(", ".join(notes), draw, random=True, chance=words_by_kind(V))
 
@@ -195,22 +207,47 @@ def _ladder(
 
 
 def words_by_kind(V: int) -> Chance:
-    """How often each word came in the rows of each kind."""
+    """How often each word came in the rows of each kind, and how often twice running."""
 
     def expects(
         logits: Tensor, temperature: float = 1.0, top_k: Any = None, top_p: Any = None, *_: Any
     ) -> Tensor:
-        kinds = logits[:KINDS].double()
+        kinds, rows = logits[:KINDS].double(), len(logits) // KINDS
         chances = language_models.next_token_probabilities(kinds, temperature, top_k, top_p)
-        return torch.nn.functional.pad(len(logits) // KINDS * chances, (0, 1)).flatten()
+        again = (rows - 1) * chances.square().sum(dim=1)
+        counts = torch.nn.functional.pad(rows * chances, (0, 1))
+        return torch.cat([counts, again.unsqueeze(1)], dim=1).flatten()
 
     def tally(ids: Tensor) -> Tensor:
         known = torch.where((ids >= 0) & (ids < V), ids, V).reshape(-1, KINDS)
-        return torch.stack([torch.bincount(kind, minlength=V + 1) for kind in known.T]).flatten()
+        counts = torch.stack([torch.bincount(kind, minlength=V + 1) for kind in known.T])
+        again = (known[1:] == known[:-1]).sum(dim=0)
+        return torch.cat([counts, again.unsqueeze(1)], dim=1).flatten()
 
     what = [f"word {word}" for word in range(V)] + ["an id that is no word"]
+    what += ["a word that came in the row before, too,"]
     names = tuple(f"{one} (in rows of kind {kind})" for kind in range(KINDS) for one in what)
     return Chance(expects, tally, names)
+
+
+def many_words(B: int, V: int, top_k: int, share: int) -> Case:
+    """logits (B, V) that rise from word to word; counted are shares of the vocabulary of this size."""
+
+    def expects(logits: Tensor, temperature: float, top_k: int) -> Tensor:
+        chances = language_models.next_token_probabilities(logits.double(), temperature, top_k)
+        return torch.nn.functional.pad(chances.sum(dim=0).unflatten(0, (-1, share)).sum(1), (0, 1))
+
+    def tally(ids: Tensor) -> Tensor:
+        known = torch.where((ids >= 0) & (ids < V), ids // share, V // share)
+        return torch.bincount(known.flatten(), minlength=V // share + 1)
+
+    def draw(randn: Randn) -> list[Any]:
+        logits = torch.linspace(-1, 1, V) + 0.001 * torch.rand(B, V, generator=randn.generator)
+        return [logits.to(randn.dtype), 1.0, top_k]
+
+    names = [f"a word from {first} to {first + share - 1}" for first in range(0, V, share)]
+    chance = Chance(expects, tally, (*names, "an id that is no word"))
+    return Case(f"{B=}, {V=}, {top_k=}", draw, random=True, chance=chance)
 
 
 def likeliest(B: int, temperature: float = 1.0, *cuts: Any, size: float = 1.0) -> Case:
@@ -252,6 +289,8 @@ def refused(**given: Any) -> Case:
 # --------------------------------------------------------------------- what is drawn: hidden words
 
 BATCH = 200, 240
+MANY = 100  # a vocabulary in which random ids come too rarely to be counted one by one
+APART = 2  # a number of words so far from their share is not nearly that
 
 
 def hidden_words(
@@ -267,7 +306,7 @@ def hidden_words(
 
     What is counted is which words were chosen or, with ``fates``, what chosen ones became.
     """
-    words = [word for word in range(V) if word not in special and word != mask_id][3:15]
+    words = _twelve_words(V, mask_id, special)
 
     def draw(randn: Randn) -> Call:
         ids = torch.randint(len(words) + len(special), BATCH, generator=randn.generator)
@@ -284,6 +323,76 @@ def hidden_words(
     notes = f"token_ids of shape {BATCH}, {mask_id=}, vocab_size={V}, special_ids={special}"
     notes += f", {share=}" * (share is not None) + ", with a generator" * seeded
     return Case(notes, draw, random=True, chance=chance)
+
+
+def hidden_again_and_again(
+    calls: int,
+    few: tuple[int, int],
+    share: float,
+    *,
+    V: int = 53,
+    mask_id: int = 4,
+    special: tuple[int, ...] = (5, 1),
+    fates: bool = False,
+) -> Case:
+    """Many calls with a few sentences each, which all begin with a special id.
+
+    Few things are counted, so that a number which never differs stands out: that of chosen words or,
+    with ``fates``, that of masks among words that are all chosen.
+    """
+    words = torch.tensor(_twelve_words(V, mask_id, special))
+    ordinary = few[0] * (few[1] - 1)
+    rate = share * (0.8 + 0.1 / V if fates else 1.0)
+
+    def draw(randn: Randn) -> Chain:
+        ids = words[torch.randint(len(words), (calls, *few), generator=randn.generator)]
+        ids[:, :, 0] = special[0]
+        return Chain([[token_ids, mask_id, V, special, share] for token_ids in ids])
+
+    def expects(*given: list[Any]) -> Tensor:
+        usual = ~torch.isin(torch.cat([ids for ids, *_ in given]), torch.tensor(special))
+        hit = rate * float(usual.sum())
+        pairs = [rate**2 * float((one & other).sum()) for one, other in _neighbours(usual)]
+        number = torch.arange(ordinary + 1, dtype=torch.float64)
+        binomial = torch.distributions.Binomial(ordinary, torch.tensor(rate, dtype=number.dtype))
+        near = (number - rate * ordinary).abs() < APART
+        often = calls * float(binomial.log_prob(number).exp()[near].sum())
+        counts = [hit, usual.numel() - hit, *pairs, often, calls - often, 0.0, 0.0]
+        return torch.tensor(counts, dtype=torch.float64)
+
+    def tally(results: Any) -> Tensor:
+        both = torch.cat([one for one, _ in results]), torch.cat([other for _, other in results])
+        before, is_chosen, fate = _words_and_fates(both, mask_id)
+        hit = fate == 1 if fates else is_chosen
+        pairs = [one & other for one, other in _neighbours(hit)]
+        number = torch.stack([one.sum() for one in hit.split(few[0])])
+        near = (number - rate * ordinary).abs() < APART
+        special_ones = is_chosen & torch.isin(before, torch.tensor(special))
+        others = ~torch.isin(before, torch.tensor([*words, *special]))
+        return torch.stack(
+            [one.sum() for one in (hit, ~hit, *pairs, near, ~near, special_ones, others)]
+        )
+
+    what = "mask_id in the place of a chosen word" if fates else "a chosen word"
+    names = [what, f"anything but {what}"]
+    names += [f"{what}, beside another one,", f"{what}, in the same place of two rows that follow,"]
+    done = "masked" if fates else "chosen"
+    names += [f"a call in which {rate:.0%} of the words, or nearly so, were {done},"]
+    names += [f"a call in which another number of words were {done}"]
+    names += ["a special id, chosen,", "an id that did not stand there before"]
+    return Case(
+        f"{calls} calls with token_ids of shape {few}, {mask_id=}, vocab_size={V}, "
+        f"special_ids={special}, {share=}",
+        draw,
+        random=True,
+        chance=Chance(expects, tally, tuple(names)),
+    )
+
+
+def _twelve_words(V: int, mask_id: int, special: tuple[int, ...]) -> list[int]:
+    """Words from the whole vocabulary, with even and odd ids."""
+    usual = [word for word in range(V) if word not in special and word != mask_id]
+    return [usual[2 + place * (len(usual) - 3) // 11] for place in range(12)]
 
 
 def _words_and_fates(result: Any, mask_id: int) -> tuple[Tensor, Tensor, Tensor]:
@@ -305,8 +414,8 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
         usual = ordinary(token_ids)
         number = torch.bincount(token_ids[usual], minlength=V).double()
         rest = torch.bincount(token_ids[~usual], minlength=V).double()
-        beside, below = (usual[:, 1:] & usual[:, :-1]).sum(), (usual[1:] & usual[:-1]).sum()
-        together = share**2 * torch.stack([beside, below]).double()
+        pairs = torch.stack([(one & other).sum() for one, other in _neighbours(usual)])
+        together = share**2 * pairs.double()
         nothing = torch.zeros(1, dtype=torch.float64)
         return torch.cat([share * number, (1 - share) * number + rest, together, nothing])
 
@@ -316,11 +425,8 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
         by_word = [
             torch.bincount(words[known & one], minlength=V) for one in (is_chosen, ~is_chosen)
         ]
-        beside, below = (
-            (is_chosen[:, 1:] & is_chosen[:, :-1]).sum(),
-            (is_chosen[1:] & is_chosen[:-1]).sum(),
-        )
-        return torch.cat([*by_word, torch.stack([beside, below, (~known).sum()])])
+        together = [(one & other).sum() for one, other in _neighbours(is_chosen)]
+        return torch.cat([*by_word, torch.stack([*together, (~known).sum()])])
 
     names = [f"the word {word}, chosen" for word in range(V)]
     names += [f"the word {word}, not chosen (by what inputs and targets say)" for word in range(V)]
@@ -334,35 +440,68 @@ def chosen(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chan
 def becomes(share: float, V: int, mask_id: int, special: tuple[int, ...]) -> Chance:
     """What the chosen words became: the mask, themselves, or which other word.
 
-    Special ids among the random ones are free, so these are not counted.
+    Special ids among the random ones are free, so these are not counted. In a large vocabulary, random
+    ids are counted by the part of it from which they come, and each word's fate by itself.
     """
-    others = [word for word in range(V) if word not in special and word != mask_id]
+    large = V >= MANY
+    words = torch.tensor(_twelve_words(V, mask_id, special) if large else [], dtype=torch.int64)
+    others = torch.tensor([word for word in range(V) if word not in special and word != mask_id])
+    half = int(others[len(others) // 2])
+    width = MANY // 2 if large else 1
+    parts = others // width
 
     def expects(token_ids: Tensor, *_: Any) -> Tensor:
         usual = ~torch.isin(token_ids, torch.tensor(special))
-        number = share * float(usual.sum())
+        own = share * torch.bincount(token_ids[usual], minlength=V).double()
+        number = own.sum()
         fates = number * torch.tensor([0.8 + 0.1 / V, 0.1 + 0.1 / V], dtype=torch.float64)
-        side_by_side = share**2 * float((usual[:, 1:] & usual[:, :-1]).sum())
-        beside = side_by_side * torch.tensor([0.64, 0.01], dtype=torch.float64)
-        own = torch.bincount(token_ids[usual], minlength=V).double()
-        each = 0.1 / V * (number - share * own)[others]
-        return torch.cat([fates, beside, each, torch.zeros(1, dtype=torch.float64)])
+        pairs = share**2 * torch.stack([(one & other).sum() for one, other in _neighbours(usual)])
+        together = torch.outer(pairs.double(), torch.tensor([0.64, 0.01]).double())
+        each = 0.1 / V * (number - own[others])
+        each = torch.zeros(V // width + 1).double().index_add(0, parts, each)
+        kept = (0.1 + 0.1 / V) * own[words]
+        lower = 0.1 / V * own[words] * ((others < half).sum() - (words < half).double())
+        upper = 0.1 / V * own[words] * ((others >= half).sum() - (words >= half).double())
+        nothing = torch.zeros(1, dtype=torch.float64)
+        return torch.cat([fates, together.flatten(), each, kept, lower, upper, nothing])
 
     def tally(result: Any) -> Tensor:
-        fate = _words_and_fates(result, mask_id)[2]
+        before, _, fate = _words_and_fates(result, mask_id)
         inputs = result[0]
         fates = torch.stack([(fate == one).sum() for one in (1, 2)])
-        beside = torch.stack(
-            [((fate[:, 1:] == one) & (fate[:, :-1] == one)).sum() for one in (1, 2)]
+        together = torch.stack(
+            [
+                ((one == which) & (other == which)).sum()
+                for one, other in _neighbours(fate)
+                for which in (1, 2)
+            ]
         )
-        known = (inputs >= 0) & (inputs < V)
-        each = torch.bincount(inputs[known & (fate == 3)], minlength=V)[others]
-        return torch.cat([fates, beside, each, (~known).sum().reshape(1)])
+        drawn, instead_of = inputs[fate == 3], before[fate == 3]
+        usual = torch.isin(drawn, others)
+        each = torch.bincount(drawn[usual] // width, minlength=V // width + 1)
+        lower, upper = usual & (drawn < half), usual & (drawn >= half)
+        by_word = [
+            (words.unsqueeze(1) == one).sum(dim=1)
+            for one in (before[fate == 2], instead_of[lower], instead_of[upper])
+        ]
+        unknown = ((inputs < 0) | (inputs >= V)).sum().reshape(1)
+        return torch.cat([fates, together, each, *by_word, unknown])
 
     names = ["mask_id in the place of a chosen word", "a chosen word that stayed"]
-    names += ["mask_id beside mask_id", "a chosen word that stayed beside another one"]
-    names += [f"the id {word} in the place of another, chosen word" for word in others]
+    for where in ("beside", "in the same place of the next row as"):
+        names += [f"mask_id {where} mask_id", f"a chosen word that stayed {where} another one"]
+    for first in range(0, V + 1, width):
+        ids = f"the id {first}" if width == 1 else f"an id from {first} to {first + width - 1}"
+        names += [f"{ids} in the place of another, chosen word"]
+    names += [f"the word {word}, chosen and kept," for word in words]
+    for ids in (f"a random id below {half}", f"a random id from {half} on"):
+        names += [f"{ids}, in the place of the word {word}," for word in words]
     return Chance(expects, tally, (*names, "an id outside the vocabulary"))
+
+
+def _neighbours(places: Tensor) -> list[tuple[Tensor, Tensor]]:
+    """What stands side by side, and what stands in the same place of two rows that follow."""
+    return [(places[:, 1:], places[:, :-1]), (places[1:], places[:-1])]
 
 
 def hidden_twice(anew: bool, seeded: bool = True) -> Case:
@@ -400,8 +539,8 @@ def counted(words: int, letters: str, num_merges: int) -> Case:
     return Case(f"{words} random words of the letters {letters}, {num_merges=}", draw)
 
 
-def _word(randn: Randn, letters: str) -> str:
-    length = int(torch.randint(2, 8, (), generator=randn.generator))
+def _word(randn: Randn, letters: str, length: int = 0) -> str:
+    length = length or int(torch.randint(2, 8, (), generator=randn.generator))
     picked = torch.randint(len(letters), (length,), generator=randn.generator)
     return "".join(letters[place] for place in picked.tolist())
 
@@ -424,6 +563,18 @@ def _clear(pairs: Counter[tuple[str, str]], symbols: list[list[str]]) -> bool:
     """Whether one pair is the most frequent, and does not overlap itself."""
     (first, most), *rest = pairs.most_common(2)
     return first[0] != first[1] and all(number < most for _, number in rest)
+
+
+def any_words(words: int, letters: str, num_merges: int, longest: int) -> Case:
+    """Random words of these letters, one of them long, with counts of 1 to 4, so with many ties."""
+
+    def draw(randn: Randn) -> list[Any]:
+        made = [_word(randn, letters) for _ in range(words)] + [_word(randn, letters, longest)]
+        numbers = torch.randint(1, 5, (len(made),), generator=randn.generator).tolist()
+        return [dict(zip(made, numbers, strict=True)), num_merges]
+
+    label = f"{words} random words of {len(letters)} letters and one of length {longest}"
+    return Case(f"{label}, {num_merges=}", draw)
 
 
 def these(label: str, num_merges: int, *words: str, most: int = 1) -> Case:
@@ -530,14 +681,14 @@ LOGITS = language_model.step(
     model(B=1, T=4, num_layers=1),
     model(B=3, T=5, num_layers=2),
     model(B=2, T=1, num_layers=2),
-    model(B=2, T=6, num_layers=3, vocab_size=17),
+    model(B=9, T=6, num_layers=4, wide=True),
 )
 LENGTHS = language_model.step(
     "lengths up to max_len, dropout, no parameter beside those named, float64, gradients",
     1,
     model(B=2, T=7, num_layers=1, max_len=7),
     model(B=1, T=128, num_layers=0),
-    model(B=1, T=133, num_layers=0, max_len=135),
+    model(B=1, T=133, num_layers=1, max_len=135),
     replace(model(B=2, T=8, num_layers=1, max_len=7), raises=("ValueError",)),
     model(B=2, T=5, dropout=0.0, training=True),
     model(B=2, T=5, dropout=0.7),
@@ -545,8 +696,10 @@ LENGTHS = language_model.step(
     model(B=2, T=4, num_layers=0, dropout=EVERYTHING, training=True),
     bare_dropout(),
     NEW,
-    model(B=2, T=5).in_float64(),
-    model(B=3, T=4).with_gaps(),
+    model(B=3, T=5, before=5),
+    model(B=3, T=5, before=3),
+    model(B=3, T=5).in_float64(),
+    model(B=3, T=5).with_gaps(),
     model(B=2, T=4, num_layers=1).in_float64().with_gradients(),
     judge=model_drops,
 )
@@ -566,13 +719,15 @@ SHIFTED = loss.step(
     scored(B=3, T=5, V=7),
     scored(B=2, T=6, V=4),
     scored(B=4, T=4, V=4),
+    scored(B=12, T=40, V=7),
+    scored(B=2, T=5, V=300),
 )
 PADDING = loss.step(
     "padding is never asked for, logits of any size, float64, inputs as they were, gradients",
     1,
-    scored(B=4, T=6, V=7, padded="end"),
+    scored(B=3, T=5, V=7, padded="end"),
     scored(B=3, T=5, V=9, pad_id=4),
-    scored(B=3, T=6, V=7, pad_id=5, padded="end"),
+    scored(B=3, T=6, V=300, pad_id=250, padded="end"),
     scored(B=4, T=7, V=6, pad_id=2, padded="anywhere"),
     scored(B=2, T=5, V=8, padded="sentence"),
     scored(B=2, T=4, V=6, size=30),
@@ -596,13 +751,14 @@ COOLED = sampling.step(
     "temperature and top_k: which words come, and how often",
     1,
     next_words(),
-    next_words(0.5),
-    next_words(1.8),
+    next_words(size=0.05),
+    next_words(1.8, apart=120.0),
     next_words(top_k=3),
     next_words(1.5, top_k=4),
     next_words(0.7, top_k=50),
-    next_words(shift=40.0),
-    next_words(size=8.0),
+    next_words(apart=300.0),
+    next_words(size=10.0),
+    many_words(B=600, V=400, top_k=250, share=25),
 )
 NUCLEUS = sampling.step(
     "top_p, alone and after temperature and top_k",
@@ -619,14 +775,14 @@ NUCLEUS = sampling.step(
 DRAWN = sampling.step(
     "the generator, temperature 0, logits of −∞, ids of shape (B,), errors",
     1,
-    likeliest(B=6, temperature=0),
+    likeliest(B=6, temperature=0, size=0.01),
     likeliest(5, 0, 3, 0.6),
     likeliest(4, 1.3, 1),
     likeliest(3, 0.9, None, 0.02),
     likeliest(1, 0, size=200),
     likeliest(1, 1.0, 1),
-    likeliest(B=1, temperature=0).in_float64(),
-    likeliest(4, 0.7, 1).with_gaps(),
+    likeliest(B=6, temperature=0, size=0.01).in_float64(),
+    likeliest(4, 1.3, 1).with_gaps(),
     next_words(seeded=True),
     next_words(1.3, top_k=4, top_p=0.8, seeded=True),
     next_words(hidden=2, top_p=0.9),
@@ -656,18 +812,19 @@ masking = Part(
 CHOSEN = masking.step(
     "which words are chosen, each by itself, and what is asked for",
     1,
-    hidden_words(None),
+    hidden_words(None, V=300),
     hidden_words(0.5, V=41, mask_id=7, special=(39, 2, 0)),
-    hidden_words(0.3, special=(5, 1)),
+    hidden_again_and_again(48, (6, 40), share=0.3),
     hidden_words(1.0, V=31, mask_id=0, special=(0, 30)),
 )
 REPLACED = masking.step(
     "what chosen words become, ids as they were, the generator",
     1,
-    hidden_words(1.0, fates=True),
+    hidden_words(1.0, V=730, fates=True),
     hidden_words(0.6, V=45, mask_id=44, special=(2, 44, 0, 1), fates=True, seeded=True),
-    hidden_words(1.0, V=37, mask_id=3, special=(0, 1), fates=True),
-    hidden_words(None, seeded=True, fates=True).with_gaps(),
+    hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True),
+    hidden_words(1.0, V=37, mask_id=3, special=(6, 0), fates=True).with_gaps(),
+    hidden_again_and_again(36, (30, 40), share=1.0, V=730, fates=True),
     hidden_twice(anew=True),
     hidden_twice(anew=False),
     hidden_twice(anew=False, seeded=False),
@@ -706,6 +863,7 @@ ENDS = merging.step(
     these("more merges than pairs", 50, "abc", "ab", "xyz"),
     these("words of one letter", 4, "a", "b", "I"),
     these("letters with accents", 6, "été", "thé", "café", "naïf", most=3),
+    any_words(25, string.ascii_letters, 60, longest=60),
     these("no merges", 0, "abab", "ab"),
     these("no words", 3),
     strict=True,

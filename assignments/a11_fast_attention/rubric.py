@@ -106,26 +106,55 @@ def grouped(
     G: int,
     *,
     mask: str = "",
-    blind: bool = False,
+    blind: str = "",
     size: float = 1.0,
     training: bool = False,
+    before: tuple[int, int, str] | None = None,
 ) -> Case:
     """query (B, T, d_model), key and value (B, S, d_model), and a mask of the axes named.
 
-    With ``blind``, the first row of the mask shows nothing.
+    Args:
+        mask: its axes.
+        blind: whose first row shows nothing: "all" heads', or that of "one" head of a sentence.
+        size: of the queries.
+        training: in train mode.
+        before: T, S and mask of another call that was made before.
     """
 
-    def draw(randn: Randn) -> Build:
+    def given(randn: Randn, T: int, S: int, mask: str) -> list[Any]:
         arguments = [size * randn(B, T, d_model), randn(B, S, d_model), randn(B, S, d_model)]
         if mask:
             sizes = {"B": B, "H": H, "T": T, "S": S, "1": 1}
             shape = tuple(sizes[axis] for axis in mask.split(", "))
-            arguments.append(drawn_mask(randn, shape, blind))
-        return Build((d_model, H, G), arguments=arguments, training=training)
+            seen = drawn_mask(randn, shape, blind == "all")
+            arguments.append(one_row_hidden(seen) if blind == "one" else seen)
+        return arguments
+
+    def draw(randn: Randn) -> Build:
+        earlier = given(randn, *before) if before else []
+        arguments = given(randn, T, S, mask)
+        return Build((d_model, H, G), arguments=arguments, training=training, before=earlier)
 
     notes = f"{B=}, {T=}, {S=}, {d_model=}, num_heads={H}, num_kv_heads={G}"
-    notes += f", mask ({mask})" * bool(mask) + ", a row that shows nothing" * blind
+    notes += f", mask ({mask})" * bool(mask) + BLIND[blind]
+    if before:
+        notes += f", after a call with T={before[0]}, S={before[1]}"
+        notes += f", mask ({before[2]})" * bool(before[2])
     return Case(notes + f", queries times {size:g}" * (size != 1) + ", train mode" * training, draw)
+
+
+BLIND = {
+    "": "",
+    "all": ", a row that shows nothing",
+    "one": ", a row that shows nothing in one head of one sentence",
+}
+
+
+def one_row_hidden(mask: Tensor) -> Tensor:
+    """The mask with nothing to see in the first row of its last head alone, in the last sentence."""
+    head = tuple(size - 1 for size in mask.shape[:-2])
+    mask[head][0] = False
+    return mask
 
 
 def refused(d_model: int, H: int, G: int) -> Case:
@@ -153,8 +182,9 @@ def tiles(
     d_k: int = 4,
     d_v: int = 6,
     mask: tuple[int, ...] = (),
-    blind: bool = False,
-    first_hidden: int = 0,
+    blind: str = "",
+    hidden: tuple[int, int] = (0, 0),
+    in_all: bool = True,
     size: float = 1.0,
     apart: float = 0.0,
     lowered: float = 0.0,
@@ -163,13 +193,14 @@ def tiles(
     """query (…, T, d_k), key (…, S, d_k), value (…, S, d_v), a block size, and a mask of this shape.
 
     Args:
-        blind: the mask's first row shows nothing.
-        first_hidden: the mask hides so many first keys from all.
+        blind: whose first row of the mask shows nothing: "all", or that of "one" head.
+        hidden: the mask hides the keys from one up to another from all queries or, without ``in_all``,
+            from all but the last two.
         size: of the queries, and so of the scores.
         apart: the first feature of all queries is 1, and that of the keys rises by this much from
             one key to the next, so the largest score comes last.
         lowered: by so much that feature of all keys is lower, and with it every score.
-        memory: ask that no new piece of memory holds as many numbers as leading axes times S.
+        memory: ask that the new tensors of no time hold as many numbers as leading axes times S.
     """
 
     def draw(randn: Randn) -> list[Any]:
@@ -179,14 +210,16 @@ def tiles(
             key[..., 0] = apart * torch.arange(S) - lowered
         given: list[Any] = [query, key, randn(*leading, S, d_v), block_size]
         if mask:
-            seen = drawn_mask(randn, mask, blind)
-            seen[..., :first_hidden] = False
-            given.append(seen)
+            seen = drawn_mask(randn, mask, blind == "all")
+            rows = seen if in_all else seen[..., :-2, :]
+            rows[..., slice(*hidden)] = False
+            given.append(one_row_hidden(seen) if blind == "one" else seen)
         return given
 
     notes = f"leading axes {leading}, {T=}, {S=}, {block_size=}, {d_k=}, {d_v=}"
-    notes += f", mask {mask}" * bool(mask) + ", a row that shows nothing" * blind
-    notes += f", the first {first_hidden} keys hidden" * bool(first_hidden)
+    notes += f", mask {mask}" * bool(mask) + BLIND[blind]
+    notes += f", the keys {hidden[0]} to {hidden[1] - 1} hidden" * bool(hidden[1])
+    notes += " in all rows but the last two" * (not in_all)
     notes += f", queries times {size:g}" * (size != 1)
     notes += f", scores that rise by {apart / d_k**0.5:g} from key to key" * bool(apart)
     notes += f", all scores lower by {lowered / d_k**0.5:g}" * bool(lowered)
@@ -275,7 +308,7 @@ CONTINUED = cached.step(
     "words after a cache, one by one, in pieces or many at once",
     1,
     words(B=2, H=3, T=1, d_k=4, d_v=5, P=6),
-    words(B=1, H=2, T=3, d_k=5, d_v=4, P=4),
+    words(B=5, H=9, T=20, d_k=4, d_v=5, P=140),
     words(B=2, H=2, T=5, d_k=3, d_v=6, P=2),
     words(B=3, H=2, T=4, d_k=4, d_v=5, P=1),
     one_after_the_other(4, 1, 1, 2),
@@ -288,9 +321,9 @@ CACHE_MANNERS = cached.step(
     two_continuations(),
     two_texts_in_turns(),
     words(B=2, H=2, T=3, d_k=4, d_v=5, P=0),
-    words(B=2, H=3, T=2, d_k=4, d_v=5, P=3, size=400),
-    words(B=2, H=3, T=3, d_k=4, d_v=5, P=4).in_float64(),
-    words(B=2, H=3, T=3, d_k=4, d_v=5, P=4).with_gaps(),
+    words(B=3, H=4, T=6, d_k=4, d_v=5, size=400),
+    words(B=2, H=2, T=5, d_k=3, d_v=6, P=2).in_float64(),
+    words(B=2, H=2, T=5, d_k=3, d_v=6, P=2).with_gaps(),
     words(B=2, H=3, T=2, d_k=4, d_v=5, P=3).in_float64().with_gradients(),
     one_after_the_other(2, 2, 1).with_gradients(),
     judge=in_calls,
@@ -311,7 +344,7 @@ SQUARE = sliding.step(
     window(6, 6, 3),
     window(7, 7, 2),
     window(5, 5, 1),
-    window(8, 8, 5),
+    window(140, 140, 5),
     window(6, 6, 6),
     window(5, 5, 9),
     window(1, 1, 1),
@@ -325,7 +358,7 @@ NEWEST = sliding.step(
     window(1, 7, 3),
     window(4, 6, 1),
     window(3, 7, 20),
-    window(5, 8, 4),
+    window(40, 300, 130),
     no_window(5, 3, 2),
     no_window(4, 4, 0),
     no_window(2, 6, -1),
@@ -356,8 +389,8 @@ GROUP_OUTPUT = group_attention.step(
     1,
     grouped(B=1, T=4, S=4, d_model=8, H=4, G=2),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=2),
-    grouped(B=2, T=5, S=3, d_model=12, H=6, G=3),
-    grouped(B=3, T=2, S=5, d_model=15, H=5, G=1),
+    grouped(B=3, T=4, S=140, d_model=48, H=12, G=4),
+    grouped(B=40, T=2, S=5, d_model=15, H=5, G=1),
     grouped(B=2, T=1, S=4, d_model=6, H=3, G=3),
     grouped(B=2, T=4, S=1, d_model=7, H=1, G=1),
     judge=output_agrees,
@@ -366,12 +399,15 @@ GROUP_MASKS = group_attention.step(
     "masks of every shape that broadcasts, rows that show nothing; no further weights",
     1,
     made(d_model=8, H=4, G=2),
-    grouped(B=2, T=4, S=5, d_model=8, H=4, G=2, mask="T, S"),
+    grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S"),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, mask="B, 1, 1, S"),
     grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S"),
     grouped(B=3, T=2, S=4, d_model=8, H=4, G=2, mask="H, 1, S"),
-    grouped(B=2, T=3, S=4, d_model=10, H=5, G=1, mask="B, 1, T, S"),
-    replace(grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S", blind=True), random=True),
+    grouped(B=2, T=130, S=7, d_model=10, H=5, G=1, mask="B, 1, T, S"),
+    replace(grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="T, S", blind="all"), random=True),
+    replace(
+        grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", blind="one"), random=True
+    ),
     judge=is_made_or_right,
 )
 GROUP_MANNERS = group_attention.step(
@@ -381,12 +417,17 @@ GROUP_MANNERS = group_attention.step(
     refused(d_model=12, H=6, G=4),
     refused(d_model=9, H=2, G=1),
     refused(d_model=8, H=4, G=8),
-    grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, size=200),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", size=200),
     grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, training=True),
-    grouped(B=2, T=3, S=5, d_model=8, H=4, G=2, mask="B, 1, T, S").in_float64(),
-    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="T, S").with_gaps(),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=2, before=(3, 5, "B, H, T, S")),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", before=(3, 5, "B, H, T, S")),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", before=(2, 3, "")),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S").in_float64(),
+    grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S").with_gaps(),
     grouped(B=2, T=3, S=4, d_model=8, H=4, G=2, mask="B, 1, T, S").in_float64().with_gradients(),
-    replace(grouped(B=2, T=3, S=4, d_model=8, H=4, G=2, mask="T, S", blind=True), random=True)
+    replace(
+        grouped(B=2, T=3, S=5, d_model=12, H=6, G=3, mask="B, H, T, S", blind="one"), random=True
+    )
     .in_float64()
     .with_gradients(),
     judge=is_made_or_right,
@@ -412,6 +453,7 @@ BLOCKS = online.step(
     tiles((1, 2), T=1, S=8, block_size=8),
     tiles((2, 1, 2), T=3, S=9, block_size=4, d_k=5, d_v=2),
     tiles((2,), T=3, S=10, block_size=3, apart=3.0),
+    tiles((17,), T=40, S=150, block_size=64, d_k=20, d_v=30),
 )
 ANY_SCORES = online.step(
     "masks of every shape, hidden blocks and rows, scores of any size",
@@ -420,8 +462,10 @@ ANY_SCORES = online.step(
     tiles((2, 3), T=4, S=7, block_size=2, mask=(2, 1, 1, 7)),
     tiles((2, 3), T=4, S=7, block_size=2, mask=(1, 3, 4, 1)),
     tiles((3,), T=5, S=6, block_size=4, mask=(6,)),
-    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), first_hidden=4),
-    replace(tiles((2,), T=4, S=7, block_size=2, mask=(4, 7), blind=True), random=True),
+    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), hidden=(0, 4)),
+    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), hidden=(0, 4), in_all=False),
+    tiles((2,), T=4, S=8, block_size=2, mask=(4, 8), hidden=(4, 6)),
+    replace(tiles((2,), T=4, S=7, block_size=2, mask=(4, 7), blind="all"), random=True),
     tiles((2,), T=4, S=9, block_size=2, size=30),
     tiles((2,), T=4, S=9, block_size=4, size=400),
     tiles((2,), T=3, S=12, block_size=5, apart=60.0),
@@ -432,13 +476,13 @@ ANY_SCORES = online.step(
 LITTLE_MEMORY = online.step(
     "no large piece of memory; float64, inputs as they were, any layout, gradients",
     1,
-    tiles((2, 3), T=5, S=600, block_size=16, memory=True),
-    tiles((2, 3), T=5, S=600, block_size=16, mask=(5, 600), memory=True),
-    tiles((2, 3), T=5, S=600, block_size=16, mask=(1, 600), memory=True),
+    tiles((4, 3), T=2, S=600, block_size=16, d_k=2, d_v=3, memory=True),
+    tiles((4, 3), T=1, S=600, block_size=16, d_k=2, d_v=3, mask=(1, 600), memory=True),
+    tiles((4, 3), T=1, S=600, block_size=16, d_k=2, d_v=3, mask=(4, 1, 1, 600), memory=True),
     tiles((2, 3), T=4, S=7, block_size=3, mask=(4, 7)).in_float64(),
     tiles((2, 3), T=4, S=7, block_size=3, mask=(4, 7)).with_gaps(),
     tiles((2,), T=3, S=7, block_size=2, mask=(3, 7)).in_float64().with_gradients(),
-    replace(tiles((2,), T=3, S=5, block_size=2, mask=(3, 5), blind=True), random=True)
+    replace(tiles((2, 3), T=3, S=5, block_size=2, mask=(2, 3, 3, 5), blind="one"), random=True)
     .in_float64()
     .with_gradients(),
     tiles((2,), T=3, S=8, block_size=3, apart=40.0).in_float64().with_gradients(),

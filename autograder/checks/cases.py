@@ -190,7 +190,7 @@ class Case:
             eval mode, and the case is not used to recognise mistakes.
         chance: how often each outcome of a `random` result should come. Mistakes are recognised,
             too, by how often they come.
-        memory: so many numbers no new piece of memory may hold while the function runs, unless 0.
+        memory: so many numbers new memory may not hold at any time while the function runs, unless 0.
     """
 
     label: str

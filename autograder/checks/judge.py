@@ -82,8 +82,8 @@ def _problem(item: CaseRun, right: Observation) -> Problem | None:
     if problem is None and takes_too_much(item.case, actual):
         problem = Problem(
             Kind.MEMORY,
-            f"the result is right, but on the way one piece of memory holds {actual.largest:,} "
-            f"numbers; fewer than {item.case.memory:,} are allowed here",
+            f"the result is right, but on the way new memory holds {actual.largest:,} numbers at one "
+            f"time; fewer than {item.case.memory:,} are allowed here",
         )
     if problem is None and item.case.gradient:
         problem = _wrong_gradients(right.gradients, actual.gradients)
@@ -91,7 +91,7 @@ def _problem(item: CaseRun, right: Observation) -> Problem | None:
 
 
 def takes_too_much(case: Case, seen: Observation) -> bool:
-    """Whether a new piece of memory was as large as the case says, or larger."""
+    """Whether new memory held as many numbers at one time as the case says, or more."""
     return 0 < case.memory <= seen.largest
 
 

@@ -23,7 +23,7 @@ class Kind(Enum):
     MODE_CHANGED = auto()  # of a model among the inputs
     MODEL_CHANGED = auto()  # hooks, weights or anything else that was left in such a model
     RANDOMNESS = auto()  # numbers were drawn from elsewhere than from the generator given
-    MEMORY = auto()  # a piece of memory was too large
+    MEMORY = auto()  # too much was held at a time
     GRADIENT = auto()
     RAISED = auto()
     NOT_RAISED = auto()  # the error that was asked for did not come

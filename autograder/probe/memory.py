@@ -1,4 +1,4 @@
-"""See how large the pieces of memory are that PyTorch takes while a function runs."""
+"""See how much memory PyTorch holds at a time while a function runs."""
 
 from __future__ import annotations
 
@@ -6,42 +6,48 @@ from collections.abc import Iterable
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils import _pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
 
 class MemoryWatch(TorchDispatchMode):
-    """Notes the largest piece of memory that an operation returns and that nobody had given.
+    """Notes how much is held at a time of what operations return and nobody had given.
 
-    Views of what was given are free. What NumPy takes is not seen.
+    Views of what was given are free, and so is what nobody can reach any more. What NumPy takes is not
+    seen.
 
     Args:
         given: arguments of the function that is watched.
 
     Attributes:
-        largest: how many numbers it holds.
+        largest: how many numbers were held together, when they were most.
     """
 
     def __init__(self, given: Iterable[Any]) -> None:
         super().__init__()
         self.largest = 0
-        self._given = {place for item in tensors_in(list(given)) if (place := _place(item))}
+        self._held: dict[StorageWeakRef, int] = {}  # some of it may be gone by now
+        self._sum = 0
+        self._given = {item.untyped_storage().data_ptr() for item in tensors_in(list(given))} - {0}
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         made = func(*args, **(kwargs or {}))
         for item in tensors_in(made):
-            if _place(item) not in self._given:
-                numbers = item.untyped_storage().nbytes() // item.element_size()
-                self.largest = max(self.largest, numbers)
+            storage = item.untyped_storage()
+            if storage.data_ptr() not in self._given:
+                one, numbers = StorageWeakRef(storage), storage.nbytes() // item.element_size()
+                self._sum += numbers - self._held.get(one, 0)
+                self._held[one] = numbers
+        if self._sum > self.largest:
+            self._held = {one: size for one, size in self._held.items() if not one.expired()}
+            self._sum = sum(self._held.values())
+            self.largest = max(self.largest, self._sum)
         return made
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
     """All tensors in lists, tuples and dicts, in their order."""
     return [item for item in _pytree.tree_leaves(value) if isinstance(item, torch.Tensor)]
-
-
-def _place(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

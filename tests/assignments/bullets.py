@@ -297,18 +297,24 @@ BULLETS = {
         "A target counts when": breaks("rows_that_read_padding", "sentence_by_sentence", "pads_as_targets"),
         "`pad_id` may be any": breaks("zero_is_always_padding", "sentences_averaged_with_nan"),
         "Logits of hundreds": breaks("logarithm_of_a_softmax", "logarithm_with_a_little_more"),
-        "`temperature=0` takes": breaks("divided_by_nothing"),
+        "`temperature=0` takes": breaks("divided_by_nothing", "never_below_a_tenth"),
         "`None` cuts nothing": breaks("top_p = 1 refused"),
-        "A logit of −∞": breaks("infinities_made_finite"),
+        "A logit of −∞": breaks(
+            "infinities_made_finite", "exponentials_as_they_are", "the_largest_of_all_taken_off",
+        ),
         "A ValueError says that the temperature": breaks("anything_goes", "checked_after_argmax", "nucleus_of_any_size"),
         "With a `generator`, all random numbers come from it. The same": breaks(
             "generator_not_handed_on", "generator_cloned", "seeded anew", uses=("drawn_by_the_inverse",),
         ),
         "You need not care": TELLS,
-        "Every token whose id": breaks("padding_hidden_too", "one_special_id", "columns_hidden", "fifteen_percent_always"),
+        "Every token whose id": breaks(
+            "padding_hidden_too", "one_special_id", "columns_hidden", "fifteen_percent_always",
+            "exactly_so_many_of_all_places",
+        ),
         "In `targets` stands": breaks("labels_of_the_masked_text", "zeros_where_nothing_is_asked", "every_word_asked"),
         "In `inputs`, each chosen": breaks(
             "nothing_but_masks", "ten_percent_of_what_is_left", "one_word_everywhere", "up_to_the_last_but_one",
+            "words_of_the_first_hundred", "even_ids_stay_and_odd_ones_are_replaced",
         ),
         "Whether special ids are left": uses("masked_without_special_random_words"),
         "With a `generator`, all random numbers come from it; with": breaks(
@@ -343,13 +349,16 @@ BULLETS = {
         ),
         "Query head $h$ uses": breaks("Tiled", "FirstKeyHead", "KeyHeadsOfThatSize"),
         "Heads are cut and merged": breaks("ViewedIntoHeads", "ViewedOutOfHeads", "WithoutTheRoot"),
-        "A hidden weight is exactly 0": breaks("NanInEmptyRows", "TenThousandBelow"),
+        "A hidden weight is exactly 0": breaks("NanInEmptyRows", "TenThousandBelow", "InfinityAdded"),
         "Where `num_heads` does not": breaks("ErrorWithoutNumbers", "Asserted"),
         "There are no further": breaks("WithAFurtherNorm"),
         "It equals scaled": breaks("whole_blocks_alone", "sum_left_alone", "output_left_alone", "no_factor_at_all"),
         "Scores may be far above": breaks("bare_exponentials", "begun_at_zero", "one_maximum"),
         "A mask may hide": breaks("zero_divided_by_zero", "infinity_less_infinity", "mask_counted_within_the_block"),
-        "**No new piece of memory": breaks("the_whole_matrix", "scores_collected", "keys_copied_first"),
+        "**At no time may new": breaks(
+            "the_whole_matrix", "scores_collected", "keys_copied_first", "scores_in_a_list",
+            "mask_spread_over_all_heads",
+        ),
     },
     "a12_modern_block": {
         "Any code that does": uses("TokenByToken", "rotary_by_complex_numbers", "ByGlu", "HeadByHead"),

@@ -432,6 +432,44 @@ class OneTokenTooStrict(Base):
         return super().begin(token_ids)
 
 
+@BANK.wrong(PART)
+class RemembersTheSum(Base):
+    """What enters the layers is computed once for each shape."""
+
+    def begin(self, token_ids):
+        self.kept = getattr(self, "kept", {})
+        if token_ids.shape not in self.kept:
+            self.kept[token_ids.shape] = super().begin(token_ids)
+        return self.kept[token_ids.shape]
+
+
+@BANK.wrong(PART, told=("too short or too long", "wrong after another call"))
+class RemembersTheFirstLength(Base):
+    """The mask and the places of the first sentences hold for all that follow."""
+
+    def begin(self, token_ids):
+        self.length = getattr(self, "length", token_ids.shape[1])
+        return super().begin(token_ids[:, : self.length])
+
+    def run(self, x, mask):
+        self.seen = getattr(self, "seen", mask)
+        return super().run(x, self.seen)
+
+
+@BANK.wrong(PART, told="stops with ValueError")
+class MaskOfAHundredPlaces(Base):
+    def forward(self, token_ids):
+        T = token_ids.shape[1]
+        mask = causal_mask(100)[..., :T, :T]
+        return self.end(self.run(self.begin(token_ids), mask))
+
+
+@BANK.wrong(PART, told="right in part")
+class ThreeHeadsAlways(Base):
+    def __init__(self, vocab_size, d_model, num_heads, num_layers, d_ff, *rest, **options):
+        super().__init__(vocab_size, d_model, 3, num_layers, d_ff, *rest, **options)
+
+
 @BANK.wrong(PART, told="weights with other names")
 class OtherNames(Base):
     def __init__(self, vocab_size, d_model, *sizes, **options):

@@ -184,6 +184,16 @@ def merges_with_each_word_repeated(word_counts, num_merges):
 # ------------------------------------------------------------------------------------- wrong
 
 
+@BANK.wrong(PART)
+def fifty_rounds_at_most(word_counts, num_merges):
+    return learn(word_counts, min(num_merges, 50))
+
+
+@BANK.wrong(PART)
+def words_of_up_to_twenty_letters(word_counts, num_merges):
+    return learn(word_counts, num_merges, begin=lambda word: list(word[:20]))
+
+
 @BANK.wrong(PART, named="counts ignored")
 def each_word_once(word_counts, num_merges):
     return learn(dict.fromkeys(word_counts, 1), num_merges)

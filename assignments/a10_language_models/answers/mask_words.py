@@ -284,6 +284,31 @@ def columns_hidden(token_ids, mask_id, vocab_size, special_ids, share=0.15, gene
     return inputs, torch.where(chosen, token_ids, -100)
 
 
+@BANK.wrong(PART, named="exactly the share chosen")
+def exactly_so_many_of_all_places(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    places = ordinary(token_ids, special_ids).flatten().nonzero().squeeze(1)
+    order = torch.randperm(len(places), generator=generator)
+    chosen = torch.zeros(token_ids.numel(), dtype=torch.bool)
+    chosen[places[order[: round(share * len(places))]]] = True
+    chosen = chosen.view_as(token_ids)
+    inputs = hidden(token_ids, chosen, mask_id, vocab_size, generator)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, named="exactly the share chosen")
+def exactly_so_many_of_each_sentence(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    number = torch.rand(token_ids.shape, generator=generator)
+    number[~ordinary(token_ids, special_ids)] = 2.0
+    few = (share * ordinary(token_ids, special_ids).sum(dim=1, keepdim=True)).round()
+    chosen = number.argsort(dim=1).argsort(dim=1) < few
+    inputs = hidden(token_ids, chosen, mask_id, vocab_size, generator)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
 @BANK.wrong(PART)
 def shuffled_and_cut(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
     """Exactly so many of each sentence, special ones among them."""
@@ -322,6 +347,89 @@ def up_to_the_last_but_one(token_ids, mask_id, vocab_size, special_ids, share=0.
     return inputs, torch.where(chosen, token_ids, -100)
 
 
+def with_words(token_ids, chosen, mask_id, words, generator):
+    fate = torch.rand(token_ids.shape, generator=generator)
+    inputs = torch.where(chosen & (fate < 0.8), mask_id, token_ids)
+    return torch.where(chosen & (fate >= 0.9), words, inputs), torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, named="only the first ids drawn")
+def words_of_the_first_hundred(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    words = torch.randint(min(vocab_size, 100), token_ids.shape, generator=generator)
+    return with_words(token_ids, chosen, mask_id, words, generator)
+
+
+@BANK.wrong(PART, told="the targets right, the inputs wrong")
+def words_near_the_one_that_stood_there(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    step = torch.randint(1, vocab_size // 2, token_ids.shape, generator=generator)
+    return with_words(token_ids, chosen, mask_id, (token_ids + step) % vocab_size, generator)
+
+
+@BANK.wrong(PART, told="the targets right, the inputs wrong")
+def words_by_the_number_that_decides(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    fate = torch.rand(token_ids.shape, generator=generator)
+    inputs = torch.where(chosen & (fate < 0.8), mask_id, token_ids)
+    inputs = torch.where(chosen & (fate >= 0.9), (fate * vocab_size).long(), inputs)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, named="a fate that the word decides")
+def even_ids_stay_and_odd_ones_are_replaced(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    words = torch.randint(vocab_size, token_ids.shape, generator=generator)
+    replaced = torch.where(token_ids % 2 == 0, token_ids, words)
+    masked = torch.rand(token_ids.shape, generator=generator) < 0.8
+    inputs = torch.where(chosen, torch.where(masked, mask_id, replaced), token_ids)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, named="exactly 80 % masked")
+def shuffled_and_cut_into_three(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    places = chosen.flatten().nonzero().squeeze(1)
+    places = places[torch.randperm(len(places), generator=generator)]
+    masked, _, random = places.tensor_split([int(0.8 * len(places)), int(0.9 * len(places))])
+    inputs = token_ids.flatten().clone()
+    inputs[masked] = mask_id
+    inputs[random] = torch.randint(vocab_size, (len(random),), generator=generator)
+    return inputs.view_as(token_ids), torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, told="the targets right, the inputs wrong")
+def every_other_column_stays(
+    token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None
+):
+    chosen = choose(token_ids, special_ids, share, generator)
+    words = torch.randint(vocab_size, token_ids.shape, generator=generator)
+    replaced = torch.where(torch.arange(token_ids.shape[1]) % 2 == 0, token_ids, words)
+    masked = torch.rand(token_ids.shape, generator=generator) < 0.8
+    inputs = torch.where(chosen, torch.where(masked, mask_id, replaced), token_ids)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
+@BANK.wrong(PART, told="the targets right, the inputs wrong")
+def a_fate_for_each_column(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
+    chosen = choose(token_ids, special_ids, share, generator)
+    fate = torch.rand(1, token_ids.shape[1], generator=generator)
+    words = torch.randint(vocab_size, token_ids.shape, generator=generator)
+    inputs = torch.where(chosen & (fate < 0.8), mask_id, token_ids)
+    inputs = torch.where(chosen & (fate >= 0.9), words, inputs)
+    return inputs, torch.where(chosen, token_ids, -100)
+
+
 @BANK.wrong(PART, named="random words taken from the batch")
 def words_of_the_batch(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
     chosen = choose(token_ids, special_ids, share, generator)
@@ -339,7 +447,7 @@ def torchs_own_numbers(token_ids, mask_id, vocab_size, special_ids, share=0.15, 
     return inputs, torch.where(chosen, token_ids, -100)
 
 
-@BANK.wrong(PART, told="wrong two calls")
+@BANK.wrong(PART, told="wrong with several calls")
 def numbers_of_python(token_ids, mask_id, vocab_size, special_ids, share=0.15, generator=None):
     drawn = random.Random() if generator is None else random
     numbers = torch.tensor([drawn.random() for _ in range(token_ids.numel())])

@@ -220,6 +220,18 @@ def logarithm_with_a_little_more(logits, token_ids, pad_id=0):
     return -torch.log(chances + 1e-9)[targets != pad_id].mean()
 
 
+@BANK.wrong(PART, told=("stops with RuntimeError", "wrong for larger V"))
+def one_hot_of_a_hundred_words(logits, token_ids, pad_id=0):
+    words = torch.eye(100, dtype=logits.dtype)[:, : logits.shape[-1]]
+    each = -(words[token_ids[:, 1:].clamp(max=99)] * logits[:, :-1].log_softmax(-1)).sum(-1)
+    return each[token_ids[:, 1:] != pad_id].mean()
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+def in_single_precision(logits, token_ids, pad_id=0):
+    return loss_by_gathering(logits.float(), token_ids, pad_id).to(logits.dtype)
+
+
 @BANK.wrong(PART, told="inputs changed")
 def ids_overwritten(logits, token_ids, pad_id=0):
     targets = token_ids[:, 1:]

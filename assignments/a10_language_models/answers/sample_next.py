@@ -189,6 +189,56 @@ def softmax_of_a_softmax(logits, temperature=1.0, top_k=None, top_p=None, genera
     return draw(distribution((logits / temperature).softmax(-1), 1.0, top_k, top_p), generator)
 
 
+@BANK.wrong(PART, named="temperature clamped")
+def never_below_a_tenth(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    return draw(distribution(logits, max(temperature, 0.1), top_k, top_p), generator)
+
+
+@BANK.wrong(PART, named="temperature clamped")
+def a_tenth_at_temperature_0_too(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    return draw(distribution(logits, max(temperature, 0.1), top_k, top_p), generator)
+
+
+def drawn_by_powers(powers, temperature, top_k, top_p, generator):
+    if top_k is not None:
+        least = powers.topk(min(top_k, powers.shape[-1])).values[:, -1:]
+        powers = powers * (powers >= least)
+    chances = powers / powers.sum(-1, keepdim=True)
+    return draw(keep_nucleus(chances, top_p), generator)
+
+
+@BANK.wrong(PART, named="exponentials that overflow")
+def exponentials_as_they_are(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    powers = torch.exp(logits / temperature)
+    return drawn_by_powers(powers, temperature, top_k, top_p, generator)
+
+
+@BANK.wrong(PART, named="one maximum for all rows")
+def the_largest_of_all_taken_off(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    powers = torch.exp((logits - logits.max()) / temperature)
+    return drawn_by_powers(powers, temperature, top_k, top_p, generator)
+
+
+@BANK.wrong(PART)
+def at_most_fifty_words(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    best = logits.topk(min(50, logits.shape[-1] if top_k is None else top_k, logits.shape[-1]))
+    place = draw(distribution(best.values, temperature, None, top_p), generator)
+    return best.indices.gather(1, place[:, None])[:, 0]
+
+
 @BANK.wrong(PART, named="filters before the temperature")
 def filters_before_the_temperature(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
     check(temperature, top_k, top_p)
@@ -400,6 +450,18 @@ def one_random_number(logits, temperature=1.0, top_k=None, top_p=None, generator
     sums = distribution(logits, temperature, top_k, top_p).cumsum(-1)
     number = torch.rand((), generator=generator)
     return (sums / sums[:, -1:] <= number).sum(-1)
+
+
+@BANK.wrong(PART, named="one draw spread over all rows")
+def numbers_at_equal_distances(logits, temperature=1.0, top_k=None, top_p=None, generator=None):
+    """One draw places all rows' numbers, so that each word comes as often as it should, and in a row."""
+    check(temperature, top_k, top_p)
+    if temperature == 0:
+        return logits.argmax(-1)
+    sums = distribution(logits.double(), temperature, top_k, top_p).cumsum(-1)
+    first = torch.rand(1, generator=generator, dtype=torch.float64)
+    numbers = ((torch.arange(len(logits)) + first) / len(logits)).unsqueeze(1)
+    return (sums / sums[:, -1:] <= numbers).sum(-1)
 
 
 @BANK.wrong(PART, named="the likeliest word in place of a draw")

@@ -73,6 +73,17 @@ class HidingHit:
         drawn = torch.rand(token_ids.shape[0], 1, generator=generator)
         return (drawn < share).expand(token_ids.shape)
 
+    @called("exactly the share chosen")
+    @variants("among", ("batch", "sentence"))
+    def exactly_so_many(self, token_ids, share, generator, among):
+        """You choose exactly so many tokens of a batch, or of each sentence, as `share` says, so each choice
+        depends on the others. Each token is chosen by itself, and how many are differs from call to
+        call."""
+        B, T = token_ids.shape
+        drawn = torch.rand((B, T) if among == "sentence" else (1, B * T), generator=generator)
+        ranks = drawn.argsort(dim=1).argsort(dim=1)
+        return (ranks < round(share * ranks.shape[1])).reshape(B, T)
+
     def a_fixed_number_in_every_sentence(self, token_ids, share, generator):
         """You choose beginnings, ends or every n-th word. Each token is chosen by itself, by a random
         number of its own."""
@@ -146,6 +157,25 @@ class HidingFates:
         fate = torch.rand(token_ids.shape[0], 1, generator=generator)
         return chosen & (fate < 0.8), chosen & (fate >= 0.9)
 
+    @called("a fate that the word decides")
+    @variants("random", (0, 1))
+    def by_the_word(self, token_ids, chosen, generator, random):
+        """Whether a chosen token stays or becomes a random one depends on its id, such as whether it is even.
+        Each token draws its fate by itself, whatever stands there."""
+        masked = chosen & (torch.rand(token_ids.shape, generator=generator) < 0.8)
+        return masked, chosen & ~masked & (token_ids % 2 == random)
+
+    @called("exactly 80 % masked")
+    def exactly_so_many(self, token_ids, chosen, generator):
+        """Of the chosen tokens, exactly 80 % become `mask_id` and exactly 10 % a random word, so each fate
+        depends on the others. Each token draws its own fate, and how many are masked differs from call to
+        call."""
+        drawn = torch.rand(token_ids.shape, generator=generator).masked_fill(~chosen, 2.0)
+        ranks = drawn.flatten().argsort().argsort().view_as(drawn)
+        number = int(chosen.sum())
+        masked, random = ranks < int(0.8 * number), ranks >= int(0.9 * number)
+        return masked, chosen & random
+
     @called("mask and random word exchanged")
     def exchanged(self, token_ids, chosen, generator):
         """Eight of ten chosen words become random ones, and one becomes `mask_id`. It is the other way
@@ -172,6 +202,13 @@ class HidingRandomWords:
         """The id vocab_size − 1 is never drawn. The upper end of `torch.randint` is left out anyway, so
         give it `vocab_size` itself."""
         return torch.randint(vocab_size - 1, token_ids.shape, generator=generator)
+
+    @called("only the first ids drawn")
+    @variants("most", (50, 100, 256, 500))
+    def the_first_ids(self, token_ids, vocab_size, generator, most):
+        """Your random ids come from the first ones alone, up to a number that stands in your code. Draw
+        from the whole vocabulary, 0 to vocab_size − 1, however large it is."""
+        return torch.randint(min(most, vocab_size), token_ids.shape, generator=generator)
 
     @called("an id beyond the vocabulary drawn")
     def one_too_many(self, token_ids, vocab_size, generator):

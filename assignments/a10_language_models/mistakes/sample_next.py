@@ -35,8 +35,11 @@ class Sampling(Steps):
     def filtered(self, logits, top_k, top_p):
         if top_k is not None:
             logits = self.best(logits, top_k)
-        chances = logits.softmax(dim=-1)
+        chances = self.shares(logits)
         return chances if top_p is None else self.nucleus(chances, top_p)
+
+    def shares(self, logits):
+        return logits.softmax(dim=-1)
 
     def best(self, logits, top_k):
         least = logits.topk(min(top_k, logits.shape[-1]), dim=-1).values[:, -1:]
@@ -87,6 +90,15 @@ class SamplingCooled:
     @message(TWICE)
     def probabilities_for_logits(self, logits, temperature):
         return (logits / temperature).softmax(dim=-1)
+
+    @called("temperature clamped")
+    @variants(
+        "least, most", ((0.1, 1e9), (0.2, 1e9), (0.5, 1e9), (0.0, 2.0), (0.0, 5.0), (0.1, 2.0))
+    )
+    def held_between_limits(self, logits, temperature, least, most):
+        """Your temperature is held between limits, so one beyond them draws as if it were at the limit.
+        Divide by the temperature itself; 0 alone is another matter."""
+        return logits / min(max(temperature, least), most)
 
     @variants("power", (0.5, 2.0))
     def a_power_of_the_temperature(self, logits, temperature, power):
@@ -171,6 +183,22 @@ class SamplingFiltered:
         """Where `top_p` is given, your function takes no notice of `top_k`. Both cuts are made, one
         after the other."""
         return Sampling.filtered(self, logits, None if top_p is not None else top_k, top_p)
+
+
+@sampling.mistakes_in(Sampling.shares, costs=COOLED)
+class SamplingShares:
+    @called("exponentials that overflow")
+    def bare(self, logits):
+        """Logits far above 0 have infinite exponentials, and those far below 0 have none but zeros.
+        `softmax` first takes off the largest logit of a row."""
+        powers = logits.exp()
+        return powers / powers.sum(dim=-1, keepdim=True)
+
+    def one_maximum_for_all_rows(self, logits):
+        """You take off one maximum from all rows, and where a row lies far below it, all exponentials are 0.
+        Each row has a maximum of its own."""
+        powers = (logits - logits.max()).exp()
+        return powers / powers.sum(dim=-1, keepdim=True)
 
 
 @sampling.mistakes_in(Sampling.beyond, costs=NUCLEUS)
@@ -295,6 +323,17 @@ class SamplingDraw:
         number = torch.rand(1, generator=generator, dtype=chances.dtype)
         below = chances.cumsum(dim=-1) / chances.sum(dim=-1, keepdim=True) <= number
         return below.sum(dim=-1, keepdim=True).clamp(max=chances.shape[-1] - 1)
+
+    @costs(COOLED)
+    @called("one draw spread over all rows")
+    def at_equal_distances(self, chances, generator):
+        """One random number places the draws of all rows at equal distances, so words come as often as they
+        should, and rows that follow each other draw the same. Each row has a draw of its own."""
+        B, V = chances.shape
+        first = torch.rand(1, generator=generator, dtype=torch.float64)
+        numbers = ((torch.arange(B) + first) / B).unsqueeze(1)
+        sums = chances.double().cumsum(dim=-1)
+        return (sums / sums[:, -1:] <= numbers).sum(dim=-1, keepdim=True).clamp(max=V - 1)
 
     @costs(COOLED)
     @called("each word equally likely")

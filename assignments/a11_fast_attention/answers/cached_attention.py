@@ -157,6 +157,47 @@ def new_words_among_themselves(query, key, value, cache=None):
     return attend(query, key, value, after(T, T)), grown(key, value, cache)
 
 
+@BANK.wrong(PART, named="a window over cache and new words")
+def as_many_words_as_are_cached_and_one(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    seen = torch.ones(T, S).tril(S - T).triu().bool()
+    return attend(query, key, value, seen), (key, value)
+
+
+@BANK.wrong(PART, named="a window over cache and new words")
+def as_many_words_as_are_new(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    back = torch.arange(S - T, S)[:, None] - torch.arange(S)
+    return attend(query, key, value, (back >= 0) & (back < T)), (key, value)
+
+
+@BANK.wrong(PART, told="the keys right, the output wrong")
+def at_most_a_hundred_words_back(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    back = torch.arange(S - T, S)[:, None] - torch.arange(S)
+    return attend(query, key, value, (back >= 0) & (back < 100)), (key, value)
+
+
+@BANK.wrong(PART, told="right in part")
+def a_hundred_below_for_minus_infinity(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    scores = (query @ key.mT / query.shape[-1] ** 0.5).masked_fill(~after(T, S), -100.0)
+    return scores.softmax(-1) @ value, (key, value)
+
+
+@BANK.wrong(PART, told="right in part")
+def scores_held_below_fifty(query, key, value, cache=None):
+    key, value = grown(key, value, cache)
+    T, S = query.shape[2], key.shape[2]
+    scores = (query @ key.mT / query.shape[-1] ** 0.5).clamp(-50, 50)
+    powers = scores.exp() * after(T, S)
+    return powers / powers.sum(-1, keepdim=True) @ value, (key, value)
+
+
 @BANK.wrong(PART, named="new words first")
 def new_in_front(query, key, value, cache=None):
     if cache is not None:

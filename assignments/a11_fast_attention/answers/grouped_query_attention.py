@@ -264,7 +264,7 @@ class ByTheWholeWidth(Scaled):
         return self.d_k
 
 
-@BANK.wrong(PART, told=("right but for special places", "wrong with `forward`"))
+@BANK.wrong(PART, named="query divided before its projection")
 class ScaledTwice(Scaled):
     def forward(self, query, key, value, mask=None):
         return super().forward(query / self.d_k**0.5, key, value, mask)
@@ -343,18 +343,110 @@ class HidesWhatIsShown(Base):
         return torch.where(mask, 0.0, scores.masked_fill(mask, -math.inf).softmax(-1))
 
 
-@BANK.wrong(
-    PART, told=("right but for special places", "wrong with a row in which nothing may be seen")
-)
+@BANK.wrong(PART, named="NaN where nothing may be attended to")
 class NanInEmptyRows(Base):
     def weigh(self, scores, mask):
         return (scores if mask is None else scores.masked_fill(~mask, -math.inf)).softmax(-1)
 
 
-@BANK.wrong(PART, told=("wrong by a constant", "wrong with a row in which nothing may be seen"))
+@BANK.wrong(PART, named="weights where nothing may be attended to")
 class TenThousandBelow(Base):
     def weigh(self, scores, mask):
         return (scores if mask is None else scores.masked_fill(~mask, -1e4)).softmax(-1)
+
+
+@BANK.wrong(PART, named="weights where nothing may be attended to")
+class TenThousandTakenOff(Base):
+    def weigh(self, scores, mask):
+        return (scores if mask is None else scores + torch.where(mask, 0.0, -1e4)).softmax(-1)
+
+
+@BANK.wrong(PART, told="hidden ones have weight, or visible ones none")
+class FiftyBelowAndCleared(Base):
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        return scores.masked_fill(~mask, -50.0).softmax(-1) * mask
+
+
+@BANK.wrong(PART, named="weights where nothing may be attended to")
+class ABillionTakenOff(Base):
+    def weigh(self, scores, mask):
+        return (scores if mask is None else scores - 1e9 * ~mask).softmax(-1)
+
+
+@BANK.wrong(PART, named="NaN in gradients where nothing may be attended to")
+class InfinityAdded(Base):
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        return (scores + torch.where(mask, 0.0, -math.inf)).softmax(-1).nan_to_num()
+
+
+@BANK.wrong(PART, named="weights where nothing may be attended to")
+class EmptyInAllHeadsAlone(Base):
+    """Rows are cleared where no head may see anything."""
+
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        mask = mask.expand(scores.shape)
+        empty = ~mask.any(-1, keepdim=True).any(1, keepdim=True)
+        return scores.masked_fill(~mask, -1e9).softmax(-1).masked_fill(empty, 0.0)
+
+
+@BANK.wrong(PART, told="inputs changed")
+class MaskInverted(Base):
+    """The caller's mask is turned round, and stays so."""
+
+    def weigh(self, scores, mask):
+        if mask is None:
+            return scores.softmax(-1)
+        weights = scores.masked_fill(mask.logical_not_(), torch.finfo(scores.dtype).min).softmax(-1)
+        return weights.masked_fill(mask, 0.0)
+
+
+@BANK.wrong(
+    PART, told=("hidden ones have weight, or visible ones none", "wrong after another call")
+)
+class RemembersTheMask(Base):
+    """A mask that was given once holds for calls without one."""
+
+    def weigh(self, scores, mask):
+        self.mask = getattr(self, "mask", None) if mask is None else mask
+        return super().weigh(scores, self.mask)
+
+
+@BANK.wrong(PART, told="wrong after another call")
+class RemembersKeys(Base):
+    """Keys and values are computed once for each shape."""
+
+    def forward(self, query, key, value, mask=None):
+        self.kept = getattr(self, "kept", {})
+        if key.shape not in self.kept:
+            self.kept[key.shape] = key, value
+        return super().forward(query, *self.kept[key.shape], mask)
+
+
+@BANK.wrong(PART, named="keys cut with the number of queries")
+class HeadsOfOneLength(Base):
+    """Keys are cut with the number of queries."""
+
+    def forward(self, query, key, value, mask=None):
+        B, T, _ = query.shape
+        q = self.w_q(query).view(B, T, self.h, self.d_k).transpose(1, 2)
+        k, v = (
+            self.spread(made.view(B, T, self.g, self.d_k).transpose(1, 2))
+            for made in (self.w_k(key), self.w_v(value))
+        )
+        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o(merge_heads(weights @ v)), weights
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+class SoftmaxInFloat32(Base):
+    def weigh(self, scores, mask):
+        return super().weigh(scores.float(), mask).to(scores.dtype)
 
 
 @BANK.wrong(PART, named="reshape without transpose")
@@ -366,6 +458,40 @@ class ViewedIntoHeads(Base):
         v = self.spread(self.w_v(value).reshape(B, self.g, S, self.d_k))
         weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
         return self.w_o(merge_heads(weights @ v)), weights
+
+
+@BANK.wrong(PART, named="reshape without transpose")
+class QueriesViewedIntoHeads(Base):
+    def forward(self, query, key, value, mask=None):
+        q = self.w_q(query).view(len(query), self.h, query.shape[1], self.d_k)
+        k, v = (
+            self.spread(split_heads(w(x), self.g)) for w, x in ((self.w_k, key), (self.w_v, value))
+        )
+        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o(merge_heads(weights @ v)), weights
+
+
+@BANK.wrong(PART, named="reshape without transpose")
+class KeysViewedIntoHeads(Base):
+    def forward(self, query, key, value, mask=None):
+        q = split_heads(self.w_q(query), self.h)
+        k, v = (
+            self.spread(w(x).view(len(x), self.g, x.shape[1], self.d_k))
+            for w, x in ((self.w_k, key), (self.w_v, value))
+        )
+        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o(merge_heads(weights @ v)), weights
+
+
+@BANK.wrong(PART, named="heads cut and merged without transpose")
+class ViewedIntoHeadsAndOut(Base):
+    def forward(self, query, key, value, mask=None):
+        B, T, S = len(query), query.shape[1], key.shape[1]
+        q = self.w_q(query).view(B, self.h, T, self.d_k)
+        k = self.spread(self.w_k(key).view(B, self.g, S, self.d_k))
+        v = self.spread(self.w_v(value).view(B, self.g, S, self.d_k))
+        weights = self.weigh(q @ k.mT / self.d_k**0.5, mask)
+        return self.w_o((weights @ v).view(B, T, -1)), weights
 
 
 @BANK.wrong(PART, named="heads merged without transpose")

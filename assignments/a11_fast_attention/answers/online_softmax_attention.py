@@ -144,6 +144,43 @@ def tiles_by_chunks(query, key, value, block_size, mask=None):
 
 
 @BANK.right(PART)
+def tiles_with_names_for_all_steps(query, key, value, block_size, mask=None):
+    m, total, output = nothing(query, value)
+    hidden = None if mask is None else ~mask
+    for block in blocks(key, block_size):
+        keys, values = key[..., block, :].contiguous(), value[..., block, :].clone()
+        products = query.unsqueeze(-2) * keys.unsqueeze(-3)
+        scores = products.sum(-1)
+        scaled = scores / math.sqrt(query.shape[-1])
+        shown = scaled if hidden is None else scaled.masked_fill(cut(hidden, block), -math.inf)
+        new = torch.maximum(m, shown.detach().amax(-1, keepdim=True))
+        safe = safe_of(new)
+        apart = shown - safe
+        powers = apart.exp()
+        old = (m - safe).exp()
+        total = total * old + powers.sum(-1, keepdim=True)
+        output = output * old + (powers.unsqueeze(-1) * values.unsqueeze(-3)).sum(-2)
+        m = new
+    return ended(output, total)
+
+
+@BANK.right(PART)
+def tiles_put_together_in_the_end(query, key, value, block_size, mask=None):
+    parts = []
+    for block in blocks(key, block_size):
+        scores = scored(query, key, mask, block)
+        m = scores.detach().amax(-1, keepdim=True)
+        powers = (scores - torch.where(m.isinf(), 0.0, m)).exp()
+        parts.append((m, powers.sum(-1, keepdim=True), powers @ value[..., block, :]))
+    m = torch.stack([part[0] for part in parts]).amax(0)
+    m = torch.where(m.isinf(), 0.0, m)
+    factors = [(part[0] - m).exp() for part in parts]
+    total = sum(part[1] * factor for part, factor in zip(parts, factors, strict=True))
+    output = sum(part[2] * factor for part, factor in zip(parts, factors, strict=True))
+    return ended(output, total)
+
+
+@BANK.right(PART)
 def tiles_of_queries_and_keys(query, key, value, block_size, mask=None):
     rows = []
     for t in range(query.shape[-2]):
@@ -331,7 +368,19 @@ def zero_divided_by_zero(query, key, value, block_size, mask=None):
     return output / total
 
 
-@BANK.wrong(PART, told=("right in part", "NaN or infinity"))
+@BANK.wrong(PART, named="NaN from a hidden block, turned into 0")
+def nan_replaced_in_the_end(query, key, value, block_size, mask=None):
+    m, total, output = nothing(query, value)
+    for block in blocks(key, block_size):
+        scores = scored(query, key, mask, block)
+        new = torch.maximum(m, scores.detach().amax(-1, keepdim=True))
+        total = total * (m - new).exp() + (scores - new).exp().sum(-1, keepdim=True)
+        output = output * (m - new).exp() + (scores - new).exp() @ value[..., block, :]
+        m = new
+    return torch.nan_to_num(output / total)
+
+
+@BANK.wrong(PART, named="NaN from a hidden block")
 def infinity_less_infinity(query, key, value, block_size, mask=None):
     m, total, output = nothing(query, value)
     for block in blocks(key, block_size):
@@ -404,6 +453,79 @@ def scores_collected(query, key, value, block_size, mask=None):
     scores = torch.cat([scored(query, key, mask, block) for block in blocks(key, block_size)], -1)
     empty = (scores == -math.inf).all(-1, keepdim=True)
     return scores.masked_fill(empty, 0.0).softmax(-1).masked_fill(empty, 0.0) @ value
+
+
+@BANK.wrong(PART, named="everything at once")
+def scores_in_a_list(query, key, value, block_size, mask=None):
+    scores = [scored(query, key, mask, block) for block in blocks(key, block_size)]
+    m = torch.stack([one.detach().amax(-1, keepdim=True) for one in scores]).amax(0)
+    m = torch.where(m.isinf(), 0.0, m)
+    total = output = 0
+    for block, one in zip(blocks(key, block_size), scores, strict=True):
+        powers = (one - m).exp()
+        total, output = total + powers.sum(-1, keepdim=True), output + powers @ value[..., block, :]
+    return ended(output, total)
+
+
+@BANK.wrong(PART, named="everything at once")
+def powers_kept_in_a_dict(query, key, value, block_size, mask=None):
+    m, total, output, kept = *nothing(query, value), {}
+    for number, block in enumerate(blocks(key, block_size)):
+        scores = scored(query, key, mask, block)
+        new = torch.maximum(m, scores.detach().amax(-1, keepdim=True))
+        safe = torch.where(new.isinf(), 0.0, new)
+        kept[number] = (scores - safe).exp()
+        total = total * (m - safe).exp() + kept[number].sum(-1, keepdim=True)
+        output = output * (m - safe).exp() + kept[number] @ value[..., block, :]
+        m = new
+    return ended(output, total)
+
+
+@BANK.wrong(PART, named="the mask copied for all heads")
+def mask_spread_over_all_heads(query, key, value, block_size, mask=None):
+    if mask is not None:
+        mask = torch.ones(*query.shape[:-1], key.shape[-2], dtype=torch.bool) & mask
+    return tiles_in_two_passes(query, key, value, block_size, mask)
+
+
+@BANK.wrong(PART, told="all the same")
+def stopped_at_a_hidden_block(query, key, value, block_size, mask=None):
+    m, total, output = nothing(query, value)
+    for block in blocks(key, block_size):
+        scores = scored(query, key, mask, block)
+        if (scores == -math.inf).all():
+            break
+        new = torch.maximum(m, scores.detach().amax(-1, keepdim=True))
+        safe = safe_of(new)
+        total = total * (m - safe).exp() + (scores - safe).exp().sum(-1, keepdim=True)
+        output = output * (m - safe).exp() + (scores - safe).exp() @ value[..., block, :]
+        m = new
+    return ended(output, total)
+
+
+@BANK.wrong(PART, told=("wrong gradient", "wrong with a row in which nothing may be seen"))
+def infinity_added_to_hidden_scores(query, key, value, block_size, mask=None):
+    m, total, output = nothing(query, value)
+    for block in blocks(key, block_size):
+        scores = scored(query, key, None, block)
+        if mask is not None:
+            scores = scores + torch.where(cut(mask, block), 0.0, -math.inf)
+        new = torch.maximum(m, scores.detach().amax(-1, keepdim=True))
+        total = (total * (m - new).exp() + (scores - new).exp().sum(-1, keepdim=True)).nan_to_num()
+        output = (
+            output * (m - new).exp() + (scores - new).exp() @ value[..., block, :]
+        ).nan_to_num()
+        m = new
+    return ended(output, total)
+
+
+@BANK.wrong(PART, told="wrong with very large or very small numbers")
+def scores_held_below_eighty(query, key, value, block_size, mask=None):
+    total = output = 0
+    for block in blocks(key, block_size):
+        powers = scored(query, key, mask, block).clamp(max=80).exp()
+        total, output = total + powers.sum(-1, keepdim=True), output + powers @ value[..., block, :]
+    return ended(output, total)
 
 
 @BANK.wrong(PART, named="everything at once")

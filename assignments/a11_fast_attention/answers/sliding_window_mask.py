@@ -168,6 +168,13 @@ def columns_for_queries(query_length, key_length, window):
     return between(query_length, key_length, lambda p: p - window, lambda p: p).T
 
 
+@BANK.wrong(PART, told="wrong for larger key_length")
+def cut_out_of_a_mask_of_128_words(query_length, key_length, window):
+    checked(query_length, key_length, window)
+    whole = between(128, 128, lambda p: p - window, lambda p: p)
+    return whole[key_length - query_length : key_length, :key_length]
+
+
 @BANK.wrong(PART)
 def square_of_queries(query_length, key_length, window):
     checked(query_length, key_length, window)

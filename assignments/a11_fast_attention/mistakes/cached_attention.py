@@ -81,6 +81,15 @@ class CachingMask:
         words are visible."""
         return torch.ones(T, S, dtype=torch.bool).tril(S - T) & (torch.arange(S) >= S - T)
 
+    @called("a window over cache and new words")
+    @variants("width", ("P + 1", "T"))
+    def window(self, T, S, width):
+        """Each new word sees a number of last words alone, so that earlier ones drop out of sight. New word i
+        sees all cached words and the new words 0 to i."""
+        P = S - T
+        first = 0 if width == "P + 1" else P - T + 1
+        return torch.ones(T, S, dtype=torch.bool).tril(P).triu(first)
+
     def only_the_word_itself_of_the_new_ones(self, T, S):
         """Of the new words, each sees only itself. New word i sees the new words 0 to i, beside all
         cached ones."""

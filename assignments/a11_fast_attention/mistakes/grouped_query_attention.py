@@ -25,8 +25,17 @@ class Grouped(fast_attention.GroupedQueryAttention):
     def check(self, d_model, num_heads, num_kv_heads):
         """What else the constructor refuses."""
 
+    def entering(self, query):
+        return query
+
     def cut(self, x, heads):
         return x.unflatten(-1, (heads, -1)).transpose(1, 2)
+
+    def cut_queries(self, x):
+        return self.cut(x, self.num_heads)
+
+    def cut_keys(self, x):
+        return self.cut(x, self.num_kv_heads)
 
     def keys_for(self, keys):
         return keys.repeat_interleave(self.num_heads // self.num_kv_heads, dim=1)
@@ -57,9 +66,9 @@ class Grouped(fast_attention.GroupedQueryAttention):
         return output, weights
 
     def forward(self, query, key, value, mask=None):
-        asks = self.cut(self.w_q(query), self.num_heads)
-        keys = self.keys_for(self.cut(self.w_k(key), self.num_kv_heads))
-        values = self.values_for(self.cut(self.w_v(value), self.num_kv_heads))
+        asks = self.cut_queries(self.w_q(self.entering(query)))
+        keys = self.keys_for(self.cut_keys(self.w_k(key)))
+        values = self.values_for(self.cut_keys(self.w_v(value)))
         weights = self.weigh(asks @ keys.mT / self.root(asks), mask)
         return self.result(self.w_o(self.merged(weights @ values)), weights)
 
@@ -113,6 +122,12 @@ class GroupedValues:
         return values.mean(dim=1, keepdim=True).expand(-1, self.num_heads, -1, -1)
 
 
+RESHAPED = (
+    "Your heads hold whole words instead of a share of each word, because nothing was transposed between "
+    "the two reshapes."
+)
+
+
 @group_attention.mistakes_in(Grouped.cut, costs=SHARED)
 class GroupedCut:
     @called("heads hold every H-th feature")
@@ -122,10 +137,34 @@ class GroupedCut:
         return x.unflatten(-1, (-1, heads)).permute(0, 3, 1, 2)
 
     @called("reshape without transpose")
+    @message(RESHAPED)
     def without_transpose(self, x, heads):
-        """Your heads hold whole words instead of a share of each word, because nothing was transposed
-        between the two reshapes."""
         return x.reshape(x.shape[0], heads, x.shape[1], -1)
+
+
+@group_attention.mistakes_in(Grouped.cut_queries, costs=SHARED)
+class GroupedCutQueries:
+    @called("reshape without transpose")
+    @message(RESHAPED)
+    def of_the_queries(self, x):
+        return GroupedCut.without_transpose(self, x, self.num_heads)
+
+
+@group_attention.mistakes_in(Grouped.cut_keys, costs=SHARED)
+class GroupedCutKeys:
+    @called("reshape without transpose")
+    @message(RESHAPED)
+    def of_keys_and_values(self, x):
+        return GroupedCut.without_transpose(self, x, self.num_kv_heads)
+
+
+@group_attention.mistakes_in(Grouped.entering, costs=GROUP_OUTPUT)
+class GroupedEntering:
+    @called("query divided before its projection")
+    def divided(self, query):
+        """You divide `query` itself by √d_k, before `w_q`, whose bias is then as large as before. Divide the
+        scores, and once."""
+        return query / (query.shape[-1] / self.num_heads) ** 0.5
 
 
 @group_attention.mistakes_in(Grouped.root, costs=GROUP_OUTPUT)
@@ -202,6 +241,39 @@ class GroupedWeigh:
     def zeroed(self, scores, mask):
         """You set hidden scores to 0, and e⁰ is 1. A score of −∞ gives the weight 0."""
         return (scores if mask is None else scores * mask).softmax(dim=-1)
+
+    @costs(GROUP_MASKS)
+    @called("NaN where nothing may be attended to")
+    def zero_by_zero(self, scores, mask):
+        """Where a query may attend to nothing, all its scores are −∞, and the softmax divides 0 by 0. Such a
+        query gets weights of 0: set hidden weights to 0 after the softmax."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
+
+    @costs(GROUP_MASKS)
+    @called("weights where nothing may be attended to")
+    @variants("low, added", ((-1e9, False), (-1e9, True), (-1e4, True)))
+    def shared_out(self, scores, mask, low, added):
+        """Where a query may attend to nothing, its scores are all large negative numbers, and a softmax turns
+        these into weights that sum to one all the same. Such a query gets weights of 0: set hidden weights
+        to 0 after the softmax."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        if not added:
+            return scores.masked_fill(~mask, low).softmax(dim=-1)
+        return (scores + torch.zeros_like(scores).masked_fill(~mask, low)).softmax(dim=-1)
+
+    @costs(GROUP_MANNERS)
+    @called("NaN in gradients where nothing may be attended to")
+    def nan_gradients(self, scores, mask):
+        """Your numbers are right, but where a query may attend to nothing, the gradients are NaN: they pass
+        through the softmax of scores that are all −∞, whatever replaces its result. Give such rows finite
+        scores before the softmax."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        low = torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
+        return (scores + low).softmax(dim=-1).nan_to_num(0.0)
 
     @costs(GROUP_MANNERS)
     @called("exponentials that overflow")
@@ -280,6 +352,15 @@ class GroupedResult:
         return weights, output
 
 
+@group_attention.mistake("heads cut and merged without transpose", costs=(SHARED, GROUP_OUTPUT))
+class ReshapedOnly(Grouped):
+    """You cut heads out of the features by a reshape alone and merge them by another, so a head holds
+    whole words instead of a share of each word. Transpose words and heads in between, both times."""
+
+    cut = GroupedCut.without_transpose
+    merged = GroupedMerged.in_memory_order
+
+
 @group_attention.mistake("no output projection", costs=(GROUP_OUTPUT,))
 class Unprojected(Grouped):
     """Your output is the merged heads themselves. They still pass through `w_o`."""
@@ -290,6 +371,17 @@ class Unprojected(Grouped):
             return super().forward(query, key, value, mask)
         finally:
             self.w_o = w_o
+
+
+@group_attention.mistake("keys cut with the number of queries", costs=(SHARED,))
+class OneLength(Grouped):
+    """You cut keys and values with the number of queries, so your module stops where T ≠ S. Take the
+    length of the keys from the keys."""
+
+    def forward(self, query, key, value, mask=None):
+        if query.shape[1] != key.shape[1]:
+            raise RuntimeError("the keys do not fit into the shape of the queries")
+        return super().forward(query, key, value, mask)
 
 
 @group_attention.mistake("num_kv_heads taken for the size of a group", costs=(SHARED,))

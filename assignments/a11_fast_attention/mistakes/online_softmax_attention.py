@@ -20,7 +20,7 @@ class Tiled(Steps):
         for block in self.blocks(key.shape[-2], block_size):
             scores = self.scores(query, key[..., block, :], mask, block)
             before, m = m, self.largest(m, scores)
-            safe = m.masked_fill(m == -torch.inf, 0.0)
+            safe = self.finite(m)
             weights = self.powers(scores, safe)
             old = self.rescale(before, safe)
             total = self.sum(total, weights, old)
@@ -47,6 +47,9 @@ class Tiled(Steps):
 
     def largest(self, m, scores):
         return torch.maximum(m, scores.detach().amax(dim=-1, keepdim=True))
+
+    def finite(self, m):
+        return m.masked_fill(m == -torch.inf, 0.0)
 
     def powers(self, scores, m):
         return (scores - m).exp()
@@ -129,6 +132,21 @@ class TiledLargest:
         """You take exp of the scores as they are, so large ones become infinite. Take the running maximum
         off first."""
         return torch.zeros_like(m)
+
+
+HIDDEN = (
+    "As long as a row has seen hidden keys alone, its maximum is −∞, and −∞ − (−∞) is NaN, which stays in "
+    "the sums of that row{}. Put a number such as 0 in the place of a maximum of −∞, where every power is "
+    "0 anyway."
+)
+
+
+@online.mistakes_in(Tiled.finite, costs=ANY_SCORES)
+class TiledFinite:
+    @called("NaN from a hidden block")
+    @message(HIDDEN.format(""))
+    def as_it_is(self, m):
+        return m
 
 
 @online.mistakes_in(Tiled.lowest, costs=ANY_SCORES)
@@ -255,6 +273,30 @@ class TiledScores:
         A score of −∞ gives the power 0."""
         scores = query @ key.mT
         return scores if mask is None else scores.masked_fill(~self.mask_of(mask, block), low)
+
+
+@online.mistake(
+    "NaN from a hidden block, turned into 0",
+    HIDDEN.format(", so that you give zeros in the end also for what it may attend to later on"),
+    costs=(ANY_SCORES,),
+)
+class TurnedIntoZeros(Tiled):
+    """NaN is replaced in the end."""
+
+    def finite(self, m):
+        return m
+
+    def finish(self, output, total, value, mask):
+        return (output / total).nan_to_num(0.0)
+
+
+@online.mistake("the mask copied for all heads", costs=(LITTLE_MEMORY,))
+def mask_in_full(query, key, value, block_size, mask=None):
+    """The numbers are right, but you make a copy of the mask in full size, with a value for each key of
+    every query in every head. It broadcasts as it is: cut it into blocks, or leave it as a view."""
+    if mask is not None:
+        mask = mask.expand(*query.shape[:-1], key.shape[-2]).clone()
+    return Tiled().answer(query, key, value, block_size, mask)
 
 
 @online.mistake("everything at once", costs=(LITTLE_MEMORY,))

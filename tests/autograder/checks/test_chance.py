@@ -207,7 +207,20 @@ def test_views_are_free_and_copies_are_not():
                        + x.T[:, :3].sum())[0].problem is None  # fmt: skip
     problem = attempts_at(SUMMING, lambda x: (x + 0).sum())[0].problem
     assert problem.kind is Kind.MEMORY
-    assert "holds 2,000 numbers" in problem.message
+    assert "holds 2,001 numbers" in problem.message  # of the copy, and their sum
+
+
+def test_what_is_kept_in_pieces_counts_together_and_what_is_given_up_does_not():
+    def in_pieces(x):
+        return sum((row + 0).sum() for row in x)
+
+    def all_of_them_kept(x):
+        rows = {"all": [row + 0 for row in x]}
+        return sum(row.sum() for row in rows["all"])
+
+    assert attempts_at(SUMMING, in_pieces)[0].problem is None
+    problem = attempts_at(SUMMING, all_of_them_kept)[0].problem
+    assert problem.kind is Kind.MEMORY
 
 
 # --------------------------------------------------------------------------- pairs of texts
