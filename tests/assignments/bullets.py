@@ -355,8 +355,14 @@ BULLETS = {
         "Any code that does": uses("TokenByToken", "rotary_by_complex_numbers", "ByGlu", "HeadByHead"),
         "You may import `course_utils.attention`": uses("WithTheCoursesAttention"),
         "Anything that would be the answer itself": BARRED,
-        "Inputs are never changed": breaks("WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient"),
-        "Nothing is remembered": breaks("tables_kept_by_length", "RemembersItsPositions"),
+        "Inputs are never changed": breaks(
+            "WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient", "MendsTheMask",
+            "by_single_complex_numbers", "NormsInSingle", uses=("rotary_in_float32",),
+        ),
+        "Nothing is remembered": breaks(
+            "tables_kept_by_length", "RemembersItsPositions", "RemembersThePositionsOfEachLength",
+            "CountsItsFirstWords", "RemembersItsMask", "RemembersItsRoots", "RemembersItsGate",
+        ),
         "Masks are `bool`": breaks("Inverted"),
         "The mean is taken": breaks("OneNumberForAll", "DividedByTheLength"),
         "γ is `weight`": breaks("ZerosFirst", "WithABias", "AsInGemma"),
@@ -372,7 +378,9 @@ BULLETS = {
         "There is no dropout, and there are no further parameters.": breaks("WithDropout", "WithBiases"),
         "Heads are cut and merged": breaks("ViewedIntoHeads", "BeforeTheCut", "ValuesToo"),
         "Scores are divided": breaks("Unscaled", "RootOfTheModel"),
-        "A head in which a word may attend": breaks("AverageInEmptyRows"),
+        "A head in which a word may attend": breaks(
+            "AverageInEmptyRows", "AverageWhereOneHeadIsBlind", "NothingWhereOneHeadIsBlind", "AddsMinusInfinity",
+        ),
         "Where `num_heads` does not": breaks("Unchecked"),
     },
     "a13_looking_inside": {
