@@ -163,7 +163,7 @@ def _changed_inputs(names: list[str], before: list[Any], after: Any) -> Problem 
 
 
 def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Problem:
-    """What is wrong with a model that is not as it was found, see `probe.traces.LeftBehind`."""
+    """What is wrong with a model that is not as it was found, see `side_effects.LeftBehind`."""
     if now.get("renamed"):
         return Problem(
             Kind.MODEL_CHANGED,
@@ -190,6 +190,26 @@ def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Pro
             f"these weights of `{name}` are not what they were, bit by bit: "
             f"{_listed(now['changed'])}. Whatever you write into a weight, put back a copy that you "
             "made before, in a `finally`, so that it is put back after an error as well",
+        )
+    if now.get("replaced"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"in the place of {_parts(name, now['replaced'][:3])} there is another object than before, or "
+            "one of another class. An optimizer, and whoever else holds the old one, no longer reaches the "
+            "model with it, so put back the very object that you found, in a `finally`",
+        )
+    if now.get("gradients"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"`requires_grad` or `grad` is not what it was in {_parts(name, now['gradients'][:3])}"
+            f"{' and others' * (len(now['gradients']) > 3)}. Within `torch.no_grad()` nothing is recorded, "
+            "and no weight has to be changed for that",
+        )
+    if now.get("attributes"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"{_parts(name, now['attributes'][:3])} is new or gone. Keep what you note on the way in "
+            "variables of your function, and not in the model or its class",
         )
     if now.get("training") == was["training"]:
         return Problem(

@@ -140,7 +140,8 @@ def module(
         dtype: of its parameters, such as "float64".
         training: names of the modules in it that are in train mode, "" for the module itself.
         recorded: names of the modules in it that have a `GradebookWriter` before and after their forward
-            pass.
+            pass. Where there are such, somebody else is training the module: its parameters have
+            gradients, and the first one is frozen.
     """
     place, _, name = made_by.rpartition(".")
     made: nn.Module = getattr(importlib.import_module(place), name)(*construct, **keywords)
@@ -150,6 +151,9 @@ def module(
         if own in recorded:
             part.register_forward_pre_hook(GradebookWriter())
             part.register_forward_hook(GradebookWriter())
+    for number, parameter in enumerate(made.parameters() if recorded else ()):
+        parameter.grad = torch.ones_like(parameter)
+        parameter.requires_grad_(number > 0)
     return made
 
 

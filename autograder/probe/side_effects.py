@@ -22,6 +22,10 @@ class LeftBehind(TypedDict):
         hooks_left, hooks_gone: names of the parts that have hooks more, or no longer have some.
         changed: names of parameters and buffers that are not the same bit by bit.
         renamed: names of those that are new or gone, as where a part was put in the place of another.
+        replaced: names of parts, parameters and buffers that are other objects than before, or, of parts,
+            new or gone or of another class.
+        gradients: names of parameters whose ``requires_grad`` or ``grad`` is not what it was.
+        attributes: names of attributes that are new or gone, of its parts or of their classes.
         same_results: whether it gives what it gave before, in train mode with the same random numbers.
     """
 
@@ -30,6 +34,9 @@ class LeftBehind(TypedDict):
     hooks_gone: list[str]
     changed: list[str]
     renamed: list[str]
+    replaced: list[str]
+    gradients: list[str]
+    attributes: list[str]
     same_results: bool
 
 
@@ -43,7 +50,12 @@ class SideEffects:
 
     def __init__(self, model: nn.Module, tries: Sequence[Any]) -> None:
         self._model, self._tries = model, tries
+        for part in model.modules():
+            for name in _put_into(type(part)):  # by an earlier call, which has been told so
+                delattr(type(part), name)
         self._hooks = _hooks(model)
+        self._objects, self._attributes = _objects(model), _attributes(model)
+        self._gradients = _gradients(model)
         self._tensors = {name: tensor.clone() for name, tensor in _tensors(model).items()}
         self._result = self._result_now() if tries else None
 
@@ -61,8 +73,24 @@ class SideEffects:
             "hooks_gone": [name for name in self._hooks if _more(self._hooks, hooks, name)],
             "changed": changed,
             "renamed": sorted(self._tensors.keys() ^ tensors.keys()),
+            "replaced": self._replaced(),
+            "gradients": [
+                name
+                for name, now in _gradients(self._model).items()
+                if name in self._gradients and not _same_gradient(self._gradients[name], now)
+            ],
+            "attributes": sorted(self._attributes ^ _attributes(self._model)),
             "same_results": self._gives_the_same(),
         }
+
+    def _replaced(self) -> list[str]:
+        before, now = self._objects, _objects(self._model)
+        return [
+            name
+            for name in {**before, **now}
+            if before.get(name, (None,))[0] is not now.get(name, (None,))[0]
+            or before[name][1] is not now[name][1]
+        ]
 
     def _gives_the_same(self) -> bool:
         if self._result is None:
@@ -112,6 +140,54 @@ def _tensors(model: nn.Module) -> dict[str, torch.Tensor]:
             *model.named_buffers(remove_duplicate=False),
         )
     }
+
+
+def _objects(model: nn.Module) -> dict[str, tuple[Any, type]]:
+    """Its parts, parameters and buffers by name, each with its class."""
+    everything = {
+        **dict(model.named_modules()),
+        **dict(model.named_parameters(remove_duplicate=False)),
+        **dict(model.named_buffers(remove_duplicate=False)),
+    }
+    return {name: (item, type(item)) for name, item in everything.items()}
+
+
+def _attributes(model: nn.Module) -> set[str]:
+    """Attributes of its parts and of their classes, by their names from the model on."""
+    return {
+        f"{name}.{own}".lstrip(".")
+        for name, part in model.named_modules()
+        for own in (*vars(part), *_put_into(type(part)))
+    }
+
+
+def _put_into(kind: type) -> list[str]:
+    """Attributes of a class that are no methods, as classes of modules have none of their own."""
+    return [
+        name
+        for name, value in vars(kind).items()
+        if not name.startswith("__") and not callable(value) and not hasattr(value, "__get__")
+    ]
+
+
+Gradient = tuple[bool, torch.Tensor | None, torch.Tensor | None]
+
+
+def _gradients(model: nn.Module) -> dict[str, Gradient]:
+    """Of each parameter, by name, whether it asks for a gradient, this gradient, and a copy of it."""
+    return {
+        name: (item.requires_grad, item.grad, None if item.grad is None else item.grad.clone())
+        for name, item in model.named_parameters()
+    }
+
+
+def _same_gradient(before: Gradient, now: Gradient) -> bool:
+    copies = before[2], now[2]
+    return (
+        before[0] == now[0]
+        and before[1] is now[1]
+        and (copies[0] is None or copies[1] is None or _bit_by_bit(*copies))
+    )
 
 
 def _bit_by_bit(one: torch.Tensor, other: torch.Tensor) -> bool:

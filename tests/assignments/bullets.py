@@ -395,7 +395,9 @@ BULLETS = {
             "ablated_awake", "patched_and_woken", "lens_and_asleep", "ablated_with_one_mode_noted",
         ),
         "Nothing of yours stays": breaks(
-            "ablated_for_ever", "ablated_with_columns_divided", "ablated_and_swept_clean",
+            "ablated_for_ever", "ablated_with_columns_divided", "ablated_and_swept_clean", "ablated_and_frozen",
+            "ablated_without_gradients_of_others", "ablated_with_a_note_on_it", "ablated_in_another_list",
+            "ablated_with_parameters_of_its_own", "patched_and_kept_in_the_model", "lens_with_rows_on_the_model",
         ),
         "All of this also holds": breaks(
             "hooks_that_an_error_leaves", "ablated_by_columns_put_back_at_the_end",
