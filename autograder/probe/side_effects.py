@@ -182,12 +182,10 @@ def _gradients(model: nn.Module) -> dict[str, Gradient]:
 
 
 def _same_gradient(before: Gradient, now: Gradient) -> bool:
-    copies = before[2], now[2]
-    return (
-        before[0] == now[0]
-        and before[1] is now[1]
-        and (copies[0] is None or copies[1] is None or _bit_by_bit(*copies))
-    )
+    (asked, gradient, copy), (asks, gradient_now, copy_now) = before, now
+    if asked != asks or gradient is not gradient_now:
+        return False
+    return copy is None or copy_now is None or _bit_by_bit(copy, copy_now)
 
 
 def _bit_by_bit(one: torch.Tensor, other: torch.Tensor) -> bool:

@@ -138,7 +138,9 @@ BULLETS = {
     "a6_positional_encoding": {
         "Any code that does": uses("table_by_two_loops", "WithALoopOverWords"),
         "In all three parts": BARRED,
-        "A function never changes its inputs": breaks("InPlace"),
+        "A function never changes its inputs": breaks(
+            "InPlace", "WithTheRowsOfItsFirstCall", "WithTheSumOfItsFirstCall",
+        ),
         "A later part may call": STOOD_IN,
         "`length` and `d_model` are whole numbers": TELLS,
         "`d_model` may be **odd**": breaks(
