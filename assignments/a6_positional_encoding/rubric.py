@@ -439,7 +439,7 @@ picture = Part(
 )
 ALL_CELLS = picture.step(
     "a column for each dimension, a row for each position, all to be seen",
-    1, drawing(5, 8), drawing(120, d_model=7), drawing(3, on_axes=False), judge=shows_the_table,
+    1, drawing(5, 8), drawing(11, d_model=7), drawing(60, on_axes=False), judge=shows_the_table,
 )  # fmt: skip
 LABELLED = picture.step(
     "position 0 on top, both axes labelled, a colour bar",
