@@ -25,7 +25,7 @@ class LeftBehind(TypedDict):
         replaced: names of parts, parameters and buffers that are other objects than before, or, of parts,
             new or gone or of another class.
         gradients: names of parameters whose ``requires_grad`` or ``grad`` is not what it was.
-        attributes: names of attributes that are new or gone, of its parts or of their classes.
+        attributes: names of attributes that are new or gone, of its parts or of its own class.
         same_results: whether it gives what it gave before, in train mode with the same random numbers.
     """
 
@@ -50,9 +50,9 @@ class SideEffects:
 
     def __init__(self, model: nn.Module, tries: Sequence[Any]) -> None:
         self._model, self._tries = model, tries
-        for part in model.modules():
-            for name in _put_into(type(part)):  # by an earlier call, which has been told so
-                delattr(type(part), name)
+        # a class of its own shows what is put into it, also if the same was put into it before
+        model.__class__ = self._class = _subclass_of(type(model))
+        self._members = set(vars(self._class))
         self._hooks = _hooks(model)
         self._objects, self._attributes = _objects(model), _attributes(model)
         self._gradients = _gradients(model)
@@ -62,6 +62,12 @@ class SideEffects:
     def left(self) -> LeftBehind:
         """What the module is like now."""
         hooks, tensors = _hooks(self._model), _tensors(self._model)
+        renamed = self._tensors.keys() ^ tensors.keys()
+        attributes = {
+            f"{name}.{own}".lstrip(".")
+            for name, now in _attributes(self._model).items()
+            for own in now ^ self._attributes.get(name, now)
+        }
         changed = [
             name
             for name, tensor in self._tensors.items()
@@ -72,14 +78,14 @@ class SideEffects:
             "hooks_left": [name for name in hooks if _more(hooks, self._hooks, name)],
             "hooks_gone": [name for name in self._hooks if _more(self._hooks, hooks, name)],
             "changed": changed,
-            "renamed": sorted(self._tensors.keys() ^ tensors.keys()),
-            "replaced": self._replaced(),
+            "renamed": sorted(renamed),
+            "replaced": [name for name in self._replaced() if name not in renamed],
             "gradients": [
                 name
                 for name, now in _gradients(self._model).items()
                 if name in self._gradients and not _same_gradient(self._gradients[name], now)
             ],
-            "attributes": sorted(self._attributes ^ _attributes(self._model)),
+            "attributes": sorted(attributes | (vars(self._class).keys() - self._members)),
             "same_results": self._gives_the_same(),
         }
 
@@ -152,22 +158,18 @@ def _objects(model: nn.Module) -> dict[str, tuple[Any, type]]:
     return {name: (item, type(item)) for name, item in everything.items()}
 
 
-def _attributes(model: nn.Module) -> set[str]:
-    """Attributes of its parts and of their classes, by their names from the model on."""
-    return {
-        f"{name}.{own}".lstrip(".")
-        for name, part in model.named_modules()
-        for own in (*vars(part), *_put_into(type(part)))
-    }
+def _attributes(model: nn.Module) -> dict[str, set[str]]:
+    """Of each part, by name, the names of its attributes."""
+    return {name: set(vars(part)) for name, part in model.named_modules()}
 
 
-def _put_into(kind: type) -> list[str]:
-    """Attributes of a class that are no methods, as classes of modules have none of their own."""
-    return [
-        name
-        for name, value in vars(kind).items()
-        if not name.startswith("__") and not callable(value) and not hasattr(value, "__get__")
-    ]
+def _subclass_of(kind: type) -> type:
+    """A class that is called the same, does the same, and is nobody else's."""
+    return type(
+        kind.__name__,
+        (kind,),
+        {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__},
+    )
 
 
 Gradient = tuple[bool, torch.Tensor | None, torch.Tensor | None]
