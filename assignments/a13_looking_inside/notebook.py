@@ -205,7 +205,7 @@ def refuses(function, *arguments):
 # - **All** earlier copies count, and their weights are summed, because a head may share its attention among them.
 # - Queries of the first copy have nothing to look back to. They do not count, not even as zeros.
 # - Where `start` + `period` $\ge T$, nothing is repeated, and a ValueError says so.
-# - The weights may be any numbers, also on keys that come later. Gradients flow back to them.
+# - The weights may be any finite numbers, also on keys that come later. Gradients flow back to them.
 #
 # **By hand.** Let $T = 5$ and `period` = 2, and let every weight be 1/5. Query 2 looks at key 1, query 3 at key 2, and
 # query 4 at the keys 3 and 1. The mean of 1/5, 1/5 and 2/5 is 4/15.

@@ -411,7 +411,7 @@ BULLETS = {
         "**All** earlier copies": breaks("score_of_the_copy_before", "mean over the copies", "largest of the copies"),
         "Queries of the first copy": breaks("score_over_all_rows", "score_of_one_diagonal"),
         "Where `start` + `period`": breaks("score_that_refuses_nothing", "score_of_whole_copies_or_none"),
-        "The weights may be any numbers": breaks("score_of_causal_weights", "score_by_items"),
+        "The weights may be any finite numbers": breaks("score_of_causal_weights", "score_by_items"),
         "What each of these heads hands": breaks(
             "ablated_rows_of_the_output", "ablated_from_the_last_stream", "one position only",
         ),
