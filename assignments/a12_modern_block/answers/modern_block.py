@@ -450,7 +450,7 @@ class AverageWhereOneHeadIsBlind(ByHand):
         return weights.masked_fill(blind, 0.0)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told=("right in part", "wrong with a row in which nothing may be seen"))
 class NothingWhereOneHeadIsBlind(ByHand):
     def seen(self, scores, mask):
         weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
@@ -536,7 +536,7 @@ class DropsItsWeights(ByHand):
         return self.w_o(merge_heads(F.dropout(weights, 0.1, self.training) @ v))
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="some rows right")
 class DropsWholeSentences(Base):
     """Leaves attention out for a sentence now and then, as some deep models do in train mode."""
 
