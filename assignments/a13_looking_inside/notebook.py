@@ -81,7 +81,8 @@
 # - The model is in **eval mode** while you look, every part of it. Afterwards **each** module is in the mode in which
 #   you found it.
 # - Nothing of yours stays in the model. Weights are what they were, bit by bit, hooks of yours are gone, and hooks
-#   that somebody else had put there are still there.
+#   that somebody else had put there are still there. Parts and weights are the very objects that they were,
+#   `requires_grad` and `grad` of each weight as well, and no attribute is new.
 # - All of this also holds when the model stops with an error, as it does for an id outside the vocabulary. The error
 #   itself reaches the caller.
 # - Gradients need not flow, and how you get inside is up to you. A hook, a weight that you write and put back, and
@@ -116,10 +117,13 @@ def small_model(layers=3, heads=2):
 
 
 class Untouched:
-    """A model as it is now, with somebody else's hooks on it; `check` says whether it is still so."""
+    """A model as it is now, with hooks and gradients of somebody else's; `check` says whether it is still so."""
 
     def __init__(self, model, asleep=()):
         self.model = model.train()
+        model.norm.weight.requires_grad = False
+        for weight in model.parameters():
+            weight.grad = torch.ones_like(weight)
         for name in asleep:
             model.get_submodule(name).eval()
         self.calls = []
@@ -137,10 +141,16 @@ class Untouched:
                 for name, part in parts.items()
             },
             {name: value.clone() for name, value in self.model.state_dict().items()},
+            {
+                "parts": [*map(id, self.model.modules()), *map(id, self.model.parameters())],
+                "`requires_grad`": [value.requires_grad for value in self.model.parameters()],
+                "gradients": [id(value.grad) for value in self.model.parameters()],
+                "attributes": [sorted(vars(part)) for part in parts.values()],
+            },
         )
 
     def check(self, when):
-        (modes, hooks, weights), now = self.before, self.look()
+        (modes, hooks, weights, others), now = self.before, self.look()
         for name, mode in modes.items():
             assert now[0].get(name) == mode, (
                 f"{when}, `{name or 'the model'}` has training = {now[0].get(name)}, and before it was {mode}"
@@ -150,6 +160,8 @@ class Untouched:
             assert now[1][name] == found, f"{when}, hooks of somebody else on `{name}` are gone"
         for name, value in weights.items():
             assert torch.equal(now[2][name], value), f"{when}, `{name}` has changed"
+        for what, found in others.items():
+            assert now[3][what] == found, f"{when}, the model has other {what} than before"
 
 
 def stops(function, *arguments):
@@ -193,7 +205,7 @@ def refuses(function, *arguments):
 # - **All** earlier copies count, and their weights are summed, because a head may share its attention among them.
 # - Queries of the first copy have nothing to look back to. They do not count, not even as zeros.
 # - Where `start` + `period` $\ge T$, nothing is repeated, and a ValueError says so.
-# - The weights may be any numbers, also on keys that come later. Gradients flow back to them.
+# - The weights may be any finite numbers, also on keys that come later. Gradients flow back to them.
 #
 # **By hand.** Let $T = 5$ and `period` = 2, and let every weight be 1/5. Query 2 looks at key 1, query 3 at key 2, and
 # query 4 at the keys 3 and 1. The mean of 1/5, 1/5 and 2/5 is 4/15.

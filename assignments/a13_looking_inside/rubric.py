@@ -13,9 +13,8 @@ from autograder.probe.wire import Instance
 from course_utils import inside, modern
 
 LECTURE = "../../lectures/12_looking_inside.ipynb"
-WORDS, D_FF = 11, 5
-SIZES = ((3, 2, 6), (2, 3, 4), (4, 3, 2))  # L, H, d_k
-DEEP, SHALLOW, NARROW = SIZES
+WORDS, MANY_WORDS, D_FF = 11, 307, 5
+DEEP, SHALLOW, NARROW, LARGE = (3, 2, 6), (2, 3, 4), (4, 3, 2), (2, 9, 4)  # L, H, d_k
 
 
 # ------------------------------------------------------------------------------ what is drawn
@@ -42,11 +41,18 @@ def _given(start: int | None) -> list[int]:
     return [] if start is None else [start]
 
 
-def scored_twice() -> Case:
-    """Two calls with other weights, periods and starts."""
+def scored_again() -> Case:
+    """Calls with other weights, of which the first and the last differ in nothing else."""
 
     def draw(randn: Randn) -> Chain:
-        return Chain([[_weights(randn, 2, 6, 9), 3, 1], [_weights(randn, 1, 7, 9), 2]])
+        return Chain(
+            [
+                [_weights(randn, 2, 6, 9), 3, 1],
+                [_weights(randn, 1, 7, 9), 2],
+                [_weights(randn, 2, 6, 8), 3, 1],
+                [_weights(randn, 2, 6, 9), 3, 1],
+            ]
+        )
 
     return Case("calls one after the other, with other weights, period and start", draw)
 
@@ -66,10 +72,10 @@ def looked_into(randn: Randn, size: tuple[int, int, int], mode: str, hooked: boo
     Args:
         mode: "eval", "train" with dropout everywhere, "dropout" for this module alone, or "in part"
             for a model in train mode of which a layer is not.
-        hooked: somebody else has hooks on some of its parts.
+        hooked: somebody else has hooks on some of its parts, and trains it.
     """
     L, H, d_k = size
-    construct = WORDS, H * d_k, H, L, D_FF
+    construct = words_of(size), H * d_k, H, L, D_FF
     names = [name for name, _ in modern.ModernLanguageModel(*construct).named_modules()]
     training = {
         "eval": [],
@@ -88,8 +94,13 @@ def looked_into(randn: Randn, size: tuple[int, int, int], mode: str, hooked: boo
     )
 
 
-def ids(randn: Randn, *shape: int) -> Tensor:
-    return torch.randint(WORDS, shape, generator=randn.generator)
+def words_of(size: tuple[int, int, int]) -> int:
+    """How many words a model of this size knows."""
+    return MANY_WORDS if size == LARGE else WORDS
+
+
+def ids(randn: Randn, *shape: int, words: int = WORDS) -> Tensor:
+    return torch.randint(words, shape, generator=randn.generator)
 
 
 def outside(token_ids: Tensor) -> Tensor:
@@ -108,8 +119,9 @@ def about(size: tuple[int, int, int], B: int, T: int, mode: str, hooked: bool) -
         "dropout": ", a model in eval mode whose dropout of 0.5 is in train mode",
         "in part": ", a model in train mode with dropout 0.5, one layer of which is in eval mode",
     }
-    return f"{B=}, {T=}, {L=}, {H=}, {d_k=}{told[mode]}" + (
-        ", hooks of somebody else's on it" * hooked
+    words = f", {words_of(size)} words" * (size == LARGE)
+    return f"{B=}, {T=}, {L=}, {H=}, {d_k=}{words}{told[mode]}" + (
+        ", hooks and gradients of somebody else's on it" * hooked
     )
 
 
@@ -138,7 +150,7 @@ def ablated(
     """
 
     def draw(randn: Randn) -> Call:
-        token_ids = ids(randn, B, T)
+        token_ids = ids(randn, B, T, words=words_of(size))
         pairs = set_of(heads) if form is set else form(heads)
         shown = outside(token_ids) if beyond else token_ids
         given: list[Any] = [looked_into(randn, size, mode, hooked), shown, pairs]
@@ -157,19 +169,20 @@ def ablated(
     )
 
 
-def ablated_twice() -> Case:
-    """Two calls with one model, other words and other heads, one of them with means."""
+def ablated_again() -> Case:
+    """Calls with one model, the first two of which differ in the words alone."""
 
     def draw(randn: Randn) -> Chain:
         made = looked_into(randn, DEEP, "train", False)
         return Chain(
             [
                 [made, ids(randn, 2, 5), [(0, 1), (2, 0)]],
+                [given_to(0, 0), ids(randn, 2, 5), [(0, 1), (2, 0)]],
                 [given_to(0, 0), ids(randn, 1, 4), [(1, 1)], randn(*DEEP)],
             ]
         )
 
-    return Case("two calls with one model, other words and other heads", draw)
+    return Case("calls with one model, other words and other heads", draw)
 
 
 def patched(
@@ -195,7 +208,9 @@ def patched(
     """
 
     def draw(randn: Randn) -> Call:
-        clean, other = ids(randn, B, T), ids(randn, *(corrupted or (B, T)))
+        clean, other = (
+            ids(randn, *shape, words=words_of(size)) for shape in ((B, T), corrupted or (B, T))
+        )
         made = looked_into(randn, size, mode, hooked)
         runs = [
             outside(run) if beyond == name else run
@@ -213,19 +228,20 @@ def patched(
     )
 
 
-def patched_twice() -> Case:
-    """Two calls with one model, other words, and another layer and position."""
+def patched_again() -> Case:
+    """Calls with one model, the first two of which differ in the words alone."""
 
     def draw(randn: Randn) -> Chain:
         made = looked_into(randn, DEEP, "train", False)
         return Chain(
             [
                 [made, ids(randn, 2, 5), ids(randn, 2, 5), 1, 2],
-                [given_to(0, 0), ids(randn, 2, 5), ids(randn, 2, 5), 2, 1],
+                [given_to(0, 0), ids(randn, 2, 5), ids(randn, 2, 5), 1, 2],
+                [given_to(0, 0), ids(randn, 1, 4), ids(randn, 1, 4), 2, 1],
             ]
         )
 
-    return Case("two calls with one model, other words, another layer and position", draw)
+    return Case("calls with one model, other words, another layer and position", draw)
 
 
 def lens(
@@ -240,7 +256,7 @@ def lens(
     """A model and its words, one of which may be outside the vocabulary."""
 
     def draw(randn: Randn) -> Call:
-        token_ids = ids(randn, B, T)
+        token_ids = ids(randn, B, T, words=words_of(size))
         shown = outside(token_ids) if beyond else token_ids
         return Call([looked_into(randn, size, mode, hooked), shown], tries=[token_ids])
 
@@ -251,14 +267,20 @@ def lens(
     )
 
 
-def lens_twice() -> Case:
-    """Two calls with one model and other words."""
+def lens_again() -> Case:
+    """Calls with one model, the first two of which differ in the words alone."""
 
     def draw(randn: Randn) -> Chain:
         made = looked_into(randn, DEEP, "train", False)
-        return Chain([[made, ids(randn, 2, 5)], [given_to(0, 0), ids(randn, 1, 4)]])
+        return Chain(
+            [
+                [made, ids(randn, 2, 5)],
+                [given_to(0, 0), ids(randn, 2, 5)],
+                [given_to(0, 0), ids(randn, 1, 4)],
+            ]
+        )
 
-    return Case("two calls with one model and other words", draw)
+    return Case("calls with one model and other words", draw)
 
 
 # --------------------------------------------------------------------------- induction_score
@@ -274,7 +296,7 @@ SUMMED = score.step(
     weights(B=1, H=7, T=5, period=3),
     weights(B=2, H=6, T=8, period=3),
     weights(B=3, H=7, T=6, period=3),
-    weights(B=1, H=6, T=9, period=2),
+    weights(B=1, H=6, T=70, period=2),
     weights(B=2, H=6, T=10, period=4, any_numbers=True),
 )
 AVERAGED = score.step(
@@ -288,7 +310,7 @@ AVERAGED = score.step(
     nothing_repeats(T=6, period=6, start=0),
     nothing_repeats(T=6, period=4, start=2),
     nothing_repeats(T=5, period=7, start=0),
-    scored_twice(),
+    scored_again(),
     weights(B=2, H=6, T=9, period=3, start=1).in_float64(),
     weights(B=2, H=7, T=8, period=3, start=1).with_gaps(),
     weights(B=2, H=6, T=8, period=3, start=2).with_gradients(),
@@ -312,14 +334,14 @@ SILENCED = ablation.step(
     ablated(DEEP, B=3, T=4, heads=[(1, 1), (1, 1)]),
     ablated(SHALLOW, B=2, T=4, heads=[]),
     ablated(NARROW, B=1, T=5, heads=[(3, 2), (0, 1)], form=tuple),
-    ablated(DEEP, B=2, T=3, heads=[(2, 1), (0, 0)], form=set),
+    ablated(LARGE, B=2, T=30, heads=[(1, 5), (0, 8)], form=set),
 )
 REPLACED = ablation.step(
     "with `means`, it becomes the mean of that head, at every sentence and position",
     1,
     ablated(SHALLOW, B=1, T=5, heads=[(1, 0)], means=True),
     ablated(DEEP, B=2, T=5, heads=[(2, 1), (0, 0)], means=True),
-    ablated(NARROW, B=2, T=6, heads=[(1, 2), (1, 0), (3, 1)], means=True),
+    ablated(NARROW, B=2, T=4, heads=[(1, 2), (1, 0), (3, 1)], means=True),
     ablated(SHALLOW, B=3, T=4, heads=[], means=True),
     ablated(DEEP, B=2, T=4, heads=[(1, 0), (1, 0)], form=tuple, means=True),
 )
@@ -336,7 +358,7 @@ ABLATION_MANNERS = ablation.step(
     ablated(NARROW, B=2, T=4, heads=[(2, 1)], means=True, mode="dropout"),
     ablated(DEEP, B=2, T=4, heads=[(0, 1), (1, 0)], mode="in part", beyond=True),
     ablated(SHALLOW, B=1, T=4, heads=[(1, 1)], means=True, hooked=True, beyond=True),
-    ablated_twice(),
+    ablated_again(),
     ablated(DEEP, B=2, T=5, heads=[(2, 0)], mode="train", hooked=True).in_float64(),
     ablated(NARROW, B=2, T=5, heads=[(1, 1), (0, 2)], means=True, mode="train").with_gaps(),
     strict=True,
@@ -357,7 +379,7 @@ PATCHED = patching.step(
     patched(DEEP, B=2, T=5, layer=1, position=1),
     patched(DEEP, B=3, T=4, layer=0, position=2),
     patched(NARROW, B=2, T=6, layer=3, position=5),
-    patched(NARROW, B=2, T=5, layer=2, position=0),
+    patched(LARGE, B=2, T=30, layer=1, position=0),
     patched(SHALLOW, B=2, T=3, layer=0, position=0),
 )
 PATCH_MANNERS = patching.step(
@@ -375,7 +397,7 @@ PATCH_MANNERS = patching.step(
     patched(NARROW, B=2, T=4, layer=3, position=1, mode="dropout"),
     patched(DEEP, B=2, T=4, layer=1, position=1, mode="in part", beyond="corrupted"),
     patched(SHALLOW, B=2, T=4, layer=1, position=1, hooked=True, beyond="clean"),
-    patched_twice(),
+    patched_again(),
     patched(DEEP, B=2, T=5, layer=2, position=1, mode="train", hooked=True).in_float64(),
     patched(NARROW, B=2, T=5, layer=2, position=3, mode="train").with_gaps(),
     strict=True,
@@ -393,7 +415,7 @@ ROWS = looking.step(
     "the logits of the embeddings and of the stream after each layer, the last ones the model's own",
     1,
     lens(SHALLOW, B=1, T=5),
-    lens(DEEP, B=2, T=5),
+    lens(LARGE, B=1, T=20),
     lens(NARROW, B=3, T=6),
     lens((1, 2, 4), B=2, T=3),
 )
@@ -406,7 +428,7 @@ LENS_MANNERS = looking.step(
     lens(NARROW, B=2, T=4, mode="dropout"),
     lens(DEEP, B=2, T=4, mode="in part", beyond=True),
     lens(SHALLOW, B=2, T=4, hooked=True, beyond=True),
-    lens_twice(),
+    lens_again(),
     lens(DEEP, B=2, T=5, mode="train", hooked=True).in_float64(),
     lens(NARROW, B=2, T=5, mode="train").with_gaps(),
     strict=True,

@@ -276,6 +276,11 @@ class TableAngles:
         zeros does yours have? If you use a logarithm, is it the one that belongs to `exp`?"""
         return positions / base**exponents
 
+    def angles_rounded_down(self, positions, exponents):
+        """You divide the positions by `//`, so that angles are rounded down to whole numbers. Then
+        later pairs stand still for many positions. Divide by `/`."""
+        return positions // 10000**exponents
+
     @costs(FIRST_PAIR, FURTHER_PAIRS)
     def degrees_for_radians(self, positions, exponents):
         """Your angles are read as degrees, so a sine's first full turn takes you 360 positions, not
@@ -398,10 +403,16 @@ class InSteps(nn.Module):
 @module.mistakes_in(InSteps.hold)
 class ModuleHold:
     def parameter_instead_of_buffer(self, pe):
-        """The module has no buffer `pe`. An `nn.Parameter` would be changed by training, and a
-        plain attribute would stay behind when the module moves to another device. A buffer does
-        neither, and `self.register_buffer` takes its name and the tensor."""
+        """Your `pe` is an `nn.Parameter`, which is there to be trained. A buffer moves to another
+        device with the module as well, and nothing trains it. `self.register_buffer` takes its
+        name and the tensor."""
         self.pe = nn.Parameter(pe)
+
+    @called("plain attribute instead of buffer")
+    def attribute(self, pe):
+        """Your `pe` is a plain attribute, which stays behind when the module moves to another
+        device. A buffer goes along, and `self.register_buffer` takes its name and the tensor."""
+        self.pe = pe
 
 
 @module.mistakes_in(InSteps.summed, costs=(ADDED, ADDING_MANNERS))

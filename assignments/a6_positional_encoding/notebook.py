@@ -39,7 +39,7 @@
 #   of your own.
 # - In all three parts everything in `course_utils` except `signoff` is barred, because it contains the answer.
 #   Nothing else is.
-# - A function never changes its inputs.
+# - A function never changes its inputs, and nothing is remembered from one call to the next.
 # - A later part may call `positional_encoding` by its name. If yours is wrong, the later part does not fail with
 #   it, because it is decided with our version of it.
 

@@ -187,6 +187,26 @@ def _left_in_a_model(name: str, was: dict[str, Any], now: dict[str, Any]) -> Pro
             f"{_listed(now['changed'])}. Whatever you write into a weight, put back a copy that you "
             "made before, in a `finally`, so that it is put back after an error as well",
         )
+    if now.get("replaced"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"in the place of {_parts(name, list(now['replaced'])[:3])} there is another object than before, or "
+            "one of another class. An optimizer, and whoever else holds the old one, no longer reaches the "
+            "model with it, so put back the very object that you found, in a `finally`",
+        )
+    if now.get("gradients"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"`requires_grad` or `grad` is not what it was in weights of `{name}`, such as "
+            f"{_listed(list(now['gradients'])[:3])}. Within `torch.no_grad()` nothing is recorded, and no "
+            "weight has to be changed for that",
+        )
+    if now.get("attributes"):
+        return Problem(
+            Kind.MODEL_CHANGED,
+            f"attributes are new or gone: {_parts(name, list(now['attributes'])[:3])}. Keep what you note "
+            "on the way in variables of your function, and not in the model or its class",
+        )
     if now.get("training") == was["training"]:
         return Problem(
             Kind.MODEL_CHANGED,

@@ -116,7 +116,8 @@ def module(
         dtype: of its parameters, such as "float64".
         training: names of the modules in it that are in train mode, "" for the module itself.
         recorded: names of the modules in it that have a `Recorder` before and after their forward
-            pass.
+            pass. Where there are such, somebody else is training the module: its parameters have
+            gradients, and the first one is frozen.
     """
     made: nn.Module = _named(made_by)(*construct, **keywords)
     made.to(getattr(torch, dtype)).load_state_dict(state)
@@ -125,6 +126,9 @@ def module(
         if own in recorded:
             part.register_forward_pre_hook(Recorder())
             part.register_forward_hook(Recorder())
+    for number, parameter in enumerate(made.parameters() if recorded else ()):
+        parameter.grad = torch.ones_like(parameter)
+        parameter.requires_grad_(number > 0)
     return made
 
 

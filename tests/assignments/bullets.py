@@ -138,7 +138,9 @@ BULLETS = {
     "a6_positional_encoding": {
         "Any code that does": uses("table_by_two_loops", "WithALoopOverWords"),
         "In all three parts": BARRED,
-        "A function never changes its inputs": breaks("InPlace"),
+        "A function never changes its inputs": breaks(
+            "InPlace", "WithTheRowsOfItsFirstCall", "WithTheSumOfItsFirstCall",
+        ),
         "A later part may call": STOOD_IN,
         "`length` and `d_model` are whole numbers": TELLS,
         "`d_model` may be **odd**": breaks(
@@ -364,8 +366,14 @@ BULLETS = {
         "Any code that does": uses("TokenByToken", "rotary_by_complex_numbers", "ByGlu", "HeadByHead"),
         "You may import `course_utils.attention`": uses("WithTheCoursesAttention"),
         "Anything that would be the answer itself": BARRED,
-        "Inputs are never changed": breaks("WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient"),
-        "Nothing is remembered": breaks("tables_kept_by_length", "RemembersItsPositions"),
+        "Inputs are never changed": breaks(
+            "WritesIntoX", "written_into_x", "in_single_precision", "without_a_gradient", "MendsTheMask",
+            "by_single_complex_numbers", "NormsInSingle", uses=("rotary_in_float32",),
+        ),
+        "Nothing is remembered": breaks(
+            "tables_kept_by_length", "RemembersItsPositions", "RemembersThePositionsOfEachLength",
+            "CountsItsFirstWords", "RemembersItsMask", "RemembersItsRoots", "RemembersItsGate",
+        ),
         "Masks are `bool`": breaks("Inverted"),
         "The mean is taken": breaks("OneNumberForAll", "DividedByTheLength"),
         "γ is `weight`": breaks("ZerosFirst", "WithABias", "AsInGemma"),
@@ -381,7 +389,9 @@ BULLETS = {
         "There is no dropout, and there are no further parameters.": breaks("WithDropout", "WithBiases"),
         "Heads are cut and merged": breaks("ViewedIntoHeads", "BeforeTheCut", "ValuesToo"),
         "Scores are divided": breaks("Unscaled", "RootOfTheModel"),
-        "A head in which a word may attend": breaks("AverageInEmptyRows"),
+        "A head in which a word may attend": breaks(
+            "AverageInEmptyRows", "AverageWhereOneHeadIsBlind", "NothingWhereOneHeadIsBlind", "AddsMinusInfinity",
+        ),
         "Where `num_heads` does not": breaks("Unchecked"),
     },
     "a13_looking_inside": {
@@ -396,7 +406,9 @@ BULLETS = {
             "ablated_awake", "patched_and_woken", "lens_and_asleep", "ablated_with_one_mode_noted",
         ),
         "Nothing of yours stays": breaks(
-            "ablated_for_ever", "ablated_with_columns_divided", "ablated_and_swept_clean",
+            "ablated_for_ever", "ablated_with_columns_divided", "ablated_and_swept_clean", "ablated_and_frozen",
+            "ablated_without_gradients_of_others", "ablated_with_a_note_on_it", "ablated_in_another_list",
+            "ablated_with_parameters_of_its_own", "patched_and_kept_in_the_model", "lens_with_rows_on_the_model",
         ),
         "All of this also holds": breaks(
             "hooks_that_an_error_leaves", "ablated_by_columns_put_back_at_the_end",
@@ -408,7 +420,7 @@ BULLETS = {
         "**All** earlier copies": breaks("score_of_the_copy_before", "mean over the copies", "largest of the copies"),
         "Queries of the first copy": breaks("score_over_all_rows", "score_of_one_diagonal"),
         "Where `start` + `period`": breaks("score_that_refuses_nothing", "score_of_whole_copies_or_none"),
-        "The weights may be any numbers": breaks("score_of_causal_weights", "score_by_items"),
+        "The weights may be any finite numbers": breaks("score_of_causal_weights", "score_by_items"),
         "What each of these heads hands": breaks(
             "ablated_rows_of_the_output", "ablated_from_the_last_stream", "one position only",
         ),

@@ -297,3 +297,39 @@ def tables_kept_by_length(x, positions, base=10000.0, factor=1.0):
     """Keeps the first tables for a shape, whatever the positions of the next call are."""
     kept = REMEMBERED.setdefault((tuple(x.shape), x.dtype), tables(x, positions, base, factor))
     return turned(x, *kept)
+
+
+TABLES = {}
+
+
+@BANK.wrong(PART, told="right in part")
+def tables_kept_by_the_shape_of_the_positions(x, positions, base=10000.0, factor=1.0):
+    kept = (tuple(positions.shape), x.shape[-1], base, factor, x.dtype)
+    return turned(x, *TABLES.setdefault(kept, tables(x, positions, base, factor)))
+
+
+@BANK.wrong(PART, told=("stops with IndexError", "wrong for far positions"))
+def looked_up_in_a_long_table(x, positions, base=10000.0, factor=1.0):
+    even(x)
+    cos, sin = tables(x[:1, :1], torch.arange(8192), base, factor)
+    if positions.dim() == 2:
+        return turned(x, cos[positions][:, None], sin[positions][:, None])
+    return turned(x, cos[positions], sin[positions])
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+def by_single_complex_numbers(x, positions, base=10000.0, factor=1.0):
+    even(x)
+    angles = angles_of(x, positions, base, factor).float()
+    pairs = torch.view_as_complex(x.float().unflatten(-1, (-1, 2)).contiguous())
+    return (
+        torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles))
+        .flatten(-2)
+        .type_as(x)
+    )
+
+
+@BANK.wrong(PART, named="added instead of turned")
+def added_as_in_2017(x, positions, base=10000.0, factor=1.0):
+    cos, sin = tables(x, positions, base, factor)
+    return x + side_by_side(sin, cos)

@@ -383,3 +383,163 @@ class RemembersItsPositions(Base):
 
     def turn(self, q, k, v, places):
         return super().turn(q, k, v, places[..., : q.shape[2]])
+
+
+@BANK.wrong(PART, told=("wrong after another call", "right in part"))
+class RemembersThePositionsOfEachLength(Base):
+    """Keeps the positions of the first call of that length."""
+
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.places = {}
+
+    def where(self, x, positions):
+        return self.places.setdefault(x.shape[1], super().where(x, positions))
+
+
+@BANK.wrong(PART, told=("wrong after another call", "stops with RuntimeError"))
+class CountsItsFirstWords(Base):
+    """Keeps 0 … T − 1 of its first call, whatever the next text's length is."""
+
+    def where(self, x, positions):
+        if not hasattr(self, "places"):
+            self.places = torch.arange(x.shape[1])
+        return self.places if positions is None else positions
+
+
+@BANK.wrong(PART, told=("wrong after another call", "stops with RuntimeError"))
+class RemembersItsMask(Base):
+    def attend(self, z, mask, positions):
+        self.mask = mask if mask is not None else getattr(self, "mask", None)
+        return super().attend(z, self.mask, positions)
+
+
+class ByHand(Base):
+    """Attention in steps, where the mask is no one else's business."""
+
+    def seen(self, scores, mask):
+        return scores.masked_fill(~mask, -math.inf).softmax(-1).nan_to_num(0.0)
+
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = scores.softmax(-1) if mask is None else self.seen(scores, mask)
+        return self.w_o(merge_heads(weights @ v))
+
+
+@BANK.wrong(PART, told=("wrong about gradients", "wrong gradient"))
+class AddsMinusInfinity(ByHand):
+    """What is right as a number has NaN for a gradient."""
+
+    def seen(self, scores, mask):
+        hidden = torch.zeros(mask.shape, dtype=scores.dtype).masked_fill(~mask, -math.inf)
+        return (scores + hidden).softmax(-1).nan_to_num(0.0)
+
+
+@BANK.wrong(PART, named="NaN where nothing may be attended to")
+class NanInEmptyRows(ByHand):
+    def seen(self, scores, mask):
+        return scores.masked_fill(~mask, -math.inf).softmax(-1)
+
+
+@BANK.wrong(PART, named="the average where nothing may be attended to")
+class AverageWhereOneHeadIsBlind(ByHand):
+    def seen(self, scores, mask):
+        weights = scores.masked_fill(~mask, -1e9).softmax(-1)
+        blind = ~mask.expand_as(scores).any(-1, keepdim=True).any(1, keepdim=True)
+        return weights.masked_fill(blind, 0.0)
+
+
+@BANK.wrong(PART, told=("right in part", "wrong with a row in which nothing may be seen"))
+class NothingWhereOneHeadIsBlind(ByHand):
+    def seen(self, scores, mask):
+        weights = scores.masked_fill(~mask, -math.inf).softmax(-1)
+        return weights.masked_fill(weights.isnan().any(1, keepdim=True), 0.0)
+
+
+@BANK.wrong(PART, told=("inputs changed", "wrong with a row in which nothing may be seen"))
+class MendsTheMask(ByHand):
+    def seen(self, scores, mask):
+        blind = ~mask.any(-1, keepdim=True)
+        mask |= blind
+        return scores.masked_fill(~mask, -math.inf).softmax(-1).masked_fill(blind, 0.0)
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+class NormsInSingle(Base):
+    """As in models of half precision, where float32 is the closer one."""
+
+    def forward(self, x, mask=None, positions=None):
+        h = x + self.attend(self.norm1(x.float()).to(x.dtype), mask, positions)
+        return h + self.feed_forward(self.norm2(h.float()).to(x.dtype))
+
+
+@BANK.wrong(PART, told=("rounded", "wrong in float64"))
+class AttentionInSingle(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        context, _ = scaled_dot_product_attention(q.float(), k.float(), v.float(), mask)
+        return self.w_o(merge_heads(context.to(z.dtype)))
+
+
+@BANK.wrong(PART, named="scaled twice")
+class ScaledBeforeAndInside(Base):
+    def turn(self, q, k, v, places):
+        q, k, v = super().turn(q, k, v, places)
+        return q / math.sqrt(q.shape[-1]), k, v
+
+
+@BANK.wrong(PART, named="halves for neighbours")
+class HalvesOfItsOwn(Base):
+    def turn(self, q, k, v, places):
+        speeds = self.base ** -(torch.arange(0, q.shape[-1], 2) / q.shape[-1])
+        angles = places[..., None] * speeds
+        angles = torch.cat([angles, angles], -1).unsqueeze(-3).to(q.dtype)
+
+        def half_turned(one):
+            first, second = one.chunk(2, -1)
+            return one * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
+
+        return half_turned(q), half_turned(k), v
+
+
+@BANK.wrong(PART, named="base handed over as the factor")
+class BaseAsFactor(Base):
+    def turn(self, q, k, v, places):
+        return rotate(q, places, factor=self.base), rotate(k, places, factor=self.base), v
+
+
+@BANK.wrong(PART, named="one layer under two names")
+class SecondNormOfTheFirst(Base):
+    def __init__(self, *arguments, **keywords):
+        super().__init__(*arguments, **keywords)
+        self.norm2 = self.norm1
+
+
+@BANK.wrong(PART, named="the weights returned as well")
+class WithItsWeights(Base):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        context, self.weights = scaled_dot_product_attention(q, k, v, mask)
+        return self.w_o(merge_heads(context))
+
+    def forward(self, x, mask=None, positions=None):
+        return super().forward(x, mask, positions), self.weights
+
+
+@BANK.wrong(PART, named="dropout inside")
+class DropsItsWeights(ByHand):
+    def attend(self, z, mask, positions):
+        q, k, v = self.turn(*self.heads(z), self.where(z, positions))
+        scores = q @ k.mT / math.sqrt(q.shape[-1])
+        weights = scores.softmax(-1) if mask is None else self.seen(scores, mask)
+        return self.w_o(merge_heads(F.dropout(weights, 0.1, self.training) @ v))
+
+
+@BANK.wrong(PART, told="some rows right")
+class DropsWholeSentences(Base):
+    """Leaves attention out for a sentence now and then, as some deep models do in train mode."""
+
+    def attend(self, z, mask, positions):
+        attended = super().attend(z, mask, positions)
+        return attended * torch.rand(len(z), 1, 1).ge(0.9 * self.training)

@@ -3,6 +3,7 @@
 import math
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from assignments.a12_modern_block.answers.bank import BANK
@@ -242,3 +243,33 @@ class RootByItself(Base):
         with torch.no_grad():
             root = (x.pow(2).mean(-1, keepdim=True) + self.eps).sqrt()
         return x / root * self.weight
+
+
+@BANK.wrong(PART, named="ε left out")
+class WithoutEps(Base):
+    def forward(self, x):
+        return x / x.square().mean(-1, keepdim=True).sqrt() * self.weight
+
+
+@BANK.wrong(PART, named="ε left out")
+class ByNormalize(Base):
+    def forward(self, x):
+        return F.normalize(x, dim=-1) * x.shape[-1] ** 0.5 * self.weight
+
+
+@BANK.wrong(PART, named="mean of absolute values")
+class MeanSizeAndEps(Base):
+    def forward(self, x):
+        return x / (x.abs().mean(-1, keepdim=True) + self.eps) * self.weight
+
+
+@BANK.wrong(PART, told=("wrong after another call", "each row has a factor of its own"))
+class RemembersItsRoots(ByRsqrt):
+    """Keeps the roots of its first call, as long as there are as many tokens."""
+
+    roots = None
+
+    def forward(self, x):
+        if self.roots is None or self.roots.shape[:-1] != x.shape[:-1]:
+            self.roots = torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps)
+        return self.weight * (x * self.roots)

@@ -216,3 +216,21 @@ class ThreeAxesAlone(Base):
     def forward(self, x):
         B, T, _ = x.shape
         return self.w_down(F.silu(self.w_gate(x)) * self.w_up(x)).reshape(B, T, -1)
+
+
+@BANK.wrong(PART, named="dropout inside")
+class WithDropoutAtTheEnd(Base):
+    def forward(self, x):
+        return F.dropout(self.w_down(F.silu(self.w_gate(x)) * self.w_up(x)), 0.5, self.training)
+
+
+@BANK.wrong(PART, told="wrong after another call")
+class RemembersItsGate(Base):
+    """Keeps the gate of its first call, as long as there are as many tokens."""
+
+    gate = None
+
+    def forward(self, x):
+        if self.gate is None or self.gate.shape[:-1] != x.shape[:-1]:
+            self.gate = F.silu(self.w_gate(x))
+        return self.w_down(self.gate * self.w_up(x))

@@ -208,9 +208,10 @@ class RotaryTurn:
         return new, new * sin + second * cos
 
     @called("added instead of turned")
-    def added(self, first, second, cos, sin):
+    @variants("cosine_first", (True, False))
+    def added(self, first, second, cos, sin, cosine_first):
         """You add sine and cosine to the features. They turn the pair, as a rotation does."""
-        return first + cos, second + sin
+        return (first + cos, second + sin) if cosine_first else (first + sin, second + cos)
 
     @called("scaled instead of turned")
     def scaled(self, first, second, cos, sin):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import torch
+import torch.nn.functional as F
 
 from assignments.a12_modern_block.rubric import ATTENDS, BLOCK_MANNERS, FEEDS, block
-from autograder.checks.mistakes import called
+from autograder.checks.mistakes import called, costs, message, plain, variants
 from course_utils import modern
 from course_utils.attention import merge_heads, split_heads
 from course_utils.masks import causal_mask
@@ -47,10 +48,13 @@ class Block(modern.ModernBlock):
     def empty(self, weights, mask):
         return weights.masked_fill(~mask, 0.0)
 
+    def kept(self, weights):
+        return weights
+
     def weigh(self, scores, mask):
         if mask is None:
-            return scores.softmax(dim=-1)
-        return self.empty(scores.masked_fill(~mask, -1e30).softmax(dim=-1), mask)
+            return self.kept(scores.softmax(dim=-1))
+        return self.kept(self.empty(scores.masked_fill(~mask, -1e30).softmax(dim=-1), mask))
 
     def merge(self, heads):
         return merge_heads(heads)
@@ -203,6 +207,27 @@ class BlockTurn:
         query, key, value = Block.turn(self, query, key, value, positions)
         return key, query, value
 
+    @called("halves for neighbours")
+    def halves(self, query, key, value, positions):
+        """You pair feature k with feature k + d_k / 2, as many libraries do. Here neighbours, 2k and 2k + 1,
+        form a pair, as `apply_rotary` has it."""
+        order = torch.arange(query.shape[-1]).unflatten(0, (2, -1)).T.flatten()
+        base = self.angle_base()
+        query, key = (
+            modern.apply_rotary(one[..., order], positions, base)[..., order.argsort()]
+            for one in (query, key)
+        )
+        return query, key, value
+
+    @called("base handed over as the factor")
+    def base_for_factor(self, query, key, value, positions):
+        """Your `base` stands where `apply_rotary` has its `factor`, so positions are divided by it. Hand it
+        over by its name."""
+        query, key = (
+            modern.apply_rotary(one, positions, factor=self.angle_base()) for one in (query, key)
+        )
+        return query, key, value
+
     @called("nothing turned")
     def nothing(self, query, key, value, positions):
         """Neither queries nor keys are turned, so your block knows no positions."""
@@ -229,6 +254,12 @@ class BlockRoot:
     def unscaled(self, query):
         """Your scores are not divided by √d_k."""
         return 1.0
+
+    @called("scaled twice")
+    def twice(self, query):
+        """Your scores are divided by d_k, or twice by its root. They are divided by √d_k once, which
+        `scaled_dot_product_attention` does by itself."""
+        return query.shape[-1]
 
     @called("divided by √d_model")
     def of_the_model(self, query):
@@ -271,6 +302,15 @@ class BlockWeigh:
         if mask is None:
             return scores.softmax(dim=-2)
         return self.empty(scores.masked_fill(~mask, -1e30).softmax(dim=-2), mask)
+
+    @called("NaN where nothing may be attended to")
+    @costs(FEEDS)
+    def not_a_number(self, scores, mask):
+        """A head in which a word may attend to nothing gives it NaN, since a softmax of −∞ alone divides 0
+        by 0. It gives zeros."""
+        if mask is None:
+            return scores.softmax(dim=-1)
+        return scores.masked_fill(~mask, -torch.inf).softmax(dim=-1)
 
 
 @block.mistakes_in(Block.mask_for, costs=FEEDS)
@@ -352,6 +392,61 @@ class LayerNormed(Block):
 
     def second_half(self, x, h):
         return h + self.feed_forward(self.norm2(h - h.mean(-1, keepdim=True)))
+
+
+@block.mistake("the weights returned as well", costs=ATTENDS)
+class WithWeights(Block):
+    """You return the weights as well. The block returns y alone."""
+
+    def weigh(self, scores, mask):
+        self.seen = super().weigh(scores, mask)
+        return self.seen
+
+    def forward(self, x, mask=None, positions=None):
+        return super().forward(x, mask, positions), self.seen
+
+
+for one, other in (("norm2", "norm1"), ("w_k", "w_q"), ("w_v", "w_k"), ("w_v", "w_q")):
+
+    @block.mistake(
+        "one layer under two names",
+        f"`{one}` and `{other}` are one and the same layer. Each has weights of its own.",
+        costs=FEEDS,
+    )
+    class Shared(Block):
+        names = one, other
+
+        def __init__(self, *arguments, **keywords):
+            super().__init__(*arguments, **keywords)
+            own, shared = self.names
+            setattr(self, own, getattr(self, shared))
+
+
+@block.mistakes_in(Block.out, costs=BLOCK_MANNERS)
+class BlockOutDropping:
+    @called("dropout inside")
+    @variants("share", (0.1, 0.2, 0.5))
+    def dropping(self, merged, share):
+        """Your block drops some numbers in train mode. There is no dropout in it."""
+        return F.dropout(self.w_o(merged), share, self.training)
+
+
+@block.mistakes_in(Block.kept, costs=BLOCK_MANNERS)
+class BlockKept:
+    @called("dropout inside")
+    @message(plain(BlockOutDropping.dropping.__doc__))
+    @variants("share", (0.1, 0.2, 0.5))
+    def dropping(self, weights, share):
+        return F.dropout(weights, share, self.training)
+
+
+@block.mistake("dropout inside", plain(BlockOutDropping.dropping.__doc__), costs=BLOCK_MANNERS)
+class DroppingTwice(Block):
+    def out(self, merged):
+        return F.dropout(self.w_o(merged), 0.1, self.training)
+
+    def second_half(self, x, h):
+        return h + F.dropout(self.feed_forward(self.norm2(h)), 0.1, self.training)
 
 
 @block.mistake("float32 always", costs=BLOCK_MANNERS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from assignments.a12_modern_block.rubric import EPSILON, ROOT, rms
-from autograder.checks.mistakes import called, costs, variants
+from autograder.checks.mistakes import called, costs, plain, variants
 from course_utils import modern
 
 
@@ -107,6 +107,12 @@ class NormRoot:
         """Your ε is a fixed number. It is the argument `eps` of the constructor."""
         return (mean_square + eps).sqrt()
 
+    @called("ε left out")
+    def left_out(self, mean_square):
+        """ε does not show in your numbers. It is added to the mean square, under the root, so that the
+        root of a token of zeros is not zero either."""
+        return mean_square.sqrt()
+
     @called("ε squared")
     def squared(self, mean_square):
         """You add the square of ε under the root. ε itself is added to the mean square."""
@@ -155,6 +161,12 @@ class WeightFirst(Norm):
     def forward(self, x):
         x = x * self.weight
         return x / self.root(self.mean_square(x))
+
+
+@rms.mistake("mean of absolute values", plain(NormMeanSquare.absolute.__doc__), costs=ROOT)
+class MeanOfAbsoluteValues(Norm):
+    def forward(self, x):
+        return self.scaled(x / (x.abs().mean(dim=-1, keepdim=True) + self.eps))
 
 
 @rms.mistake("float32 always", costs=EPSILON)

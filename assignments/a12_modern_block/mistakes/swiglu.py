@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import torch
 import torch.nn.functional as F
 
@@ -152,12 +154,15 @@ class Residual(Gated):
         return x + super().forward(x)
 
 
-@gated.mistake("dropout inside", costs=GATE_MANNERS)
-class Dropping(Gated):
-    """Your network drops some numbers in train mode. There is no dropout in it."""
-
-    def out(self, hidden):
-        return self.w_down(F.dropout(hidden, 0.1, self.training))
+@gated.mistakes_in(Gated.out, costs=GATE_MANNERS)
+class GatedDropping:
+    @called("dropout inside")
+    @variants("last, share", product((False, True), (0.1, 0.2, 0.5)))
+    def dropping(self, hidden, last, share):
+        """Your network drops some numbers in train mode. There is no dropout in it."""
+        if last:
+            return F.dropout(self.w_down(hidden), share, self.training)
+        return self.w_down(F.dropout(hidden, share, self.training))
 
 
 @gated.mistake("float32 always", costs=GATE_MANNERS)

@@ -232,7 +232,7 @@ def lens_with_the_mask_upside_down(model, token_ids):
         return torch.stack(rows)
 
 
-@BANK.wrong(PART, told="right in part")
+@BANK.wrong(PART, named="words hidden from themselves")
 def lens_with_the_diagonal_hidden(model, token_ids):
     T = token_ids.shape[1]
     with evaluating(model):
@@ -366,7 +366,7 @@ def lens_by_sentences(model, token_ids):
     return lens_layer_by_layer(model, token_ids).transpose(0, 1)
 
 
-@BANK.wrong(PART, told="axes exchanged")
+@BANK.wrong(PART, named="layers after sentences")
 def lens_with_layers_last(model, token_ids):
     return lens_layer_by_layer(model, token_ids).movedim(0, -1)
 
@@ -476,7 +476,7 @@ def lens_into_an_empty_table(model, token_ids):
     return table
 
 
-@BANK.wrong(PART, told="result 1 right, result 2 wrong")
+@BANK.wrong(PART, told="left in the model")
 def lens_that_remembers(model, token_ids):
     """The first rows are kept on the model."""
     if not hasattr(model, "seen_rows"):
@@ -592,3 +592,36 @@ def lens_with_an_identity_left_after_an_error(model, token_ids):
             x = layer(x, mask)
         model.norm = norm
         return torch.stack([model.unembed(x) for x in (*streams, x)])
+
+
+@BANK.wrong(PART, named="no norm between the first and the last row")
+def lens_raw_on_the_way(model, token_ids):
+    logits = lens_layer_by_layer(model, token_ids)
+    with evaluating(model):
+        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
+        for number, layer in enumerate(model.layers[:-1], 1):
+            x = layer(x, mask)
+            logits[number] = x @ model.embedding.weight.T
+    return logits
+
+
+@BANK.wrong(PART, named="normed stream passed on")
+def lens_with_normed_streams(model, token_ids):
+    with evaluating(model):
+        x, mask = model.embed(token_ids), causal_mask(token_ids.shape[1])
+        rows = [model.unembed(x)]
+        for layer in model.layers:
+            x = model.norm(layer(x, mask))
+            rows.append(model.unembed(x))
+    return torch.stack(rows)
+
+
+@BANK.wrong(PART, told="left in the model")
+def lens_with_rows_on_the_model(model, token_ids):
+    model.rows = lens_layer_by_layer(model, token_ids)
+    return model.rows
+
+
+@BANK.wrong(PART, told="left in the model")
+def lens_through_frozen_weights(model, token_ids):
+    return lens_layer_by_layer(model.requires_grad_(False), token_ids)

@@ -282,7 +282,7 @@ def ablated_to_one_number(model, token_ids, heads, means=None):
     return ablated_by_hooks(model, token_ids, heads, means)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="mean over the layers")
 def ablated_to_the_mean_of_all_layers(model, token_ids, heads, means=None):
     if means is not None:
         means = means.mean(dim=0, keepdim=True).expand_as(means)
@@ -710,3 +710,78 @@ def ablated_in_steps_without_a_norm(model, token_ids, heads, means=None):
         return x + said + block.feed_forward(x + said)
 
     return through_the_steps(change)(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, named="first pair only")
+def ablated_with_a_list_cut_short(model, token_ids, heads, means=None):
+    return ablated_by_hooks(model, token_ids, list(heads)[:1], means)
+
+
+@BANK.wrong(PART, named="every head in the first layer")
+def ablated_in_layer_zero(model, token_ids, heads, means=None):
+    refused(model, heads)
+    return with_pairs(model, token_ids, [(0, head) for _, head in heads], means)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_and_frozen(model, token_ids, heads, means=None):
+    refused(model, heads)
+    return ablated_by_hooks(model.requires_grad_(False), token_ids, heads, means)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_and_thawed(model, token_ids, heads, means=None):
+    """Whoever had frozen a part of the model finds it trained."""
+    model.requires_grad_(False)
+    try:
+        return ablated_by_hooks(model, token_ids, heads, means)
+    finally:
+        model.requires_grad_(True)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_without_gradients_of_others(model, token_ids, heads, means=None):
+    model.zero_grad()
+    return ablated_by_hooks(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_with_a_note_on_it(model, token_ids, heads, means=None):
+    refused(model, heads)
+    model.ablated = list(heads)
+    return ablated_by_hooks(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_with_a_note_on_its_class(model, token_ids, heads, means=None):
+    refused(model, heads)
+    type(model).ablated = True
+    return ablated_by_hooks(model, token_ids, heads, means)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_with_parameters_of_its_own(model, token_ids, heads, means=None):
+    try:
+        return ablated_by_hooks(model, token_ids, heads, means)
+    finally:
+        for block in model.layers:
+            block.w_o.weight = nn.Parameter(block.w_o.weight.detach().clone())
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_in_another_list(model, token_ids, heads, means=None):
+    layers = model.layers
+    try:
+        return ablated_by_hooks(model, token_ids, heads, means)
+    finally:
+        model.layers = nn.ModuleList(list(layers)).train(layers.training)
+        for name, part in layers.named_children():
+            model.layers[int(name)].train(part.training)
+
+
+@BANK.wrong(PART, told="left in the model")
+def ablated_under_another_class(model, token_ids, heads, means=None):
+    refused(model, heads)
+    kind = type(model)
+    model.__class__ = type("Ablated", (kind,), {})
+    return ablated_by_hooks(model, token_ids, heads, means)

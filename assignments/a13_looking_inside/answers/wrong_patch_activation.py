@@ -149,7 +149,7 @@ def patched_with_one_vector(model, clean_ids, corrupted_ids, layer, position):
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="some rows right")
+@BANK.wrong(PART, told=("some rows right", "wrong with several sentences"))
 def patched_with_sentences_in_reverse(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[:, position] = clean.flip(0)[:, position]
@@ -453,7 +453,7 @@ def patched_with_a_layer_left(model, clean_ids, corrupted_ids, layer, position):
     return logits
 
 
-@BANK.wrong(PART, told="result 1 right, result 2 wrong")
+@BANK.wrong(PART, told=("left in the model", "stops with RuntimeError"))
 def patched_with_what_was_kept_last_time(model, clean_ids, corrupted_ids, layer, position):
     """The first clean run is kept for all calls."""
     refused(model, clean_ids, corrupted_ids, layer, position)
@@ -640,3 +640,59 @@ def patched_and_checked_in_eval_mode(model, clean_ids, corrupted_ids, layer, pos
     for part, training in modes.items():
         part.training = training
     return logits
+
+
+@BANK.wrong(PART, named="the layer after")
+def patched_one_layer_late(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    block, kept = model.layers[layer + 1], []
+
+    def put(module, given):
+        x = given[0].clone()
+        x[:, position] = kept[0][:, position]
+        return (x, *given[1:])
+
+    with evaluating(model):
+        with block.register_forward_pre_hook(lambda _, given: kept.append(given[0])):
+            model(clean_ids)
+        with block.register_forward_pre_hook(put):
+            return model(corrupted_ids)
+
+
+@BANK.wrong(PART, named="clean vector overwritten by a hook that stays")
+def patched_with_what_a_hook_went_on_noting(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    block, kept = model.layers[layer], {}
+
+    def put(module, given):
+        x = given[0].clone()
+        x[:, position] = kept["clean"][:, position]
+        return (x, *given[1:])
+
+    with evaluating(model):
+        block.register_forward_pre_hook(lambda _, given: kept.update(clean=given[0].clone()))
+        model(clean_ids)
+        with block.register_forward_pre_hook(put):
+            return model(corrupted_ids)
+
+
+@BANK.wrong(PART, named="the difference for the logits")
+def patched_and_subtracted(model, clean_ids, corrupted_ids, layer, position):
+    logits = patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)
+    with evaluating(model):
+        return logits - model(corrupted_ids)
+
+
+@BANK.wrong(PART, told="left in the model")
+def patched_and_kept_in_the_model(model, clean_ids, corrupted_ids, layer, position):
+    logits = patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)
+    model.__dict__.setdefault("kept", {})[layer, position] = logits
+    return logits
+
+
+@BANK.wrong(PART, told="left in the model")
+def patched_and_frozen(model, clean_ids, corrupted_ids, layer, position):
+    refused(model, clean_ids, corrupted_ids, layer, position)
+    for parameter in model.parameters():
+        parameter.requires_grad = False
+    return patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)

@@ -230,6 +230,11 @@ class AblationPairs:
         """You silence heads of the first layer alone."""
         return [pair for pair in heads if pair[0] == 0]
 
+    @called("every head in the first layer")
+    def of_the_first_layer(self, heads, layers, H):
+        """You silence the named heads in the first layer, whatever layer a pair names."""
+        return [(0, head) for _, head in heads]
+
     @called("nothing ablated")
     def none(self, heads, layers, H):
         """Your logits are the model's own. Does your hook return what it changed, and is it on the module
@@ -354,6 +359,15 @@ class AblationSaid:
         `means[layer, head]`."""
         return 0.0 if means is None else means[layer].mean(dim=0)
 
+    @called("mean over the layers")
+    @variants("axes", (0, (0, 1)))
+    def over_layers(self, merged, place, layer, head, means, axes):
+        """You average the means of all layers. Each head has a mean of its own, `means[layer, head]`."""
+        if means is None:
+            return 0.0
+        mean = means.mean(dim=axes)
+        return mean[head] if axes == 0 else mean
+
     @called("one number for all features")
     def one_number(self, merged, place, layer, head, means):
         """You average over the features. The mean of a head is a vector of d_k numbers."""
@@ -414,6 +428,21 @@ class AblationCheck:
         for layer, head in heads:
             if not (0 <= layer <= len(model.layers) and 0 <= head <= model.layers[0].num_heads):
                 raise ValueError(f"no head {head} in layer {layer}")
+
+
+for which, kept in (("first", slice(1)), ("last", slice(-1, None))):
+
+    @ablation.mistake(
+        f"{which} pair only",
+        f"You go on with the {which} pair alone, and the others are not even checked. All that are named are "
+        "silent at once.",
+        costs=SILENCED,
+    )
+    class OnePair(Ablation):
+        kept = kept
+
+        def answer(self, model, token_ids, heads, means=None):
+            return super().answer(model, token_ids, list(heads)[self.kept], means)
 
 
 runs_and_answers(ablation, Ablation, SILENCED, ABLATION_MANNERS)

@@ -132,6 +132,11 @@ class ScoringTaken:
         """You take a softmax of the weights. They are weights already, and are summed as they are."""
         return weights.softmax(dim=-1)
 
+    @called("rows divided by their sum")
+    def shares(self, weights):
+        """You divide each row by its sum. The weights are summed as they are, whatever they sum to."""
+        return weights / weights.sum(dim=-1, keepdim=True)
+
     @called("hits counted")
     def hits(self, weights):
         """You count how often a query's largest weight is in the right place. The score sums the weights
@@ -157,6 +162,26 @@ class ScoringCopies:
         """You count the first copy alone. Where the block has been there several times, the weights after
         all its copies are summed."""
         return places[-1:]
+
+    @called("two copies at most")
+    def two(self, places):
+        """You count the two nearest copies alone. Where the block has been there more often, the weights after
+        all its copies are summed."""
+        return places[:2]
+
+
+@score.mistakes_in(Scoring.answer, costs=SUMMED)
+class ScoringAnswer:
+    @called("one diagonal")
+    @variants("cut", (False, True))
+    def diagonal(self, weights, period, start=0, *, cut):
+        """You average one whole diagonal, as libraries do whose block comes twice. Its first entry belongs to
+        the first copy, where nothing is repeated yet, and the weights after copies further back are summed,
+        too."""
+        self.check(weights.shape[-1], period, start)
+        block = weights[..., start:, start:] if cut else weights
+        mean = block.diagonal(1 - period, dim1=-2, dim2=-1).mean(dim=(0, 2))
+        return self.result(mean, weights)
 
 
 @score.mistakes_in(Scoring.together, costs=SUMMED)

@@ -95,6 +95,15 @@ class LensStreams:
             found.append(layer(found[-1], mask))
         return found
 
+    @called("words hidden from themselves")
+    def hidden_diagonal(self, model, token_ids):
+        """Your mask hides each word from itself. A word sees what comes before it, and itself."""
+        mask = causal_mask(token_ids.shape[1]).tril(-1)
+        found = [model.embed(token_ids)]
+        for layer in model.layers:
+            found.append(layer(found[-1], mask))
+        return found
+
     @called("residual added again")
     def added_twice(self, model, token_ids):
         """You add the stream to what a layer gives. A layer gives the whole stream, to which it has added
@@ -114,6 +123,17 @@ class LensStreams:
         for number, layer in enumerate(model.layers):
             x = layer(model.norm(x) if number or first else x, mask)
             found.append(x)
+        return found
+
+    @called("normed stream passed on")
+    @variants("first", (True, False))
+    def normed_after_the_layer(self, model, token_ids, first):
+        """You hand the normed stream to the next layer, and norm it once more for the logits. Only the logits
+        take the norm, and the next layer is given the stream as it is."""
+        mask, x = causal_mask(token_ids.shape[1]), model.embed(token_ids)
+        found = [model.norm(x) if first else x]
+        for layer in model.layers:
+            found.append(model.norm(layer(found[-1], mask)))
         return found
 
     @called("order reversed")
@@ -201,6 +221,13 @@ class LensUnembedded:
         """Only your last row goes through the norm. Every row does, so that they can be compared."""
         return [*(x @ model.embedding.weight.T for x in streams[:-1]), model.unembed(streams[-1])]
 
+    @called("no norm between the first and the last row")
+    def raw_between(self, model, streams):
+        """Your first and your last row go through the norm, and those between them do not. Every row does,
+        so that they can be compared."""
+        rows = [x @ model.embedding.weight.T for x in streams[1:-1]]
+        return [model.unembed(streams[0]), *rows, model.unembed(streams[-1])]
+
     @called("no norm in the last row")
     def last_one_raw(self, model, streams):
         """Your last row does not go through the norm, so it is not what the model says."""
@@ -287,7 +314,7 @@ class LensCollected:
         return tuple(rows)
 
     @called("layers after sentences")
-    @variants("axis", (1, 2))
+    @variants("axis", (1, 2, 3))
     def another_axis(self, rows, axis):
         """The axis of the layers comes first, (L + 1, B, T, V)."""
         return torch.stack(rows, dim=axis)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from itertools import product
 
 import torch
 
@@ -176,6 +177,12 @@ class PatchingWrite:
         positions and features, so `position` is the second index."""
         x[:, :, position] = stream[:, :, position]
 
+    @called("a sentence for a position")
+    def sentence(self, x, vector, stream, position):
+        """Your index picks a sentence, and not a word of all sentences. The axes of the stream are
+        sentences, positions and features, so `position` is the second index."""
+        x[position] = stream[position]
+
     @called("one position before")
     def before(self, x, vector, stream, position):
         """You patch the position before the one that is named. Positions are counted from 0."""
@@ -225,6 +232,11 @@ class PatchingHook:
             self.write(x, self.vector(stream, position), stream, position)
 
         return [into("forward", model.layers[layer], write, streams[layer + 1])]
+
+    @called("the layer after")
+    def layers_from_zero(self, model, streams, layer, position):
+        """You patch what the layer after the one that is named is given. `model.layers[0]` is layer 0."""
+        return Patching.hook(self, model, streams, layer + 1, position)
 
     @called("the layer before")
     def layers_from_one(self, model, streams, layer, position):
@@ -409,14 +421,39 @@ class PatchingAnswer:
         )
 
 
-def with_two_hooks(self, model, given, recording, putting):
+@patching.mistakes_in(Patching.answer, costs=PATCHED)
+class PatchingAnswerOtherwise:
+    @called("clean vector overwritten by a hook that stays")
+    def overwritten(self, model, clean_ids, corrupted_ids, layer, position):
+        """The hook that notes the clean vector is still on the model when the corrupted text runs, so it
+        notes the corrupted one in its place, and that is put in. Remove it before the second run, by what
+        the call that registers it returns."""
+        return with_two_hooks(
+            self, model, (clean_ids, corrupted_ids, layer, position), "never", "always", again=True
+        )
+
+    @called("the difference for the logits")
+    @variants("clean, sign", product((False, True), (1, -1)))
+    def effect(self, model, clean_ids, corrupted_ids, layer, position, clean, sign):
+        """You return by how much the logits differ from those of a run in which nothing is put in. The logits
+        with the vector put in are asked for, themselves."""
+        patched = Patching.answer(self, model, clean_ids, corrupted_ids, layer, position)
+        with self.mode(model):
+            return sign * (patched - model(clean_ids if clean else corrupted_ids))
+
+
+def with_two_hooks(self, model, given, recording, putting, again=False):
     """One hook notes the clean input of the layer, another one changes the other run's.
 
     Args:
         recording, putting: when these hooks are removed: "always", "on success" or "never".
+        again: what is noted is the last input of the layer.
     """
     clean_ids, corrupted_ids, layer, position = given
     clean = []
+
+    def note(module, arguments):
+        clean.insert(0 if again else len(clean), arguments[0])
 
     def put(module, arguments):
         x = arguments[0].clone()
@@ -425,7 +462,7 @@ def with_two_hooks(self, model, given, recording, putting):
 
     with self.entered(model, lambda: self.check(model, *given)):
         block = model.layers[layer]
-        with on_until(block, lambda module, arguments: clean.append(arguments[0]), recording):
+        with on_until(block, note, recording):
             model(clean_ids)
         with on_until(block, put, putting):
             return model(corrupted_ids)

@@ -337,3 +337,18 @@ def table_of_whole_powers(length, d_model):
     columns = torch.arange(d_model).double()
     angles = torch.arange(length)[:, None] / 10000 ** (columns - columns % 2)
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos()).float()
+
+
+@BANK.wrong("positional_encoding", named="angles rounded down")
+def table_with_whole_angles(length, d_model):
+    table = torch.zeros(length, d_model)
+    for k in range(0, d_model, 2):
+        angles = torch.arange(length).float() // 10000 ** (k / d_model)
+        table[:, k] = angles.sin()
+        table[:, k + 1 : k + 2] = angles.cos()[:, None][:, : d_model - k - 1]
+    return table
+
+
+@BANK.wrong("positional_encoding")
+def table_of_five_thousand_rows(length, d_model):
+    return table_by_two_loops(min(length, 5000), d_model)

@@ -162,7 +162,7 @@ class WithAFrozenParameter(Right):
         self.pe = nn.Parameter(table, requires_grad=False)
 
 
-@BANK.wrong("PositionalEncoding", named="parameter instead of buffer")
+@BANK.wrong("PositionalEncoding", named="plain attribute instead of buffer")
 class WithAPlainAttribute(Right):
     def __init__(self, d_model, dropout=0.1, max_len=5000):
         super().__init__(d_model, dropout, max_len)
@@ -279,7 +279,10 @@ class WithAnErrorTooEarly(Right):
             raise ValueError("too long")
 
 
-@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
+@BANK.wrong(
+    "PositionalEncoding",
+    told=("wrong where an error is asked for", "wrong in train mode with dropout"),
+)
 class WithAnErrorInEvalModeOnly(Right):
     def check(self, x):
         if not self.training:
@@ -489,3 +492,22 @@ class WithDropoutInside(Right):
     def forward(self, x):
         self.check(x)
         return x + self.dropout(self.positions(x).expand_as(x))
+
+
+@BANK.wrong("PositionalEncoding", told=("wrong after another call", "stops with RuntimeError"))
+class WithTheRowsOfItsFirstCall(Right):
+    def positions(self, x):
+        if not hasattr(self, "rows"):
+            self.rows = super().positions(x)
+        return self.rows
+
+
+@BANK.wrong("PositionalEncoding", told="wrong after another call")
+class WithTheSumOfItsFirstCall(Right):
+    """Keeps the sum for a shape, as if the same words came again."""
+
+    def forward(self, x):
+        self.check(x)
+        if not hasattr(self, "whole") or self.whole.shape != x.shape:
+            self.whole = x + self.positions(x)
+        return self.dropout(self.whole)
