@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from autograder.grade.submission import LARGEST_NOTEBOOK, InvalidSubmission, read_folder
+from autograder.bounds import LARGEST_FILE
+from autograder.grade.submission import InvalidSubmission, read_folder
 from autograder.service.inbox import (
     Exchange,
     Refused,
@@ -139,7 +140,7 @@ def test_a_file_of_another_account_is_left_out(inbound):
 def test_too_much_is_cut_and_grading_can_still_say_how_large_it_was(inbound):
     folder = inbound.put()
     with (folder / f"{A}.ipynb").open("wb") as file:
-        file.truncate(5 * LARGEST_NOTEBOOK)
+        file.truncate(5 * LARGEST_FILE)
     for number in range(5000):
         (folder / f"{number}.txt").touch()
     inbound.take(folder)
