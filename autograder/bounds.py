@@ -35,13 +35,13 @@ LONGEST_MAGIC = (
 )
 MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each
 MOST_NESTED = 10  # cell magics, each in the text of another
-# cells that are remembered for the next submissions and for one, and letters of the former
-MOST_KEPT, MOST_AT_ONCE, LONGEST_KEPT = 32, 64, 10_000
+# cells that are remembered for the next submissions and for one, letters of the former, and those that a
+# submission may bring along before they are forgotten with it
+MOST_KEPT, MOST_AT_ONCE, LONGEST_KEPT, MOST_LETTERS_KEPT = 32, 64, 10_000, 300_000
 
-# answers: names in them, texts, lists in lists, and the numbers of one array
+# answers: names in them, texts, and lists in lists
 LONGEST_WORD, MOST_WORDS, MOST_AXES = 80, 20, 8
 LONGEST_PROBLEM, LONGEST_VALUE, DEEPEST_VALUE = 1_200, 2_000, 50
-MOST_NUMBERS = 1 << 17
 
 # outputs: how many of a notebook, forms of one, letters of a form's or a display's name, lines of a
 # traceback, and what the format takes for a line beside its letters

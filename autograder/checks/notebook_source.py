@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
@@ -21,6 +21,7 @@ from autograder.bounds import (
     MOST_AT_ONCE,
     MOST_CODE,
     MOST_KEPT,
+    MOST_LETTERS_KEPT,
     MOST_MAGICS,
     MOST_NESTED,
 )
@@ -49,13 +50,27 @@ Read = TypeVar("Read")
 _until_forgotten: list[Callable[[], None]] = []
 
 
+class _Lasting:
+    """What is remembered beyond one submission, and how many letters were read for it since `forget`."""
+
+    forget: ClassVar[list[Callable[[], None]]] = []
+    letters = 0
+
+
 def once_a_cell(read: Callable[[str], Read]) -> Callable[[str], Read]:
     """Remember what is read of a cell: until `forget`, and if it is short, for the next submissions.
 
     Most cells of a notebook are the course's own, and the same in every submission. An error is not
     remembered: it may be that one submission took all the memory there is.
     """
-    of_short, of_long = lru_cache(MOST_KEPT)(read), lru_cache(MOST_AT_ONCE)(read)
+
+    @lru_cache(MOST_KEPT)
+    def of_short(cell: str) -> Read:
+        _Lasting.letters += len(cell)
+        return read(cell)
+
+    of_long = lru_cache(MOST_AT_ONCE)(read)
+    _Lasting.forget.append(of_short.cache_clear)
     _until_forgotten.append(of_long.cache_clear)
 
     @functools.wraps(read)
@@ -68,8 +83,10 @@ def once_a_cell(read: Callable[[str], Read]) -> Callable[[str], Read]:
 def forget() -> None:
     """Let go of what was read, of which a submission may have made a great deal."""
     Definitions.of.cache_clear()
-    for clear in _until_forgotten:
+    lasting = _Lasting.forget if _Lasting.letters > MOST_LETTERS_KEPT else []
+    for clear in (*_until_forgotten, *lasting):
         clear()
+    _Lasting.letters = 0
 
 
 class Statement:

@@ -240,16 +240,16 @@ def read_notebook(path: Path) -> bytes:
     if size == 0:
         raise InvalidSubmission("the file is empty", "Ask for it again")
     if size > LARGEST_FILE:
-        raise _too_large(size, LARGEST_FILE)
+        raise _too_large(size)
     data = read_plain(path, LARGEST_FILE)
     if data is None:
         raise InvalidSubmission(f"{path.name} cannot be opened", "May this user read it?")
     return data
 
 
-def _too_large(size: int, most: int) -> InvalidSubmission:
+def _too_large(size: int) -> InvalidSubmission:
     return InvalidSubmission(
-        f"the notebook has {size >> 20} MiB, more than {most >> 20}",
+        f"the notebook has {size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}",
         "Ask for it again without its outputs",
     )
 
@@ -270,7 +270,7 @@ def text_of(data: bytes) -> str:
     if len(data) > LARGEST_NOTEBOOK:
         text = _without_outputs(text)
         if len(text.encode()) > LARGEST_NOTEBOOK:
-            raise _too_large(len(data), LARGEST_NOTEBOOK)
+            raise _too_large(len(data))
     return text
 
 

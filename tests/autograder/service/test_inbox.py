@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from autograder.bounds import LARGEST_FILE
+from autograder.bounds import LARGEST_NOTEBOOK
 from autograder.grade.submission import InvalidSubmission, read_folder
 from autograder.service.inbox import (
     Exchange,
@@ -140,7 +140,7 @@ def test_a_file_of_another_account_is_left_out(inbound):
 def test_too_much_is_cut_and_grading_can_still_say_how_large_it_was(inbound):
     folder = inbound.put()
     with (folder / f"{A}.ipynb").open("wb") as file:
-        file.truncate(5 * LARGEST_FILE)
+        file.truncate(5 * LARGEST_NOTEBOOK)
     for number in range(5000):
         (folder / f"{number}.txt").touch()
     inbound.take(folder)
