@@ -292,7 +292,7 @@ class Room:
         """What is made of a source, as by `take`; one that takes too long has no room either."""
         began = time.process_time()
         html = in_time(self._seconds, lambda: render(source), None) if self._seconds > 0 else None
-        self._seconds -= time.process_time() - began
+        self._seconds -= time.process_time() - began if html is not None else self._seconds
         return self.take(html)
 
     def take(self, html: str | None) -> str:

@@ -118,7 +118,9 @@ class Sanitize(Preprocessor):
             if self._seconds > 0:
                 with within(self._seconds):
                     return clean()
-        except (OutOfTime, MemoryError):
+        except OutOfTime:
+            self._seconds = 0.0
+        except MemoryError:
             pass
         finally:
             self._seconds -= time.process_time() - began
