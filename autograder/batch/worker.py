@@ -9,15 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autograder.batch.orders import FeedbackOrder, GradeOrder, Outcome
+from autograder.bounds import MOST_MEMORY
 from autograder.files import cut
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.report import Report
 from autograder.grade.run import attempt
 from autograder.sandbox.channel import LARGEST_BODY, Channel, ChannelClosed
 from autograder.sandbox.forks import LOST, Address, ZygoteClient, ZygoteError
-
-MOST_MEMORY = 2 << 30  # beyond what the imports take
-
 
 Request = Address
 

@@ -12,6 +12,14 @@ from functools import cached_property
 
 from msgspec import structs
 
+from autograder.bounds import (
+    SECONDS_TO_JUDGE,
+    SECONDS_TO_NAME,
+    SECONDS_TO_READ,
+    OutOfTime,
+    in_time,
+    within,
+)
 from autograder.checks import source_rules
 from autograder.checks.cases import Step
 from autograder.checks.check import Assignment, Part
@@ -131,14 +139,13 @@ def decide(
     cells = list(cells)
     disallowed = disallowed_in(assignment, part)
     beside = modules_beside(cells, files or {})
-    used = source_rules.find(
-        cells,
-        part.name,
-        disallowed["names"],
-        assignment.allowed_modules,
-        part.may_call,
-        beside,
-        assignment.course.packages,
+    rules = disallowed["names"], assignment.allowed_modules, part.may_call, beside
+    packages = assignment.course.packages
+    # where there is no time to read it, what is closed while it runs has to do
+    used = in_time(
+        SECONDS_TO_READ,
+        lambda: source_rules.find(cells, part.name, *rules, packages),
+        otherwise=None,
     )
     if used and used.of_course:
         *others, last = [f"`{module}`" for module in assignment.allowed_modules] or ["none"]
@@ -167,7 +174,12 @@ def decide(
                 return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
         return nothing(part, str(reason), reason.obstacle)
     if all(item.actual.status == "missing" for item in attempts):
-        return nothing(part, why_missing(part.name, cells, around), Obstacle.MISSING)
+        why = in_time(
+            SECONDS_TO_READ,
+            lambda: why_missing(part.name, cells, around),
+            otherwise=f"No `{part.name}`: the notebook has too much code to find out why.",
+        )
+        return nothing(part, why, Obstacle.MISSING)
     alone = Trial(attempts)
     untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
     hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
@@ -245,7 +257,7 @@ class Trial:
         part, attempts, steps = self.part, self.attempts, []
         why: dict[Step, Waived] = {}
         try:
-            why = waived(attempts, lambda: self.found)
+            why = in_time(SECONDS_TO_NAME, lambda: waived(attempts, lambda: self.found), why)
         except Exception as error:  # noqa: BLE001 (noted; each step is charged by itself)
             note(f"looking for steps of `{part.name}` that one mistake explains", error)
         for step in part.steps:
@@ -268,9 +280,12 @@ class Trial:
         if verdict.right:
             return verdict
         try:
-            mistakes = mistakes_in(self.attempts, self.found)
-            relations = () if mistakes else relations_in(self.attempts)
+            with within(SECONDS_TO_NAME):
+                mistakes = mistakes_in(self.attempts, self.found)
+                relations = () if mistakes else relations_in(self.attempts)
             return structs.replace(verdict, mistakes=mistakes, relations=relations)
+        except OutOfTime:
+            return verdict
         except Exception as error:  # noqa: BLE001 (noted; the points stand without a name)
             note(f"looking for what is wrong in `{self.part.name}`", error, undecided=False)
             return verdict
@@ -329,11 +344,24 @@ def _asked(
         GraderError: the probe itself has failed, on the way of this answer.
     """
     questions = Questions(requests=drawn.requests, substitutes=substitutes, disallowed=disallowed)
+    answers = probe(encode(questions))
     try:
-        observations = observations_in(probe(encode(questions)), len(drawn.requests))
+        with within(SECONDS_TO_JUDGE):
+            return _attempts_in(answers, drawn, disallowed)
     except WireError as error:
         reason = f"The answers of this part could not be read: {error}."
         raise NotAwarded(reason, Obstacle.STOPPED) from error
+    except OutOfTime:
+        reason = (
+            "The answers of this part are so large that the grader could not look at them in its time. "
+            "Do they hold more than the text asks for?"
+        )
+        raise NotAwarded(reason, Obstacle.STOPPED) from None
+
+
+def _attempts_in(answers: bytes, drawn: DrawnCases, disallowed: Disallowed) -> list[CaseRun]:
+    """What has come back of each case, and what is wrong with it."""
+    observations = observations_in(answers, len(drawn.requests))
     may_be_said = {*disallowed["names"], *WRITTEN_TWICE}
     used = next((seen.used for seen in observations if seen.used in may_be_said), "")
     if used:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from autograder.bounds import MOST_CODE, MOST_NESTED, SECONDS_TO_READ, OutOfTime, within
 from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 
 # what may be imported, whole or name by name
@@ -63,9 +64,13 @@ def introspects(
     """
     beside = tuple(beside)
     modules = MODULES | {name for name, _ in beside} | {f"{name}." for name in libraries}
+    sources = *cells, *(source for _, source in beside)
+    if sum(map(len, sources)) > MOST_CODE:
+        return "what cannot be read"
     try:
-        looked_at = [_doubtful(source) for source in (*cells, *(source for _, source in beside))]
-    except UNREADABLE:
+        with within(SECONDS_TO_READ):
+            looked_at = [_doubtful(source) for source in sources]
+    except (*UNREADABLE, OutOfTime):
         return "what cannot be read"
     own = frozenset(name for cell in looked_at for name in cell.own if _is_free(name))
     nodes = (node for cell in looked_at for node in cell.nodes)
@@ -93,8 +98,10 @@ def _doubtful(source: str) -> Doubtful:
     return Doubtful(own, tuple(reaching))
 
 
-def _nodes(source: str) -> list[ast.AST]:
+def _nodes(source: str, depth: int = 0) -> list[ast.AST]:
     """All nodes of a cell and of the code that is handed to its magics."""
+    if depth > MOST_NESTED:
+        raise ValueError("magics in magics, and deeper than is read")
     todo: list[ast.AST] = [*parsed(source)]
     nodes: list[ast.AST] = []
     while todo:
@@ -105,7 +112,7 @@ def _nodes(source: str) -> list[ast.AST]:
                 [ast.Constant(str() as name), *_, ast.Constant(str() as code)],
                 [],
             ) if name in MAGICS and how in ("run_line_magic", "run_cell_magic"):
-                nodes += _nodes(code) if name in RUNNING else []
+                nodes += _nodes(code, depth + 1) if name in RUNNING else []
             case ast.Call(ast.Name(name), [subject, ast.Constant(str() as said), *rest]) if (
                 name in BY_NAME
             ):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from autograder.bounds import LONGEST_PROBLEM
 from autograder.checks.axes import results_in
 from autograder.checks.cases import Case
 from autograder.checks.chance import frequencies_agree
@@ -14,7 +15,6 @@ from autograder.checks.compare import strict_differences, values_agree
 from autograder.checks.drawn_cases import CaseRun, is_a_state
 from autograder.checks.missing import is_unanswered
 from autograder.checks.problem import Kind, Problem, as_problem
-from autograder.checks.reply import LONGEST_PROBLEM
 from autograder.faults import note
 from autograder.files import cut
 from autograder.probe.messages import ErrorSeen, Observation, Unfit

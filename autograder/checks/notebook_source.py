@@ -10,19 +10,32 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 from IPython.core.inputtransformer2 import TransformerManager
 
+from autograder.bounds import (
+    LONGEST_CODE,
+    LONGEST_KEPT,
+    LONGEST_MAGIC,
+    MOST_AT_ONCE,
+    MOST_CODE,
+    MOST_KEPT,
+    MOST_LETTERS_KEPT,
+    MOST_MAGICS,
+    MOST_NESTED,
+)
+
 # a line that is no Python, but IPython's own: `%time f()`, `!ls`, `files = !ls`, `f?`
 MAGIC = re.compile(r"^\s*[%!?]|=\s*[%!]|\?\s*$")
-MOST_MAGICS = 100  # of a cell that is read as a whole
-# whatever IPython may take for its own: such signs and prompts, and ends of lines that Python has not
+# whatever IPython may take for its own: such signs and prompts, and ends of lines that Python has not;
+# each within its line, since a search that ran on from one empty line to the next would never end
 SPECIAL = re.compile(
-    r"^\s*(?:[%!?,;/]|>>>|\.\.\.)|=\s*[%!]|\?\s*$|In \[|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]",
+    r"^[^\S\n]*(?:[%!?,;/]|>>>|\.\.\.)|=[^\S\n]*[%!]|\?[^\S\n]*$|In \[|"
+    r"[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]",
     re.MULTILINE,
 )
-LONGEST_KEPT, MOST_KEPT, MOST_AT_ONCE = 10_000, 32, 64  # letters of a cell, and cells
+WORD = re.compile(r"[\w*.\[\]-]+")  # what IPython may take for one name, as in `a.b[-1]?`
 
 TEXTUAL = (ast.BinOp, ast.JoinedStr, ast.Constant)  # what may stand for a text
 NAMING = (ast.Attribute, ast.Name, ast.alias, ast.Import, ast.ImportFrom)
@@ -37,13 +50,27 @@ Read = TypeVar("Read")
 _until_forgotten: list[Callable[[], None]] = []
 
 
+class _Lasting:
+    """What is remembered beyond one submission, and how many letters were read for it since `forget`."""
+
+    forget: ClassVar[list[Callable[[], None]]] = []
+    letters = 0
+
+
 def once_a_cell(read: Callable[[str], Read]) -> Callable[[str], Read]:
     """Remember what is read of a cell: until `forget`, and if it is short, for the next submissions.
 
     Most cells of a notebook are the course's own, and the same in every submission. An error is not
     remembered: it may be that one submission took all the memory there is.
     """
-    of_short, of_long = lru_cache(MOST_KEPT)(read), lru_cache(MOST_AT_ONCE)(read)
+
+    @lru_cache(MOST_KEPT)
+    def of_short(cell: str) -> Read:
+        _Lasting.letters += len(cell)
+        return read(cell)
+
+    of_long = lru_cache(MOST_AT_ONCE)(read)
+    _Lasting.forget.append(of_short.cache_clear)
     _until_forgotten.append(of_long.cache_clear)
 
     @functools.wraps(read)
@@ -56,8 +83,10 @@ def once_a_cell(read: Callable[[str], Read]) -> Callable[[str], Read]:
 def forget() -> None:
     """Let go of what was read, of which a submission may have made a great deal."""
     Definitions.of.cache_clear()
-    for clear in _until_forgotten:
+    lasting = _Lasting.forget if _Lasting.letters > MOST_LETTERS_KEPT else []
+    for clear in (*_until_forgotten, *lasting):
         clear()
+    _Lasting.letters = 0
 
 
 class Statement:
@@ -152,9 +181,12 @@ class Definitions:
     @classmethod
     @lru_cache(maxsize=4)  # each part of a submission asks again
     def of(cls, cells: tuple[str, ...], beside: tuple[tuple[str, str], ...] = ()) -> Definitions:
-        """Read the cells, and modules (name, source); what is no Python defines nothing either."""
-        found = cls()
+        """Read the cells, and modules (name, source); what is no Python, or too much, defines nothing."""
+        found, letters = cls(), 0
         for module, source in (*(("", cell) for cell in cells), *beside):
+            letters += len(source)
+            if letters > MOST_CODE:
+                break
             try:
                 statements = _taken_apart(source)
             except UNREADABLE:
@@ -204,6 +236,7 @@ def parsed(cell: str) -> list[ast.stmt]:
     Raises:
         ValueError, RecursionError, MemoryError: it cannot be read.
     """
+    _refuse_if_long(cell)
     try:
         plain = not cell[:1].isspace() and not SPECIAL.search(cell)
         # IPython would take a plain cell apart, too, which takes it ten times as long as Python
@@ -230,15 +263,39 @@ def _under_its_magic(statement: ast.stmt) -> list[ast.stmt]:
 
 
 def as_python(cell: str) -> str:
-    """A cell as IPython would run it; line by line where it has more magics than are read at once."""
+    """A cell as IPython would run it; line by line where it has more magics than are read at once.
+
+    Raises:
+        ValueError: IPython would take minutes to read it.
+    """
+    _refuse_if_long(cell)
     lines = cell.splitlines(keepends=True)
     magics = [MAGIC.search(line) is not None for line in lines]
-    if sum(magics) <= MOST_MAGICS:
-        return TransformerManager().transform_cell(cell)
+    words = (WORD.findall(line) for line, magic in zip(lines, magics, strict=True) if magic)
+    if any(len(word) > LONGEST_MAGIC for found in words for word in found):
+        raise ValueError("a word that IPython is to look up, and longer than is read")
     # IPython reads the whole cell again for each of them, and gives up at 500
+    if not _is_read_soon(sum(map(_calls_by_a_sign, lines)), cell):
+        raise ValueError("more signs for IPython than are read")
+    if _is_read_soon(sum(magics), cell):
+        return TransformerManager().transform_cell(cell)
     return "".join(
         _line_as_python(line) if magic else line for line, magic in zip(lines, magics, strict=True)
     )
+
+
+def _refuse_if_long(cell: str) -> None:
+    if len(cell) > LONGEST_CODE:
+        raise ValueError(f"{len(cell)} letters, of which {LONGEST_CODE} are read")
+
+
+def _calls_by_a_sign(line: str) -> bool:
+    """Whether IPython may take a line such as `/f x` or `;f x` for a call."""
+    return line.lstrip()[:1] in (",", ";", "/")
+
+
+def _is_read_soon(times: int, cell: str) -> bool:
+    return times <= MOST_MAGICS and times * len(cell) <= MOST_CODE
 
 
 def _line_as_python(line: str) -> str:
@@ -317,6 +374,7 @@ def _read_nodes(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
     Also those of the code that is handed to a cell magic as a text.
     """
     todo: list[ast.AST] = [statement]
+    followed = 0
     while todo:
         node = todo.pop()
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
@@ -328,7 +386,9 @@ def _read_nodes(statement: ast.stmt) -> Iterator[tuple[ast.AST, str]]:
             isinstance(node, ast.Call)
             and _is_magic(node)
             and isinstance(node.args[-1], ast.Constant)
+            and followed < MOST_NESTED
         ):
+            followed += 1
             todo += statements_of(str(node.args[-1].value))
 
 
@@ -373,8 +433,10 @@ def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tu
     waiting = {Path(name).stem: data for name, data in files.items() if name.endswith(".py")}
     todo, found = list(cells), []
     while todo and waiting:
-        text = todo.pop()
-        for module in [name for name in waiting if re.search(rf"\b{re.escape(name)}\b", text)]:
+        text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
+        words = set(re.findall(r"\w+", text))  # so that a text is not searched once for each file
+        near = [name for name in waiting if words.issuperset(re.findall(r"\w+", name))]
+        for module in [name for name in near if re.search(rf"\b{re.escape(name)}\b", text)]:
             todo.append(waiting.pop(module).decode("utf-8", "replace"))
             found.append((module, todo[-1]))
     return tuple(found)

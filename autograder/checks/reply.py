@@ -8,13 +8,16 @@ import numpy as np
 import torch
 from msgspec import structs
 
+from autograder.bounds import (
+    DEEPEST_VALUE,
+    LONGEST_VALUE,
+    LONGEST_WORD,
+    MOST_AXES,
+    MOST_WORDS,
+)
 from autograder.files import cut
 from autograder.probe.messages import ErrorSeen, Observation, Unfit, WrongShape
 from autograder.probe.wire import Opaque, WireError, decode
-
-LONGEST_NAME, MOST_NAMES, MOST_AXES = 80, 20, 8
-LONGEST_PROBLEM, LONGEST_VALUE = 1200, 2000
-DEEPEST = 50  # of lists in lists: whoever looks at a value goes down by calls
 
 
 def observations_in(message: bytes, number: int) -> list[Observation]:
@@ -41,24 +44,24 @@ def _cut(seen: Observation) -> Observation:
 
 def _cut_error(error: ErrorSeen) -> ErrorSeen:
     return ErrorSeen(
-        cut(error.type, LONGEST_NAME), _names(error.types), cut(error.message), cut(error.line)
+        cut(error.type, LONGEST_WORD), _names(error.types), cut(error.message), cut(error.line)
     )
 
 
 def _cut_unfit(unfit: Unfit) -> Unfit:
     return Unfit(
-        kind=cut(unfit.kind, LONGEST_NAME),
+        kind=cut(unfit.kind, LONGEST_WORD),
         missing=_names(unfit.missing),
         has=_names(unfit.has),
         shapes=[
-            WrongShape(cut(one.name, LONGEST_NAME), one.asked[:MOST_AXES], one.found[:MOST_AXES])
-            for one in unfit.shapes[:MOST_NAMES]
+            WrongShape(cut(one.name, LONGEST_WORD), one.asked[:MOST_AXES], one.found[:MOST_AXES])
+            for one in unfit.shapes[:MOST_WORDS]
         ],
     )
 
 
 def _names(names: list[str]) -> list[str]:
-    return [cut(name, LONGEST_NAME) for name in names[:MOST_NAMES]]
+    return [cut(name, LONGEST_WORD) for name in names[:MOST_WORDS]]
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
@@ -67,8 +70,8 @@ def _plain(value: Any, depth: int = 0) -> Any:
     Raises:
         WireError: it is nested too deeply.
     """
-    if depth > DEEPEST:
-        raise WireError(f"an answer of more than {DEEPEST} lists in lists")
+    if depth > DEEPEST_VALUE:  # whoever looks at a value goes down by calls
+        raise WireError(f"an answer of more than {DEEPEST_VALUE} lists in lists")
     if value is None or isinstance(value, bool | int | float | torch.Tensor | np.ndarray | Opaque):
         return value
     if isinstance(value, str):

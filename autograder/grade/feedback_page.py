@@ -7,6 +7,7 @@ the notebook as it was graded. Nothing that a student wrote is put there but esc
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from html import escape
@@ -18,20 +19,26 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import PythonLexer
 
+from autograder.bounds import (
+    LONGEST_COLOURED,
+    LONGEST_TEXT,
+    ROOM_FOR_CODE,
+    ROOM_FOR_OUTPUTS,
+    ROOM_FOR_TEXT,
+    SECONDS_TO_WRITE,
+    in_time,
+)
 from autograder.checks.rendering import pictured_step
 from autograder.checks.verdicts import Obstacle, PartVerdict, StepVerdict
 from autograder.grade.formulas import with_formulas
 from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
-from autograder.grade.sanitize import LONGEST_PAGE, MOST_MARKS, clean, marks_in, rendered
+from autograder.grade.sanitize import GAP, clean, is_readable, rendered
 from autograder.grade.submission import PICTURE
 from autograder.pages import render
 
 TITLE, HEADING = re.compile(r"^# +(.+)$", re.MULTILINE), re.compile(r"^## +(.+)$", re.MULTILINE)
 NUMBER = re.compile(r"^(\d+)\. +")
 LINK = re.compile(r"<a [^<>]*>(.*?)</a>", re.DOTALL)  # pages leave the folder that links start from
-LONGEST_CODE = 12_000  # characters of a cell that are coloured
-# characters of HTML: a page stays small enough for a mail and a telephone
-ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 NO_ROOM = "<p>Something here is too long for this page; it stands in your notebook.</p>"
 
 
@@ -278,11 +285,19 @@ class Room:
 
     def __init__(self, most: int) -> None:
         self.left = most
+        self._seconds = SECONDS_TO_WRITE
         self._said = False
 
-    def take(self, html: str) -> str:
+    def make(self, render: Callable[[str], str], source: str) -> str:
+        """What is made of a source, as by `take`; one that takes too long has no room either."""
+        began = time.process_time()
+        html = in_time(self._seconds, lambda: render(source), None) if self._seconds > 0 else None
+        self._seconds -= time.process_time() - began if html is not None else self._seconds
+        return self.take(html)
+
+    def take(self, html: str | None) -> str:
         """The HTML; where there is no room for it, a note the first time, and then nothing."""
-        if len(html) > self.left:
+        if html is None or len(html) > self.left:
             note = "" if self._said else NO_ROOM
             self._said = True
             return note
@@ -331,20 +346,18 @@ def _fill(
         if name == task.cell and not task.in_words:
             continue  # what the check says stands in the report
         if name == task.cell:
-            html = (
-                code_as_html(cell.source) if cell.cell_type == "code" else text_as_html(cell.source)
-            )
-            section.answer = for_text.take(html) if cell.source.strip() else ""
+            render = code_as_html if cell.cell_type == "code" else text_as_html
+            section.answer = for_text.make(render, cell.source) if cell.source.strip() else ""
         elif name.startswith(TEST):
             section.tests = code_as_html(cell.source)
             section.stopped, section.traceback = error_in(outputs)
         elif name or (cell.cell_type == "code" and defines.search(cell.source)):
-            section.code.append(for_code.take(code_as_html(cell.source)))
+            section.code.append(for_code.make(code_as_html, cell.source))
             section.outputs.extend(map(for_outputs.take, outputs_as_html(outputs)))
         elif cell.source not in given and cell.source.strip():
             code = cell.cell_type == "code"
-            html = code_as_html(cell.source) if code else text_as_html(cell.source)
-            section.own.append((for_code if code else for_text).take(html))
+            room, render = (for_code, code_as_html) if code else (for_text, text_as_html)
+            section.own.append(room.make(render, cell.source))
             section.own.extend(map(for_outputs.take, outputs_as_html(outputs)))
 
 
@@ -361,7 +374,7 @@ def outputs_as_html(outputs: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         elif kind and PICTURE.fullmatch(kind):
             packed = re.sub(r"[^A-Za-z0-9+/=]", "", data[kind])
             yield f'<img alt="a picture that your cell drew" src="data:{kind};base64,{packed}">'
-        elif "text/html" in data and len(data["text/html"]) <= LONGEST_PAGE:
+        elif "text/html" in data and len(data["text/html"]) <= LONGEST_TEXT:
             yield f'<div class="wide" tabindex="0">{without_links(clean(data["text/html"]))}</div>'
         elif "text/plain" in data:
             yield _pre(data["text/plain"])
@@ -372,8 +385,8 @@ def _pre(text: str) -> str:
 
 
 def code_as_html(source: str) -> str:
-    """Code in colours; long code without."""
-    if len(source) > LONGEST_CODE:
+    """Code in colours; long code without, and what has gaps that Pygments goes through over and over."""
+    if len(source) > LONGEST_COLOURED or GAP.search(source):
         return _pre(source)
     coloured = highlight(source, PythonLexer(), HtmlFormatter(nowrap=True))
     return f'<pre class="code" tabindex="0"><code>{coloured}</code></pre>'
@@ -381,7 +394,7 @@ def code_as_html(source: str) -> str:
 
 def text_as_html(source: str) -> str:
     """Markdown, rendered, cleaned, formulas set."""
-    if len(source) > LONGEST_PAGE or marks_in(source) > MOST_MARKS:
+    if not is_readable(source):
         return _pre(source)
     return with_formulas(without_links(rendered(source)))
 

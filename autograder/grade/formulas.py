@@ -9,6 +9,7 @@ from html import unescape
 import nh3
 from latex2mathml.converter import convert
 
+from autograder.bounds import MOST_FORMULAS
 from autograder.grade.sanitize import ATTRIBUTES, TAGS, attribute, formula_acts
 
 FORMULA = re.compile(
@@ -16,7 +17,6 @@ FORMULA = re.compile(
 )
 PIECE = re.compile(r"(<[^<>]*>)")
 UNTOUCHED = ("pre", "code", "a")
-MOST_FORMULAS = 200  # in one text; the others stay as they were typed
 MATH = {
     "math", "mfrac", "mi", "mn", "mo", "mover", "mpadded", "mphantom", "mroot", "mrow", "mspace",
     "msqrt", "mstyle", "msub", "msubsup", "msup", "mtable", "mtd", "mtext", "mtr", "munder",

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from nbformat import NotebookNode, from_dict
 
+from autograder.bounds import (
+    LARGEST_COUNT,
+    LONGEST_KIND,
+    MOST_FORMS,
+    MOST_OUTPUTS,
+    MOST_TRACEBACK,
+    SIZE_OF_LINE,
+)
 from autograder.sandbox.messages import OVERFLOW
 
 # what nbformat keeps of each kind of output; its own makers ask a schema about each
@@ -17,8 +26,6 @@ FIELDS = {
     "error": ("ename", "evalue", "traceback"),
 }
 SHOWN = tuple(FIELDS)
-# outputs of one notebook; more than that says no more
-MOST_OUTPUTS = 2000
 
 
 class Outputs:
@@ -52,12 +59,11 @@ class Outputs:
             return
         if kind not in SHOWN or not is_plain(kind, content):
             return
-        known = (*FIELDS[kind], "transient")
-        content = without_half_characters({name: content.get(name) for name in known})
-        places = self._places(kind, content)
-        copies = len(places) + (kind != "update_display_data")
+        name = display_id(content) if "data" in FIELDS[kind] else ""
+        content = {field: content.get(field) for field in FIELDS[kind]}
+        copies = len(self._displayed.get(name, ())) + (kind != "update_display_data")
         if self._is_kept(copies * size_of(kind, content)):
-            self._put(kind, content)
+            self._put(kind, without_half_characters(content), name)
 
     def _is_kept(self, size: int) -> bool:
         """Count one more output; the first that is too much leaves a note in its place."""
@@ -70,12 +76,9 @@ class Outputs:
             self._put("stream", {"name": "stdout", "text": note})
         return kept
 
-    def _places(self, kind: str, content: dict[str, Any]) -> list[NotebookNode]:
-        """The outputs that this one changes, since they have the same display id."""
-        return self._displayed.get(display_id(content), []) if "data" in FIELDS[kind] else []
-
-    def _put(self, kind: str, content: dict[str, Any]) -> None:
-        for shown in self._places(kind, content):
+    def _put(self, kind: str, content: dict[str, Any], name: str = "") -> None:
+        """Show an output in its cell, and wherever one of the same display id stands."""
+        for shown in self._displayed.get(name, ()):
             shown.data, shown.metadata = NotebookNode(content["data"]), NotebookNode()
         if kind == "update_display_data":
             return
@@ -89,20 +92,20 @@ class Outputs:
         kept = {name: content[name] for name in FIELDS[kind]}
         output = from_dict({"output_type": kind, **kept})
         self._cell.append(output)
-        if "data" in FIELDS[kind] and display_id(content):
-            self._displayed.setdefault(display_id(content), []).append(output)
+        if name:
+            self._displayed.setdefault(name, []).append(output)
 
 
 def is_count(value: object) -> bool:
     """Whether nbformat takes this for a number in the order of execution."""
-    return value is None or (type(value) is int and value >= 0)
+    return value is None or (type(value) is int and 0 <= value < LARGEST_COUNT)
 
 
 def display_id(content: dict[str, Any]) -> str:
-    """The id under which an output can be changed later; empty if it cannot."""
+    """The id under which an output can be changed later; empty if it cannot, as where it is too long."""
     transient = content.get("transient")
     name = transient.get("display_id") if isinstance(transient, dict) else None
-    return name if isinstance(name, str) else ""
+    return name if isinstance(name, str) and len(name) <= LONGEST_KIND else ""
 
 
 def without_half_characters(value: Any) -> Any:
@@ -120,12 +123,16 @@ def without_half_characters(value: Any) -> Any:
 
 
 def size_of(kind: str, content: dict[str, Any]) -> int:
-    """How much a plain output shows, in characters."""
+    """How much a plain output takes, in characters; what the format puts around a line counts, too."""
     if kind == "stream":
-        return len(content["text"])
+        return _size_of_text(content["text"])
     if kind == "error":
-        return len(content["ename"]) + len(content["evalue"]) + sum(map(len, content["traceback"]))
-    return sum(map(len, content["data"].values()))
+        return sum(map(_size_of_text, (content["ename"], content["evalue"], *content["traceback"])))
+    return sum(map(_size_of_text, content["data"].values()))
+
+
+def _size_of_text(text: str) -> int:
+    return len(text) + SIZE_OF_LINE * text.count("\n")
 
 
 def is_plain(kind: str, content: dict[str, Any]) -> bool:
@@ -138,15 +145,18 @@ def is_plain(kind: str, content: dict[str, Any]) -> bool:
         lines = content.get("traceback")
         if not isinstance(lines, list):
             return False
+        # the last lines say what went wrong
+        content["traceback"] = lines = lines[-MOST_TRACEBACK:]
         texts = [content.get("ename"), content.get("evalue"), *lines]
         return all(isinstance(text, str) for text in texts)
     if kind in SHOWN:
         if not isinstance(content.get("data"), dict):
             return False
-        content["data"] = {
-            name: text for name, text in content["data"].items() if isinstance(text, str)
-        }
+        plain = (
+            (name, text)
+            for name, text in content["data"].items()
+            if isinstance(text, str) and len(name) <= LONGEST_KIND
+        )
+        content["data"] = dict(islice(plain, MOST_FORMS))
         content["metadata"] = {}
-        if content.get("transient") is not None:
-            content["transient"] = {"display_id": display_id(content)}
     return True

@@ -16,11 +16,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import nbformat
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
 
+from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.notebook_source import forget
@@ -41,6 +43,10 @@ from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
+TOO_LARGE = (
+    "[The notebook is too large to be shown whole: this is left out. It was run and graded.]\n"
+)
+SHORT = 1_000  # characters of a cell that stays in any case
 KEPT_METADATA = ("nbgrader", "deletable", "editable")
 
 
@@ -72,7 +78,33 @@ def run_job(job: Job, kernels: Kernels) -> Report:
         seconds={"prepare": prepared - began, **report.seconds},
     )
     put_into(notebook, report)
-    return replace(report, notebook=nbformat.v4.writes_json(notebook))
+    return replace(report, notebook=text_of_graded(notebook))
+
+
+def text_of_graded(notebook: NotebookNode) -> str:
+    """A graded notebook as text that can be sent, without what would make it too large for that.
+
+    Outputs go first, then what stands around the answers; the points are not in it and stay.
+    """
+    text = nbformat.v4.writes_json(notebook)
+    for shorten in (_leave_out_outputs, _leave_out_sources):
+        if len(msgspec.json.encode(text)) <= LARGEST_RESULT:
+            break
+        for cell in notebook.cells:
+            shorten(cell)
+        text = nbformat.v4.writes_json(notebook)
+    return text
+
+
+def _leave_out_outputs(cell: NotebookNode) -> None:
+    if cell.get("outputs") and not grade_id_of(cell).startswith(CHECK):
+        cell.outputs = [nbformat.v4.new_output("stream", text=TOO_LARGE)]
+
+
+def _leave_out_sources(cell: NotebookNode) -> None:
+    if not cell.metadata.get("nbgrader", {}).get("locked") and len(cell.source) > SHORT:
+        most = LONGEST_TEXT if grade_id_of(cell) else 0
+        cell.source = f"{cell.source[:most]}\n# {TOO_LARGE}".strip()
 
 
 def grade_notebook(

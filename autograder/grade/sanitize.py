@@ -8,9 +8,11 @@ on Markdown tells what a renderer will make of it.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from functools import lru_cache
 from html import escape, unescape
+from typing import TypeVar
 
 import nh3
 from nbconvert.exporters.exporter import ResourcesDict
@@ -18,6 +20,19 @@ from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
+from autograder.bounds import (
+    LONGEST_GAP,
+    LONGEST_RENDERED,
+    LONGEST_TEXT,
+    MOST_COLOURS,
+    MOST_HTML,
+    MOST_MARKS,
+    MOST_MARKS_IN_ALL,
+    ROOM_FOR_COPIES,
+    SECONDS_TO_CLEAN,
+    OutOfTime,
+    within,
+)
 from autograder.files import digest_of
 from autograder.grade.grading import graded_part
 from autograder.grade.submission import PICTURE
@@ -50,14 +65,15 @@ IGNORED = ' class="tex2jax_ignore mathjax_ignore"'  # by what reads formulas
 MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]!`*_~|\\"})
 # shown as text, or inside <img>, where nothing runs
 SHOWN = ("text/plain", "text/latex", "image/png", "image/jpeg", "image/svg+xml", "text/html")
-LONGEST_PAGE = 100_000  # characters of one text that is parsed; a longer one is shown as it is
-LONGEST_KEPT = 10_000  # of those that are kept for the next submission
-# of Markdown's own, in one cell and in all; more would take its reader minutes
-MARKS, MOST_MARKS, MOST_MARKS_IN_ALL = "[]*_`<&\\$|#>-+~!\n", 2_000, 20_000
-MOST_HTML = 1_000_000  # characters of all outputs that are parsed
+MARKS = "[]*_`<&\\$|#>-+~!\n"  # of Markdown's own
+GAP = re.compile(rf"\s{{{LONGEST_GAP}}}")
 # colours, which a page shows, and every other command to a terminal, which it leaves out
-COLOUR, MOST_COLOURS = re.compile(r"\x1b\[[0-9;]{0,20}m"), 2_000
+COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+TOO_SLOW = "[An output that takes too long to look through is left out.]\n"
 LEFT_OUT = "[An output that could act in a browser is left out.]"
+
+
+Cleaned = TypeVar("Cleaned")
 
 
 class Sanitize(Preprocessor):
@@ -71,39 +87,63 @@ class Sanitize(Preprocessor):
         super().__init__(**kwargs)
         self._own = own
         self._marks = self._html = self._colours = 0
+        self._seconds = SECONDS_TO_CLEAN
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, index: int
     ) -> tuple[NotebookNode, ResourcesDict]:
+        locked = cell.get("metadata", {}).get("nbgrader", {}).get("locked", False)
         if cell.cell_type == "code":
-            if not (cell.metadata.get("nbgrader", {}).get("locked") and graded_part(cell.source)):
-                for output in cell.outputs:
-                    if "data" in output:
-                        output.metadata = NotebookNode()
-                        output.data = self._shown(output.data)
-                    for name in ("text", "evalue"):
-                        if name in output:
-                            output[name] = self._calm(output[name])
-                    if "traceback" in output:
-                        output.traceback = [self._calm(line) for line in output.traceback]
-        elif cell.get("metadata", {}).get("nbgrader", {}).get("locked", False):
+            if not (locked and graded_part(cell.source)):
+                outputs, cell.outputs = cell.outputs, [too_slow()]
+                cell.outputs = self._in_time(lambda: [*map(self._cleaned, outputs)], cell.outputs)
+        elif locked:
             pass
         elif cell.cell_type == "raw":
             # in <pre>, where no formula is read either
             cell.source = f"<pre>{escape(cell.source)}</pre>" if cell.source else ""
         elif digest_of(cell.source) not in self._own:
-            pictures = cell.pop("attachments", {})
-            self._marks += marks_in(cell.source)
+            source, pictures = cell.source, cell.pop("attachments", {})
+            self._marks += marks_in(source)
             plain = self._marks > MOST_MARKS_IN_ALL
-            cell.source = harmless_markdown(cell.source, pictures, plain)
+            cell.source = self._in_time(
+                lambda: harmless_markdown(source, pictures, plain), as_typed(source)
+            )
         return cell, resources
+
+    def _in_time(self, clean: Callable[[], Cleaned], otherwise: Cleaned) -> Cleaned:
+        """What cleaning gives, while the notebook has some of its time left; else the other thing."""
+        began = time.process_time()
+        try:
+            if self._seconds > 0:
+                with within(self._seconds):
+                    return clean()
+        except OutOfTime:
+            self._seconds = 0.0
+        except MemoryError:
+            pass
+        finally:
+            self._seconds -= time.process_time() - began
+        return otherwise
+
+    def _cleaned(self, output: NotebookNode) -> NotebookNode:
+        """An output of which nothing can act."""
+        if "data" in output:
+            output.metadata = NotebookNode()
+            output.data = self._shown(output.data)
+        for name in ("text", "evalue"):
+            if name in output:
+                output[name] = self._calm(output[name])
+        if "traceback" in output:
+            output.traceback = [self._calm(line) for line in output.traceback]
+        return output
 
     def _shown(self, data: NotebookNode) -> NotebookNode:
         """Those forms of an output that cannot act."""
         kept = NotebookNode({kind: text for kind, text in data.items() if kind in SHOWN})
         if "text/html" in kept:
             self._html += len(kept["text/html"])
-            if len(kept["text/html"]) > LONGEST_PAGE or self._html > MOST_HTML:
+            if len(kept["text/html"]) > LONGEST_TEXT or self._html > MOST_HTML:
                 del kept["text/html"]
             else:
                 html = clean(kept["text/html"])
@@ -126,6 +166,11 @@ class Sanitize(Preprocessor):
         return "".join(
             piece.replace("\x1b", "") + code for piece, code in zip(pieces, codes, strict=True)
         )
+
+
+def too_slow() -> NotebookNode:
+    """What stands in place of outputs for which there was no time."""
+    return NotebookNode(output_type="stream", name="stdout", text=TOO_SLOW)
 
 
 def clean(html: str) -> str:
@@ -154,6 +199,12 @@ def marks_in(source: str) -> int:
     return sum(map(source.count, MARKS))
 
 
+def is_readable(source: str) -> bool:
+    """Whether Markdown can be rendered soon: not long, nor full of signs, nor with gaps that are read over and over."""
+    short = len(source) <= LONGEST_TEXT and marks_in(source) <= MOST_MARKS
+    return short and not GAP.search(source)
+
+
 def harmless_markdown(
     source: str, pictures: dict[str, dict[str, str]] | None = None, plain: bool = False
 ) -> str:
@@ -168,10 +219,18 @@ def harmless_markdown(
     """
     if not source.strip():
         return source
-    if plain or len(source) > LONGEST_PAGE or marks_in(source) > MOST_MARKS:
-        html = f"<pre>{escape(source)}</pre>"
-    else:
-        html = rendered(source) if not pictures else _render(source, pictures)
+    if plain or not is_readable(source):
+        return as_typed(source)
+    return _within_markdown(source, _render(source, pictures) if pictures else rendered(source))
+
+
+def as_typed(source: str) -> str:
+    """The same for a text that nothing is made of."""
+    return _within_markdown(source, f"<pre>{escape(source)}</pre>") if source.strip() else source
+
+
+def _within_markdown(source: str, html: str) -> str:
+    """HTML in which no letter means anything to Markdown, nor a formula more than it may."""
     # a formula is read by the page itself, wherever it stands
     ignored = IGNORED if formula_acts(source) or formula_acts(html) else ""
     lines = [line.strip("\n") for line in html.translate(MARKDOWN).split("\n")]
@@ -180,9 +239,25 @@ def harmless_markdown(
     return f"<div{ignored}>{shown}</div>"
 
 
+class Renderer(IPythonRenderer):
+    """Shows an attachment again only where there is room: no page could hold a large one many times."""
+
+    def __init__(self, attachments: dict[str, dict[str, str]]) -> None:
+        super().__init__(escape=False, attachments=attachments)
+        self._shown: set[str] = set()
+        self._left = ROOM_FOR_COPIES
+
+    def _embed_image_or_attachment(self, src: str) -> str:
+        embedded: str = super()._embed_image_or_attachment(src)
+        if src in self._shown:
+            self._left -= len(embedded)
+        self._shown.add(src)
+        return embedded if self._left >= 0 else ""
+
+
 def rendered(source: str) -> str:
     """Markdown as clean HTML."""
-    return _rendered_before(source) if len(source) <= LONGEST_KEPT else _render(source, {})
+    return _rendered_before(source) if len(source) <= LONGEST_RENDERED else _render(source, {})
 
 
 @lru_cache(maxsize=512)
@@ -194,7 +269,7 @@ def _rendered_before(source: str) -> str:
 def _render(source: str, pictures: dict[str, dict[str, str]]) -> str:
     named = {name: kinds for name, kinds in pictures.items() if all(map(PICTURE.fullmatch, kinds))}
     try:
-        renderer = IPythonRenderer(escape=False, attachments=named)
+        renderer = Renderer(named)
         html = MarkdownWithMath(renderer=renderer).render(source)
     except Exception:  # noqa: BLE001 (an attachment that is not there, or text that its reader cannot take)
         html = f"<pre>{escape(source)}</pre>"

@@ -18,23 +18,35 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import nbformat
+from msgspec import Raw, Struct
 from nbformat import NotebookNode
 from nbgrader.utils import compute_checksum
 
+from autograder.bounds import (
+    DEEPEST_FOLDER,
+    LARGEST_FILE,
+    LARGEST_FILES,
+    LARGEST_NOTEBOOK,
+    LONGEST_NAME,
+    LONGEST_TIME,
+    MOST_CELLS,
+    MOST_FILES,
+    MOST_LINES,
+)
 from autograder.files import printable
 from autograder.grade.report import Report
+from autograder.sandbox.channel import MOST_VALUES, values_in
 
-LARGEST_NOTEBOOK, LARGEST_FILES = 16 << 20, 16 << 20
-MOST_FILES, DEEPEST_FOLDER, MOST_CELLS = 300, 8, 2000
-LONGEST_NAME = 200  # bytes of a file's or folder's
 TIME = "timestamp.txt"  # nbgrader's own, beside what a student handed in: when it came in
-LONGEST_TIME = 100  # bytes of it
 BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+MERGE_MARK = re.compile(r"^<<<<<<<( |$)", re.MULTILINE)
+TOO_MANY_LINES = "This cell was left out: with it, the notebook has more lines than are read."
 CELL_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 PICTURE, BASE64 = re.compile(r"image/(png|jpeg|gif)"), re.compile(r"[A-Za-z0-9+/=\s]*")
 
@@ -104,12 +116,25 @@ def read_folder(folder: Path, assignment: str) -> Submission:
     came_in = (read_plain(folder / TIME, LONGEST_TIME) or b"").decode("utf-8", "replace").strip()
     data = b""
     try:
-        data = read_notebook(folder / f"{assignment}.ipynb")
+        data = read_notebook(notebook_in_folder(folder, assignment))
         notebook = text_of(data)
     except InvalidSubmission as problem:
         problem.digest, problem.came_in = digest_of_work(data, files), came_in
         raise
     return Submission(notebook, files, left_out, digest_of_work(data, files), came_in)
+
+
+def notebook_in_folder(folder: Path, assignment: str) -> Path:
+    """Where a folder's notebook lies: the one of the right name, else the only one."""
+    wanted = folder / f"{assignment}.ipynb"
+    if wanted.exists() or wanted.is_symlink():
+        return wanted
+    found = [
+        folder / entry.name
+        for entry, _ in zip(_names(folder), range(4 * MOST_FILES), strict=False)
+        if entry.name.endswith(wanted.suffix) and entry.is_file(follow_symlinks=False)
+    ]
+    return found[0] if len(found) == 1 else wanted
 
 
 def digest_of_work(notebook: bytes, files: Mapping[str, bytes]) -> str:
@@ -214,30 +239,64 @@ def read_notebook(path: Path) -> bytes:
     size = path.stat().st_size
     if size == 0:
         raise InvalidSubmission("the file is empty", "Ask for it again")
-    if size > LARGEST_NOTEBOOK:
-        raise InvalidSubmission(
-            f"the notebook has {size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}",
-            "Ask for it again without its outputs",
-        )
-    data = read_plain(path, LARGEST_NOTEBOOK)
+    if size > LARGEST_FILE:
+        raise _too_large(size)
+    data = read_plain(path, LARGEST_FILE)
     if data is None:
         raise InvalidSubmission(f"{path.name} cannot be opened", "May this user read it?")
     return data
 
 
+def _too_large(size: int) -> InvalidSubmission:
+    return InvalidSubmission(
+        f"the notebook has {size >> 20} MiB, more than {LARGEST_NOTEBOOK >> 20}",
+        "Ask for it again without its outputs",
+    )
+
+
 def text_of(data: bytes) -> str:
-    """The text that a notebook's file holds.
+    """The text that a notebook's file holds; of a large one without its outputs, which are made anew.
 
     Raises:
-        InvalidSubmission: it holds none.
+        InvalidSubmission: it holds none, or one that is too large even so.
     """
     encoding = next((name for mark, name in BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
-        return data.decode(encoding)
+        text = data.decode(encoding)
     except UnicodeDecodeError:
         raise InvalidSubmission(
             "not a notebook: the file is not UTF-8 text", "Ask for it again"
         ) from None
+    if len(data) > LARGEST_NOTEBOOK:
+        text = _without_outputs(text)
+        if len(text.encode()) > LARGEST_NOTEBOOK:
+            raise _too_large(len(data))
+    return text
+
+
+class _Cell(Struct):
+    """What is read of a cell, as the file has it; what stands beside is passed over without being made."""
+
+    cell_type: Raw = Raw(b"null")
+    id: Raw = Raw(b"null")
+    metadata: Raw = Raw(b"null")
+    source: Raw = Raw(b"null")
+    attachments: Raw = Raw(b"null")
+
+
+class _Notebook(Struct):
+    """What is read of a notebook of format 4."""
+
+    cells: list[_Cell]
+    nbformat: Raw = Raw(b"4")
+
+
+def _without_outputs(text: str) -> str:
+    """A notebook's text without its outputs; as it is, where it is none."""
+    try:
+        return msgspec.json.encode(msgspec.json.decode(text, type=_Notebook)).decode()
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        return text
 
 
 def _instead_of(path: Path) -> tuple[str, str]:
@@ -266,6 +325,12 @@ def notebook_in(text: str) -> NotebookNode:
     Raises:
         InvalidSubmission: it is no notebook of Jupyter's format 3 or 4.
     """
+    if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
+        text = _without_outputs(text)
+        if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
+            raise InvalidSubmission(
+                f"not a valid notebook: it holds more than {MOST_VALUES} values", "Ask for it again"
+            )
     try:
         data = json.loads(text)
         if isinstance(data, dict) and data.get("nbformat") == 3 and type(data["nbformat"]) is int:
@@ -276,9 +341,7 @@ def notebook_in(text: str) -> NotebookNode:
             "not a valid notebook: it is nested too deeply", "Ask for it again"
         ) from None
     except ValueError:
-        raise InvalidSubmission(
-            "not a notebook: the file is not JSON", "Ask for it again", no_json=True
-        ) from None
+        raise InvalidSubmission(_why_no_json(text), "Ask for it again", no_json=True) from None
     except Exception as error:  # noqa: BLE001 (the conversion trusts what it is given)
         raise InvalidSubmission(
             f"not a valid notebook: format 3, and it cannot be converted ({type(error).__name__})",
@@ -293,10 +356,28 @@ def notebook_in(text: str) -> NotebookNode:
         )
     notebook = nbformat.v4.new_notebook()
     taken: set[str] = set()
+    lines = 0
     for number, cell in enumerate(cells):
         if isinstance(cell, dict):
-            notebook.cells.append(_cell(cell, number, taken))
+            made = _cell(cell, number, taken)
+            lines += made.source.count("\n")
+            if lines > MOST_LINES:
+                lines -= made.source.count("\n")
+                made.source = f"# {TOO_MANY_LINES}" if made.cell_type == "code" else TOO_MANY_LINES
+            notebook.cells.append(made)
     return notebook
+
+
+def _why_no_json(text: str) -> str:
+    """What is wrong with a file that should be a notebook."""
+    mark = MERGE_MARK.search(text)
+    if not mark:
+        return "not a notebook: the file is not JSON"
+    line = text.count("\n", 0, mark.start()) + 1
+    return (
+        f"not a notebook: the file is not JSON, since line {line} begins with `<<<<<<<`, a mark that merging "
+        "two versions has left. Keep one of the two versions, and delete the marks"
+    )
 
 
 def _bound_headings(data: dict[str, Any]) -> None:

@@ -12,9 +12,9 @@ import zlib
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable
-from autograder.grade.submission import DEEPEST_FOLDER, LARGEST_FILES, LARGEST_NOTEBOOK
 from autograder.lms.canvas import CANVAS
 from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import SubmittedFile
@@ -100,7 +100,7 @@ class Archive:
 
     def read(self, file: SubmittedFile) -> bytes | Refused:
         """The content of a file, or why there is none."""
-        most = LARGEST_NOTEBOOK if file.own.endswith(NOTEBOOK) else LARGEST_FILES
+        most = LARGEST_FILE if file.own.endswith(NOTEBOOK) else LARGEST_FILES
         try:
             with self._zip.open(self._infos[file.index]) as opened:
                 data = opened.read(most + 1)

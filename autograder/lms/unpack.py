@@ -16,15 +16,10 @@ from pathlib import Path, PurePosixPath
 
 from autograder.batch.course import open_assignment
 from autograder.batch.run_lock import only_one
+from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.errors import CourseError
 from autograder.files import plain_files, printable
-from autograder.grade.submission import (
-    LARGEST_FILES,
-    LARGEST_NOTEBOOK,
-    MOST_FILES,
-    TIME,
-    read_plain,
-)
+from autograder.grade.submission import TIME, read_plain
 from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
 from autograder.lms.platform import SubmittedFile
 from autograder.lms.roster import roster_of
@@ -250,7 +245,7 @@ def _content(folder: Path) -> dict[str, bytes]:
         for path in plain_files(folder):
             name = path.relative_to(folder)
             if str(name) != TIME and not any(part.startswith(".") for part in name.parts):
-                found[name.as_posix()] = read_plain(path, LARGEST_NOTEBOOK + LARGEST_FILES) or b""
+                found[name.as_posix()] = read_plain(path, LARGEST_FILE + LARGEST_FILES) or b""
     return found
 
 

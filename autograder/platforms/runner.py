@@ -18,7 +18,12 @@ from autograder.files import write_whole
 from autograder.grade.messages import Job, from_json
 from autograder.grade.report import Report
 from autograder.grade.run import attempt
-from autograder.grade.submission import InvalidSubmission, files_beside, read_text
+from autograder.grade.submission import (
+    InvalidSubmission,
+    files_beside,
+    notebook_in_folder,
+    read_text,
+)
 from autograder.platforms.packaging import JOB, with_files
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.kernels import close, own_kernels
@@ -51,7 +56,7 @@ def grade_here(packed: Path, submission: Path, may_be_open: bool = False) -> tup
     if isolation == bubblewrap.USER:
         close_to_others(packed, job.modules)
     try:
-        notebook = notebook_in_folder(submission, job.assignment)
+        notebook = read_text(notebook_in_folder(submission, job.assignment))
         files, _ = files_beside(submission)
         report = attempt(with_files(job, notebook, files), own_kernels(isolation, job.modules))
     except InvalidSubmission as problem:
@@ -134,19 +139,6 @@ def end_all_of_the_other_user() -> None:
             [sys.executable, "-c", "import os; os.kill(-1, 9)"],
             user=bubblewrap.OTHER_USER, group=bubblewrap.OTHER_USER, extra_groups=[], cwd="/", check=False,
         )  # fmt: skip
-
-
-def notebook_in_folder(folder: Path, assignment: str) -> str:
-    """The text of the submission's notebook: the one of the right name, else the only one.
-
-    Raises:
-        InvalidSubmission: there is none, or there are several.
-    """
-    wanted = folder / f"{assignment}.ipynb"
-    found = [path for path in sorted(folder.glob("*.ipynb")) if path.is_file()]
-    if not wanted.exists() and len(found) == 1:
-        wanted = found[0]
-    return read_text(wanted)
 
 
 def told_of(verdict: PartVerdict) -> str:

@@ -19,15 +19,9 @@ from pathlib import Path
 
 from nbgrader.utils import notebook_hash, parse_utc
 
+from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.files import printable
-from autograder.grade.submission import (
-    DEEPEST_FOLDER,
-    LARGEST_FILES,
-    LARGEST_NOTEBOOK,
-    MOST_FILES,
-    TIME,
-    read_plain,
-)
+from autograder.grade.submission import TIME, read_plain
 
 try:
     import pwd
@@ -228,7 +222,7 @@ class Copy:
 
     def __init__(self, owner: int) -> None:
         self.owner = owner
-        self.bytes = LARGEST_NOTEBOOK + LARGEST_FILES
+        self.bytes = LARGEST_FILE + LARGEST_FILES
         self.files = 2 * MOST_FILES
 
     def into(self, folder: int, target: Path, depth: int = 1) -> float:

@@ -298,7 +298,7 @@ def link(name, to):
 
 def test_what_could_do_harm_is_refused_by_itself(course, canvas, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(archives, "LARGEST_FILES", 1 << 16)
-    monkeypatch.setattr(archives, "LARGEST_NOTEBOOK", 1 << 16)
+    monkeypatch.setattr(archives, "LARGEST_FILE", 1 << 16)
     path = tmp_path / "s.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr(f"ångströmanna_101_1_{NOTEBOOK}", "anna")

@@ -8,7 +8,8 @@ import torch
 from msgspec.msgpack import Ext
 from torch import nn
 
-from autograder.checks.reply import DEEPEST, LONGEST_VALUE, observations_in
+from autograder.bounds import DEEPEST_VALUE, LONGEST_VALUE
+from autograder.checks.reply import observations_in
 from autograder.probe.messages import Observation
 from autograder.probe.wire import (
     ARRAY,
@@ -194,7 +195,7 @@ def test_texts_of_an_answer_are_cut():
 @pytest.mark.parametrize("kind", [list, tuple])
 def test_an_answer_may_be_nested_so_deep_and_no_deeper(kind):
     deep = 1
-    for _ in range(DEEPEST):
+    for _ in range(DEEPEST_VALUE):
         deep = kind([deep])
     assert answers(deep) == deep
     with pytest.raises(WireError, match="lists in lists"):

@@ -6,7 +6,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from autograder.grade.submission import LARGEST_NOTEBOOK, InvalidSubmission, read_folder
+from autograder.bounds import LARGEST_NOTEBOOK
+from autograder.grade.submission import InvalidSubmission, read_folder
 from autograder.service.inbox import (
     Exchange,
     Refused,

@@ -1,0 +1,115 @@
+"""How much the grader takes of what was handed in, and how long it looks at it: each limit once.
+
+Whoever runs a submission is confined (`sandbox/limits.py`), and both ends of a channel measure what they
+send (`sandbox/channel.py`, `probe/wire.py`). The limits here are those of the process that decides: it reads
+texts that a student wrote and outputs that a student's code made, and either may be there to take all its memory
+or its time. Sizes are looked at before anything is parsed, and each stage has its processor time for what no
+size foretells. Who goes beyond a limit loses what is beyond it, and nothing else.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+from typing import TypeVar
+
+# what is handed in: bytes of a notebook's file, of what is left of it without old outputs, and of all
+# files beside it
+LARGEST_FILE, LARGEST_NOTEBOOK, LARGEST_FILES = 48 << 20, 16 << 20, 16 << 20
+MOST_FILES, DEEPEST_FOLDER, LONGEST_NAME = (
+    300,
+    8,
+    200,
+)  # the last in bytes of a file's or folder's name
+LONGEST_TIME = 100  # bytes of the file that says when it came in
+MOST_CELLS = 2_000
+MOST_LINES = 200_000  # of all cells; the format stores each by itself
+
+# code that is read: letters of a cell or of a file beside the notebook, and of all that one part can reach
+LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
+LONGEST_MAGIC = (
+    1_000  # letters of a word in a line that IPython reads, which goes through them again for each
+)
+MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each
+MOST_NESTED = 10  # cell magics, each in the text of another
+# cells that are remembered for the next submissions and for one, letters of the former, and those that a
+# submission may bring along before they are forgotten with it
+MOST_KEPT, MOST_AT_ONCE, LONGEST_KEPT, MOST_LETTERS_KEPT = 32, 64, 10_000, 300_000
+
+# answers: names in them, texts, and lists in lists
+LONGEST_WORD, MOST_WORDS, MOST_AXES = 80, 20, 8
+LONGEST_PROBLEM, LONGEST_VALUE, DEEPEST_VALUE = 1_200, 2_000, 50
+
+# outputs: how many of a notebook, forms of one, letters of a form's or a display's name, lines of a
+# traceback, and what the format takes for a line beside its letters
+MOST_OUTPUTS, MOST_FORMS, LONGEST_KIND, MOST_TRACEBACK, SIZE_OF_LINE = 2_000, 20, 200, 1_000, 10
+LARGEST_COUNT = 1 << 31  # of a cell, in the order of execution
+LARGEST_RESULT = (
+    32 << 20
+)  # bytes that a graded notebook takes to be sent, the files beside it aside
+
+# text that is rendered: characters of one and of those that are kept, blanks in a row, and letters of
+# Markdown's own in one text and in all; more would take its reader minutes
+LONGEST_TEXT, LONGEST_RENDERED, LONGEST_GAP = 100_000, 10_000, 300
+MOST_MARKS, MOST_MARKS_IN_ALL = 2_000, 20_000
+MOST_HTML = 1_000_000  # characters of all outputs that are cleaned
+MOST_COLOURS, MOST_FORMULAS = 2_000, 200
+ROOM_FOR_COPIES = 1 << 20  # characters of the pictures of a text that stand in it more than once
+LONGEST_COLOURED = 12_000  # characters of a cell whose code is shown in colours
+# of a student's page, which stays small enough for a mail and a telephone: characters of HTML
+ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
+
+# seconds of processor time for one submission: to look for what a part may not use, to look at the answers
+# of a part, to find a name for what is wrong with them, to clean the notebook, and to write its page
+SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
+SECONDS_TO_CLEAN, SECONDS_TO_WRITE = 20.0, 20.0
+SECONDS_BETWEEN_ALARMS = 1.0
+
+MOST_MEMORY = 1 << 30  # bytes of the process, beyond what its imports take
+
+
+Made = TypeVar("Made")
+
+
+class OutOfTime(BaseException):
+    """A stage has used its processor time. No `except Exception` on the way takes it for its own."""
+
+
+def in_time(seconds: float, make: Callable[[], Made], otherwise: Made) -> Made:
+    """What is made within so many seconds of processor time, or else the other thing."""
+    try:
+        with within(seconds):
+            return make()
+    except OutOfTime:
+        return otherwise
+
+
+@contextlib.contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise `OutOfTime` in what runs inside when it has used so much processor time, and again until it ends.
+
+    Inside may stand no exchange with a kernel, since a frame of which half was sent ends the channel. In
+    another thread than the first, and where there is no such clock, sizes alone have to do.
+    """
+    if not hasattr(signal, "setitimer") or (
+        threading.current_thread() is not threading.main_thread()
+    ):
+        yield
+        return
+    over = False  # an alarm on the way then stops nothing
+
+    def ring(_signal: int, _frame: FrameType | None) -> None:
+        if not over:
+            raise OutOfTime
+
+    handler = signal.signal(signal.SIGVTALRM, ring)
+    outer = signal.setitimer(signal.ITIMER_VIRTUAL, max(seconds, 0.001), SECONDS_BETWEEN_ALARMS)
+    try:
+        yield
+    finally:
+        over = True
+        signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
+        signal.signal(signal.SIGVTALRM, handler)

@@ -1,0 +1,316 @@
+"""What is made to take the grader's memory or time takes little of either, and costs nothing but itself."""
+
+import json
+import os
+import resource
+import socket
+import threading
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from autograder import bounds
+from autograder.bounds import OutOfTime, in_time, within
+from autograder.checks import notebook_source
+from autograder.checks.introspection import introspects
+from autograder.checks.notebook_source import Definitions, forget, modules_beside, statements_of
+from autograder.grade import sanitize
+from autograder.grade.feedback_page import NO_ROOM, Room, code_as_html, text_as_html
+from autograder.grade.outputs import Outputs
+from autograder.grade.run import TOO_LARGE, text_of_graded
+from autograder.grade.sanitize import TOO_SLOW, Sanitize, harmless_markdown
+from autograder.grade.submission import TOO_MANY_LINES, InvalidSubmission, notebook_in, read_text
+from autograder.sandbox.channel import LENGTHS, Channel, ChannelClosed
+from autograder.sandbox.messages import REPLIES
+
+MEBIBYTE = 1 << 20
+
+
+def memory(field):
+    """MiB of this process, by the name that Linux has for them."""
+    text = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(text.partition(f"{field}:")[2].split()[0]) >> 10
+
+
+def cost(work):
+    """(seconds of processor time, MiB at most, MiB that stay) of some work, in a process of its own."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.close(reading)
+            resource.setrlimit(resource.RLIMIT_CPU, (60, 60))
+            Path("/proc/self/clear_refs").write_text(
+                "5", encoding="ascii"
+            )  # the most so far is now
+            before, began = memory("VmRSS"), time.process_time()
+            work()
+            taken = [memory("VmHWM") - before, memory("VmRSS") - before]
+            os.write(writing, json.dumps([time.process_time() - began, *taken]).encode())
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writing)
+    with open(reading, "rb") as file:
+        said = file.read()
+    os.waitpid(child, 0)
+    assert said, "it did not come to its end"
+    return json.loads(said)
+
+
+def shown(contents, kind="display_data"):
+    """What is kept of outputs, as a file has it."""
+    cell = new_code_cell()
+    outputs = Outputs(8 * MEBIBYTE)
+    outputs.begin(cell.outputs)
+    for content in contents:
+        outputs.take(kind, content)
+    return nbformat.v4.writes_json(new_notebook(cells=[cell]))
+
+
+def pictured():
+    picture = {"x": {"image/png": "A" * MEBIBYTE}}
+    return harmless_markdown("![a](attachment:x)" * 400, picture)
+
+
+def looked_at(*cells):
+    """Read cells as for a part, and as for what could look into the process."""
+    Definitions.of(cells)
+    introspects(cells)
+    forget()
+
+
+def received(values):
+    """What comes of a message with such values in it."""
+    text = b'{"type":"output","kind":"stream","content":{"x":[' + values + b"1]}}"
+    ours, theirs = socket.socketpair()
+    send = threading.Thread(
+        target=lambda: (theirs.sendall(LENGTHS.pack(len(text), 0) + text), theirs.close())
+    )
+    send.start()
+    with pytest.raises(
+        ChannelClosed, match="has ended"
+    ):  # no error of its own, and nothing else came
+        Channel(ours, REPLIES).receive()
+    send.join()
+
+
+def read(**cell):
+    return nbformat.v4.writes_json(notebook_in(json.dumps({"cells": [cell], "nbformat": 4})))
+
+
+def names(length):
+    return ("x" * length + str(number) for number in range(100))
+
+
+# what is tried -> (how, most seconds of processor time, most MiB on the way)
+KINDS = {
+    "long names of forms": (
+        lambda: shown({"data": {name: ""}, "metadata": {}} for name in names(MEBIBYTE)),
+        2,
+        32,
+    ),
+    "long display ids": (
+        lambda: shown(
+            {"data": {"text/plain": ""}, "transient": {"display_id": name}}
+            for name in names(MEBIBYTE)
+        ),
+        2,
+        32,
+    ),
+    "a traceback of empty lines": (
+        lambda: shown([{"ename": "", "evalue": "", "traceback": [""] * 3_000_000}], kind="error"),
+        2,
+        64,
+    ),
+    "lines of output": (
+        lambda: shown([{"name": "stdout", "text": " \n" * (4 * MEBIBYTE)}], kind="stream"),
+        2,
+        64,
+    ),
+    "blank lines in code": (lambda: statements_of("x = 1" + "\n" * 100_000 + "y = 1"), 1, 32),
+    "blank lines in a file": (lambda: read(cell_type="code", source=" \n" * 4_000_000), 3, 200),
+    "a heading with a gap": (lambda: harmless_markdown("# a" + " " * 50_000 + "b"), 1, 32),
+    "a picture shown 400 times": (pictured, 2, 64),
+    "a long word for IPython": (lambda: statements_of("a" * 40_000 + "-?"), 1, 32),
+    "many magics below much code": (
+        lambda: statements_of("x = 1\n" * 25_000 + "%pwd\n" * 40), 3, 120
+    ),
+    "many signs below much code": (
+        lambda: statements_of("x = 1\n" * 25_000 + ";f x\n" * 40), 1, 120
+    ),
+    "blank lines in colours": (lambda: code_as_html("\n \n" * 4_000), 1, 32),
+    "a gap in a block of code": (lambda: text_as_html("```python\n" + " " * 50_000 + "\n```"), 1, 32),
+    "long cells": (lambda: looked_at(*(f"a{n} = [" + "1," * 75_000 + "]" for n in range(20))), 6, 400),
+    "a cell of ten megabytes": (lambda: looked_at("x = [" + "1," * 5_000_000 + "]"), 2, 64),
+    "a message of many values": (lambda: received(b'{"":0},' * (2 * MEBIBYTE)), 3, 160),
+    "a notebook of many values": (
+        lambda: read(cell_type="code", source="", outputs=[{"": 0}] * 1_500_000), 6, 700
+    ),
+    "files that name each other": (
+        lambda: modules_beside(["m0"], {f"m{n}.py": b"m1 a" * 20_000 for n in range(100)}), 3, 64
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_made_to_exhaust_the_grader_does_not(kind):
+    work, most_seconds, most_memory = KINDS[kind]
+    seconds, largest, _ = cost(work)
+    assert seconds < most_seconds
+    assert largest < most_memory
+
+
+@pytest.mark.long
+def test_what_was_read_of_a_submission_does_not_stay():
+    cells = [f"a{number} = [" + "1," * 4_900 + "]" for number in range(60)]
+    _, largest, left = cost(lambda: looked_at(*cells))
+    assert largest < 300
+    assert left < 100
+
+
+def test_an_output_with_an_odd_field_is_no_error_of_ours():
+    deep = []
+    for _ in range(5_000):
+        deep = [deep]
+    for field in ("transient", "metadata", "more"):
+        content = {
+            "name": "stdout",
+            "text": "still here",
+            "data": {"text/plain": "and here"},
+            field: deep,
+        }
+        assert "still here" in shown([content], kind="stream")
+        assert "and here" in shown([content])
+
+
+def test_the_end_of_a_traceback_is_what_is_kept():
+    lines = [str(number) for number in range(bounds.MOST_TRACEBACK + 5)]
+    (cell,) = nbformat.reads(
+        shown([{"ename": "E", "evalue": "", "traceback": lines}], kind="error"), as_version=4
+    ).cells
+    assert cell.outputs[0].traceback == lines[5:]
+
+
+def test_a_picture_that_is_shown_twice_is_there_twice_if_it_is_small():
+    twice = "![a](attachment:x) ![b](attachment:x)"
+    assert harmless_markdown(twice, {"x": {"image/png": "AAAA"}}).count("AAAA") == 2
+    large = harmless_markdown(twice, {"x": {"image/png": "A" * 2 * MEBIBYTE}})
+    assert 2 * MEBIBYTE < len(large) < 3 * MEBIBYTE
+    assert 'alt="b"' in large
+
+
+@pytest.mark.parametrize(
+    "source", ["\n%pwd", "x = !ls", "f?", "  %pwd", "x =\n!ls", "a\n\n  ;f x", "f? \n"]
+)
+def test_what_ipython_takes_for_its_own_is_found_on_every_line(source):
+    assert notebook_source.SPECIAL.search(f"x = 1\n\n{source}\n\ny = 1")
+
+
+# ---------------------------------------------------------------------------------- the notebook
+
+
+def test_old_outputs_do_not_count_for_the_size_of_a_notebook(tmp_path):
+    path = tmp_path / "x.ipynb"
+    cell = new_code_cell("x = 'ω'", id="mine")
+    cell.metadata.nbgrader = {"grade_id": "mine"}
+    cell.outputs = [NotebookNode(output_type="stream", name="stdout", text="x" * 20 * MEBIBYTE)]
+    text = new_markdown_cell("![x](attachment:x)", attachments={"x": {"image/png": "AAAA"}})
+    path.write_text(nbformat.writes(new_notebook(cells=[cell, text])))
+    assert path.stat().st_size > bounds.LARGEST_NOTEBOOK
+    code, markdown = notebook_in(read_text(path)).cells
+    assert (code.source, code.id, code.outputs) == ("x = 'ω'", "mine", [])
+    assert code.metadata.nbgrader.grade_id == "mine"
+    assert markdown.attachments == {"x": {"image/png": "AAAA"}}
+
+
+def test_a_notebook_that_is_large_without_its_outputs_is_refused(tmp_path):
+    path = tmp_path / "x.ipynb"
+    path.write_text(nbformat.writes(new_notebook(cells=[new_code_cell("x" * 17 * MEBIBYTE)])))
+    with pytest.raises(InvalidSubmission, match="has 17 MiB, more than 16"):
+        read_text(path)
+
+
+def test_a_notebook_of_more_values_than_are_read_is_refused():
+    cell = {"cell_type": "code", "source": "", "metadata": {"x": [0] * 600_000}}
+    with pytest.raises(InvalidSubmission, match="more than 500000 values"):
+        notebook_in(json.dumps({"cells": [cell]}))
+    assert notebook_in(json.dumps({"cells": [{**cell, "metadata": {"x": "[" * 600_000}}]})).cells
+
+
+def test_a_cell_of_more_lines_than_are_read_is_left_out_and_no_other():
+    sources = ["x = 1", "\n" * (bounds.MOST_LINES + 1), "y = 2"]
+    made = notebook_in(nbformat.writes(new_notebook(cells=[*map(new_code_cell, sources)])))
+    assert [cell.source for cell in made.cells] == ["x = 1", f"# {TOO_MANY_LINES}", "y = 2"]
+
+
+def test_a_graded_notebook_that_is_too_large_is_sent_without_what_makes_it_so():
+    cells = [new_code_cell("print()"), new_code_cell("x" * 2_000), new_code_cell("grade()")]
+    cells[0].outputs = [nbformat.v4.new_output("stream", text="\\" * 17 * MEBIBYTE)]
+    cells[2].outputs = [nbformat.v4.new_output("stream", text="3 of 3 points")]
+    cells[2].metadata.nbgrader = {"grade_id": "check_x", "locked": True}
+    text = text_of_graded(new_notebook(cells=cells))
+    first, second, third = nbformat.reads(text, as_version=4).cells
+    assert first.outputs[0].text == TOO_LARGE
+    assert second.source == "x" * 2_000
+    assert third.outputs[0].text == "3 of 3 points"
+    cells[1].source = "\\" * 17 * MEBIBYTE
+    text = text_of_graded(new_notebook(cells=cells))
+    assert len(text) < MEBIBYTE
+    assert "3 of 3 points" in text
+
+
+# ---------------------------------------------------------------------------------- time
+
+
+def busy(seconds):
+    """Use so many seconds of processor time."""
+    until = time.process_time() + seconds
+    while time.process_time() < until:
+        sum(range(1_000))
+
+
+def test_a_stage_that_takes_too_long_is_ended():
+    assert in_time(0.1, lambda: busy(5) or "done", "not done") == "not done"
+    assert in_time(5, lambda: busy(0.1) or "done", "not done") == "done"
+
+
+def test_no_handler_of_errors_on_the_way_takes_the_end_of_a_stage_for_its_own():
+    def careless():
+        try:
+            busy(5)
+        except Exception:  # noqa: BLE001
+            return "swallowed"
+
+    assert in_time(0.1, careless, "ended") == "ended"
+
+
+def test_a_stage_within_another_leaves_it_its_time():
+    with pytest.raises(OutOfTime), within(0.4):
+        assert in_time(0.1, lambda: busy(5), "inner") == "inner"
+        busy(5)
+    busy(0.5)  # no alarm is left over
+
+
+def test_a_text_that_takes_too_long_is_shown_as_it_was_typed(monkeypatch):
+    monkeypatch.setattr(sanitize, "SECONDS_TO_CLEAN", 0.2)
+    monkeypatch.setattr(sanitize, "rendered", lambda source: busy(5) or source)
+    monkeypatch.setattr(sanitize, "clean", lambda html: busy(5) or html)
+    code = new_code_cell(outputs=[nbformat.v4.new_output("display_data", {"text/html": "<b>x"})])
+    notebook = new_notebook(cells=[new_markdown_cell("*slow* <i>"), code])
+    Sanitize().preprocess(notebook, {})
+    assert "<pre>&#42;slow&#42; &lt;i&gt;</pre>" in notebook.cells[0].source
+    assert notebook.cells[1].outputs[0].text == TOO_SLOW
+
+
+def test_a_page_has_no_room_for_what_takes_too_long(monkeypatch):
+    monkeypatch.setattr("autograder.grade.feedback_page.SECONDS_TO_WRITE", 0.2)
+    room = Room(1_000)
+    assert room.make(lambda source: f"<p>{source}</p>", "quick") == "<p>quick</p>"
+    assert room.make(lambda source: busy(5) or source, "slow") == NO_ROOM
+    assert room.make(lambda source: f"<p>{source}</p>", "quick") == ""
