@@ -173,7 +173,8 @@ def decide(
             again = Trial(_asked(drawn, probe, disallowed, ours))
             # an earlier part that is not answered says so when this one calls it
             if not again.unanswered:
-                return _with_remark(_better_of(alone, again, broken), hidden)
+                verdict = _better_of(alone, again, broken)
+                return _with_remark(verdict, hidden or why_not_there(verdict.lacks, around))
     if alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
     if alone.unanswered:
@@ -181,10 +182,7 @@ def decide(
     if untouched:
         return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
     verdict = alone.with_names(alone.verdict)
-    if alone.lacks:
-        verdict = structs.replace(verdict, lacks=alone.lacks)
-        hidden = hidden or why_not_there(alone.lacks, around)
-    return _with_remark(verdict, hidden)
+    return _with_remark(verdict, hidden or why_not_there(verdict.lacks, around))
 
 
 def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
@@ -219,7 +217,9 @@ class Trial:
     def lacks(self) -> str:
         """A global name that is not there, without which no case comes to an end; empty if there is none."""
         errors = [item.actual.error for item in self.attempts if item.problem]
-        messages = {error.message if error and error.type == "NameError" else "" for error in errors}
+        messages = {
+            error.message if error and error.type == "NameError" else "" for error in errors
+        }
         found = re.match(r"name '(\w+)' is not defined", messages.pop()) if messages else None
         return found[1] if found and not messages else ""
 
@@ -262,6 +262,7 @@ class Trial:
         """A verdict on this part with the names of what is wrong here, or how results differ."""
         if verdict.right:
             return verdict
+        verdict = structs.replace(verdict, lacks=self.lacks)
         try:
             mistakes = mistakes_in(self.attempts, self.found)
             relations = () if mistakes else relations_in(self.attempts)
