@@ -423,6 +423,8 @@ HANDED_IN: dict[str, HandedIn] = {
     ),
     "without gradients": HandedIn(
         answers={FIRST: "@torch.no_grad()\n" + solution(A2)[FIRST]},
+        lost={FIRST: 1.0},
+        told=("no gradient reaches `x`", "no_grad"),
     ),
     "a class of callables": HandedIn(
         answers={
