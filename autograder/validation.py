@@ -1,6 +1,8 @@
-"""What the Validate button says of a failed test: first the test's own sentence, then where it failed.
+"""What the Validate button and `nbgrader validate` say, and with which exit status they end.
 
-nbgrader shows the test's code and Python's traceback, and the sentence that helps at the very end.
+nbgrader shows the code of a failed test and Python's traceback, and the sentence that helps at the very end:
+here it comes first. What does not matter when a notebook is graded stops no validation either, such as the name
+of a kernel in another editor.
 """
 
 import re
@@ -8,10 +10,13 @@ import textwrap
 from functools import wraps
 from html import escape
 
+from jupyter_client.kernelspec import KernelSpecManager
 from nbconvert.filters import strip_ansi
+from nbgrader.apps.validateapp import ValidateApp
 from nbgrader.validator import Validator
 
-COLUMNS = 80  # nbgrader cuts longer lines
+COLUMNS = 80  # of a sentence
+KERNEL = "python3"  # that of the environment in which this runs
 ERROR = re.compile(r"^([A-Za-z_][\w.]*)(?:: |\Z|$)", re.MULTILINE)
 
 
@@ -33,15 +38,65 @@ def sentence_of(traceback):
     return "\n".join(textwrap.fill(line, COLUMNS) for line in message.splitlines())
 
 
+def made_runnable(notebook):
+    """Take out of a notebook what keeps nbgrader from running it, though grading does not mind.
+
+    Args:
+        notebook: changed in place.
+
+    Yields:
+        a sentence about each such thing.
+    """
+    kernel = notebook.metadata.get("kernelspec", {}).get("name", KERNEL)
+    if kernel not in KernelSpecManager().find_kernel_specs():
+        notebook.metadata.kernelspec = {"name": KERNEL, "display_name": "Python 3"}
+        yield (
+            f"The notebook asks for the kernel '{kernel}', which is not here. It runs in this "
+            "environment's own Python, as it does when it is graded."
+        )
+    names = set()
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if name and name in names:
+            del cell.metadata["nbgrader"]
+            yield (
+                f"Two cells are marked as '{name}'. Was one split, or copied? Both run, and the "
+                "upper one counts as that cell, as it does when the notebook is graded."
+            )
+        names.add(name)
+
+
+def indented(self, text):
+    """Each line of a text with nbgrader's indent; what is too long is wrapped, where nbgrader cuts it."""
+    wrapper = textwrap.TextWrapper(
+        self.width,
+        initial_indent=self.indent,
+        subsequent_indent=self.indent,
+        expand_tabs=False,
+        replace_whitespace=False,
+        drop_whitespace=False,
+    )
+    lines = strip_ansi(text).split("\n")
+    return "\n".join(piece for line in lines for piece in wrapper.wrap(line) or [self.indent])
+
+
 def sentences_first():
     """Let nbgrader's validator name the sentence first; twice does no more than once."""
     if hasattr(Validator.validate, "__wrapped__"):
         return
-    original = Validator.validate
+    validate_as_it_was, preprocess, start = (
+        Validator.validate,
+        Validator._preprocess,
+        ValidateApp.start,
+    )
+    complaints = []  # about any notebook of this process
 
-    @wraps(original)
+    @wraps(validate_as_it_was)
     def validate(self, filename):
-        results = original(self, filename)
+        results = validate_as_it_was(self, filename)
+        complaints.extend(results)
+        for cell in results.get("type_changed", []):  # nbgrader takes one for the other
+            cell["old_type"], cell["new_type"] = cell["new_type"], cell["old_type"]
         for cell in results.get("failed", []):
             told = sentence_of(cell["raw_error"])
             if told:
@@ -51,4 +106,17 @@ def sentences_first():
                 cell["source"] = told
         return results
 
-    Validator.validate = validate
+    @wraps(preprocess)
+    def run(self, notebook):
+        for sentence in made_runnable(notebook):
+            self.log.warning(sentence)
+        return preprocess(self, notebook)
+
+    @wraps(start)
+    def start_and_tell(self):
+        start(self)
+        if complaints:
+            self.exit(1)
+
+    Validator.validate, Validator._preprocess, Validator._indent = validate, run, indented
+    ValidateApp.start = start_and_tell

@@ -210,7 +210,9 @@ def _also_wrong(steps: int) -> str:
 
 
 def doubts(report: Report) -> Iterator[str]:
-    """Parts that a person must look at: the checks found nothing wrong, and a visible test did."""
+    """Parts that a person must look at: one slip took several, or only a visible test finds fault."""
+    for name, parts in report.lacking.items():
+        yield f"{', '.join(parts)}: no points, and all for one name, `{name}`, that is not defined: please look"
     for part, error in report.doubted.items():
         told = " ".join(error.split())  # a tensor is printed over several lines
         yield f"{part}: all points, but its visible test stops ({told}): please look"

@@ -188,7 +188,8 @@ def decide(
             again = Trial(_asked(drawn, probe, disallowed, ours))
             # an earlier part that is not answered says so when this one calls it
             if not again.unanswered:
-                return _with_remark(_better_of(alone, again, broken), hidden)
+                verdict = _better_of(alone, again, broken)
+                return _with_remark(verdict, hidden or why_not_there(verdict.lacks, around))
     if alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
     if alone.unanswered:
@@ -196,10 +197,7 @@ def decide(
     if untouched:
         return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
     verdict = alone.with_names(alone.verdict)
-    if alone.lacks:
-        verdict = structs.replace(verdict, lacks=alone.lacks)
-        hidden = hidden or why_not_there(alone.lacks, around)
-    return _with_remark(verdict, hidden)
+    return _with_remark(verdict, hidden or why_not_there(verdict.lacks, around))
 
 
 def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:
@@ -279,6 +277,7 @@ class Trial:
         """A verdict on this part with the names of what is wrong here, or how results differ."""
         if verdict.right:
             return verdict
+        verdict = structs.replace(verdict, lacks=self.lacks)
         try:
             with within(SECONDS_TO_NAME):
                 mistakes = mistakes_in(self.attempts, self.found)

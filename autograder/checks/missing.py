@@ -19,6 +19,7 @@ from autograder.checks.notebook_source import Definitions, as_python, statements
 from autograder.probe.messages import ErrorSeen
 
 Definition = ast.FunctionDef | ast.ClassDef
+KEEPING = ("capture", "prun", "time")  # magics of cells that run them where the notebook runs
 
 
 def is_unanswered(error: ErrorSeen) -> bool:
@@ -100,8 +101,16 @@ NOTHING_AROUND = Surroundings()
 
 def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_AROUND) -> str:
     """Why a name is not there after the notebook ran, as far as its source tells."""
-    defines = re.compile(rf"^[^#\n]*\b(def|class)\s+{name}\b", re.MULTILINE)
+    defines = re.compile(
+        rf"^[^#\n]*\b(def|class)\s+{name}\b|^{name}\s*(:[^=\n]+)?=(?!=)", re.MULTILINE
+    )
     for cell in filter(defines.search, cells):
+        magic = re.match(r"\s*(%%(\w+).*)", cell)
+        if magic and magic[2] not in KEEPING:
+            return (
+                f"No `{name}`: its cell begins with `{magic[1].strip()}`, and nothing that is defined "
+                "below such a line is kept. Take that line out."
+            )
         try:
             ast.parse(as_python(cell))
         except SyntaxError as error:

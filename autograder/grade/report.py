@@ -102,6 +102,18 @@ class Report:
             and self.tests.get(part, "").startswith("AssertionError")
         }
 
+    @property
+    def lacking(self) -> dict[str, tuple[str, ...]]:
+        """Names that are not defined, by which several parts have lost all their points, with these parts.
+
+        One slip has taken them all, as an import that stopped, so a person must look.
+        """
+        lost: dict[str, tuple[str, ...]] = {}
+        for part, verdict in self.verdicts.items():
+            if verdict.lacks and not verdict.earned:
+                lost[verdict.lacks] = (*lost.get(verdict.lacks, ()), part)
+        return {name: parts for name, parts in lost.items() if len(parts) > 1}
+
 
 class OnPage(msgspec.Struct, frozen=True):
     """What the page shows of a report beside the notebook itself, see `Report`."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.utils._device as default_device
 
 Read = Callable[[], Any]
 Write = Callable[[Any], object]
@@ -54,8 +55,8 @@ def _set_pictures(value: dict[str, Any]) -> None:
 
 
 def _device() -> torch.device | None:
-    modes = torch._C._len_torch_function_stack()  # where a default device stands, if there is one
-    return torch.get_default_device() if modes else None
+    # PyTorch's own question makes a tensor there, which fails where there is no such device
+    return default_device.CURRENT_DEVICE
 
 
 def _set_device(value: torch.device | None) -> None:

@@ -1,8 +1,8 @@
 """What a notebook may have in it and does not run while it is graded: it says so in a line, and the cell goes on.
 
-Installing packages, shell commands and other programs, debuggers, questions to a person, and compiling
-have nothing to do with an answer. They work at a student's desk, where nobody would expect a cell to stop
-over them.
+Installing packages, shell commands and other programs, debuggers, questions to a person, compiling, and
+another default device have nothing to do with an answer. They work at a student's desk, where nobody would
+expect a cell to stop over them.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 INSTALLERS = ("pip", "conda", "mamba", "micromamba", "uv")
 SHELLS = ("bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl")
+set_default_device = torch.set_default_device
 LONGEST = 80  # characters of a command that are shown
 
 
@@ -92,6 +93,14 @@ def as_it_is(model: Any = None, **_: Any) -> Any:
     return model
 
 
+def on_the_cpu(device: torch.device | str | int | None) -> None:
+    """In the place of `torch.set_default_device`: tensors stay on the only device that there is."""
+    if device is None or torch.device(device).type in ("cpu", "meta"):
+        set_default_device(device)
+    else:
+        tell(f"torch.set_default_device({str(device)!r}); tensors stay on the CPU")
+
+
 def make_inert(kernel: IPythonKernel) -> None:
     """Let nothing of it run in this process any more.
 
@@ -111,12 +120,14 @@ def make_inert(kernel: IPythonKernel) -> None:
     for name in ("system", "sx", "debug", "pdb"):
         shell.register_magic_function(_magic(f"%{name}"), "line", name)
     shell.register_magic_function(_pictures_of(shell), "line", "matplotlib")
+    shell.run_line_magic = _known_magics_of(shell)
     os.system, os.popen = _system, _popen  # type: ignore[assignment]
     subprocess.Popen = NotRun  # type: ignore[assignment,misc]
     sys.breakpointhook = _debugger
     pdb.set_trace = debugger.set_trace = _debugger
     pdb.post_mortem = pdb.pm = _debugger
     torch.compile = as_it_is
+    torch.set_default_device = on_the_cpu
 
 
 def _output_of(command: str, *_: Any, **__: Any) -> list[str]:
@@ -133,6 +144,18 @@ def _cell_magic(name: str) -> Callable[[str, str], None]:
         tell(f"{name} {line}")
 
     return not_run
+
+
+def _known_magics_of(shell: InteractiveShell) -> Callable[..., Any]:
+    """What runs line magics, and passes over those that come with a package which is not there."""
+    run = shell.run_line_magic
+
+    def run_line_magic(name: str, line: str, _stack_depth: int = 1) -> Any:
+        if shell.find_line_magic(name) is None:
+            return tell(f"%{name} {line}")
+        return run(name, line, _stack_depth + 1)
+
+    return run_line_magic
 
 
 def _pictures_of(shell: InteractiveShell) -> Callable[[str], Any]:

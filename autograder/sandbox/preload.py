@@ -26,7 +26,8 @@ MODULES = (
     "ipykernel.kernelapp", "ipykernel.ipkernel", "ipykernel.debugger", "tornado.platform.asyncio",
     "tornado.queues", "IPython.core.completerlib", "IPython.core.logger", "IPython.core.oinspect",
     "IPython.core.completer", "IPython.core.magics",
-    "IPython.core.payloadpage", "IPython.core.pylabtools", "IPython.extensions.storemagic",
+    "IPython.core.payloadpage", "IPython.core.pylabtools", "IPython.extensions.storemagic", "einops",
+    "jaxtyping",
     "matplotlib.pyplot", "matplotlib_inline.config", "numpy.random", "numpy.testing", "sqlite3",
     "torch.nn.functional", "torch.utils.flop_counter", "dateutil.tz", "autograder.probe.drawing",
 )  # fmt: skip

@@ -7,8 +7,10 @@ import sys
 
 import nbformat
 import pytest
+from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbgrader.validator import Validator
 
-from autograder.validation import COLUMNS, sentence_of
+from autograder.validation import COLUMNS, sentence_of, sentences_first
 from tests.sample_class import ROOT, submission
 
 pytestmark = pytest.mark.long
@@ -24,15 +26,19 @@ print(json.dumps(button.validate_notebook("answer.ipynb")))
 COMMANDS = {"button": ["-c", BUTTON], "command": ["-m", "nbgrader", "validate", "answer.ipynb"]}
 
 
-def validated(folder, student, way):
-    nbformat.write(submission(student), folder / "answer.ipynb")
+def validated(folder, notebook, way, status=0):
+    """What the validation of a notebook prints, and what it warns of, if it ends with this exit status."""
+    nbformat.write(notebook, folder / "answer.ipynb")
     shutil.copy(ROOT / "nbgrader_config.py", folder)
     command = [sys.executable, *COMMANDS[way]]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    return done.stdout, " ".join(done.stderr.split())
 
 
 def test_the_button_begins_with_the_sentence(tmp_path):
-    answer = json.loads(validated(tmp_path, "softmax_over_columns", "button"))
+    said, _ = validated(tmp_path, submission("softmax_over_columns"), "button")
+    answer = json.loads(said)
     first = answer["value"]["failed"][0]
     assert first["source"].startswith("each row should sum to one; your rows sum to [")
     assert "def test_attention_weights():" in first["error"]
@@ -40,7 +46,7 @@ def test_the_button_begins_with_the_sentence(tmp_path):
 
 
 def test_so_does_the_command(tmp_path):
-    said = validated(tmp_path, "half_finished", "command")
+    said, _ = validated(tmp_path, submission("half_finished"), "command", status=1)
     sentence, code = "expected the pair (z, weights), got Tensor", "def test_basic_self_attention"
     assert 0 < said.index(sentence) < said.index(code)
     assert said.index("NotImplementedError: not answered yet") < said.index("def test_self_att")
@@ -48,8 +54,39 @@ def test_so_does_the_command(tmp_path):
 
 @pytest.mark.parametrize("way", COMMANDS)
 def test_success_stays_success(tmp_path, way):
-    said = validated(tmp_path, "right_loops", way)
+    said, _ = validated(tmp_path, submission("right_loops"), way)
     assert "Success!" in said or json.loads(said) == {"success": True, "value": {}}
+
+
+def test_a_kernel_of_another_editor_and_a_split_cell_stop_nothing_and_are_told(tmp_path):
+    notebook = submission("right_loops")
+    notebook.metadata.kernelspec.name = ".venv"
+    [place] = [n for n, cell in enumerate(notebook.cells) if cell.id == "attention_weights"]
+    notebook.cells.insert(place, new_code_cell("import math", id="upper"))
+    notebook.cells[place].metadata = notebook.cells[place + 1].metadata
+    said, warned = validated(tmp_path, notebook, "command")
+    assert "Success!" in said and "Traceback" not in warned
+    assert "asks for the kernel '.venv', which is not here" in warned
+    assert "Two cells are marked as 'attention_weights'. Was one split" in warned
+
+
+def test_a_changed_type_is_told_the_right_way_round(tmp_path):
+    notebook = submission("right_loops")
+    [place] = [n for n, cell in enumerate(notebook.cells) if cell.id == "attention_weights"]
+    code = notebook.cells[place]
+    notebook.cells[place] = new_markdown_cell(code.source, id=code.id, metadata=code.metadata)
+    said, _ = validated(tmp_path, notebook, "command", status=1)
+    assert "The following code cell has changed to a markdown cell" in said
+
+
+def test_long_lines_are_wrapped_and_keep_their_indent():
+    text = "    def f(x):\n\n" + "word " * 40 + "\n" + "x" * 200
+    sentences_first()
+    lines = Validator._indent(Validator(), text).split("\n")
+    assert max(map(len, lines)) <= Validator().width
+    assert lines[:2] == [" " * 8 + "def f(x):", " " * 4]
+    assert sum(line.count("word") for line in lines) == 40
+    assert "".join(lines).count("x") == 201
 
 
 TRACEBACK = (

@@ -12,6 +12,10 @@ from autograder.checks.missing import is_unanswered
 
 # the first pattern that an error's type and message match, and what to ask then
 HINTS = {
+    r"CUDA|NVIDIA|\bmps\b|\bxpu\b|accelerator device": (
+        "The grader has a CPU and no other device. Leave `.cuda()` and names of devices out: with "
+        "`device=x.device` or `.to(x.device)`, code follows its input `x`, wherever that is."
+    ),
     r"Boolean value of Tensor|truth value of an array": (
         "`and`, `or`, `not` and `if` ask for one truth value, and a tensor holds many. For bool "
         "tensors, 'and' is `&`, 'or' is `|`, 'not' is `~`."

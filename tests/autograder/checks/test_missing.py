@@ -5,11 +5,13 @@ import math
 import nbformat
 import pytest
 import torch
+from msgspec.structs import replace
 
 from assignments import load
 from autograder.checks.decide import decide
 from autograder.checks.missing import is_unanswered, why_missing
 from autograder.checks.verdicts import Obstacle
+from autograder.probe.messages import ErrorSeen
 from autograder.probe.probe import answer
 from tests.sample_class import ROOT
 
@@ -106,11 +108,11 @@ def test_a_forward_that_is_not_found_is_not_called_unanswered(forward, message):
 
 
 def test_the_released_line_is_known_with_and_without_its_source():
-    error = {"type": "NotImplementedError", "types": [], "message": "x", "line": "raise NotImpl"}
+    error = ErrorSeen("NotImplementedError", [], "x", "raise NotImpl")
     assert is_unanswered(error)
-    assert is_unanswered({**error, "line": "", "message": "not answered yet"})
-    assert not is_unanswered({**error, "line": "x @ y"})
-    assert not is_unanswered({**error, "type": "ValueError"})
+    assert is_unanswered(replace(error, line="", message="not answered yet"))
+    assert not is_unanswered(replace(error, line="x @ y"))
+    assert not is_unanswered(replace(error, type="ValueError"))
 
 
 def test_a_cell_with_more_magics_than_ipython_reads_is_read():
@@ -208,3 +210,15 @@ def test_code_that_is_too_deep_to_be_read_is_not_what_was_handed_out():
     deep = f"def attention_weights(x):\n    return x + {'-' * 3000}1\n"
     verdict = decided("a2_self_attention", "attention_weights", [], handed_out=deep)
     assert verdict.obstacle is Obstacle.MISSING
+
+
+def test_a_name_that_is_assigned_is_defined_by_its_cell():
+    assert "typing error" in why_missing("part", ["part = lambda x: (x\n"])
+    assert "no cell defines it" in why_missing("part", ["part == 1", "other = 1", "f(part=1)"])
+
+
+@pytest.mark.parametrize("magic", ["%%timeit", "%%writefile part.py", "%%python"])
+def test_a_magic_that_keeps_nothing_is_named(magic):
+    told = why_missing("part", [f"{magic}\ndef part(x):\n    return x\n"])
+    assert f"its cell begins with `{magic}`" in told
+    assert "begins with" not in why_missing("part", ["%%time\ndef part(x):\n    return x\n"])

@@ -143,6 +143,8 @@ NOT_RUN = [
     "import pdb; pdb.set_trace()",
     "%debug",
     "%matplotlib widget",
+    "%tensorboard --logdir runs",
+    "import torch; torch.set_default_device('cuda')",
 ]
 
 

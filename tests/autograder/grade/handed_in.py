@@ -1,0 +1,451 @@
+"""Notebooks as people hand them in: the answers of the solution, with one thing beside or in front of them.
+
+What people install, switch, print, time, debug and leave behind is no part of an answer. Where points are
+lost all the same, the sentence has to name the error and the line, and say what to do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import nbformat
+from nbformat import NotebookNode
+from nbformat.v4 import new_code_cell, new_markdown_cell
+
+from tests.sample_class import ASSIGNMENT, ROOT
+
+A2 = ASSIGNMENT
+A5, A6, A7 = "a5_multi_head_attention", "a6_positional_encoding", "a7_dropout_and_layer_norm"
+FIRST, CONTEXT, BATCH, EQUIVARIANT = (
+    "attention_weights",
+    "basic_self_attention",
+    "self_attention",
+    "is_permutation_equivariant",
+)
+
+
+@dataclass(frozen=True)
+class HandedIn:
+    """What stands beside the right answers of an assignment, and what must come of it.
+
+    Attributes:
+        top: a cell above all others.
+        imports: in the place of the cell in which the release imports what it needs.
+        beside: cells of the student's own, each above the answer to a part.
+        front: lines above an answer, in its cell.
+        below: lines below an answer, in its cell.
+        answers: other answers than the solution's.
+        text: parts whose answer stands in a cell of text.
+        after: cells of the student's own, each below the check of a part.
+        split: parts whose cell was split, so that there are two of one name.
+        assignment: which is answered.
+        lost: points that are lost, by part.
+        told: what has to stand in the sentences on these parts.
+        person: what has to stand in the sentence by which a person is asked to look; empty if none is.
+    """
+
+    top: str = ""
+    imports: str = ""
+    beside: Mapping[str, str] = field(default_factory=dict)
+    front: Mapping[str, str] = field(default_factory=dict)
+    below: Mapping[str, str] = field(default_factory=dict)
+    answers: Mapping[str, str] = field(default_factory=dict)
+    text: Sequence[str] = ()
+    after: Mapping[str, str] = field(default_factory=dict)
+    split: Sequence[str] = ()
+    assignment: str = A2
+    lost: Mapping[str, float] = field(default_factory=dict)
+    told: Sequence[str] = ()
+    person: str = ""
+
+
+def notebook_of(work: HandedIn) -> NotebookNode:
+    """The notebook that is handed in."""
+    notebook = nbformat.read(
+        ROOT / "exercises" / work.assignment / f"{work.assignment}.ipynb", as_version=4
+    )
+    answers = {**solution(work.assignment), **work.answers}
+    cells = [new_code_cell(work.top, id="top")] if work.top else []
+    imports = work.imports
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        part = name.removeprefix("check_")
+        if imports and cell.cell_type == "code" and not name:
+            cell.source, imports = imports, ""
+        if name in work.beside:
+            cells.append(new_code_cell(work.beside[name], id=f"beside-{name}"))
+        if name in answers:
+            cell.source = work.front.get(name, "") + answers[name] + work.below.get(name, "")
+        if name in work.text:
+            written = new_markdown_cell(cell.source, id=cell.id)
+            written.metadata = cell.metadata
+            cell = written
+        cells.append(cell)
+        if name in work.split:
+            above, _, below = cell.source.partition("\n\n\n")
+            second = new_code_cell(below, id=f"split-{name}", metadata=cell.metadata)
+            cell.source = above
+            cells.append(second)
+        if name != part and part in work.after:
+            cells.append(new_code_cell(work.after[part], id=f"after-{part}"))
+    notebook.cells = cells
+    return notebook
+
+
+@cache
+def solution(assignment: str) -> dict[str, str]:
+    """The answers of the course's solution, by part, as a student would type them."""
+    path = ROOT / "solutions" / assignment / f"{assignment}.ipynb"
+    marks = re.compile(
+        r"^ *### (BEGIN|END) SOLUTION\n?|^ *### BEGIN HANDED OUT\n.*?^ *### END HANDED OUT\n?",
+        re.MULTILINE | re.DOTALL,
+    )
+    return {
+        cell.metadata.nbgrader.grade_id: marks.sub("", cell.source).rstrip()
+        for cell in nbformat.read(path, as_version=4).cells
+        if cell.cell_type == "code" and cell.metadata.get("nbgrader", {}).get("solution")
+    }
+
+
+def renamed(part: str, name: str) -> str:
+    """The solution of a part, under another name."""
+    return solution(A2)[part].replace(part, name)
+
+
+WEIGHTS = "def attention_weights(x):\n    {}\n    return (x @ x.T).softmax(-1)\n"
+EINOPS = (
+    "from einops import einsum, rearrange\n\n\ndef self_attention(query, key, value):\n"
+    '    scores = query @ rearrange(key, "b s d -> b d s")\n'
+    '    return einsum(scores.softmax(-1), value, "b t s, b s d -> b t d")\n'
+)
+JAXTYPING = (
+    "from jaxtyping import Float\nfrom torch import Tensor\n\n\n"
+    'def attention_weights(x: Float[Tensor, "T D"]) -> Float[Tensor, "T T"]:\n'
+    "    return (x @ x.T).softmax(-1)\n"
+)
+CONFIGURED = (
+    "from dataclasses import dataclass\n\n\n@dataclass\nclass Config:\n    dim: int = -1\n\n\n"
+    "def attention_weights(x, config=Config()):\n    return (x @ x.T).softmax(config.dim)\n"
+)
+NESTED_QUOTES = 'print(f"{"a" + "b"}")\n'  # Python 3.12 takes it
+GONE = "FileNotFoundError: [Errno 2] No such file or directory: '/content/drive/MyDrive'"
+NO_TORCH = (
+    "self_attention, is_permutation_equivariant: no points, and all for one name, `torch`, that is "
+    "not defined"
+)
+ON_CPU = ("The grader has a CPU and no other device", "`.to(x.device)`")
+FIRST_LOST = {FIRST: 3.0}
+
+HANDED_IN: dict[str, HandedIn] = {
+    "nothing beside": HandedIn(),
+    # packages and programs
+    "pip by subprocess": HandedIn(
+        top="import subprocess, sys\n"
+        "subprocess.check_call([sys.executable, '-m', 'pip', 'install', 'einops'])"
+    ),
+    "pip by the shell, above the imports": HandedIn(
+        imports="!pip install -q einops\n%pip install 'torch>=2'\nimport torch"
+    ),
+    "apt": HandedIn(top="!apt-get -qq install graphviz\n!cd /content && ls"),
+    "nvidia-smi in the answer cell": HandedIn(front={FIRST: "!nvidia-smi\n"}),
+    "nvidia-smi below the answer": HandedIn(below={FIRST: "\n!nvidia-smi"}),
+    "a cell of bash": HandedIn(top="%%bash\npip install einops\nls /content"),
+    "a file that is downloaded": HandedIn(top="!wget -q https://example.org/data.zip"),
+    "get_ipython().system": HandedIn(top="get_ipython().system('pip install einops')"),
+    # magics
+    "autoreload": HandedIn(top="%load_ext autoreload\n%autoreload 2"),
+    "time above the answer": HandedIn(front={FIRST: "%%time\n"}),
+    "capture above the answer": HandedIn(front={FIRST: "%%capture\n"}),
+    "timeit above the answer": HandedIn(
+        front={FIRST: "%%timeit\n"},
+        lost=FIRST_LOST,
+        told=("begins with `%%timeit`", "Take that line out"),
+    ),
+    "writefile above the answer": HandedIn(
+        front={FIRST: "%%writefile answer.py\n"},
+        lost=FIRST_LOST,
+        told=("begins with `%%writefile answer.py`", "Take that line out"),
+    ),
+    "a magic that is not there, above the answer": HandedIn(
+        front={FIRST: "%%wandb\n"},
+        lost=FIRST_LOST,
+        told=("begins with `%%wandb`", "Take that line out"),
+    ),
+    "a line magic that is not there": HandedIn(front={FIRST: "%tensorboard --logdir runs\n"}),
+    "an extension that is not there": HandedIn(
+        imports="%load_ext tensorboard\n%load_ext nb_black\nimport torch"
+    ),
+    "cd": HandedIn(top="%cd /content/drive/MyDrive/attention\n%pwd"),
+    "figures sharper": HandedIn(top="%config InlineBackend.figure_format = 'retina'"),
+    "everything reset at the top": HandedIn(top="%reset -f"),
+    "everything reset below an answer": HandedIn(
+        beside={CONTEXT: "%reset -f\nimport torch"},
+        after={FIRST: "1 + 1"},
+        lost={CONTEXT: 2.0},
+        told=("name 'attention_weights' is not defined",),
+    ),
+    "an environment variable": HandedIn(top="%env CUDA_LAUNCH_BLOCKING=1\n%who"),
+    # imports that fail
+    "pandas, above the imports": HandedIn(imports="import pandas as pd\nimport torch"),
+    "seaborn, and it is used": HandedIn(
+        imports="import seaborn as sns\nsns.set_theme()\nimport torch"
+    ),
+    "colab's drive": HandedIn(
+        imports="from google.colab import drive\ndrive.mount('/content/drive')\n"
+        "import torch\nimport os\nos.chdir('/tmp')"
+    ),
+    "colab, if it is there": HandedIn(
+        top="try:\n    import google.colab\n    IN_COLAB = True\nexcept ImportError:\n    IN_COLAB = False"
+    ),
+    "an import that fails, in the answer cell": HandedIn(front={FIRST: "import pandas as pd\n"}),
+    "a name that a module does not have": HandedIn(
+        imports="from torch import softmx\nimport torch"
+    ),
+    "a star from a module that is not there": HandedIn(
+        imports="from d2l.torch import *\nimport torch"
+    ),
+    # packages of the course
+    "einops": HandedIn(answers={BATCH: EINOPS}),
+    "einops, not installed": HandedIn(
+        top="import sys\nsys.modules['einops'] = None",
+        answers={BATCH: EINOPS},
+        lost={BATCH: 3.0},
+        told=("`rearrange` is not there", "ModuleNotFoundError", "Can you do without it?"),
+    ),
+    "jaxtyping": HandedIn(answers={FIRST: JAXTYPING}),
+    "tqdm": HandedIn(
+        top="from tqdm import tqdm\nfrom tqdm.auto import trange\n"
+        "for _ in tqdm(range(3)): pass\nfor _ in trange(3): pass"
+    ),
+    "tqdm inside an answer": HandedIn(
+        front={FIRST: "from tqdm import tqdm\n"},
+        answers={FIRST: WEIGHTS.format("for _ in tqdm(range(2)): pass")},
+    ),
+    "dataclasses": HandedIn(answers={FIRST: CONFIGURED}),
+    # switches
+    "seeds": HandedIn(
+        top="import random, numpy, torch\nrandom.seed(0)\nnumpy.random.seed(0)\ntorch.manual_seed(0)\n"
+        "torch.cuda.manual_seed_all(0)\ntorch.backends.cudnn.deterministic = True"
+    ),
+    "threads": HandedIn(top="import torch\ntorch.set_num_threads(8)"),
+    "threads between operations": HandedIn(
+        imports="import torch\ntorch.set_num_interop_threads(8)\nhalf = 0.5"
+    ),
+    "autocast, left on": HandedIn(
+        top="import torch\ntorch.set_autocast_enabled('cpu', True)", assignment=A5
+    ),
+    "autocast, entered": HandedIn(
+        top="import torch\ntorch.autocast('cpu', dtype=torch.bfloat16).__enter__()"
+    ),
+    "deterministic algorithms": HandedIn(
+        top="import torch\ntorch.use_deterministic_algorithms(True)"
+    ),
+    "warnings as errors": HandedIn(
+        top="import warnings\nwarnings.simplefilter('error')", assignment=A7
+    ),
+    "NumPy's errors": HandedIn(top="import numpy as np\nnp.seterr(all='raise')", assignment=A6),
+    "how arrays are printed": HandedIn(
+        top="import numpy as np, torch\nnp.set_printoptions(precision=2)\n"
+        "torch.set_printoptions(precision=2, sci_mode=False)"
+    ),
+    "double precision": HandedIn(
+        top="import torch\ntorch.set_default_dtype(torch.float64)", assignment=A5
+    ),
+    "half precision": HandedIn(
+        top="import torch\ntorch.set_default_dtype(torch.bfloat16)",
+        assignment=A6,
+        person="its visible test stops (AssertionError: expected float32, got torch.bfloat16)",
+    ),
+    "gradients off": HandedIn(
+        top="import torch\ntorch.set_grad_enabled(False)",
+        assignment=A7,
+        person="its visible test stops (AssertionError: gradients should reach x",
+    ),
+    "inference mode, entered": HandedIn(
+        top="import torch\ntorch.inference_mode().__enter__()", assignment=A5
+    ),
+    "anomaly detection": HandedIn(
+        top="import torch\ntorch.autograd.set_detect_anomaly(True)", assignment=A7
+    ),
+    "a folder of their own": HandedIn(top="import os\nos.makedirs('mine')\nos.chdir('mine')"),
+    "environment": HandedIn(top="import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '0'"),
+    "logging": HandedIn(top="import logging\nlogging.basicConfig(level=logging.DEBUG)"),
+    "a seaborn style that is gone": HandedIn(
+        beside={FIRST: "import matplotlib.pyplot as plt\nplt.style.use('seaborn-darkgrid')"}
+    ),
+    # devices
+    "a device, if there is one": HandedIn(
+        top="import torch\ndevice = 'cuda' if torch.cuda.is_available() else 'cpu'",
+        answers={FIRST: WEIGHTS.format("x = x.to(device)")},
+    ),
+    "default device cuda": HandedIn(top="import torch\ntorch.set_default_device('cuda')"),
+    "default device mps": HandedIn(
+        top="import torch\ntorch.set_default_device(torch.device('mps'))", assignment=A5
+    ),
+    "cuda in the answer": HandedIn(
+        answers={FIRST: WEIGHTS.format("x = x.cuda()")}, lost=FIRST_LOST, told=ON_CPU
+    ),
+    "to mps in the answer": HandedIn(
+        answers={FIRST: WEIGHTS.format("x = x.to('mps')")}, lost=FIRST_LOST, told=ON_CPU
+    ),
+    "a tensor made on cuda": HandedIn(
+        answers={FIRST: WEIGHTS.format("x = x + torch.zeros(1, device='cuda')")},
+        lost=FIRST_LOST,
+        told=ON_CPU,
+    ),
+    "a test of their own on cuda": HandedIn(
+        beside={CONTEXT: "print(attention_weights(torch.randn(3, 2).cuda()))"}
+    ),
+    "cuda's memory": HandedIn(
+        top="import torch\ntorch.cuda.empty_cache()\nt = torch.cuda.device_count()"
+    ),
+    # what is printed, shown and asked
+    "printing inside functions": HandedIn(
+        answers={FIRST: WEIGHTS.format("print('x', x.shape, x)")}
+    ),
+    "pictures": HandedIn(
+        beside={
+            CONTEXT: "import matplotlib.pyplot as plt\n"
+            "plt.imshow(attention_weights(torch.eye(3)))\nplt.show()"
+        }
+    ),
+    "pictures in a window": HandedIn(
+        imports="%matplotlib widget\nimport matplotlib.pyplot as plt\nimport torch"
+    ),
+    "a backend of its own": HandedIn(
+        imports="import matplotlib\nmatplotlib.use('TkAgg')\nimport torch"
+    ),
+    "a very long print": HandedIn(beside={CONTEXT: "for n in range(100_000):\n    print(n)"}),
+    "a long line": HandedIn(beside={CONTEXT: "'word ' * 1_000_000"}),
+    "outputs cleared": HandedIn(
+        beside={CONTEXT: "from IPython.display import clear_output\nclear_output(wait=True)"}
+    ),
+    "a question above the answer": HandedIn(front={FIRST: "name = input('Your name: ')\n"}),
+    "a number that is asked for": HandedIn(beside={FIRST: "n = int(input('How many? '))"}),
+    "a debugger in the answer": HandedIn(
+        answers={FIRST: WEIGHTS.format("import pdb; pdb.set_trace()")}
+    ),
+    "breakpoint in the answer": HandedIn(answers={FIRST: WEIGHTS.format("breakpoint()")}),
+    "debug below an error": HandedIn(beside={FIRST: "1 / 0"}, front={FIRST: "%debug\n"}),
+    # how a notebook ends
+    "sys.exit() in a cell": HandedIn(beside={CONTEXT: "import sys\nsys.exit()"}),
+    "sys.exit() in the answer cell": HandedIn(below={FIRST: "\nimport sys\nsys.exit(0)"}),
+    "exit as the last line": HandedIn(below={FIRST: "\n\nexit"}),
+    "quit()": HandedIn(beside={CONTEXT: "quit()"}),
+    "raise SystemExit": HandedIn(beside={CONTEXT: "raise SystemExit('stop here')"}),
+    "os._exit": HandedIn(
+        beside={CONTEXT: "import os\nos._exit(0)"},
+        lost={CONTEXT: 2.0, BATCH: 3.0, EQUIVARIANT: 2.0},
+        told=("process ended in cell", "Is there an `exit()`"),
+    ),
+    # what else is in the cells
+    "a cell with only a comment": HandedIn(top="# Ada Lovelace, 12345", beside={BATCH: "# to do"}),
+    "a typing error in another cell": HandedIn(beside={CONTEXT: "print('attention'\n"}),
+    "Python 3.12 in another cell": HandedIn(beside={CONTEXT: NESTED_QUOTES}),
+    "Python 3.12 in the answer cell": HandedIn(
+        below={FIRST: f"\n\n{NESTED_QUOTES}"},
+        lost=FIRST_LOST,
+        told=("typing error", "Python 3.12 may take this line", "quotes"),
+    ),
+    "an assertion of their own that fails": HandedIn(beside={CONTEXT: "assert 1 == 2, 'why?'"}),
+    "an assertion that fails above the answer": HandedIn(
+        front={FIRST: "assert torch.cuda.is_available()\n"},
+        lost=FIRST_LOST,
+        told=("in the line `assert torch.cuda.is_available()`", "AssertionError", "Mend that line"),
+    ),
+    "a test of their own that fails below the answer": HandedIn(
+        below={FIRST: "\n\nassert attention_weights(torch.eye(2)).sum() == 3"}
+    ),
+    "an attribute misspelt below the answer": HandedIn(
+        below={FIRST: "\n\nattention_weights(torch.eye(2)).shpe"}
+    ),
+    "two definitions": HandedIn(
+        front={FIRST: "def attention_weights(x):\n    return x\n\n\n"},
+    ),
+    "two definitions, the wrong one last": HandedIn(
+        below={FIRST: "\n\n\ndef attention_weights(x):\n    return x\n"}, lost=FIRST_LOST
+    ),
+    "the definition below its check": HandedIn(
+        answers={FIRST: "# see below"},
+        after={FIRST: solution(A2)[FIRST]},
+        lost=FIRST_LOST,
+        told=("stands below the place where it is asked for", "Move it up"),
+    ),
+    "a split cell": HandedIn(
+        front={FIRST: "def scores_of(x):\n    return x @ x.T\n\n\n"}, split=(FIRST,)
+    ),
+    "the answer in a cell of text": HandedIn(
+        text=(FIRST,), lost=FIRST_LOST, told=("cell of text", "press Esc and then Y")
+    ),
+    "the answer in a cell of their own, the stub kept": HandedIn(
+        beside={FIRST: solution(A2)[FIRST]},
+        answers={
+            FIRST: "def attention_weights(x):\n    raise NotImplementedError('not answered yet')"
+        },
+        lost=FIRST_LOST,
+        told=("Two cells define `attention_weights`", "Put it where the text says"),
+    ),
+    "the stub kept above": HandedIn(
+        front={FIRST: "raise NotImplementedError()\n"},
+        lost=FIRST_LOST,
+        told=("raise NotImplementedError()", "Delete it"),
+    ),
+    "commented out": HandedIn(
+        answers={FIRST: "\n".join(f"# {line}" for line in solution(A2)[FIRST].splitlines())},
+        lost=FIRST_LOST,
+        told=("commented out", "Take the `#` away"),
+    ),
+    "another name": HandedIn(
+        answers={FIRST: renamed(FIRST, "attention_weight")},
+        lost=FIRST_LOST,
+        told=("one defines `attention_weight`",),
+    ),
+    # answers that are no `def`
+    "a lambda": HandedIn(answers={FIRST: "attention_weights = lambda x: (x @ x.T).softmax(-1)"}),
+    "a partial": HandedIn(
+        answers={
+            FIRST: "from functools import partial\n\n\ndef with_axis(x, axis):\n"
+            "    return (x @ x.T).softmax(axis)\n\n\nattention_weights = partial(with_axis, axis=-1)"
+        }
+    ),
+    "a partial whose cell stops": HandedIn(
+        front={FIRST: "1 / 0\n"},
+        answers={FIRST: "attention_weights = lambda x: (x @ x.T).softmax(-1)"},
+        lost=FIRST_LOST,
+        told=("in the line `1 / 0`", "ZeroDivisionError", "Mend that line"),
+    ),
+    "scripted": HandedIn(answers={FIRST: "@torch.jit.script\n" + WEIGHTS.format("x = x + 0")}),
+    "compiled": HandedIn(
+        answers={name: f"@torch.compile\n{solution(A2)[name]}" for name in (FIRST, CONTEXT, BATCH)}
+    ),
+    "without gradients": HandedIn(
+        answers={FIRST: "@torch.no_grad()\n" + solution(A2)[FIRST]},
+        lost={FIRST: 1.0},
+        told=("no gradient reaches `x`", "no_grad"),
+    ),
+    "a class of callables": HandedIn(
+        answers={
+            FIRST: "class Weights:\n    def __call__(self, x):\n"
+            "        return (x @ x.T).softmax(-1)\n\n\nattention_weights = Weights()"
+        }
+    ),
+    "cached": HandedIn(
+        front={FIRST: "import functools\n\n\n@functools.wraps(print)\n"},
+    ),
+    # one name without which nothing runs
+    "torch is not imported": HandedIn(
+        imports="import math",
+        lost={BATCH: 3.0, EQUIVARIANT: 2.0},
+        told=("NameError",),
+        person=NO_TORCH,
+    ),
+    "the imports stop": HandedIn(
+        imports="import os\nos.chdir('/content/drive/MyDrive')\nimport torch\nfrom torch import nn",
+        lost={BATCH: 3.0, EQUIVARIANT: 2.0},
+        told=(f"stopped before it, in the line `os.chdir('/content/drive/MyDrive')`, with {GONE}",),
+        person=NO_TORCH,
+    ),
+}
