@@ -167,7 +167,8 @@ def with_empty_rows(generator: torch.Generator, shape: tuple[int, ...]) -> Tenso
 
 def one_empty_row(generator: torch.Generator, shape: tuple[int, ...]) -> Tensor:
     """A mask of several heads, in the last of which the second row may attend to nothing."""
-    mask = partial(generator, shape)
+    one_by_one = [partial(generator, shape[-2:]) for _ in range(math.prod(shape[:-2]))]
+    mask = torch.stack(one_by_one).reshape(shape)
     mask[0, -1, 1] = False
     return mask
 
