@@ -65,11 +65,13 @@ def looking(
     *,
     fixed: bool = False,
     training: bool = False,
+    before: Mask | None = None,
     **how: Any,
 ) -> Case:
     """A state and annotations, maybe `fixed_annotations`, and a mask.
 
-    ``dims`` are decoder_dim, encoder_dim, attention_dim.
+    ``dims`` are decoder_dim, encoder_dim, attention_dim. With ``before``, the module was used on other
+    numbers of the same shapes, under this mask.
     """
     decoder, encoder, _ = dims
     label = f"{B=}, {S=}, widths of decoder, encoder, attention {dims}"
@@ -77,11 +79,17 @@ def looking(
         label += f", {mask[0]}"
     if training:
         label += ", train mode"
+    if before:
+        label += f", used before with {before[0]}"
 
     def draw(randn: Randn) -> Build:
         words = fixed_annotations(B, S, encoder) if fixed else randn(B, S, encoder)
         masks = [mask[1](randn, B, S)] if mask else []
-        return Build(dims, arguments=[randn(B, decoder), words, *masks], training=training)
+        arguments = [randn(B, decoder), words, *masks]
+        others = []
+        if before:
+            others = [randn(B, decoder), randn(B, S, encoder), before[1](randn, B, S)]
+        return Build(dims, arguments=arguments, training=training, before=others)
 
     return Case(label, draw, **how)
 
@@ -222,9 +230,9 @@ ORDER = annotate.step(
 OWN_STATES = annotate.step(
     "both states of a word are its own, whatever the length and width",
     1,
-    two_directions(B=1, S=5, h=3), two_directions(B=2, S=5, h=4), two_directions(B=5, S=2, h=3),
+    two_directions(B=1, S=5, h=3), two_directions(B=2, S=5, h=4), two_directions(B=12, S=2, h=70),
     two_directions(B=3, S=3, h=3),  # no shape tells one axis from another
-    two_directions(B=3, S=1, h=5), two_directions(B=2, S=4, h=1),
+    two_directions(B=3, S=1, h=5), two_directions(B=2, S=150, h=1),
 )  # fmt: skip
 STATES_MANNERS = annotate.manners(
     1,
@@ -257,10 +265,10 @@ SHARES = bahdanau.step(
 WEIGHTS_EXACT = bahdanau.step(
     "the weights are those of the formula, whatever the sizes",
     2,
-    looking(2, 5, (7, 6, 3)), looking(4, 2, (3, 5, 11)),
+    looking(2, 5, (7, 6, 3)), looking(4, 2, (40, 50, 70)),
     looking(3, 3, (4, 6, 5)),  # a state without an axis for the words fits here
     looking(2, 3, (5, 5, 7)),  # and state and annotations swapped, or multiplied, here
-    looking(3, 13, (2, 3, 4), NO_MASK), judge=weights_agree,
+    looking(12, 150, (2, 3, 4), NO_MASK), judge=weights_agree,
 )  # fmt: skip
 CONTEXT = bahdanau.step(
     "the context is the sum of the annotations, each with its weight",
@@ -295,11 +303,14 @@ NOTHING_VISIBLE = bahdanau.step(
 MANNERS = bahdanau.manners(
     1,
     looking(2, 5, (7, 6, 3)), looking(1, 4, (7, 6, 3)), looking(3, 1, (7, 6, 3)),
-    looking(3, 3, (4, 4, 5)),
+    looking(3, 3, (4, 4, 5), before=hiding(1)),
     looking(2, 5, (7, 6, 3), hiding(2)).in_float64(),
     looking(2, 5, (3, 4, 7), hiding(1)).with_gaps(),
-    looking(2, 5, (7, 6, 3), hiding(2), training=True),
+    looking(2, 5, (3, 4, 7), hiding(2), before=hiding(1)),
+    looking(2, 5, (7, 6, 3), hiding(2), training=True, before=NO_MASK),
+    # random: see `NOTHING_VISIBLE`
+    looking(2, 5, (7, 6, 3), padding(3, 0), random=True),
     looking(2, 5, (7, 6, 3), padding(3, 1)).with_gradients(),
     asks="one sentence, one word, float64, untouched inputs, any memory layout, gradients",
-    judge=WEIGHTS.agree,
+    judge=WEIGHTS.where_something_is_seen(WEIGHTS.agree),
 )  # fmt: skip

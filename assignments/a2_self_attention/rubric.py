@@ -92,7 +92,7 @@ ROWS = weights.step(
 )  # fmt: skip
 EXACT = weights.step(
     "the weights are exact, whatever the length and width",
-    1, sentence(T=5, D=3), sentence(T=2, D=11), sentence(T=1, D=3), sentence(T=13, D=5),
+    1, sentence(T=5, D=3), sentence(T=2, D=70), sentence(T=1, D=3), sentence(T=130, D=5),
 )  # fmt: skip
 WEIGHTS_MANNERS = weights.manners(
     1, sentence(T=7, D=4),
@@ -110,7 +110,7 @@ context = Part(
 )
 CONTEXT = context.step(
     "z holds each word's context vector, the weighted sum of all words",
-    1, sentence(T=5, D=3), sentence(T=3, D=7), sentence(T=4, D=4), sentence(T=1, D=5),
+    1, sentence(T=5, D=3), sentence(T=130, D=70), sentence(T=4, D=4), sentence(T=1, D=5),
     judge=first_agrees,
 )  # fmt: skip
 BESIDE = context.manners(
@@ -135,7 +135,8 @@ BATCH = batch.step(
     "a batch, with T ≠ S and d_k ≠ d_v: every sentence by itself",
     1,
     triple(B=2, T=3, S=5, d_k=4, d_v=6),
-    triple(B=3, T=7, S=2, d_k=5, d_v=3),
+    triple(B=12, T=7, S=2, d_k=5, d_v=3),
+    triple(B=2, T=70, S=130, d_k=40, d_v=50),
     triple(B=2, T=5, S=5, d_k=3, d_v=3),
     triple(B=2, T=1, S=4, d_k=3, d_v=5),
     triple(B=2, T=4, S=1, d_k=3, d_v=5),
@@ -175,6 +176,7 @@ ANY_PERMUTATION = equivariant.step(
     reordering("row times row, shape (T, D, D)", "in_three_axes", 7, 3, 5),
     reordering("each column sorted", "sorted_rows", 7, 3, 5),
     reordering("running sum, first three words moved", "running_sum", 5, 3, 3, start=True),
+    reordering("running sum, a long sentence", "running_sum", 150, 3, 2, whole=True),
     reordering("x + 0.0005 · position", "slightly_positional", 7, 11, 5),
     reordering("x + 0.0005 · position, two words swapped", "slightly_positional", 7, 11, 2),
     reordering("numbers near 1, order changes them by 0.00003", "barely_positional", 7, 3, 5),

@@ -29,44 +29,58 @@ def sentences(*rows: str, pad_id: int | None = None) -> Case:
     """Ids (B, S) with a word at each "w" and padding at each "-".
 
     Without ``pad_id`` the function's own default is used, 0. With it, which must then be neither 0
-    nor 1, the first two words are 0 and 1, and the last two are the neighbours of ``pad_id``.
+    nor 1, the first two words are 0 and 1, and the last two are the neighbours of ``pad_id``. Where
+    there are more, one has the size of ``pad_id`` or its last eight bits, and one its last sixteen.
     """
     is_word = torch.tensor([[mark == "w" for mark in row] for row in rows])
 
     def draw(randn: Randn) -> list[Any]:
         pad = 0 if pad_id is None else pad_id
-        words = torch.randint(98, is_word.shape, generator=randn.generator)
+        words = torch.randint(70_000, is_word.shape, generator=randn.generator)
         words += words >= pad  # any number but the padding's
         if pad_id is None:
             return [torch.where(is_word, words, pad)]
-        words[tuple(is_word.nonzero()[[0, 1, -2, -1]].T)] = torch.tensor([0, 1, pad - 1, pad + 1])
+        near = [0, 1, pad - 1, pad + 1, -pad if pad < 0 else pad + 2**8, pad + 2**16]
+        places = is_word.nonzero()[[0, 1, -2, -1, 2, 3]] if is_word.sum() > 5 else is_word.nonzero()
+        words[tuple(places[: len(near)].T)] = torch.tensor(near[: len(places)])
         return [torch.where(is_word, words, pad), pad_id]
 
     with_pad_id = f", {pad_id=}" if pad_id is not None else ""
-    return Case(f"ids like {', '.join(rows)} (w a word, - padding){with_pad_id}", draw)
+    return Case(f"ids like {_shown(rows)} (w a word, - padding){with_pad_id}", draw)
 
 
 def targets(*rows: str, bos_id: int) -> Case:
     """Target ids (B, T) with a word at each "w" and 0 at each "-", and bos_id.
 
     No id stands twice, so that every one can be told from its neighbours. The first is 2, which
-    ends a sentence in many vocabularies and is a target like any other here.
+    ends a sentence in many vocabularies and is a target like any other here. Sentences show ids of up to
+    four digits as they are.
     """
     is_word = torch.tensor([[mark == "w" for mark in row] for row in rows])
 
     def draw(randn: Randn) -> list[Any]:
-        words = 3 + torch.randperm(90, generator=randn.generator)[: is_word.numel()]
+        words = 3 + 11 * torch.randperm(900, generator=randn.generator)
+        words = words[: is_word.numel()]
         words[0] = 2
         return [torch.where(is_word, words.reshape(is_word.shape), 0), bos_id]
 
-    return Case(f"ids like {', '.join(rows)} (w a word, - padding), {bos_id=}", draw)
+    return Case(f"ids like {_shown(rows)} (w a word, - padding), {bos_id=}", draw)
+
+
+def _shown(rows: tuple[str, ...]) -> str:
+    """Rows for a label; of many, or long ones, their numbers."""
+    if len(rows) > 4 or len(rows[0]) > 10:
+        return f"{len(rows)} rows of {len(rows[0])} that begin as {rows[0][:6]}"
+    return ", ".join(rows)
 
 
 # of a padding mask and of a decoder mask
 PADDING_ANYWHERE = (
     sentences("wwwww", "www--"),
+    sentences("w----", "wwww-"),
     sentences("ww--", "wwww", "w---"),
-    sentences("wwwww-", "www---", "wwwwww"),
+    sentences(*["wwwww-", "www---", "wwwwww"] * 4),
+    sentences("w" * 150, "w" * 110 + "-" * 40),
     sentences("-wwww", "w-ww-", "wwwww", pad_id=7),
     sentences("--www", "wwww-", pad_id=-100),
     sentences("wwww", "----", pad_id=50256),
@@ -225,7 +239,7 @@ causal = Part(
 PAST = causal.step(
     "every word sees itself and what came before it, and nothing of the future",
     1,
-    positions(5), positions(2), positions(7), positions(33), positions(150),
+    positions(5), positions(2), positions(7), positions(33), positions(600),
     judge=is_a_triangle,
 )  # fmt: skip
 CAUSAL_FORM = causal.step(
@@ -341,7 +355,8 @@ SHIFTED = shift.step(
     1,
     targets("wwwww", "www--", bos_id=1),
     targets("wwww", "ww--", "wwww", bos_id=1),
-    targets("www--", "wwwww", bos_id=101),
+    targets("www--", "wwwww", bos_id=1),
+    targets(*["w" * 70] * 12, bos_id=50_000),
     targets("www", bos_id=0),
     targets("w", "w", "w", bos_id=101),
     targets("ww-w", "wwww", bos_id=-1),

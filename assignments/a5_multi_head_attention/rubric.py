@@ -60,6 +60,7 @@ def attending(
     training: bool = False,
     times: int = 1,
     biases: bool = True,
+    before: str | None = None,
     **how: Any,
 ) -> Case:
     """A module with query, key and value; without ``S``, all three are one sequence.
@@ -70,6 +71,8 @@ def attending(
         training, times: see `Build`.
         biases: those of the layers are drawn; otherwise they are 0, so that a module without any
             answers, too.
+        before: the module was used on other numbers of the same shapes before, with a mask of this
+            name; with "", on one sentence of two words, without a mask.
         how: see `Case`.
     """
     label = ", ".join(
@@ -79,7 +82,9 @@ def attending(
         + [f"query and key times {loudness:g}"] * (loudness != 1)
         + ["train mode"] * training
         + [f"called {times} times"] * (times > 1)
+        + [f"used before, {f'mask {before}' if before else 'B=1, T=S=2'}"] * (before is not None)
     )
+    sizes = {"B": B, "H": H, "T": T, "S": S or T}
 
     def draw(randn: Randn) -> Build:
         arguments = [randn(B, T, d_model)] * 3
@@ -87,11 +92,24 @@ def attending(
             arguments[1:] = randn(B, S, d_model) * loudness, randn(B, S, d_model)
             arguments[0] = arguments[0] * loudness
         if mask:
-            arguments.append(drawn_mask(randn, mask, {"B": B, "H": H, "T": T, "S": S or T}))
+            arguments.append(drawn_mask(randn, mask, sizes))
             if hidden:
                 arguments[3][hidden] = False
+        others = []
+        if before:
+            others = [randn(*item.shape) for item in arguments[:3]]
+            others.append(drawn_mask(randn, before, sizes))
+        elif before is not None:
+            others = [randn(1, 2, d_model) for _ in range(3)]
         state = {} if biases else {f"{name}.bias": torch.zeros(d_model) for name in LAYERS}
-        return Build((d_model, H), arguments=arguments, state=state, training=training, times=times)
+        return Build(
+            (d_model, H),
+            arguments=arguments,
+            state=state,
+            training=training,
+            before=others,
+            times=times,
+        )
 
     return Case(label, draw, **how)
 
@@ -102,7 +120,7 @@ def quiet_and_loud(B: int, d_model: int, H: int) -> Case:
     So the weights are exact, however low the score of the one that is seen, and that is far below
     -10000 here and there, a number that people hide keys by.
     """
-    loudness = torch.tensor([1e6, 1.0, 1e2, 1e5, 1e4, 1e3, 1e1])
+    loudness = torch.tensor([1e7, 1.0, 1e2, 1e5, 1e4, 1e3, 1e1])
     T = len(loudness)
 
     def draw(randn: Randn) -> Build:
@@ -111,7 +129,7 @@ def quiet_and_loud(B: int, d_model: int, H: int) -> Case:
         arguments = [query, key, randn(B, T, d_model), torch.eye(T, dtype=torch.bool)]
         return Build((d_model, H), arguments=arguments)
 
-    label = f"{B=}, {T=}, {d_model=}, {H=}, each query sees one key, scores up to ±10⁶"
+    label = f"{B=}, {T=}, {d_model=}, {H=}, each query sees one key, scores up to ±10⁷"
     # random: overflow takes too many forms to know a mistake by it
     return Case(label, draw, random=True)
 
@@ -179,8 +197,8 @@ OWN_FEATURES = split.step(
 ANY_SIZE = split.step(
     "any batch, length and number of heads",
     1,
-    features(B=2, T=5, d_model=12, H=3), features(B=3, T=2, d_model=20, H=5),
-    features(B=2, T=3, d_model=12, H=3), features(B=2, T=3, d_model=7, H=1),
+    features(B=2, T=5, d_model=12, H=3), features(B=12, T=2, d_model=20, H=5),
+    features(B=2, T=150, d_model=39, H=13), features(B=2, T=3, d_model=7, H=1),
     features(B=2, T=5, d_model=6, H=6), features(B=3, T=1, d_model=10, H=2),
 )  # fmt: skip
 SPLIT_MANNERS = split.manners(1, features(B=2, T=5, d_model=12, H=3), asks=MANNERS_OF_X)
@@ -198,7 +216,8 @@ SIDE_BY_SIDE = merge.step(
     "the heads' features stand side by side again, for every word",
     1,
     in_heads(B=1, H=2, T=3, d_k=4), in_heads(B=2, H=3, T=5, d_k=4), in_heads(B=2, H=3, T=3, d_k=2),
-    in_heads(B=2, H=1, T=3, d_k=5), in_heads(B=3, H=4, T=2, d_k=1), in_heads(B=2, H=2, T=1, d_k=5),
+    in_heads(B=2, H=1, T=3, d_k=5), in_heads(B=12, H=13, T=2, d_k=1), in_heads(B=2, H=2, T=1, d_k=5),
+    in_heads(B=2, H=3, T=150, d_k=4),
 )  # fmt: skip
 MERGE_MANNERS = merge.manners(1, in_heads(B=2, H=3, T=5, d_k=4), asks=MANNERS_OF_X)
 
@@ -225,7 +244,7 @@ TO_ITSELF = multi_head.step(
     attending(B=1, T=5, d_model=12, H=3), attending(B=2, T=4, d_model=10, H=2),
     attending(B=2, T=3, d_model=7, H=1),
     # random: a list of results tells nothing more about a mistake
-    attending(B=2, T=4, d_model=10, H=2, times=2, random=True),
+    attending(B=2, T=4, d_model=10, H=2, times=2, before="(B, 1, T, S)", random=True),
     judge=output_agrees,
 )  # fmt: skip
 TO_OTHERS = multi_head.step(
@@ -236,7 +255,9 @@ TO_OTHERS = multi_head.step(
         for B, T, S, d_model, H in (
             (2, 5, 5, 12, 3),
             (2, 3, 5, 8, 2),
-            (3, 7, 2, 15, 5),
+            (12, 7, 2, 15, 5),
+            (2, 5, 150, 22, 11),
+            (2, 70, 3, 15, 5),
             (2, 1, 4, 6, 2),
             (2, 4, 1, 6, 3),
             (1, 3, 5, 7, 1),
@@ -250,14 +271,14 @@ MASKED = multi_head.step(
     # with as many heads as words, a mask (T, 1, T) answers wrongly where it stops with an error
     # elsewhere, so that not every error over a mask is taken for "one more axis for the mask"
     *(
-        attending(B, T, d_model, H, S, mask, biases=False)
-        for mask, B, T, S, d_model, H in (
-            ("causal (T, T)", 2, 4, 0, 8, 4),
-            ("padding (B, 1, 1, S)", 2, 3, 5, 12, 4),
-            ("(B, 1, T, S)", 2, 3, 5, 12, 4),
-            ("(B, H, T, S)", 2, 3, 5, 8, 2),
-            ("(H, 1, S)", 2, 4, 5, 12, 3),
-            ("(S,)", 2, 3, 5, 8, 2),
+        attending(B, T, d_model, H, S, mask, biases=False, before=before)
+        for mask, B, T, S, d_model, H, before in (
+            ("causal (T, T)", 2, 4, 0, 8, 4, ""),
+            ("padding (B, 1, 1, S)", 2, 3, 5, 12, 4, None),
+            ("(B, 1, T, S)", 2, 3, 5, 12, 4, None),
+            ("(B, H, T, S)", 2, 3, 5, 8, 2, "(B, H, T, S)"),
+            ("(H, 1, S)", 2, 4, 5, 12, 3, None),
+            ("(S,)", 2, 3, 5, 8, 2, None),
         )
     ),
     judge=WEIGHTS.rank,
@@ -271,7 +292,7 @@ NOTHING_VISIBLE = multi_head.step(
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, H, T, S)", hidden=(0, 1, 2), random=True),
     # NaN easily flows back from a query that may attend to nothing
     attending(
-        B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)", hidden=(0, 0, 2)
+        B=2, T=3, S=5, d_model=8, H=2, mask="(B, H, T, S)", hidden=(0, 1, 2)
     ).with_gradients(),
     judge=WEIGHTS.empty_rows_give("w_o(0)"),
 )
@@ -285,11 +306,15 @@ MANNERS = multi_head.manners(
     attending(B=2, T=3, S=5, d_model=8, H=2),
     # with 13 keys every query has a large score; without one, exp of them all would be 0
     attending(B=2, T=3, S=13, d_model=8, H=2, loudness=50).in_float64(),
+    attending(B=2, T=3, S=13, d_model=8, H=2, loudness=8),
     quiet_and_loud(B=2, d_model=8, H=2),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(T, S)").in_float64(),
+    # random: see `NOTHING_VISIBLE`
+    attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, H, T, S)", hidden=(0, 1, 2), random=True),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)").with_gaps(),
     attending(B=2, T=5, d_model=8, H=2, training=True),
     attending(B=2, T=3, S=5, d_model=8, H=2, mask="(B, 1, T, S)").with_gradients(),
     asks="float64, large scores, untouched inputs, any memory layout, train mode, gradients "
     "everywhere",
+    judge=WEIGHTS.where_something_is_seen(values_agree),
 )

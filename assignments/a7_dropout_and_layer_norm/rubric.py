@@ -21,7 +21,7 @@ from assignments.a7_dropout_and_layer_norm.drawn_sums import (
     shaken,
     shaken_twice,
 )
-from assignments.common.draws import again_or_not
+from assignments.common.draws import again_or_not, copied_along
 from autograder.checks.cases import Build, Case, Judge, Randn
 from autograder.checks.check import Part
 from autograder.checks.compare import kind_of, numbers, values_agree
@@ -66,8 +66,12 @@ def tokens(
     affine: bool = False,
     training: bool = False,
     eps: float | None = None,
+    again: bool = False,
 ) -> Case:
-    """x (shape) whose tokens differ in centre, and in spread between two bounds."""
+    """x (shape) whose tokens differ in centre, and in spread between two bounds.
+
+    With ``again``, the module was used on other tokens of the same shape before.
+    """
     least, most = spread
     keywords = {} if eps is None else {"eps": eps}
 
@@ -76,14 +80,23 @@ def tokens(
         x = (x - x.mean(dim=-1, keepdim=True)) / x.std(dim=-1, keepdim=True, correction=0)
         # means that are no larger than that cost the variance no digits, however it is computed
         centre = torch.empty(*shape[:-1], 1).uniform_(-2, 2, generator=randn.generator)
-        sizes = torch.logspace(math.log10(least), math.log10(most), centre.numel())
+        # in float64, so that roots of variances are not whole numbers of float32
+        sizes = torch.logspace(
+            math.log10(least), math.log10(most), centre.numel(), dtype=torch.float64
+        )
         sizes = sizes[torch.randperm(len(sizes), generator=randn.generator)].reshape(centre.shape)
-        state = parameters(shape[-1], affine)
-        return Build(shape[-1:], keywords, [(x + centre) * sizes], state=state, training=training)
+        return Build(
+            shape[-1:],
+            keywords,
+            [(x + centre) * sizes.to(x.dtype)],
+            state=parameters(shape[-1], affine),
+            training=training,
+            before=[least * randn(*shape)] if again else [],
+        )
 
     notes = [f"x {shape}"] + [f"{eps=}"] * bool(keywords)
     notes += [f"spread {least:g} to {most:g}"] * (spread != ORDINARY)
-    notes += ["with γ and β"] * affine + ["train mode"] * training
+    notes += ["with γ and β"] * affine + ["train mode"] * training + ["used before"] * again
     return Case(", ".join(notes), draw)
 
 
@@ -99,11 +112,12 @@ NEW = silent(Case("what a new module holds", lambda randn: Build((6,), method=No
 
 def sentences(
     B: int, T: int, S: int, d_k: int, features: int, rate: float = 0.0, *, training: bool = False,
-    by_name: bool = True, size: float = 2.0, keys_alike: bool = False,
+    by_name: bool = True, size: float = 2.0, keys_alike: bool = False, before: int = 0,
 ) -> Case:  # fmt: skip
     """query (B, T, d_k), key (B, S, d_k), value (B, S, features), whose values have a ``size``.
 
-    With ``keys_alike`` the scale of the scores decides nothing, as it does at d_k = 1.
+    With ``keys_alike`` the scale of the scores decides nothing, as it does at d_k = 1. With
+    ``before``, the module was used on as many sentences and words with this d_k before.
     """
 
     def draw(randn: Randn) -> Build:
@@ -112,13 +126,15 @@ def sentences(
         if not by_name:
             return Build((features, rate), arguments=arguments, training=training)
         keywords = {"features": features, "dropout_rate": rate}
-        return Build((), keywords, arguments, training=training)
+        others = [randn(B, T, before), randn(B, S, before), randn(B, S, features)]
+        return Build((), keywords, arguments, training=training, before=others if before else [])
 
     notes = [f"{B=}, {T=}, {S=}, {d_k=}, {features=}"]
     mode = "train" if training else "eval"
     notes += [f"dropout_rate={rate}, {mode} mode"] * (training or rate > 0)
     notes += [f"values of size {size:g}"] * (size != 2.0) + ["all keys alike"] * keys_alike
     notes += ["the constructor's arguments by place"] * (not by_name)
+    notes += [f"used before with d_k={before}"] * bool(before)
     return Case(", ".join(notes), draw)
 
 
@@ -305,6 +321,19 @@ def _dropped_once(p: float, expected: Tensor, got: Tensor) -> Judgement:
             "each weight should be dropped independently, but whole rows, columns or sentences are "
             "dropped together"
         )
+    if any(copied_along(is_zero, axis) for axis in range(3)):
+        return (
+            "each weight should be dropped independently, but some rows, columns or sentences lose "
+            "the same weights as others, far more often than by chance"
+        )
+    above = whole - whole.mean(dim=-1, keepdim=True)
+    if ((is_zero.double() - p) * above).sum().abs() > 6 * (
+        p * (1 - p) * above.square().sum()
+    ).sqrt():
+        return (
+            "which weights are dropped should not depend on how large they are, but in yours it does. "
+            "Where do the numbers come from that decide?"
+        )
     if any((count == count.flatten()[0]).all() for count in (is_zero.sum(-1), is_zero.sum(-2))):
         return (
             "every row, or every column, loses the same number of weights. Each weight should be "
@@ -384,8 +413,9 @@ CENTRED = norm.step(
 )  # fmt: skip
 VARIANCE = norm.step(
     "the variance is exact, for any leading axes",
-    1, tokens(2, 3, 5), tokens(6), tokens(2, 3, 5, 4), tokens(2, 130),
-    silent(tokens(1, 1, 5)), silent(tokens(1, 7)), silent(tokens(3, 2)),
+    1, tokens(2, 3, 5), tokens(6), tokens(2, 3, 5, 4), tokens(12, 130),
+    silent(tokens(1, 1, 5)), silent(tokens(1, 7)), silent(tokens(3, 2)), silent(tokens(2, 1100)),
+    silent(tokens(2, 3, 7, spread=(1e5, 2e5))),
 )  # fmt: skip
 PARAMETERS = norm.step(
     "`weight` scales and `bias` shifts each feature, and a new module has ones and zeros there",
@@ -408,7 +438,7 @@ NORM_MANNERS = norm.step(
     # large tokens, so that the place of ε decides nothing here
     tokens(2, 3, 5, spread=(1e5, 2e5)).in_float64(),
     tokens(2, 3, 5).with_gaps(),
-    tokens(2, 3, 5, training=True),
+    tokens(2, 3, 5, training=True, again=True),
     tokens(2, 3, 5, spread=(5.0, 9.0), affine=True).with_gradients(),
     strict=True,
 )
@@ -445,12 +475,13 @@ SCALED = attention.step(
     "scores are divided by √d_k, whatever the lengths and widths",
     2,
     sentences(B=2, T=3, S=5, d_k=4, features=6),
-    sentences(B=3, T=7, S=2, d_k=9, features=5),
+    sentences(B=12, T=7, S=2, d_k=9, features=5, before=6),
     sentences(B=2, T=5, S=5, d_k=6, features=6),
     sentences(B=1, T=4, S=3, d_k=5, features=8),
     sentences(B=2, T=1, S=4, d_k=3, features=5),
     sentences(B=2, T=4, S=1, d_k=3, features=5),
     sentences(B=2, T=3, S=5, d_k=64, features=32),
+    sentences(B=2, T=70, S=130, d_k=64, features=70),
     # so small that ε counts, and with it every factor before the norm
     sentences(B=2, T=3, S=5, d_k=16, features=9, size=0.006),
     seen_through(B=2, T=20, rate=NOTHING, d_k=2, reach=2.0),
@@ -483,6 +514,7 @@ MANNERS = attention.manners(
     scale_free(),
     # so large that a factor of all weights does not show, since step 2 asks for it
     scale_free(d_k=4, keys_alike=True, size=50.0).with_gaps(),
+    scale_free(before=1),
     asks="float64 stays float64, inputs stay as they were, any memory layout, gradients",
 )
 
@@ -509,7 +541,7 @@ SUMS = row_sums.step(
     shaken((1.0, 0.0, 0.0), 0.5, draws=21, rows=600),
     shaken((0.5, 1.0, 2.0), 0.1, draws=3),
     shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=500),
-    WHOLE,
+    WHOLE.in_float64(),
     judge=sums_agree,
 )
 OWN_MASKS = row_sums.step(

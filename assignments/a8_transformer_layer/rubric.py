@@ -17,6 +17,7 @@ from assignments.common.layers import (
     SIZES,
     constant,
     drawn_mask,
+    drawn_mask_of_heads,
     drops_together,
     layer_drops,
     left_to_chance,
@@ -40,14 +41,27 @@ def twins(x: Tensor) -> Tensor:
     return torch.cat([x[:1, :-1].expand_as(x[:, :-1]), x[:, -1:]], dim=1)
 
 
-def network(B: int, T: int, d_model: int = 5, d_ff: int = 7, *, training: bool = False) -> Case:
-    """A feed-forward network without dropout, and sentences that differ in their last word."""
+def network(
+    B: int,
+    T: int,
+    d_model: int = 5,
+    d_ff: int = 7,
+    *,
+    training: bool = False,
+    again: bool = False,
+) -> Case:
+    """A feed-forward network without dropout, and sentences that differ in their last word.
+
+    With ``again``, it was used on other numbers of the same shape before.
+    """
 
     def draw(randn: Randn) -> Build:
         x = twins(randn(B, T, d_model))
-        return Build((d_model, d_ff, 0.0), arguments=[x], training=training)
+        before = [randn(B, T, d_model)] if again else []
+        return Build((d_model, d_ff, 0.0), arguments=[x], training=training, before=before)
 
-    return Case(f"{B=}, {T=}, {d_model=}, {d_ff=}{', train mode' * training}", draw)
+    label = f"{B=}, {T=}, {d_model=}, {d_ff=}{', train mode' * training}"
+    return Case(label + ", used before" * again, draw)
 
 
 def positive_network(B: int, T: int, dropout: float, *, training: bool) -> Case:
@@ -90,23 +104,36 @@ def layer(
     training: bool = False,
     silent: str = "",
     blind: bool = False,
+    before: tuple[int, ...] | None = None,
 ) -> Case:
     """A layer of these sizes (d_model, num_heads, d_ff), x (B, T, d_model), a mask of this shape.
 
     The sublayer ``silent`` gives zeros. Where words are ``blind``, the mask's first row shows
-    nothing.
+    nothing, or that of one head, where each head has its own. With ``before``, the layer was used on
+    other words, with a mask of this shape, () for none.
     """
 
     def draw(randn: Randn) -> Build:
         d_model, _, d_ff = sizes
         arguments = [randn(B, T, d_model)]
-        if mask:
+        if mask and blind and HEADS in mask[1:-2]:
+            arguments.append(drawn_mask_of_heads(randn, mask))
+        elif mask:
             arguments.append(drawn_mask(randn, mask, blind))
-        state = constant({silent: 0.0}, d_model, d_ff) if silent else {}
-        return Build((*sizes, dropout), arguments=arguments, state=state, training=training)
+        others = [] if before is None else [randn(B, T, d_model)]
+        others += [drawn_mask(randn, before)] if before else []
+        return Build(
+            (*sizes, dropout),
+            arguments=arguments,
+            state=constant({silent: 0.0}, d_model, d_ff) if silent else {},
+            training=training,
+            before=others,
+        )
 
     label = f"TransformerLayer{(*sizes, dropout)}{' in train mode' * training}, {B=}, {T=}"
     label += f", mask {mask}" * bool(mask) + " with rows that show nothing" * blind
+    if before is not None:
+        label += f", used before with {f'a mask {before}' if before else 'no mask'}"
     return Case(label + (f", {SUBLAYERS[silent]} gives zeros" if silent else ""), draw)
 
 
@@ -201,9 +228,10 @@ TWO_MAPS = feed_forward.step(
     1,
     network(B=2, T=3),
     network(B=1, T=4),
-    network(B=3, T=4, d_model=6, d_ff=3),
+    network(B=12, T=4, d_model=6, d_ff=3),
     network(B=2, T=1, d_model=5, d_ff=5),
-    network(B=3, T=4, d_model=4, d_ff=9),
+    network(B=3, T=4, d_model=4, d_ff=9, again=True),
+    network(B=2, T=150, d_model=40, d_ff=130),
     judge=word_by_word,
 )
 MAPS_DROP = feed_forward.step(
@@ -238,12 +266,13 @@ ATTENDS = encoder_layer.step(
     layer(B=1, T=4, silent=NETWORK),
     layer(B=2, T=5, silent=NETWORK),
     layer(B=3, T=2, sizes=(10, 1, 4), silent=NETWORK),
+    layer(B=2, T=130, sizes=(33, 11, 4), silent=NETWORK),
 )
 FEEDS_FORWARD = encoder_layer.step(
     "the feed-forward network, with its residual connection and layer_norm2 after the sum",
     1,
     layer(B=1, T=4, silent=ATTENTION),
-    layer(B=2, T=3, sizes=(12, 4, 17), silent=ATTENTION),
+    layer(B=12, T=3, sizes=(12, 4, 70), silent=ATTENTION),
     layer(B=3, T=1, sizes=(9, 3, 9), silent=ATTENTION),
 )
 MASKED = encoder_layer.step(
@@ -270,10 +299,13 @@ LAYER_MANNERS = encoder_layer.step(
     "gradients",
     1,
     layer(B=2, T=5, mask=(2, 1, 5, 5)).in_float64(),
-    layer(B=2, T=4, mask=(2, HEADS, 4, 4)),
+    layer(B=2, T=5, before=(5, 5)),
+    layer(B=2, T=4, mask=(2, HEADS, 4, 4), before=(2, HEADS, 4, 4)),
+    layer(B=2, T=5, mask=(5, 5), before=()),
     layer(B=2, T=5, mask=(5, 5)).with_gaps(),
     layer(B=2, T=4, mask=(2, 1, 4, 4), blind=True),
+    layer(B=2, T=4, mask=(2, HEADS, 4, 4), blind=True),
     layer(B=2, T=5).in_float64().with_gradients(),
-    layer(B=2, T=4, mask=(2, 1, 4, 4), blind=True).in_float64().with_gradients(),
+    layer(B=2, T=4, mask=(2, HEADS, 4, 4), blind=True).in_float64().with_gradients(),
     strict=True,
 )

@@ -14,6 +14,7 @@ from assignments.common.layers import (
     EVERYTHING,
     SIZES,
     drawn_mask,
+    drawn_mask_of_heads,
     layer_drops,
     left_to_chance,
 )
@@ -27,6 +28,7 @@ from course_utils.handed_over import state_of
 
 LECTURE = "../../lectures/08_transformer.ipynb"
 D_MODEL, HEADS, D_FF = SIZES
+LONG = 126  # long enough to count what is dropped
 SUBLAYERS = {  # the last linear map of each, and what it is called
     "self_attn.w_o": "self-attention",
     "cross_attn.w_o": "cross-attention",
@@ -54,22 +56,37 @@ def layer(
     memory_mask: tuple[int, ...] = (),
     blind: bool = False,
     training: bool = False,
+    before: bool | None = None,
     **keywords: float,
 ) -> Case:
     """A decoder layer, x (B, T, d_model), memory (B, S, d_model) and masks of these shapes.
 
-    With ``blind``, the masks' first rows show nothing.
+    With ``blind``, the masks' first rows show nothing, or that of one head, where each head has its
+    own. With ``before``, the layer was used on other numbers of the same shapes, under other masks;
+    where it is False, without any.
     """
+    masks = self_mask or (T, T), memory_mask or (B, 1, 1, S)
 
     def draw(randn: Randn) -> Build:
         arguments: list[Any] = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
         if self_mask or memory_mask:
-            shapes = self_mask, memory_mask
-            arguments += [drawn_mask(randn, shape, blind) if shape else None for shape in shapes]
-        return Build(SIZES, keywords, arguments, training=training)
+            for shape in (self_mask, memory_mask):
+                one_head = blind and HEADS in shape[1:-2]
+                drawn = drawn_mask_of_heads(randn, shape) if one_head else None
+                arguments.append(
+                    drawn_mask(randn, shape, blind) if shape and not one_head else drawn
+                )
+        others: list[Any] = []
+        if before is not None:
+            others = [randn(B, T, D_MODEL), randn(B, S, D_MODEL)]
+            others += [drawn_mask(randn, shape) for shape in masks if before]
+        return Build(SIZES, keywords, arguments, training=training, before=others)
 
     label = told(training, B=B, T=T, S=S, self_mask=self_mask, memory_mask=memory_mask, **keywords)
-    return Case(label + ", rows that show nothing" * blind, draw)
+    label += ", rows that show nothing" * blind
+    if before is not None:
+        label += f", used before with {'other' if before else 'no'} masks"
+    return Case(label, draw)
 
 
 def model(
@@ -81,21 +98,37 @@ def model(
     num_layers: int = 2,
     d_model: int = D_MODEL,
     training: bool = False,
+    vocabularies: tuple[int, int] = (17, 13),
+    again: bool = False,
     **keywords: Any,
 ) -> Case:
-    """A transformer, and src (B, S) and tgt (B, T) for a method of it."""
-    src_vocab, tgt_vocab, pad_id = 17, 13, keywords.get("pad_id", 0)
+    """A transformer, and src (B, S) and tgt (B, T) for a method of it.
+
+    With ``again``, the method was called before, with other ids and the padding in other sentences.
+    """
+    src_vocab, tgt_vocab = vocabularies
+    pad_id = keywords.get("pad_id", 0)
 
     def draw(randn: Randn) -> Build:
-        src = drawn_ids(source_lengths(B, S), S, src_vocab, pad_id, randn.generator)
-        tgt = drawn_ids(target_lengths(B, T), T, tgt_vocab, pad_id, randn.generator)
-        memory = randn(B, S, d_model)
-        takes = {"encode": [src], "decode": [tgt, memory, src], "forward": [src, tgt]}
-        construct = src_vocab, tgt_vocab, d_model, HEADS, num_layers, D_FF
-        return Build(construct, keywords, takes[method], method, training=training)
+        def takes(src_lengths: list[int], tgt_lengths: list[int]) -> list[Tensor]:
+            src = drawn_ids(src_lengths, S, src_vocab, pad_id, randn.generator)
+            tgt = drawn_ids(tgt_lengths, T, tgt_vocab, pad_id, randn.generator)
+            memory = randn(B, S, d_model)
+            all_of = {"encode": [src], "decode": [tgt, memory, src], "forward": [src, tgt]}
+            return all_of[method]
+
+        return Build(
+            (src_vocab, tgt_vocab, d_model, HEADS, num_layers, D_FF),
+            keywords,
+            takes(source_lengths(B, S), target_lengths(B, T)),
+            method,
+            training=training,
+            before=takes(source_lengths(B, S)[::-1], target_lengths(B, T)[::-1]) if again else [],
+        )
 
     label = told(training, B=B, S=S, T=T, num_layers=num_layers, d_model=d_model, **keywords)
-    return Case(f"{method}, {label}", draw)
+    label += f", {src_vocab} and {tgt_vocab} words" * (src_vocab > LONG)
+    return Case(f"{method}, {label}{', used before' * again}", draw)
 
 
 def kept(name: str, value: int) -> Case:
@@ -143,6 +176,7 @@ def script(
     training: tuple[str, ...] = (),
     limited: bool = False,
     odd: bool = False,
+    vocabulary: int = 11,
 ) -> Case:
     """A scripted model, src, bos_id, eos_id and max_len for `greedy_decode`.
 
@@ -151,7 +185,7 @@ def script(
     mode. With ``limited`` the model refuses targets beyond max_len, and to be asked once all rows
     have ended. With ``odd``, row 0 holds pad_id and bos_id as words 2 and 3.
     """
-    sentences, states, vocabulary = 6, 97, 11
+    sentences, states = max(len(ends), 2), 97 if max_len < 30 else 499
     pad_id, bos_id, eos_id = special
 
     def draw(randn: Randn) -> list[Any]:
@@ -200,6 +234,7 @@ def script(
         ", the model reads at most max_len ids, and is asked only while a row has no end" * limited
     )
     label += ", pad_id and bos_id are written as words, too" * odd
+    label += f", {vocabulary} words" * (vocabulary > LONG)
     return Case(label, draw)
 
 
@@ -210,13 +245,17 @@ def at_real_positions(lengths: Callable[[int, int], list[int]]) -> Judge:
     """A judge that leaves out padding.
 
     It compares as float32, because sinusoids may be rounded to it before they are added in float64.
+    Those of the first place, which a single word has, are 0 and 1.
     """
 
     def judge(expected: Tensor, got: Any) -> Judgement:
         if not isinstance(got, Tensor) or got.shape != expected.shape:
             return values_agree(expected, got)
         for b, real in enumerate(lengths(*expected.shape[:2])):
-            problem = values_agree(expected[b, :real].float(), got[b, :real].float())
+            pair = expected[b, :real], got[b, :real]
+            problem = values_agree(
+                *pair if expected.shape[1] == 1 else [one.float() for one in pair]
+            )
             if problem:
                 return f"in sentence {b} (counting from 0), {problem}"
         return None
@@ -239,7 +278,6 @@ def kept_or_right(expected: Tensor | int, got: Any) -> Judgement:
     )
 
 
-LONG = 126  # long enough to count what is dropped
 DEFAULT_DROPS = dropped(0.1)
 
 
@@ -269,13 +307,14 @@ ASSEMBLED = decoder_layer.step(
     layer(B=2, T=3, S=5),
     layer(B=2, T=1, S=5),
     layer(B=2, T=4, S=1),
+    layer(B=2, T=70, S=130),
 )
 MASKED = decoder_layer.step(
     "self_mask hides in self-attention, memory_mask in cross-attention",
     1,
     layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)),
     layer(B=3, T=4, S=6, self_mask=(3, 1, 4, 4)),
-    layer(B=3, T=4, S=6, memory_mask=(3, 1, 1, 6)),
+    layer(B=12, T=4, S=6, memory_mask=(12, 1, 1, 6)),
     layer(B=2, T=3, S=5, memory_mask=(3, 5)),
     layer(B=2, T=4, S=4, self_mask=(4, 4), memory_mask=(2, 1, 4, 4)),
     layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5)),
@@ -289,15 +328,20 @@ LAYER_DROPS = decoder_layer.step(
     *left_to_chance(SUBLAYERS),
     judge=layer_drops,
 )
-blind = layer(B=2, T=3, S=5, self_mask=(2, 1, 3, 3), memory_mask=(2, 1, 3, 5), blind=True)
 LAYER_MANNERS = decoder_layer.step(
     "float64, untouched inputs, any memory layout, rows that see nothing, gradients",
     1,
     layer(B=2, T=3, S=5).in_float64(),
+    layer(B=2, T=3, S=5, before=True),
+    layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=True),
+    layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5), before=False),
     layer(B=2, T=3, S=5, self_mask=(3, 3), memory_mask=(2, 1, 1, 5)).with_gaps(),
-    blind,
+    layer(B=2, T=3, S=5, self_mask=(2, 1, 3, 3), memory_mask=(2, 1, 3, 5), blind=True),
+    layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5), blind=True),
     layer(B=2, T=3, S=5).in_float64().with_gradients(),
-    blind.in_float64().with_gradients(),
+    layer(B=2, T=3, S=5, self_mask=(2, HEADS, 3, 3), memory_mask=(2, HEADS, 3, 5), blind=True)
+    .in_float64()
+    .with_gradients(),
     strict=True,
 )
 
@@ -317,7 +361,8 @@ ENCODES = encoder_decoder.step(
     1,
     model("encode", B=2, S=5, T=3, num_layers=0),
     model("encode", B=1, S=4, T=3, num_layers=1),
-    model("encode", B=3, S=7, T=3),
+    model("encode", B=3, S=7, T=3, vocabularies=(613, 13)),
+    model("encode", B=12, S=5, T=3, num_layers=1, again=True),
     judge=REAL_SOURCE,
 )
 DECODES = encoder_decoder.step(
@@ -325,7 +370,8 @@ DECODES = encoder_decoder.step(
     2,
     model("decode", B=1, S=4, T=3, num_layers=0),
     model("decode", B=1, S=4, T=5, num_layers=1),
-    model("decode", B=2, S=6, T=5),
+    model("decode", B=2, S=6, T=5, vocabularies=(17, 613)),
+    model("decode", B=2, S=5, T=3, num_layers=1, again=True),
     # Results at padding are free, and so is the wording of an error. Either would differ
     # from that of a named mistake, so such cases are not used to recognise one: in eval mode,
     # `random` says no more.
@@ -337,11 +383,12 @@ TOGETHER = encoder_decoder.step(
     "forward: both together, for any number of layers, pad_id, width and max_len",
     1,
     model("forward", B=2, S=5, T=3),
-    model("forward", B=2, S=5, T=4, num_layers=3),
+    model("forward", B=2, S=5, T=4, num_layers=7),
+    model("forward", B=2, S=5, T=3, num_layers=1, again=True),
     model("forward", B=2, S=7, T=5, pad_id=4),
     model("forward", B=2, S=5, T=3, d_model=9),
     model("forward", B=2, S=6, T=6, max_len=6),
-    model("forward", B=1, S=128, T=3, num_layers=0),  # the default max_len is enough
+    model("forward", B=1, S=128, T=128, num_layers=0),  # the default max_len is enough
     model("forward", B=1, S=133, T=3, num_layers=0, max_len=135),
     kept("pad_id", 4),
     *(
@@ -363,6 +410,7 @@ MODEL_DROPS = encoder_decoder.step(
     replace(model("encode", B=1, S=LONG, T=3, num_layers=0, training=True), random=True),
     model("forward", B=2, S=5, T=3, dropout=0.7),
     model("forward", B=2, S=5, T=3).in_float64(),
+    model("forward", B=2, S=1, T=1).in_float64(),
     model("forward", B=2, S=5, T=3).with_gaps(),
     model("forward", B=2, S=5, T=3, num_layers=1).with_gradients(),
     judge=model_drops,
@@ -383,6 +431,9 @@ LIKELIEST = greedy.step(
     script(5, max_len=9),
     script(4, 4, max_len=8),
     script(None, None, max_len=7),
+    script(*range(3, 15), max_len=16),
+    script(5, max_len=9, vocabulary=613),
+    script(60, max_len=70),
 )
 ENDS = greedy.step(
     "eos_id stays, pad_id follows, and the result ends with the last row or at max_len columns",

@@ -1,10 +1,11 @@
-"""Two calls of a function that draws random numbers: whether they should give the same again."""
+"""What is left to chance: whether two calls should give the same again, and what is not independent."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from autograder.checks.cases import Judge, Randn
 from autograder.checks.compare import kind_of, values_agree
@@ -24,6 +25,24 @@ def in_which_state(anew: bool, seeded: bool) -> str:
         return "two calls, without a generator"
     states = "a generator in the same state each time" if anew else "one generator that goes on"
     return f"two calls, {states}"
+
+
+def copied_along(gone: Tensor, axis: int) -> bool:
+    """Whether places some steps apart are dropped together, far more often than by chance.
+
+    Args:
+        gone: where something was dropped, bool.
+        axis: along which the places are.
+    """
+    length, share = gone.shape[axis], float(gone.double().mean())
+    often = share**2 + (1 - share) ** 2
+    for lag in {1, 2, 3, length // 2}:
+        if 0 < lag < length:
+            one, other = (gone.narrow(axis, start, length - lag) for start in (0, lag))
+            alike = (one == other).double()
+            if float(alike.mean()) - often > 7 * (often * (1 - often) / alike.numel()) ** 0.5:
+                return True
+    return False
 
 
 def again_or_not(judge: Judge) -> Judge:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from assignments.common.draws import copied_along
 from autograder.checks.cases import Build, Case, Randn
 from autograder.checks.compare import kind_of, two_results_differ, values_agree
 from autograder.checks.problem import Judgement
@@ -26,6 +27,13 @@ def drawn_mask(randn: Randn, shape: tuple[int, ...], blind: bool = False) -> Ten
     mask = mask.scatter(-1, seen, True).scatter(-1, (seen + 1) % shape[-1], False)
     if blind:
         mask[..., 0, :] = False
+    return mask
+
+
+def drawn_mask_of_heads(randn: Randn, shape: tuple[int, ...]) -> Tensor:
+    """A mask (B, H, T, S) like `drawn_mask`, in which one head's first row alone shows nothing."""
+    mask = drawn_mask(randn, shape)
+    mask[0, -1, 0] = False
     return mask
 
 
@@ -97,6 +105,12 @@ def drops_together(gone: Tensor) -> str | None:
     for axis, what in ((-1, "all numbers of a word"), (1, "all words of a sentence")):
         if (gone == gone.narrow(axis, 0, 1)).all():
             return f"each number should be dropped independently, but in yours {what} are dropped together"
+    for axis, what in enumerate(("sentences", "words", "numbers of a word")):
+        if copied_along(gone, axis):
+            return (
+                "each number should be dropped independently, but in yours some "
+                f"{what} lose the same as others, far more often than by chance"
+            )
     return None
 
 

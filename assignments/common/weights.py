@@ -72,6 +72,27 @@ class Weights:
         wanted, found = (torch.as_tensor(pair[1]).double() for pair in (expected, got))
         return self._not_empty(wanted, found) or hidden_are_zero(expected, got)
 
+    def where_something_is_seen(self, judge: Judge) -> Judge:
+        """A judge that leaves out rows in which nothing may be seen, unless their weights are 0.
+
+        Another step asks for these zeros. Where they are there, what such a row does to the rest
+        counts like everything else.
+        """
+
+        def judge_the_rest(expected: tuple, got: Any) -> Judgement:
+            if values_agree(expected, got) is None or self.missing(expected, got):
+                return judge(expected, got)
+            output, weights = got
+            if not isinstance(output, Tensor) or output.shape != expected[0].shape:
+                return judge(expected, got)
+            wrong = (expected[1] == 0).all(dim=-1) & (weights != 0).any(dim=-1)
+            weights = torch.where(wrong.unsqueeze(-1), expected[1], weights)
+            while wrong.dim() >= output.dim():  # one head is enough to spoil the output
+                wrong = wrong.any(dim=1)
+            return judge(expected, (torch.where(wrong.unsqueeze(-1), expected[0], output), weights))
+
+        return judge_the_rest
+
     def empty_rows_give(self, nothing: str) -> Judge:
         """A judge like `rank`, which also asks for the right output where all is hidden.
 

@@ -4,6 +4,7 @@ from assignments.a1_rnn_attention.answers import (  # noqa: F401 (each fills the
     annotations,
     bahdanau_attention,
     published,
+    right_at_first,
     wrong_bahdanau_attention,
 )
 from assignments.a1_rnn_attention.answers.bank import BANK  # noqa: F401

@@ -5,6 +5,7 @@ from assignments.a2_self_attention.answers import (  # noqa: F401 (each fills th
     basic_self_attention,
     is_permutation_equivariant,
     published,
+    right_at_first,
     self_attention,
 )
 from assignments.a2_self_attention.answers.bank import BANK  # noqa: F401

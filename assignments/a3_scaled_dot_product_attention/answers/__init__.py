@@ -3,6 +3,7 @@
 from assignments.a3_scaled_dot_product_attention.answers import (  # noqa: F401 (each fills the bank)
     numpy_self_attention,
     published,
+    right_at_first,
     scaled_dot_product_attention,
     stable_softmax,
 )

@@ -127,6 +127,7 @@ def attention_with_minus_infinity_in_a_bool(query, key, value, mask=None):
     "scaled_dot_product_attention",
     told=(
         "softmax left out, twice or along another axis",
+        "weights that are no shares",
         "wrong with more or fewer than 3 axes of `query`",
     ),
     published="FudanNLP/fastNLP#254",

@@ -5,6 +5,7 @@ from assignments.a4_masks.answers import (  # noqa: F401 (each fills the bank)
     decoder_mask,
     padding_mask,
     published,
+    right_at_first,
     shift_right,
 )
 from assignments.a4_masks.answers.bank import BANK  # noqa: F401

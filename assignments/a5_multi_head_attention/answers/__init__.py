@@ -4,6 +4,7 @@ from assignments.a5_multi_head_attention.answers import (  # noqa: F401 (each fi
     merge_heads,
     multi_head_attention,
     published,
+    right_at_first,
     split_heads,
 )
 from assignments.a5_multi_head_attention.answers.bank import BANK  # noqa: F401

@@ -239,7 +239,7 @@ class OneHeadWithoutAnAxis(FourMaps):
         return output, weights[:, 0] if self.num_heads == 1 else weights
 
 
-@BANK.wrong("MultiHeadAttention", told=("stops with RuntimeError", "wrong with several calls"))
+@BANK.wrong("MultiHeadAttention", told=("stops with RuntimeError", "wrong after another call"))
 class KeepsTheContextsOfEarlierCalls(FourMaps):
     def __init__(self, d_model, num_heads):
         super().__init__(d_model, num_heads)

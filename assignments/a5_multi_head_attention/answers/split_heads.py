@@ -103,7 +103,7 @@ def split_backwards(x, num_heads):
     return split_by_chunks(x, num_heads).flip(1)
 
 
-@BANK.wrong("split_heads", told="right numbers in other places")
+@BANK.wrong("split_heads", told=("right numbers in other places", "stops with RuntimeError"))
 def split_the_words(x, num_heads):
     return torch.stack([part for part in x.tensor_split(num_heads, dim=1)], dim=1)
 

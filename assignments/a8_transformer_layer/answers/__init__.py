@@ -3,6 +3,7 @@
 from assignments.a8_transformer_layer.answers import (  # noqa: F401 (each fills the bank)
     positionwise_feed_forward,
     published,
+    right_at_first,
     transformer_layer,
 )
 from assignments.a8_transformer_layer.answers.bank import BANK  # noqa: F401

@@ -4,6 +4,7 @@ from assignments.a9_transformer.answers import (  # noqa: F401 (each fills the b
     decoder_layer,
     greedy_decode,
     published,
+    right_at_first,
     transformer,
 )
 from assignments.a9_transformer.answers.bank import BANK  # noqa: F401
