@@ -158,6 +158,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_to_exhaust_the_grader_does_not(kind):
     work, most_seconds, most_memory = KINDS[kind]
