@@ -256,7 +256,7 @@ def test_marks_that_merging_has_left_are_named_with_their_line():
     ) as told:
         notebook_in(text)
     assert told.value.no_json
-    with pytest.raises(InvalidSubmission, match="the file is not JSON. Ask for it again"):
+    with pytest.raises(InvalidSubmission, match=r"the file is not JSON\. Ask for it again"):
         notebook_in('{"a <<<<<<< b": }')
 
 
