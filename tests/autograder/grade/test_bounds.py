@@ -250,6 +250,13 @@ def test_a_cell_of_more_lines_than_are_read_is_left_out_and_no_other():
     assert [cell.source for cell in made.cells] == ["x = 1", f"# {TOO_MANY_LINES}", "y = 2"]
 
 
+def test_short_cells_stay_beside_many_long_ones():
+    cells = [{"cell_type": "code", "source": ["\n"] * 8_000}] * 100
+    made = notebook_in(json.dumps({"cells": [*cells, {"cell_type": "code", "source": ["y = 2"]}]}))
+    assert made.cells[-1].source == "y = 2"
+    assert made.cells[0].source in ("\n" * 8_000, f"# {TOO_MANY_LINES}")
+
+
 def test_a_graded_notebook_that_is_too_large_is_sent_without_what_makes_it_so():
     cells = [new_code_cell("print()"), new_code_cell("x" * 2_000), new_code_cell("grade()")]
     cells[0].outputs = [nbformat.v4.new_output("stream", text="\\" * 17 * MEBIBYTE)]
