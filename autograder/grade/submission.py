@@ -292,9 +292,17 @@ class _Notebook(Struct):
 
 
 def _without_outputs(text: str) -> str:
-    """A notebook's text without its outputs; as it is, where it is none."""
+    """A notebook's text without its outputs, nor the longest cells if all are too many; as it is, where it is none."""
     try:
-        return msgspec.json.encode(msgspec.json.decode(text, type=_Notebook)).decode()
+        notebook = msgspec.json.decode(text, type=_Notebook)
+        left = MOST_VALUES // 2
+        for cell in sorted(notebook.cells, key=lambda cell: len(bytes(cell.source))):
+            number = values_in(bytes(cell.source))
+            if number > left:
+                cell.source = Raw(msgspec.json.encode(f"# {TOO_MANY_LINES}"))
+            else:
+                left -= number
+        return msgspec.json.encode(notebook).decode()
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
         return text
 

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.long
 
 ALL, FIRST_TWO = 10, 5
 NO_NOTEBOOKS = (
-    "link", "pipe", "device", "empty", "folder", "deep", "not_text", "old_format", "renamed", "huge", "surrogate",
+    "link", "pipe", "device", "empty", "folder", "deep", "not_text", "old_format", "huge", "surrogate",
 )  # fmt: skip
 
 SECRET = "nobody may read this"
@@ -176,7 +176,7 @@ def hand_in_mischief(course, secret):
     os.mkfifo(path["pipe"])
     if os.geteuid() == 0:
         os.mknod(path["device"], stat.S_IFCHR | 0o600, os.makedev(1, 5))  # zeros without an end
-    nbformat.write(filled_in(right), path["renamed"].with_name("my answers.ipynb"))
+    nbformat.write(filled_in(right), place_for(course, "renamed").with_name("my answers.ipynb"))
     path["surrogate"].write_text(
         '{"cells": [], "metadata": {"who": "\\ud800"}, "nbformat": 4, "nbformat_minor": 5}'
     )
@@ -216,7 +216,7 @@ def graded(tmp_path_factory):
     return course, {row.student: row for row in rows}, before == after
 
 
-@pytest.mark.parametrize("student", [*MISCHIEF, "right", "other_kernel"])
+@pytest.mark.parametrize("student", [*MISCHIEF, "right", "other_kernel", "renamed"])
 def test_who_attacks_keeps_what_was_earned(graded, student):
     row = graded[1][student]
     expected = MISCHIEF.get(student, ("", ALL))[1]

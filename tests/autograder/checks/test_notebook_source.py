@@ -57,6 +57,7 @@ def test_the_courses_cells_are_read_as_ipython_reads_them():
 
 
 def test_only_what_is_long_or_a_submissions_own_is_forgotten():
+    forget()  # as at the end of the submission before
     short, long = "x = 1", f"x = 1  # {'a' * LONGEST_KEPT}"
     before = statements_of(short), statements_of(long), Definitions.of((short,))
     forget()

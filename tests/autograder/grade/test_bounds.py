@@ -158,6 +158,7 @@ KINDS = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_is_made_to_exhaust_the_grader_does_not(kind):
     work, most_seconds, most_memory = KINDS[kind]
@@ -247,6 +248,13 @@ def test_a_cell_of_more_lines_than_are_read_is_left_out_and_no_other():
     sources = ["x = 1", "\n" * (bounds.MOST_LINES + 1), "y = 2"]
     made = notebook_in(nbformat.writes(new_notebook(cells=[*map(new_code_cell, sources)])))
     assert [cell.source for cell in made.cells] == ["x = 1", f"# {TOO_MANY_LINES}", "y = 2"]
+
+
+def test_short_cells_stay_beside_many_long_ones():
+    cells = [{"cell_type": "code", "source": ["\n"] * 8_000}] * 100
+    made = notebook_in(json.dumps({"cells": [*cells, {"cell_type": "code", "source": ["y = 2"]}]}))
+    assert made.cells[-1].source == "y = 2"
+    assert made.cells[0].source in ("\n" * 8_000, f"# {TOO_MANY_LINES}")
 
 
 def test_a_graded_notebook_that_is_too_large_is_sent_without_what_makes_it_so():

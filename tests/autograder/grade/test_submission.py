@@ -54,6 +54,24 @@ def test_a_folder_is_its_notebook_and_the_files_beside_it(folder):
     assert found.left_out == 0
 
 
+def test_the_only_notebook_is_taken_under_whatever_name(folder):
+    (folder / f"{NAME}.ipynb").rename(folder / "my answers (2).ipynb")
+    (folder / "notes.txt").touch()
+    assert read_folder(folder, NAME).notebook == "{}"
+    (folder / "draft.ipynb").write_text("another notebook")
+    with pytest.raises(InvalidSubmission, match="rename it"):
+        read_folder(folder, NAME)
+    (folder / f"{NAME}.ipynb").write_text("[]")
+    assert read_folder(folder, NAME).notebook == "[]"
+
+
+def test_a_link_is_not_the_only_notebook(folder, tmp_path):
+    (folder / f"{NAME}.ipynb").rename(tmp_path / "elsewhere.ipynb")
+    (folder / "mine.ipynb").symlink_to(tmp_path / "elsewhere.ipynb")
+    with pytest.raises(InvalidSubmission, match="expected a file named"):
+        read_folder(folder, NAME)
+
+
 @pytest.mark.parametrize("level", ["ada", NAME])
 def test_a_folder_that_is_a_link_or_a_file_is_not_followed(tmp_path, folder, level):
     place = {"ada": folder.parent, NAME: folder}[level]
@@ -229,6 +247,17 @@ def test_a_file_that_may_not_be_opened_is_named(tmp_path):
 def test_what_is_no_notebook_is_refused_in_words(text, message):
     with pytest.raises(InvalidSubmission, match=message):
         notebook_in(text)
+
+
+def test_marks_that_merging_has_left_are_named_with_their_line():
+    text = '{\n "cells": [\n<<<<<<< HEAD\n  {},\n=======\n>>>>>>> other\n ]\n}'
+    with pytest.raises(
+        InvalidSubmission, match="not JSON, since line 3 begins with `<<<<<<<`"
+    ) as told:
+        notebook_in(text)
+    assert told.value.no_json
+    with pytest.raises(InvalidSubmission, match=r"the file is not JSON\. Ask for it again"):
+        notebook_in('{"a <<<<<<< b": }')
 
 
 @pytest.mark.parametrize("number", [4, 4.0, "4", None, -1, 5, 10**30, True, [4], {"4": 4}])
