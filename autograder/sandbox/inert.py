@@ -13,6 +13,7 @@ import os
 import pdb  # noqa: T100 (so that it is not entered)
 import subprocess
 import sys
+import types
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -37,6 +38,7 @@ def tell(what: str) -> None:
 class NotRun:
     """In the place of `subprocess.Popen`: a program that ended at once, well, and without a word."""
 
+    __class_getitem__: Any = classmethod(types.GenericAlias)  # libraries write `Popen[bytes]`
     returncode, pid = 0, 0
     stdin = stdout = stderr = None
 

@@ -60,7 +60,7 @@ def test_each_choice_says_why(browser, asked, by):
             focus(browser, ".check")
             keys(browser, Keys.ENTER)
         said = "✓ Right. " if choice.right else "✗ Not yet. "
-        assert verdict(browser) == said + choice.message
+        assert verdict(browser) == said + choice.says
 
 
 def tab_to(browser, selector):
@@ -83,11 +83,11 @@ def test_tab_arrows_and_space_are_enough(browser, asked, which):
         right = next(place for place, choice in enumerate(question.choices) if choice.right)
         tab_to(browser, ".choice input")
         keys(browser, Keys.SPACE, *[Keys.ARROW_DOWN] * right)
-        said = question.choices[right].message
+        said = question.choices[right].says
     elif which == NUMBER:
         tab_to(browser, ".number input")
         keys(browser, *f"{question.answer:g}")
-        said = question.message
+        said = question.says
     else:
         order = list(question.shown)
         for place in range(len(order)):  # bubbles each step up to its place
@@ -98,7 +98,7 @@ def test_tab_arrows_and_space_are_enough(browser, asked, which):
                 order[at - 1 : at + 1] = order[at], order[at - 1]
                 told = browser.execute_script("return page.moved.textContent")
                 assert told == f"now step {at} of {len(order)}"
-        said = question.message
+        said = question.says
     tab_to(browser, ".check")
     keys(browser, Keys.SPACE)
     assert verdict(browser) == "✓ Right. " + said
@@ -130,11 +130,8 @@ def test_nothing_chosen_is_no_mistake(browser, asked):
 def test_typical_numbers_have_a_sentence_and_others_a_hint(browser, asked):
     asked(NUMBER)
     question = question_of(*NUMBER)
-    expected = {
-        question.answer: "✓ Right. " + question.message,
-        1234: "✗ Not yet. " + question.hint,
-    }
-    expected |= {wrong.value: "✗ Not yet. " + wrong.message for wrong in question.wrong}
+    expected = {question.answer: "✓ Right. " + question.says, 1234: "✗ Not yet. " + question.hint}
+    expected |= {wrong.value: "✗ Not yet. " + wrong.says for wrong in question.wrong}
     for number, said in expected.items():
         focus(browser, ".number input")
         browser.execute_script("document.activeElement.select()")
@@ -158,7 +155,7 @@ def test_steps_are_put_in_order_by_keyboard_alone(browser, asked):
     assert browser.execute_script(order) == list(range(len(question.steps)))
     focus(browser, ".check")
     keys(browser, Keys.ENTER)
-    assert verdict(browser) == "✓ Right. " + question.message
+    assert verdict(browser) == "✓ Right. " + question.says
 
 
 @pytest.mark.parametrize("which", KINDS, ids=["choice", "number", "order"])

@@ -126,7 +126,7 @@ class Person:
         self.click_in("fetched_assignments_list", "Submit", "submitted_assignments_list")
         return time.monotonic()
 
-    def feedback(self, since, message):
+    def feedback(self, since, says):
         """Fetch feedback in the list of assignments until it says something; seconds until then."""
         pages = self.machine.path(f"{self.home}/exercises/{ASSIGNMENT}/feedback")
         button = "//*[@id='submitted_assignments_list']//button[contains(., 'Fetch Feedback')]"
@@ -138,10 +138,10 @@ class Person:
                     found.click()
                     time.sleep(1)
             newest = max(pages.glob("*/*.html"), default=None) if pages.exists() else None
-            if newest and message in newest.read_text(encoding="utf-8"):
+            if newest and says in newest.read_text(encoding="utf-8"):
                 return time.monotonic() - since, newest
         self.browser.save_screenshot(str(SCREENSHOTS / "classroom_no_feedback.png"))
-        raise AssertionError(f"no feedback for {self.name} that says {message}")
+        raise AssertionError(f"no feedback for {self.name} that says {says}")
 
 
 def click_menu(browser, name, entry):

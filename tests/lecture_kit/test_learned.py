@@ -62,11 +62,11 @@ def test_training_changed_the_maps(sentence):
 def test_words_are_those_of_held_out_pairs(sentence):
     german = " ".join(sentence.source[:-1])
     assert data.part_of(german) == "test"
-    assert sentence.source[-1] == sentence.message[-1] == "<eos>"
+    assert sentence.source[-1] == sentence.says[-1] == "<eos>"
     assert sentence.target[0] == "<bos>"
-    assert sentence.target[1:] == sentence.message[:-1] == sentence.translation.split()
+    assert sentence.target[1:] == sentence.says[:-1] == sentence.translation.split()
     assert sentence.translation == sentence.reference
-    assert sentence.words("cross") == (sentence.message, sentence.source)
+    assert sentence.words("cross") == (sentence.says, sentence.source)
 
 
 def test_heads_give_their_weights_again(sentence):

@@ -140,12 +140,12 @@ def test_what_is_worth_trying_does_what_it_says(tmp_path, name):
     rest = written[(1 + len(counted)) * len(sentences) :]
     for one, before, now in zip(tries, rest[::2], rest[1::2], strict=True):
         assert translator.english.decode(now) == one["writes"], one["title"]
-        message = one["title"].startswith("Nothing happens") or asked(one["link"])[1] == {
+        says = one["title"].startswith("Nothing happens") or asked(one["link"])[1] == {
             "off": [],
             "hidden": [],
             "tau": 1.0,
         }
-        assert (before == now) == (message or "surer" in one["title"]), one["title"]
+        assert (before == now) == (says or "surer" in one["title"]), one["title"]
 
 
 def test_the_page_tells_the_numbers_that_were_measured():

@@ -142,11 +142,11 @@ def test_every_answer_says_why(question):
     """A sentence or two of its own for each, which ends as a sentence does."""
     match question:
         case questions.ChoiceQuestion(choices=choices):
-            said = [choice.message for choice in choices]
+            said = [choice.says for choice in choices]
         case questions.NumberQuestion():
-            said = [question.message, question.hint, *(wrong.message for wrong in question.wrong)]
+            said = [question.says, question.hint, *(wrong.says for wrong in question.wrong)]
         case questions.OrderQuestion(steps=steps):
-            said = [question.message, *(step.too_early for step in steps[1:])]
+            said = [question.says, *(step.too_early for step in steps[1:])]
     assert len(set(said)) == len(said)
     for text in said:
         assert len(text.split()) >= 6
@@ -157,10 +157,10 @@ def told(question):
     """What a reader without a script is told of the right answer and of the wrong ones."""
     match question:
         case questions.ChoiceQuestion(choices=choices):
-            return [choice.message for choice in choices]
+            return [choice.says for choice in choices]
         case questions.NumberQuestion():
-            return [question.message, *(wrong.message for wrong in question.wrong)]
-    return [question.message, *(step.text for step in question.steps)]
+            return [question.says, *(wrong.says for wrong in question.wrong)]
+    return [question.says, *(step.text for step in question.steps)]
 
 
 @pytest.mark.parametrize("question", ALL, ids=lambda question: question.id)
@@ -184,7 +184,7 @@ text = "<img src=x onerror=alert(1)> `<b>`"
 answer = 1
 says = "<script>yes</script>"
 hint = "Look."
-wrong = [{ value = 3, message = "No & never." }]
+wrong = [{ value = 3, says = "No & never." }]
 """
     (question,) = read.parsed("01_x.toml", text)
     shown = questions.stand_in(question)
@@ -198,9 +198,9 @@ kind = "choice"
 answered_by = "x"
 text = "Which?"
 choices = [
-  { text = "one", message = "Right, because.", right = true },
-  { text = "two", message = "Not this one." },
-  { text = "three", message = "Nor this." },
+  { text = "one", says = "Right, because.", right = true },
+  { text = "two", says = "Not this one." },
+  { text = "three", says = "Nor this." },
 ]
 """
 ORDER = """[[question]]
@@ -224,10 +224,7 @@ steps = [{ text = "one" }, { text = "two", too_early = "Not yet." }]
         (GOOD.replace('"Which?"', '" "'), "expected sentences"),
         (GOOD.replace('"Nor this."', '""'), "expected sentences"),
         (GOOD.replace(", right = true", ""), "one of them right; found 3 and 0"),
-        (
-            GOOD.replace('  { text = "three", message = "Nor this." },\n', ""),
-            "three choices or more",
-        ),
+        (GOOD.replace('  { text = "three", says = "Nor this." },\n', ""), "three choices or more"),
         (GOOD.replace("right", "correct"), "something is missing, or too much"),
         (GOOD + GOOD, "each id once; found a-b again"),
         (ORDER.replace("[1, 0]", "[0, 1]"), "another order than the right one"),

@@ -39,10 +39,10 @@ def test_the_example_says_what_is_usual(tmp_path):
         ("port = ", "cannot be read"),
     ],
 )
-def test_settings_that_cannot_be_are_refused(tmp_path, text, message):
+def test_settings_that_cannot_be_are_refused(tmp_path, text, says):
     with pytest.raises(ClassroomError) as error:
         settings_of(tmp_path, text)
-    assert message in str(error.value)
+    assert says in str(error.value)
 
 
 def test_behind_another_server_any_address_will_do(tmp_path):
@@ -69,10 +69,10 @@ def test_a_list_has_commas_or_semicolons_and_perhaps_a_byte_order_mark():
         ("username\nada\nben\nada\n", "line 4: ada stands there twice"),
     ],
 )
-def test_a_list_that_cannot_be_is_refused_with_its_line(text, message):
+def test_a_list_that_cannot_be_is_refused_with_its_line(text, says):
     with pytest.raises(ClassroomError) as error:
         read_list(text, "list.csv")
-    assert message in str(error.value) and "list.csv" in str(error.value)
+    assert says in str(error.value) and "list.csv" in str(error.value)
 
 
 def test_who_is_in_the_class_is_written_and_read_back(tmp_path):

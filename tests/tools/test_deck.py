@@ -40,14 +40,14 @@ def test_what_may_be_chosen_is_on_the_front_and_the_answer_is_not():
         match question:
             case questions.ChoiceQuestion(choices=choices):
                 assert all(questions.marked(choice.text) in front for choice in choices)
-                assert not any(questions.marked(choice.message) in front for choice in choices)
+                assert not any(questions.marked(choice.says) in front for choice in choices)
             case questions.OrderQuestion(steps=steps):
                 places = [front.index(questions.marked(step.text)) for step in steps]
                 assert places != sorted(places), f"{question.id} shows its steps in the right order"
                 places = [back.index(questions.marked(step.text)) for step in steps]
                 assert places == sorted(places)
             case questions.NumberQuestion():
-                assert questions.marked(question.message) not in front
+                assert questions.marked(question.says) not in front
 
 
 def test_a_later_deck_updates_an_earlier_one(tmp_path):

@@ -50,14 +50,14 @@ def not_flat(value):
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 def test_a_value_of_ours_comes_back_as_a_students_does(value):
     drawn = DrawnCases(part_that_returns(value), 0)
-    ours = drawn.expected[0]["value"], drawn.done_by(lambda x: value, 0)["value"]
+    ours = drawn.expected[0].value, drawn.done_by(lambda x: value, 0).value
     assert [look(each) for each in ours] == [look(decode(encode(value)))] * 2
 
 
 def test_what_came_back_stays_when_its_tensor_is_changed():
     shared = torch.zeros(3)
     drawn = DrawnCases(part_that_returns(shared), 0)
-    value = drawn.expected[0]["value"]
+    value = drawn.expected[0].value
     shared += 1
     assert value.tolist() == [0.0, 0.0, 0.0]
 

@@ -14,8 +14,9 @@ from autograder.checks.compare import kind_of, numbers, short
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
 from autograder.checks.heatmaps import MOST_COLUMNS, MOST_ROWS, MOST_TRUTHS, pictured
 from autograder.checks.judge import in_words, problem_with
+from autograder.checks.pictures import shade
 from autograder.checks.rendering import as_html, as_text
-from autograder.checks.verdicts import PartVerdict, StepVerdict, shade
+from autograder.checks.verdicts import PartVerdict, StepVerdict
 from autograder.pages import SHADES, sentence_case, tone, with_minus_signs
 from autograder.probe.messages import Observation
 from autograder.probe.wire import decode, encode
