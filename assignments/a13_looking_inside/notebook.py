@@ -145,7 +145,7 @@ class Untouched:
                 "parts": [*map(id, self.model.modules()), *map(id, self.model.parameters())],
                 "`requires_grad`": [value.requires_grad for value in self.model.parameters()],
                 "gradients": [id(value.grad) for value in self.model.parameters()],
-                "attributes": [sorted(vars(part)) for part in parts.values()],
+                "attributes": [sorted(dir(part)) for part in parts.values()],
             },
         )
 

@@ -1,5 +1,6 @@
 """What the command line says and how it ends."""
 
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -68,6 +69,7 @@ def test_wide_characters_keep_the_columns_apart():
 
 def test_a_misnamed_file_is_a_line_of_the_table_and_no_error_of_make(course, capsys):
     notebook = course / "submitted" / "ada" / ASSIGNMENT / f"{ASSIGNMENT}.ipynb"
+    shutil.copy(notebook, notebook.with_name("final_version (1).ipynb"))
     notebook.rename(notebook.with_name("final_version (2).ipynb"))
     assert grade(course, ASSIGNMENT, "--no-feedback") == 1
     said = capsys.readouterr().out
