@@ -107,8 +107,12 @@ State = dict[str, Any]
 
 
 def state() -> State:
-    """How everything is switched."""
-    return {name: read() for name, (read, _) in SWITCHES.items()}
+    """How everything is switched, as far as it can be read: a notebook may have removed its own folder."""
+    found: State = {}
+    for name, (read, _) in SWITCHES.items():
+        with contextlib.suppress(Exception):
+            found[name] = read()
+    return found
 
 
 def switch_to(wanted: State) -> None:
