@@ -17,22 +17,17 @@ from types import FrameType
 from typing import TypeVar
 
 # what is handed in: bytes of a notebook's file, of what is left of it without old outputs, and of all
-# files beside it
+# files beside it; how many files, how deep, and bytes of a file's or folder's name
 LARGEST_FILE, LARGEST_NOTEBOOK, LARGEST_FILES = 48 << 20, 16 << 20, 16 << 20
-MOST_FILES, DEEPEST_FOLDER, LONGEST_NAME = (
-    300,
-    8,
-    200,
-)  # the last in bytes of a file's or folder's name
+MOST_FILES, DEEPEST_FOLDER, LONGEST_NAME = 300, 8, 200
 LONGEST_TIME = 100  # bytes of the file that says when it came in
 MOST_CELLS = 2_000
 MOST_LINES = 200_000  # of all cells; the format stores each by itself
 
 # code that is read: letters of a cell or of a file beside the notebook, and of all that one part can reach
 LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
-LONGEST_MAGIC = (
-    1_000  # letters of a word in a line that IPython reads, which goes through them again for each
-)
+# letters of a word in a line that IPython reads, which goes through them again for each
+LONGEST_MAGIC = 1_000
 MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each
 MOST_NESTED = 10  # cell magics, each in the text of another
 # cells that are remembered for the next submissions and for one, letters of the former, and those that a
@@ -47,9 +42,7 @@ LONGEST_PROBLEM, LONGEST_VALUE, DEEPEST_VALUE = 1_200, 2_000, 50
 # traceback, and what the format takes for a line beside its letters
 MOST_OUTPUTS, MOST_FORMS, LONGEST_KIND, MOST_TRACEBACK, SIZE_OF_LINE = 2_000, 20, 200, 1_000, 10
 LARGEST_COUNT = 1 << 31  # of a cell, in the order of execution
-LARGEST_RESULT = (
-    32 << 20
-)  # bytes that a graded notebook takes to be sent, the files beside it aside
+LARGEST_RESULT = 32 << 20  # bytes of a graded notebook that is sent, the files beside it aside
 
 # text that is rendered: characters of one and of those that are kept, blanks in a row, and letters of
 # Markdown's own in one text and in all; more would take its reader minutes

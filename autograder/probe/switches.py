@@ -38,9 +38,8 @@ def _set_filters(value: list[Any]) -> None:
 
 
 def _set_environment(value: dict[str, str]) -> None:
-    if dict(os.environ) != value:
-        os.environ.clear()
-        os.environ.update(value)
+    os.environ.clear()
+    os.environ.update(value)
 
 
 def _pictures() -> dict[str, Any]:
@@ -50,8 +49,7 @@ def _pictures() -> dict[str, Any]:
 
 
 def _set_pictures(value: dict[str, Any]) -> None:
-    if value and _pictures() != value:
-        dict.update(sys.modules["matplotlib"].rcParams, value)
+    dict.update(sys.modules["matplotlib"].rcParams, value)
 
 
 def _device() -> torch.device | None:
@@ -59,15 +57,10 @@ def _device() -> torch.device | None:
     return default_device.CURRENT_DEVICE
 
 
-def _set_device(value: torch.device | None) -> None:
-    if value != _device():
-        torch.set_default_device(value)
-
-
 # how each is read, and how it is set
 SWITCHES: dict[str, tuple[Read, Write]] = {
     "default dtype": (torch.get_default_dtype, torch.set_default_dtype),
-    "default device": (_device, _set_device),
+    "default device": (_device, torch.set_default_device),
     "gradients": (torch.is_grad_enabled, torch.set_grad_enabled),
     "anomaly detection": (torch.is_anomaly_enabled, torch.set_anomaly_enabled),
     "deterministic algorithms": (
@@ -116,10 +109,23 @@ def state() -> State:
 
 
 def switch_to(wanted: State) -> None:
-    """Switch everything as it was; what cannot be switched any more stays as it is."""
+    """Switch everything as it was; what cannot be switched any more stays as it is.
+
+    Only what differs is set: to set the determinism of algorithms, for one, imports PyTorch's compiler.
+    """
     for name, value in wanted.items():
+        read, write = SWITCHES[name]
         with contextlib.suppress(Exception):
-            SWITCHES[name][1](value)
+            if not _same(read(), value):
+                write(value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    if isinstance(one, torch.Tensor | np.ndarray):
+        return bool((one == other).all())
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_same, one, other))
+    return bool(one == other)
 
 
 _start = state()
