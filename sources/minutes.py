@@ -2,11 +2,12 @@
 
     python sources/minutes.py
 
-A minute is 200 words, or 15 lines of code that are not folded. A displayed formula takes a quarter of
-a minute, a picture a third, a question one minute and a live view two, and to that comes what the cells
-take to run. Not counted are folded code (`tags=["hide-input"]`), texts that stand in for pictures, and
-the list of further reading. Sections whose heading begins with "Going deeper" count apart from the
-core.
+A minute is 180 words, or 8 lines of code that are not folded. A displayed formula takes one minute, a
+picture two thirds of one, a question one and a half, a live view with its tasks seven, and to that comes
+what the cells take to run. Not counted are folded code (`tags=["hide-input"]`), texts that stand in for
+pictures, the list of further reading, and the words of "Check yourself", since a question has its own
+minutes. Sections whose heading begins with "Going deeper" count apart
+from the core.
 """
 
 from __future__ import annotations
@@ -23,20 +24,30 @@ from nbformat import NotebookNode
 
 from autograder.order import by_number
 
-WORDS_A_MINUTE = 200
-LINES_A_MINUTE = 15
+WORDS_A_MINUTE = 180
+LINES_A_MINUTE = 8
 # What takes time beside words and lines: how it is found in a text or in code, and its minutes.
-IN_TEXT = {r"\$\$.+?\$\$": 1 / 4, r"!\[[^\]]*\]\([^)]*\)": 1 / 3, r"<summary>Answer</summary>": 1}
-IN_CODE = {
-    r"\bplotting\.picture\(": 1 / 3,
-    r"\bquestions\.ask\(": 1,
-    r"\blive\.(?:attention|positions|normalisation|translation)_view\(": 2,
+IN_TEXT = {
+    r"\$\$.+?\$\$": 1,
+    r"!\[[^\]]*\]\([^)]*\)": 2 / 3,
+    r"<summary>Answer</summary>": 1.5,
 }
-CORE_LIMIT = 75
+IN_CODE = {
+    r"\bplotting\.picture\(": 2 / 3,
+    r"\bquestions\.ask\(": 1.5,
+    r"\blive\.(?:attention|positions|normalisation|translation)_view\(": 7,
+}
+# The most that a core may ask of a reader.
+CORE_LIMIT = 60
+CORE_WORDS = 2600
+CORE_LINES = 200
+CORE_SECTIONS = 5
 TOLERANCE = 0.15
 
 DEEPER = re.compile(r"## (\d+\. )?Going deeper\b")
 UNREAD = re.compile(r"## Further reading\b")
+ASKED = re.compile(r"## (\d+\. )?(Check yourself|Questions)\b")
+NUMBERED = re.compile(r"## \d+\. ")
 STATED = re.compile(
     r"\*\*Time\*\* about (\d+) minutes with views and questions(?:, and (\d+) for going deeper)?\."
 )
@@ -48,6 +59,7 @@ SKIPPED = re.compile(r"!\[[^\]]*\]\([^)]*\)|<!--.*?-->|</?\w+[^>]*>|\]\([^)]*\)"
 class Reading:
     """What one part of a lecture, its core or what goes deeper, asks of a reader."""
 
+    sections: int = 0
     words: int = 0
     lines: int = 0
     seconds: float = 0.0
@@ -102,7 +114,8 @@ def readings(notebook: NotebookNode) -> dict[str, Reading]:
     for part, cell, text in parts(notebook):
         reading = found[part]
         if cell.cell_type == "markdown":
-            reading.words += words_in(text)
+            reading.sections += bool(NUMBERED.match(text))
+            reading.words += 0 if ASKED.match(text) else words_in(text)
             reading.others += others_in(text, IN_TEXT)
         else:
             reading.lines += lines_in(cell)
@@ -139,17 +152,20 @@ def only_asserts(cell: NotebookNode) -> bool:
 
 
 def table(paths: list[Path]) -> str:
-    """One line a lecture: minutes by the rule and as stated, and the lines that draw."""
-    rows = [
-        f"{'lecture':<36}{'core':>6}{'stated':>8}{'deeper':>8}{'stated':>8}{'drawing lines':>15}"
-    ]
+    """One line a lecture: minutes by the rule and as stated, what the core holds, lines that draw."""
+    head = (
+        f"{'lecture':<34}{'core':>6}{'stated':>8}{'deeper':>8}{'stated':>8}"
+        f"{'sections':>10}{'words':>7}{'lines':>7}{'drawing':>9}"
+    )
+    rows = [head]
     for path in paths:
         notebook = jupytext.read(path, fmt="py:percent")
         found = readings(notebook)
         core, deeper = stated(notebook) or ("?", "?")
         rows.append(
-            f"{path.stem:<36}{found['core'].minutes:>6.0f}{core:>8}{found['deeper'].minutes:>8.0f}"
-            f"{deeper:>8}{drawing_lines(notebook):>15}"
+            f"{path.stem:<34}{found['core'].minutes:>6.0f}{core:>8}{found['deeper'].minutes:>8.0f}"
+            f"{deeper:>8}{found['core'].sections:>10}{found['core'].words:>7}{found['core'].lines:>7}"
+            f"{drawing_lines(notebook):>9}"
         )
     return "\n".join(rows)
 

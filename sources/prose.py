@@ -2,6 +2,7 @@
 
     python sources/prose.py                 # the lectures
     python sources/prose.py README.md …     # any Markdown, notebook or lecture source
+    python sources/prose.py --found 05*.py  # and what was found, one line each
 
 Counted is what a reader reads as prose: paragraphs, list items and block quotes. Left out are code,
 tables, headings, pictures, displayed formulas and further reading; an inline formula or a piece of
@@ -64,6 +65,23 @@ CONSTRUCTIONS = {
     r"\baddition theorems?\b": "angle addition formulas",
 }
 
+# Habits that are grammatical, and give a translation away where they are many: `docs/style.md`.
+TICS = {
+    r"^afterwards,? you will be able to": "By the end of this lecture you will be able to",
+    r", which (?:is|are)\b": "a colon, or an apposition",
+    r"\([A-Z][^()]*[.!?]\)": "cut it, or take the brackets away",
+    r"\bsome (?:ten|twenty|thirty|forty|fifty|hundred|\d+)\b": "about ten",
+    r"\bby heart\b": "memorised",
+    r"\b(?:model|head|network|decoder|encoder|readout|layer|one)s? says?\b": "predicts",
+    r"\b(?:an?|one|two|three|four|every|each|its|first|last|own) looks?\b(?! at how)": "attention, attends",
+    r"\b(?:which|its|each|every|right|wrong|same|next|last|\d+|two) places?\b": "position",
+    r"\b(?:as|what) (?:lecture|section) \d+ (?:showed|said|says|did|has|had)\b": "cut",
+    r"\bwhoever\b|^what holds is\b|\bthat is wanted\b|^once both\b": "say it plainly",
+    r"\bnumbers of (?:a|the|its|this) (?:model|network|layer)\b": "parameters",
+    r"\bwrites? (?:the|its|a|one|word)\b": "generates",
+    r"^(?:So|And|But) .*\n(?:So|And|But) .*\n(?:So|And|But) ": "join the sentences by what connects them",
+}
+
 
 @dataclass(frozen=True)
 class Counts:
@@ -73,6 +91,7 @@ class Counts:
     sentences: int
     colons: int
     found: tuple[str, ...]
+    tics: tuple[str, ...]
 
     @property
     def colons_per_thousand(self) -> float:
@@ -102,15 +121,18 @@ def prose(text: str) -> list[str]:
 def counts(text: str) -> Counts:
     """The counts of a Markdown text."""
     sentences = prose(text)
-    found = [
-        f"{match[0]!r} (write: {better})"
-        for pattern, better in CONSTRUCTIONS.items()
-        for sentence in sentences
-        for match in re.finditer(pattern, sentence, re.IGNORECASE)
-    ]
+    read = "\n".join(sentences)
+    found, tics = (
+        tuple(
+            f"{match[0]!r} (write: {better})"
+            for pattern, better in patterns.items()
+            for match in re.finditer(pattern, read, re.IGNORECASE | re.MULTILINE)
+        )
+        for patterns in (CONSTRUCTIONS, TICS)
+    )
     words = sum(bool(re.search(r"\w", word)) for line in sentences for word in line.split())
     colons = sum(len(COLON.findall(line)) for line in sentences)
-    return Counts(words, len(sentences), colons, tuple(found))
+    return Counts(words, len(sentences), colons, found, tics)
 
 
 def markdown_of(path: Path) -> str:
@@ -123,18 +145,25 @@ def markdown_of(path: Path) -> str:
 
 
 def table(paths: list[Path]) -> str:
-    """One line a text: words, colons in a thousand of them, words a sentence, constructions."""
-    rows = [f"{'text':<40}{'words':>7}{'colons/1000':>13}{'words/sentence':>16}{'found':>7}"]
+    """One line a text: words, colons in a thousand of them, words a sentence, constructions, tics."""
+    rows = [
+        f"{'text':<40}{'words':>7}{'colons/1000':>13}{'words/sentence':>16}{'found':>7}{'tics':>6}"
+    ]
     for path in paths:
         one = counts(markdown_of(path))
         rows.append(
             f"{path.name:<40}{one.words:>7}{one.colons_per_thousand:>13.1f}"
-            f"{one.words_a_sentence:>16.1f}{len(one.found):>7}"
+            f"{one.words_a_sentence:>16.1f}{len(one.found):>7}{len(one.tics):>6}"
         )
     return "\n".join(rows)
 
 
 if __name__ == "__main__":
     lectures = Path(__file__).resolve().parent / "lectures"
-    chosen = [Path(name) for name in sys.argv[1:]] or sorted(lectures.glob("*.py"), key=by_number)
+    arguments = [name for name in sys.argv[1:] if name != "--found"]
+    chosen = [Path(name) for name in arguments] or sorted(lectures.glob("*.py"), key=by_number)
     sys.stdout.write(table(chosen) + "\n")
+    if "--found" in sys.argv:
+        for path in chosen:
+            one = counts(markdown_of(path))
+            sys.stdout.writelines(f"{path.name}: {line}\n" for line in one.found + one.tics)

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a1_rnn_attention
-#     deeper: 11
-#     minutes: 58
+#     deeper: 19
+#     minutes: 92
 #     summary: Recurrent translation, why one vector is not enough, and attention as the way out.
 #   jupytext:
 #     text_representation:
@@ -33,7 +33,7 @@
 # - tell teacher forcing from inference;
 # - train both networks at equal cost, compare them by sentence length, and read an alignment with care.
 #
-# **Time** about 58 minutes with views and questions, and 11 for going deeper.
+# **Time** about 92 minutes with views and questions, and 19 for going deeper.
 # **Needs** recurrent networks (section 11 shows what is inside
 # a GRU), embeddings, softmax and a training loop in PyTorch, but no German.
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a2_self_attention
-#     deeper: 4
-#     minutes: 41
+#     deeper: 5
+#     minutes: 66
 #     summary: Self-attention without parameters, from two loops to two matrix products.
 #   jupytext:
 #     text_representation:
@@ -30,7 +30,7 @@
 # - show that self-attention is permutation-*equivariant*, and say why that is not *invariant*;
 # - say what is still missing and, if you go deeper, what self-attention costs when a sentence gets longer.
 #
-# **Time** about 41 minutes with views and questions, and 4 for going deeper.
+# **Time** about 66 minutes with views and questions, and 5 for going deeper.
 # **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a3_scaled_dot_product_attention
-#     deeper: 20
-#     minutes: 59
+#     deeper: 36
+#     minutes: 99
 #     summary: Learned queries, keys and values, and why the scores are divided by √dₖ.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - write a softmax that cannot overflow;
 # - say, if you go deeper, what the scale does *not* do.
 #
-# **Time** about 59 minutes with views and questions, and 20 for going deeper.
+# **Time** about 99 minutes with views and questions, and 36 for going deeper.
 # **Needs** [lecture 2](02_basic_self_attention.ipynb),
 # variance, the chain rule.
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a4_masks
-#     deeper: 18
-#     minutes: 62
+#     deeper: 29
+#     minutes: 93
 #     summary: Causal and padding masks, −∞ before the softmax, and how to find a leak.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - tell PyTorch's two opposite mask conventions apart;
 # - look for a leak of future words in a model without training it.
 #
-# **Time** about 62 minutes with views and questions, and 18 for going deeper.
+# **Time** about 93 minutes with views and questions, and 29 for going deeper.
 # **Needs** queries, keys, values and the scale of [lecture
 # 3](03_scaled_dot_product_attention.ipynb).
 

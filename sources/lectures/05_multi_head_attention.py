@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a5_multi_head_attention
-#     deeper: 11
-#     minutes: 55
+#     deeper: 16
+#     minutes: 92
 #     summary: Several heads side by side, at the cost of one, and what one alone cannot do.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,7 @@
 # - count parameters and operations, and say why many heads cost as much as one;
 # - measure what each head of a trained model attends to.
 #
-# **Time** about 55 minutes with views and questions, and 11 for going deeper.
+# **Time** about 92 minutes with views and questions, and 16 for going deeper.
 # **Needs** [lecture 3](03_scaled_dot_product_attention.ipynb)
 # and [lecture 4](04_masked_attention.ipynb).
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a6_positional_encoding
-#     deeper: 38
-#     minutes: 45
+#     deeper: 63
+#     minutes: 78
 #     summary: How attention learns about word order, from sinusoids to biases and rotations.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,7 @@
 # - tell absolute from relative encodings and, if you go deeper, compute a learned bias, ALiBi and rotary
 #   encoding, and say what happens to each of them in texts longer than those seen in training.
 #
-# **Time** about 45 minutes with views and questions, and 38 for going deeper.
+# **Time** about 78 minutes with views and questions, and 63 for going deeper.
 # **Needs** [lecture 2](02_basic_self_attention.ipynb)
 # (equivariance), [lecture 3](03_scaled_dot_product_attention.ipynb) (query, key, scores) and [lecture
 # 5](05_multi_head_attention.ipynb) (heads), and for going deeper also [lecture 4](04_masked_attention.ipynb) (the

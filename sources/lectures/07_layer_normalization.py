@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a7_dropout_and_layer_norm
-#     deeper: 33
-#     minutes: 53
+#     deeper: 55
+#     minutes: 85
 #     summary: What surrounds attention in a layer, and why a deep stack of layers can be trained.
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,7 @@
 # - build the whole encoder layer, post-LN and pre-LN, and choose between them with evidence;
 # - if you go deeper, measure why batch norm is awkward for sentences, and what dropout cures.
 #
-# **Time** about 53 minutes with views and questions, and 33 for going deeper.
+# **Time** about 85 minutes with views and questions, and 55 for going deeper.
 # **Needs** [lecture 5](05_multi_head_attention.ipynb) and
 # [lecture 6](06_positional_encoding.ipynb).
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a9_transformer
-#     deeper: 38
-#     minutes: 53
+#     deeper: 62
+#     minutes: 89
 #     summary: The whole transformer, assembled, trained and looked into, from German to English.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - if you go deeper, say what label smoothing changes, what a cache saves, when a beam helps, what the model
 #   cannot do, and what BERT and GPT kept of it.
 #
-# **Time** about 53 minutes with views and questions, and 38 for going deeper.
+# **Time** about 89 minutes with views and questions, and 62 for going deeper.
 # **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
 # [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture

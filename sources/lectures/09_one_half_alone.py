@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a10_language_models
-#     deeper: 2
-#     minutes: 40
+#     deeper: 3
+#     minutes: 61
 #     summary: GPT and BERT, a decoder and an encoder alone, judged by exact probabilities.
 #   jupytext:
 #     text_representation:
@@ -33,7 +33,7 @@
 # - hide words for a masked language model, and say what it knows that a causal model cannot know;
 # - cut words into subwords by byte-pair encoding, so that no word is unknown.
 #
-# **Time** about 40 minutes with views and questions, and 2 for going deeper.
+# **Time** about 61 minutes with views and questions, and 3 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [7](07_layer_normalization.ipynb) and
 # [8](08_transformer.ipynb).
 

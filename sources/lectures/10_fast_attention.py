@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a11_fast_attention
 #     deeper: 2
-#     minutes: 35
+#     minutes: 56
 #     summary: A cache, shared key heads, tiles and windows, which save work or memory and change no result.
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - build the mask of a sliding window, and say how far several layers of it reach;
 # - call PyTorch's own attention without its trap.
 #
-# **Time** about 35 minutes with views and questions, and 2 for going deeper.
+# **Time** about 56 minutes with views and questions, and 2 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb) and
 # [9](09_one_half_alone.ipynb).
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a12_modern_block
-#     deeper: 5
-#     minutes: 34
+#     deeper: 8
+#     minutes: 50
 #     summary: RMSNorm, gates, rotary positions, no biases. Which of them helps, over five seeds?
 #   jupytext:
 #     text_representation:
@@ -31,7 +31,7 @@
 # - compare two models fairly, with paired seeds and a spread, and say when no difference can be claimed;
 # - name a change that comes along unnoticed, and whose effect is credited to another.
 #
-# **Time** about 34 minutes with views and questions, and 5 for going deeper.
+# **Time** about 50 minutes with views and questions, and 8 for going deeper.
 # **Needs** lectures [6](06_positional_encoding.ipynb), [7](07_layer_normalization.ipynb) and
 # [9](09_one_half_alone.ipynb).
 

@@ -2,8 +2,8 @@
 # jupyter:
 #   course:
 #     assignment: a13_looking_inside
-#     deeper: 4
-#     minutes: 39
+#     deeper: 6
+#     minutes: 57
 #     summary: Heads that copy, and four ways to look into a model. What can each of them prove?
 #   jupytext:
 #     text_representation:
@@ -32,7 +32,7 @@
 # - put one vector of one run into another, and so find the place that an answer comes from;
 # - read a model layer by layer, and say why a reading may miss what is there.
 #
-# **Time** about 39 minutes with views and questions, and 4 for going deeper.
+# **Time** about 57 minutes with views and questions, and 6 for going deeper.
 # **Needs** lectures [5](05_multi_head_attention.ipynb), [9](09_one_half_alone.ipynb) and
 # [11](11_block_of_today.ipynb).
 
