@@ -92,14 +92,14 @@ def run_as_graded(notebook, name):
     assignment = answered_by(notebook, name, taught)
     if not assignment:
         return False
-    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    for cell in code:
-        cell.update(outputs=[], execution_count=None)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
     with own_grading(taught.load(assignment), Path.cwd()) as (grading, _):
         grading.look_over(notebook.cells)
         for index, cell in enumerate(notebook.cells):
             grading.take(cell, index)
-            if cell in code and grading.stopped:
+            if grading.stopped and cell.cell_type == "code" and cell.source.strip():
                 error = {"ename": "RuntimeError", "evalue": grading.stopped}
                 told = f"RuntimeError: {grading.stopped}"
                 cell.outputs.append(new_output("error", **error, traceback=[told]))

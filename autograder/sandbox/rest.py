@@ -46,6 +46,7 @@ class Rest:
         place = _place_of(error.__traceback__) if isinstance(error, Exception) else None
         if error is None or place is None:
             return ""
+        self._missing.difference_update(self._shell.user_ns)  # what has come from elsewhere
         first = not self._text
         self._text = self._text or self._shell.transform_cell(self._source)
         try:

@@ -216,6 +216,13 @@ def test_what_does_not_need_it_runs_in_later_cells_too(kernel, name):
     assert run(kernel, "f([1])")[0].status == "ok"
 
 
+def test_what_was_not_imported_and_came_from_elsewhere_is_missing_no_more(kernel):
+    run(kernel, "from nowhere import softmax")
+    run(kernel, "def softmax(x): return x")
+    run(kernel, "import elsewhere\ny = softmax(1)")
+    assert printed(kernel, "print(y)") == "1\n"
+
+
 def test_below_any_error_imports_run(kernel):
     code = "open('gone')\nimport math\nx = 1\nfrom math import pi\n1 / 0"
     done, shown = run(kernel, code)
