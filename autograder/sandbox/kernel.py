@@ -7,6 +7,7 @@ out: sockets, heartbeat, event loops of its own, threads, a history on disk.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import logging
 import socket
@@ -29,7 +30,7 @@ from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
-from autograder.probe.switches import note_start
+from autograder.probe.switches import as_at_the_start, note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
 from autograder.sandbox.inert import make_inert, tell, unwrapped
 from autograder.sandbox.limits import Limits
@@ -219,7 +220,8 @@ class Shell:
         reply: dict[str, Any] = {"status": "late"}
         code = unwrapped(order.code)
         try:
-            with deadline(order.cpu, order.seconds, CellTimeoutError):
+            switched = as_at_the_start() if order.asks else contextlib.nullcontext()
+            with deadline(order.cpu, order.seconds, CellTimeoutError), switched:
                 self._see_to_streams()
                 before = getattr(sys, "last_value", None)
                 reply = self._execute(code, order.cell, loop)

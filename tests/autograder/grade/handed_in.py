@@ -85,6 +85,8 @@ def notebook_of(work: HandedIn) -> NotebookNode:
             cell.source, imports = imports, ""
         if name in work.beside:
             cells.append(new_code_cell(work.beside[name], id=f"beside-{name}"))
+        if cell.cell_type == "markdown" and cell.source == "YOUR ANSWER HERE":
+            cell.source = "The sums are what they were."
         if name in answers:
             cell.source = work.front.get(name, "") + answers[name] + work.below.get(name, "")
         if name in work.text:
@@ -377,12 +379,10 @@ HANDED_IN: dict[str, HandedIn] = {
     "half precision": HandedIn(
         top="import torch\ntorch.set_default_dtype(torch.bfloat16)",
         assignment=A6,
-        person="its visible test stops (AssertionError: expected float32, got torch.bfloat16)",
     ),
     "gradients off": HandedIn(
         top="import torch\ntorch.set_grad_enabled(False)",
         assignment=A7,
-        person="its visible test stops (AssertionError: gradients should reach x",
     ),
     "inference mode, entered": HandedIn(
         top="import torch\ntorch.inference_mode().__enter__()", assignment=A5
