@@ -86,12 +86,12 @@ def use_engine(config: Any) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
 
-    # What was handed in is read and graded as in a batch.
+    # What was handed in is read and graded as in a batch, and its metadata, which the engine has put right,
+    # is not checked again: an answer that became a cell of text would stop that.
     config.Autograde.autograde_preprocessors = [
         "autograder.batch.autograde.Grade",
         "autograder.batch.autograde.SaveScores",
         "nbgrader.preprocessors.AssignLatePenalties",
-        "nbgrader.preprocessors.CheckCellMetadata",
     ]
 
     # The page that students get, from the command, the formgrader and a batch alike.
