@@ -1,18 +1,25 @@
 """What the Validate button and `nbgrader validate` say, and with which exit status they end.
 
 nbgrader shows the code of a failed test and Python's traceback, and the sentence that helps at the very end:
-here it comes first. What does not matter when a notebook is graded stops no validation either, such as the name
-of a kernel in another editor.
+here it comes first. A notebook of the course runs as it does when it is graded, so that what does not matter
+there stops no validation either: shell commands, packages that are not there, the name of a kernel in
+another editor.
 """
 
 import re
 import textwrap
+from contextlib import suppress
 from functools import wraps
 from html import escape
+from pathlib import Path
 
+import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from nbconvert.filters import strip_ansi
+from nbformat.v4 import new_output
+from nbgrader import validator
 from nbgrader.apps.validateapp import ValidateApp
+from nbgrader.preprocessors import CheckCellMetadata
 from nbgrader.validator import Validator
 
 COLUMNS = 80  # of a sentence
@@ -66,6 +73,60 @@ def made_runnable(notebook):
         names.add(name)
 
 
+def read(name, as_version):
+    """A notebook's file as it is read for grading, in the place of nbformat's `read`."""
+    from autograder.grade.submission import InvalidSubmission, read_text
+
+    with suppress(InvalidSubmission):  # nbformat says what is wrong with it
+        notebook = nbformat.reads(read_text(Path(name)), as_version)
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("\r\n", "\n")
+        return notebook
+    return nbformat.read(name, as_version)
+
+
+def run_as_graded(notebook, name):
+    """Run a notebook, which lies in the working folder, on the road on which it is graded.
+
+    Args:
+        notebook: what its cells show is put into it.
+        name: of its file, without the suffix.
+
+    Returns:
+        whether it answers an assignment of the course; if not, nothing was run.
+    """
+    from autograder.checks.course import (
+        course,  # here, since every command of nbgrader imports this file
+    )
+    from autograder.grade.report import TEST, grade_id_of
+    from autograder.grade.self_check import answered_by, own_grading
+
+    try:
+        taught = course()
+    except LookupError:
+        return False
+    assignment = answered_by(notebook, name, taught)
+    if not assignment:
+        return False
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+    with own_grading(taught.load(assignment), Path.cwd()) as (grading, _):
+        grading.look_over(notebook.cells)
+        for index, cell in enumerate(notebook.cells):
+            grading.take(cell, index)
+            if grading.stopped and cell.cell_type == "code" and cell.source.strip():
+                error = {"ename": "RuntimeError", "evalue": grading.stopped}
+                told = f"RuntimeError: {grading.stopped}"
+                cell.outputs.append(new_output("error", **error, traceback=[told]))
+            if grade_id_of(cell).startswith(
+                TEST
+            ):  # a warning is no failure, which it is for nbgrader
+                cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
+        grading.finish()
+    return True
+
+
 def indented(self, text):
     """Each line of a text with nbgrader's indent; what is too long is wrapped, where nbgrader cuts it."""
     wrapper = textwrap.TextWrapper(
@@ -90,9 +151,11 @@ def sentences_first():
         ValidateApp.start,
     )
     complaints = []  # about any notebook of this process
+    names = []  # of the notebooks, the one at hand last
 
     @wraps(validate_as_it_was)
     def validate(self, filename):
+        names.append(Path(filename).stem)
         results = validate_as_it_was(self, filename)
         complaints.extend(results)
         for cell in results.get("type_changed", []):  # nbgrader takes one for the other
@@ -110,6 +173,9 @@ def sentences_first():
     def run(self, notebook):
         for sentence in made_runnable(notebook):
             self.log.warning(sentence)
+        notebook, _ = CheckCellMetadata(parent=self).preprocess(notebook, {})
+        if run_as_graded(notebook, names[-1]):
+            return notebook
         return preprocess(self, notebook)
 
     @wraps(start)
@@ -118,5 +184,6 @@ def sentences_first():
         if complaints:
             self.exit(1)
 
+    validator.read_nb = read
     Validator.validate, Validator._preprocess, Validator._indent = validate, run, indented
     ValidateApp.start = start_and_tell

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
+from nbformat.v4 import new_notebook
+from nbgrader.converters import Autograde
+
 from autograder.grade.messages import RELEASES
+from autograder.grade.submission import notebook_in_folder
 
 
 def use_own_programs() -> None:
@@ -21,6 +26,39 @@ def use_own_programs() -> None:
         os.environ["PATH"] = own + os.pathsep + there
 
 
+def leave_reading_to_the_engine() -> None:
+    """Let `nbgrader autograde` take what a batch takes; twice does no more than once.
+
+    nbgrader reads what was handed in before a preprocessor sees it, and only under the right name. The engine
+    takes the one notebook of a folder under whatever name, and reads files that nbgrader stumbles over.
+    """
+    if hasattr(Autograde.init_assignment, "__wrapped__"):
+        return
+    init = Autograde.init_assignment
+
+    @wraps(init)
+    def init_assignment(self: Autograde, assignment: str, student: str) -> None:
+        folder = Path(self._format_source(assignment, student))
+        found = notebook_in_folder(folder, assignment)
+        if str(found) in self.notebooks:
+            self.notebooks = [str(folder / f"{assignment}.ipynb")]
+            if found.name != f"{assignment}.ipynb":
+                self.log.warning("Taking %s for %s.ipynb", found.name, assignment)
+        init(self, assignment, student)
+
+    def convert(self: Autograde, notebook: str) -> None:
+        resources = self.init_single_notebook_resources(notebook)
+        self._sanitizing = False
+        try:
+            self._init_preprocessors()
+            written, resources = self.exporter.from_notebook_node(new_notebook(), resources)
+            self.write_single_notebook(written, resources)
+        finally:
+            self._sanitizing = True
+
+    Autograde.init_assignment, Autograde.convert_single_notebook = init_assignment, convert
+
+
 def use_engine(config: Any) -> None:
     """Let this engine run and decide notebooks, and write the pages that students get.
 
@@ -30,6 +68,7 @@ def use_engine(config: Any) -> None:
         config: what ``get_config()`` gives in ``nbgrader_config.py``.
     """
     use_own_programs()
+    leave_reading_to_the_engine()
 
     # What is handed out in the place of a solution may be more than a line that stops.
     config.GenerateAssignment.preprocessors = [
@@ -47,13 +86,12 @@ def use_engine(config: Any) -> None:
         "nbgrader.preprocessors.CheckCellMetadata",
     ]
 
-    # What was handed in is read and graded as in a batch, so that nothing has to be put right before.
-    config.Autograde.sanitize_preprocessors = ["nbgrader.preprocessors.ClearOutput"]
+    # What was handed in is read and graded as in a batch, and its metadata, which the engine has put right,
+    # is not checked again: an answer that became a cell of text would stop that.
     config.Autograde.autograde_preprocessors = [
         "autograder.batch.autograde.Grade",
         "autograder.batch.autograde.SaveScores",
         "nbgrader.preprocessors.AssignLatePenalties",
-        "nbgrader.preprocessors.CheckCellMetadata",
     ]
 
     # The page that students get, from the command, the formgrader and a batch alike.

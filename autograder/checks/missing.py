@@ -19,6 +19,17 @@ from autograder.checks.notebook_source import Definitions, as_python, statements
 from autograder.probe.messages import ErrorSeen
 
 Definition = ast.FunctionDef | ast.ClassDef
+# what later versions of Python take: how such a line, or the error over it, begins, and what to write instead
+LATER_PYTHON = (
+    (
+        (3, 12),
+        "f-string",
+        "the quotes inside the braces of an f-string have to be other ones than those around it",
+    ),
+    ((3, 12), r"(async\s+)?(def|class)\s+\w+\s*\[", "no brackets stand behind the name"),
+    ((3, 12), r"type\s+\w+.*=", "a name for a type is given without the word `type`"),
+    ((3, 14), r"except\s+[\w.]+\s*,", "several errors stand in parentheses"),
+)
 KEEPING = ("capture", "prun", "time")  # magics of cells that run them where the notebook runs
 
 
@@ -151,11 +162,17 @@ def _typing_error(name: str, error: SyntaxError) -> str:
         f"No `{name}`: its cell has a typing error, so none of it ran. Line {error.lineno}, "
         f"`{line}`: {error.msg}."
     )
-    if "f-string" in error.msg and sys.version_info < (3, 12):
-        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    for version, begins, how in LATER_PYTHON:
+        if sys.version_info < version and (re.match(begins, line) or re.match(begins, error.msg)):
+            here = f"{sys.version_info.major}.{sys.version_info.minor}"
+            told += (
+                f" Python {version[0]}.{version[1]} may take this line, but this is graded with Python {here}, "
+                f"where {how}."
+            )
+            break
+    if "non-printable character" in error.msg:
         told += (
-            f" Python 3.12 may take this line, but this is graded with Python {version}, where the quotes "
-            "inside the braces of an f-string have to be other ones than those around it."
+            " It came along when the line was copied: delete what stands there, and type it anew."
         )
     return told
 

@@ -109,6 +109,11 @@ class Grading:
         self._below: list[str] = []
         self._stopped = ""
 
+    @property
+    def stopped(self) -> str:
+        """Why nothing more runs, as a sentence; empty while something does."""
+        return self._stopped
+
     def look_over(self, cells: Sequence[NotebookNode]) -> None:
         """Read a notebook as a whole, before the first of its cells is taken."""
         self._texts = [cell.source for cell in cells if cell.cell_type != "code"]

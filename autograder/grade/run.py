@@ -32,7 +32,7 @@ from autograder.files import write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
-from autograder.grade.report import CHECK, Report, errors_of_tests, grade_id_of, put_into
+from autograder.grade.report import CHECK, TEST, Report, errors_of_tests, grade_id_of, put_into
 from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
 from autograder.grade.submission import InvalidSubmission, notebook_in
@@ -212,7 +212,8 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
         try:
-            done = self.kernel.run(cell.source, cell.get("id", str(index)), self.outputs.take)
+            name, asks = cell.get("id", str(index)), grade_id_of(cell).startswith(TEST)
+            done = self.kernel.run(cell.source, name, self.outputs.take, asks)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:

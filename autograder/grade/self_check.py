@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def check_notebook(
 
     Args:
         path: the notebook.
-        assignment: the assignment's id; the file's name if empty.
+        assignment: the assignment's id; if empty, see `answered_by`.
         tell: told what is being done, before each cell.
 
     Raises:
@@ -99,35 +100,71 @@ def check_notebook(
     """
     if not path.is_file():
         raise NotGradable(f"there is no file {path}")
-    assignment = assignment or path.stem
     taught = course()
-    if assignment not in taught.known():
+    if assignment and assignment not in taught.known():
         raise NotGradable(
-            f"the file is named {path.name}, and there is no assignment '{assignment}'. Say which "
-            f"one it answers with --assignment; there are {', '.join(taught.known())}."
+            f"there is no assignment '{assignment}'; there are {', '.join(taught.known())}."
         )
     try:
         text = read_text(path)
         notebook = notebook_in(text)
     except InvalidSubmission as problem:
         raise NotGradable(f"{path}: {problem}") from None
+    assignment = assignment or answered_by(notebook, path.stem, taught)
+    if not assignment:
+        raise NotGradable(
+            f"neither the name of {path.name} nor its cells tell which assignment it answers. Say "
+            f"which one with --assignment; there are {', '.join(taught.known())}."
+        )
     checks = taught.load(assignment)
     add_checks(notebook, checks)
     _keep_points(notebook, text)
     plan = plan_of(notebook)
-    isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
-    files, _ = files_beside(path.resolve().parent)
-    limits = Limits(clock_per_cell=SECONDS_PER_CELL)
-    try:
-        kernels = own_kernels(isolation, taught.allowed_modules(assignment))
-        with SandboxedKernel(kernels, limits, files, disallowed_lists_of(checks)) as kernel:
-            grading = Grading(kernel, checks, files, handed_out=handed_out(taught, assignment))
-            report = grade_notebook(notebook, grading, tell=Progress(notebook, tell).at)
-    finally:
-        close()
+    with own_grading(checks, path.resolve().parent) as (grading, isolation):
+        report = grade_notebook(notebook, grading, tell=Progress(notebook, tell).at)
     verdicts = {part.name: report.verdicts[part.name] for part in checks.parts}
     report = replace(report, verdicts=verdicts)
     return SelfCheck(report, replace(plan, title=plan.title or assignment), notebook, isolation)
+
+
+def answered_by(notebook: NotebookNode, name: str, taught: Course) -> str:
+    """Which assignment a notebook answers; empty if that is not known.
+
+    Args:
+        notebook: whose cells tell it where the name does not.
+        name: of the file, without its suffix.
+        taught: the course.
+    """
+    if name in taught.known():
+        return name
+    cells = {grade_id_of(cell) for cell in notebook.cells}
+    of_each = {
+        known: sum(f"{CHECK}{part.name}" in cells for part in taught.load(known).parts)
+        for known in taught.known()
+    }
+    most = max(of_each.values(), default=0)
+    found = [known for known, number in of_each.items() if number == most]
+    return found[0] if most and len(found) == 1 else ""
+
+
+@contextmanager
+def own_grading(assignment: Assignment, folder: Path) -> Iterator[tuple[Grading, str]]:
+    """What grades a notebook on its author's machine, and how far the notebook is kept apart there.
+
+    Args:
+        assignment: the checks of the one that it answers.
+        folder: in which it lies.
+    """
+    isolation = bubblewrap.NONE if bubblewrap.missing() else bubblewrap.FULL
+    files, _ = files_beside(folder)
+    limits, taught = Limits(clock_per_cell=SECONDS_PER_CELL), assignment.course
+    try:
+        kernels = own_kernels(isolation, taught.allowed_modules(assignment.name))
+        with SandboxedKernel(kernels, limits, files, disallowed_lists_of(assignment)) as kernel:
+            given = handed_out(taught, assignment.name)
+            yield Grading(kernel, assignment, files, handed_out=given), isolation
+    finally:
+        close()
 
 
 def handed_out(taught: Course, assignment: str) -> dict[str, str]:

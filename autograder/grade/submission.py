@@ -452,7 +452,7 @@ def free_id(name: str, taken: set[str]) -> str:
 def _text(source: object) -> str:
     """A cell's source, which the format stores whole or in lines; half characters become marks."""
     lines = source if isinstance(source, list) else [source]
-    text = "".join(line for line in lines if isinstance(line, str))
+    text = "".join(line for line in lines if isinstance(line, str)).replace("\r\n", "\n")
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

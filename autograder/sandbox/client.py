@@ -102,20 +102,23 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             self.__exit__()
             raise
 
-    def run(self, code: str, cell: str, take: Callable[[str, dict[str, Any]], None]) -> Done:
+    def run(
+        self, code: str, cell: str, take: Callable[[str, dict[str, Any]], None], asks: bool = False
+    ) -> Done:
         """Run a cell.
 
         Args:
             code: its source.
             cell: its id.
             take: is given the type and content of each output message, as it comes.
+            asks: see `CellOrder`.
 
         Raises:
             KernelDied, KernelStuck: nothing more will come of this kernel.
             ZygoteError: it ended with its zygote, by no doing of its own.
         """
         cpu, seconds = self.limits.seconds_per_cell, self._clock(self.limits.clock_per_cell)
-        self._send(CellOrder(code, cell, cpu, seconds))
+        self._send(CellOrder(code, cell, cpu, seconds, asks))
         deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
         while True:
             reply, _ = self._receive(deadline)

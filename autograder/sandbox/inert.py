@@ -11,19 +11,25 @@ import functools
 import io
 import os
 import pdb  # noqa: T100 (so that it is not entered)
+import re
 import subprocess
 import sys
 import types
+import typing
 from collections.abc import Callable
 from typing import Any, Self
 
 import torch
+import typing_extensions
 from ipykernel.ipkernel import IPythonKernel
 from IPython.core import debugger
 from IPython.core.interactiveshell import InteractiveShell
 
 INSTALLERS = ("pip", "conda", "mamba", "micromamba", "uv")
 SHELLS = ("bash", "sh", "script", "system", "sx", "!", "cmd", "ruby", "perl")
+# magics of whole cells that measure what they run, or hide what it prints, and errors with it
+WRAPPING = re.compile(r"\A(\s*)%%(?:time|capture|prun)\b[^\n]*")
+LATER_TYPES = ("override", "ReadOnly", "TypeIs")  # of `typing` in later versions of Python
 set_default_device = torch.set_default_device
 LONGEST = 80  # characters of a command that are shown
 
@@ -35,18 +41,26 @@ def tell(what: str) -> None:
     print(f"not run while grading: {shown}")
 
 
+def unwrapped(code: str) -> str:
+    """A cell without a magic in front that changes nothing of what the cell defines; each line stays where it is."""
+    return WRAPPING.sub(r"\1#", code)
+
+
 class NotRun:
     """In the place of `subprocess.Popen`: a program that ended at once, well, and without a word."""
 
     __class_getitem__: Any = classmethod(types.GenericAlias)  # libraries write `Popen[bytes]`
     returncode, pid = 0, 0
-    stdin = stdout = stderr = None
 
     def __init__(self, args: Any, *_: Any, **options: Any) -> None:
         self.args = args
         tell(args if isinstance(args, str) else " ".join(map(str, args)))
         words = ("text", "universal_newlines", "encoding", "errors")
-        self._nothing: str | bytes = "" if any(options.get(word) for word in words) else b""
+        text = any(options.get(word) for word in words)
+        self._nothing: str | bytes = "" if text else b""
+        for stream in ("stdin", "stdout", "stderr"):
+            there = options.get(stream) == subprocess.PIPE
+            setattr(self, stream, (io.StringIO() if text else io.BytesIO()) if there else None)
 
     def communicate(self, *_: Any, **__: Any) -> tuple[str | bytes, str | bytes]:
         return self._nothing, self._nothing
@@ -130,6 +144,9 @@ def make_inert(kernel: IPythonKernel) -> None:
     pdb.post_mortem = pdb.pm = _debugger
     torch.compile = as_it_is
     torch.set_default_device = on_the_cpu
+    for name in LATER_TYPES:
+        if not hasattr(typing, name):
+            setattr(typing, name, getattr(typing_extensions, name))
 
 
 def _output_of(command: str, *_: Any, **__: Any) -> list[str]:

@@ -7,6 +7,7 @@ out: sockets, heartbeat, event loops of its own, threads, a history on disk.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import logging
 import socket
@@ -29,9 +30,9 @@ from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
-from autograder.probe.switches import note_start
+from autograder.probe.switches import as_at_the_start, note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
-from autograder.sandbox.inert import make_inert, tell
+from autograder.sandbox.inert import make_inert, tell, unwrapped
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
     LARGEST_COUNT,
@@ -47,7 +48,7 @@ from autograder.sandbox.messages import (
     SpawnRequest,
 )
 from autograder.sandbox.preload import import_all, settle
-from autograder.sandbox.rest import Rest
+from autograder.sandbox.rest import FLAGS, Rest
 
 OUTPUTS = (
     "stream",
@@ -179,6 +180,7 @@ class Shell:
         activate_matplotlib(BACKEND)
         configure_inline_support(self.kernel.shell, BACKEND)
         make_inert(self.kernel)
+        self._missing: set[str] = set()  # what imports have failed to bring
 
     def exercise(self) -> None:
         """Run a cell that says and changes nothing: the first one costs more than all later ones."""
@@ -216,10 +218,15 @@ class Shell:
 
     def _run(self, order: CellOrder, loop: asyncio.AbstractEventLoop) -> None:
         reply: dict[str, Any] = {"status": "late"}
+        code = unwrapped(order.code)
         try:
-            with deadline(order.cpu, order.seconds, CellTimeoutError):
-                reply = self._execute(order.code, order.cell, loop)
-                self._run_the_rest(order, reply, loop)
+            switched = as_at_the_start() if order.asks else contextlib.nullcontext()
+            with deadline(order.cpu, order.seconds, CellTimeoutError), switched:
+                self._see_to_streams()
+                before = getattr(sys, "last_value", None)
+                reply = self._execute(code, order.cell, loop)
+                if getattr(sys, "last_value", None) is not before:
+                    reply = self._run_the_rest(code, order.cell, reply, loop)
         except CellTimeoutError:
             pass  # in the moment between the cell and its end
         except Exception:  # noqa: BLE001 (a notebook may have changed the shell itself)
@@ -240,12 +247,22 @@ class Shell:
         return reply
 
     def _run_the_rest(
-        self, order: CellOrder, reply: dict[str, Any], loop: asyncio.AbstractEventLoop
-    ) -> None:
-        """After a failed import, run what stands below it and does not need it."""
-        rest = Rest(self.kernel.shell, order.code)
-        while reply["status"] == "error" and (code := rest.after(sys.last_value)):
-            reply = self._execute(code, order.cell, loop, counted=False)
+        self, code: str, cell: str, reply: dict[str, Any], loop: asyncio.AbstractEventLoop
+    ) -> dict[str, Any]:
+        """After a line has failed, run what stands below it and does not need it; the first reply counts."""
+        rest, latest = Rest(self.kernel.shell, code, self._missing), reply
+        while latest["status"] == "error" and (left := rest.after(sys.last_value)):
+            with self.kernel.shell.compile.extra_flags(FLAGS):
+                latest = self._execute(left, cell, loop, counted=False)
+        return reply
+
+    def _see_to_streams(self) -> None:
+        """Let there be something to print to, whatever an earlier cell has put in its place or closed."""
+        for name in ("stdout", "stderr"):
+            try:
+                getattr(sys, name).flush()
+            except Exception:  # noqa: BLE001 (whatever is there instead)
+                setattr(sys, name, Stream(name, self.session))
 
     def flush(self) -> None:
         for stream in (sys.stdout, sys.stderr):

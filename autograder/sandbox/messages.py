@@ -50,12 +50,16 @@ class FileOrder(Order, frozen=True, tag="file"):
 
 
 class CellOrder(Order, frozen=True, tag="cell"):
-    """Run a cell within so many seconds of processor time, and on the clock."""
+    """Run a cell within so many seconds of processor time, and on the clock.
+
+    Where it `asks` for an answer, everything is switched as it was at the start while it runs.
+    """
 
     code: str
     cell: str
     cpu: float
     seconds: float
+    asks: bool = False
 
 
 class ProbeOrder(Order, frozen=True, tag="probe"):

@@ -1,12 +1,15 @@
-"""What of a cell still runs after an import in it has failed.
+"""What of a cell still runs after a line in it has failed.
 
 A package that is not installed where grading is done, such as `google.colab`, would take all that stands
-below it with it, `import torch` among it. So each later statement runs, unless it needs what is missing.
+below it with it, `import torch` among it. So each later statement runs, unless it needs what is missing. After
+any other error, such as a file that lies on the student's machine alone, imports still run and nothing else.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterator
 from types import TracebackType
@@ -14,45 +17,68 @@ from types import TracebackType
 from IPython.core.interactiveshell import InteractiveShell
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+Import = ast.Import | ast.ImportFrom
+# types come from packages that are not there, and are no part of what a function computes
+FLAGS = __future__.annotations.compiler_flag
 
 
 class Rest:
-    """The statements of a cell that do not need what an import has failed to bring.
+    """The statements of a cell that do not need what has failed.
+
+    They are compiled with `FLAGS`, by which annotations are not looked up.
 
     Args:
         shell: runs the cell.
         source: the cell's, as it was written.
+        missing: names that imports of the notebook have failed to bring so far; changed in place.
     """
 
-    def __init__(self, shell: InteractiveShell, source: str) -> None:
+    def __init__(self, shell: InteractiveShell, source: str, missing: set[str]) -> None:
         self._shell, self._source = shell, source
-        self._missing: set[str] = set()
+        self._missing = missing
         self._text = ""
 
     def after(self, error: BaseException | None) -> str:
-        """What to run after an error; empty if nothing is left, or the error is none of this kind.
+        """What to run after an error; empty if nothing is left.
 
         Lines stand where they stood, so that errors name the right ones.
         """
-        of_missing = isinstance(error, NameError) and error.name in self._missing
-        if error is None or not (isinstance(error, ImportError) or of_missing):
+        place = _place_of(error.__traceback__) if isinstance(error, Exception) else None
+        if error is None or place is None:
             return ""
+        self._missing.difference_update(self._shell.user_ns)  # what has come from elsewhere
+        first = not self._text
         self._text = self._text or self._shell.transform_cell(self._source)
-        body = ast.parse(self._text).body
-        place = _place_of(error.__traceback__)
-        failed = next((n for n, one in enumerate(body) if place and _holds(one, *place)), None)
+        try:
+            body = ast.parse(self._text).body
+        except (SyntaxError, ValueError):
+            return ""
+        failed = next((n for n, one in enumerate(body) if _holds(one, *place)), None)
         if failed is None:
             return ""
-        self._missing |= _bound(body[failed])
-        kept = []
-        for statement in body[failed + 1 :]:
-            if self._missing & set(_needed(statement)):
-                self._missing |= _bound(statement)
-            else:
-                self._missing -= _bound(statement)
-                kept.append(statement)
+        of_missing = isinstance(error, NameError) and error.name in self._missing
+        kept = [*_others(body[failed], error), *_imports_below(body[failed], place[0])]
+        if not (of_missing or isinstance(error, ImportError)):
+            kept += [one for one in body[failed + 1 :] if isinstance(one, Import)]
+        else:
+            by_annotation = isinstance(body[failed], Definition) and not self._is_victim(
+                body[failed]
+            )
+            if not by_annotation:
+                self._missing |= _bound(body[failed])
+                self._missing -= {name for one in kept for name in _bound(one)}
+            later = body[failed if first and by_annotation else failed + 1 :]
+            for statement in later:
+                if self._is_victim(statement):
+                    self._missing |= _bound(statement)
+                else:
+                    self._missing -= _bound(statement)
+                    kept.append(statement)
         self._text = self._only(kept, body)
         return self._text
+
+    def _is_victim(self, statement: ast.stmt) -> bool:
+        return not self._missing.isdisjoint(_needed(statement))
 
     def _only(self, kept: list[ast.stmt], body: list[ast.stmt]) -> str:
         """The cell with these statements of its body alone, each where it stood."""
@@ -63,9 +89,8 @@ class Rest:
         found: dict[int, str] = {}
         for statement in kept:
             first, last = _first_line(statement), statement.end_lineno or statement.lineno
-            if (
-                max(on_line[first], on_line[last]) > 1
-            ):  # beside others, with a semicolon between them
+            beside_others = max(on_line[first], on_line[last]) > 1  # a semicolon is between them
+            if beside_others or statement not in body:
                 text = ast.unparse(statement)
                 found[first] = f"{found[first]}; {text}" if first in found else text
             else:
@@ -74,6 +99,41 @@ class Rest:
             return ""
         found.setdefault(1, "#")  # IPython takes empty lines above the first one away
         return "\n".join(found.get(number, "") for number in range(1, max(found) + 1))
+
+
+def _others(statement: ast.stmt, error: BaseException) -> list[ast.stmt]:
+    """What an import brings beside the one thing over which it has failed."""
+    if not isinstance(statement, Import) or not isinstance(error, ImportError):
+        return []
+    if isinstance(statement, ast.ImportFrom):
+        if isinstance(error, ModuleNotFoundError):
+            return []
+        found = re.match(r"cannot import name '(\w+)'", error.msg)
+        failed = found[1] if found else ""
+    else:
+        failed = error.name or ""
+    names = [alias.name for alias in statement.names]
+    place = next((n for n, name in enumerate(names) if f"{name}.".startswith(f"{failed}.")), 0)
+    others = [alias for n, alias in enumerate(statement.names) if n != place]
+    if not others:
+        return []
+    if isinstance(statement, ast.Import):
+        rest: Import = ast.Import(others)
+    else:
+        rest = ast.ImportFrom(statement.module, others, statement.level)
+    return [ast.copy_location(rest, statement)]
+
+
+def _imports_below(node: ast.AST, line: int) -> Iterator[ast.stmt]:
+    """The imports inside a statement, such as an `if` or a `with`, that stand below a line of it."""
+    if isinstance(node, Definition):
+        return
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, Import):
+            if child.lineno > line:
+                yield child
+        elif isinstance(child, ast.stmt | ast.ExceptHandler):
+            yield from _imports_below(child, line)
 
 
 def _place_of(traceback: TracebackType | None) -> tuple[int, int] | None:
@@ -113,13 +173,15 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def _needed(node: ast.AST) -> Iterator[str]:
-    """Names that are looked up when a statement runs: not those in the bodies of functions."""
+    """Names that are looked up when a statement runs: not in the bodies of functions, nor in annotations."""
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load):
             yield node.id
         return
     for name, child in ast.iter_fields(node):
         if name == "body" and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        if name in ("annotation", "returns"):
             continue
         for one in child if isinstance(child, list) else [child]:
             if isinstance(one, ast.AST):

@@ -21,7 +21,7 @@ from nbgrader.utils import notebook_hash, parse_utc
 
 from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.files import printable
-from autograder.grade.submission import TIME, read_plain
+from autograder.grade.submission import TIME, notebook_in_folder, read_plain
 
 try:
     import pwd
@@ -143,7 +143,7 @@ class Exchange:
             aside.mkdir(parents=True)
             copy = Copy(status.st_uid)
             # copied first, however many other files there are
-            needed = (f"{assignment}.ipynb", SECRET)
+            needed = (f"{assignment}.ipynb", SECRET, *copy.notebooks(folder))
             first = [copy.one(folder, name, aside) for name in needed]
             changed = max(status.st_ctime, *first, copy.into(folder, aside))
         finally:
@@ -241,6 +241,11 @@ class Copy:
                 newest = max(newest, self.one(folder, name, target))
         return newest
 
+    def notebooks(self, folder: int) -> list[str]:
+        """Names of notebooks that lie in a folder: the only one is graded, whatever it is called."""
+        names = (name for name, _ in self._entries(folder) if name.endswith(".ipynb"))
+        return sorted(names)[:MOST_NOTEBOOKS]
+
     def one(self, folder: int, name: str, target: Path) -> float:
         """Copy one file, unless it is there; the time when it was changed, 0 if it is not copied."""
         if self.files == 0 or (target / name).exists():
@@ -277,7 +282,8 @@ def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incomin
     for student in students:
         for assignment in assignments:
             with contextlib.suppress(OSError):
-                status = os.lstat(submitted / student / assignment / f"{assignment}.ipynb")
+                notebook = notebook_in_folder(submitted / student / assignment, assignment)
+                status = os.lstat(notebook)
                 if time.time() - status.st_mtime > 1:
                     name = f"{student}+{assignment}+{status.st_mtime_ns}+{status.st_size}"
                     yield Incoming(name, student, assignment, utc(status.st_mtime))

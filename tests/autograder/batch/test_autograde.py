@@ -83,3 +83,23 @@ def test_without_a_sandbox_the_command_says_what_to_do_and_keeps_what_is_there(t
     done = autograde(course, "--force")
     assert done.returncode == 0, done.stderr
     assert scores_in(course) == before
+
+
+def test_the_command_takes_the_one_notebook_under_any_name_and_what_nbgrader_cannot_read(tmp_path):
+    course = tmp_path / "course"
+    text = nbformat.writes(submission("scaled_scores"))
+    hand_in(course, {"ada": text, "bob": f"\ufeff{text}", "eve": text})
+    folder = course / "submitted" / "ada" / ASSIGNMENT
+    (folder / f"{ASSIGNMENT}.ipynb").rename(folder / f"Copy of {ASSIGNMENT}.ipynb")
+    grade(course)
+    before = scores_in(course)
+    of_each = {
+        student: [row[1:] for row in before if row[0] == student]
+        for student in ("ada", "bob", "eve")
+    }
+    assert of_each["ada"] == of_each["bob"] == of_each["eve"]
+    done = autograde(course, "--force")
+    assert done.returncode == 0, done.stderr
+    assert f"Taking Copy of {ASSIGNMENT}.ipynb for {ASSIGNMENT}.ipynb" in done.stderr
+    assert scores_in(course) == before
+    assert "scaled" in again_of(course, "ada") and again_of(course, "bob")

@@ -6,14 +6,15 @@ lost all the same, the sentence has to name the error and the line, and say what
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
 import nbformat
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_output
 
 from tests.sample_class import ASSIGNMENT, ROOT
 
@@ -41,6 +42,7 @@ class HandedIn:
         text: parts whose answer stands in a cell of text.
         after: cells of the student's own, each below the check of a part.
         split: parts whose cell was split, so that there are two of one name.
+        form: writes the file, as some editor does.
         assignment: which is answered.
         lost: points that are lost, by part.
         told: what has to stand in the sentences on these parts.
@@ -56,10 +58,16 @@ class HandedIn:
     text: Sequence[str] = ()
     after: Mapping[str, str] = field(default_factory=dict)
     split: Sequence[str] = ()
+    form: Callable[[NotebookNode], str] = nbformat.writes
     assignment: str = A2
     lost: Mapping[str, float] = field(default_factory=dict)
     told: Sequence[str] = ()
     person: str = ""
+
+
+def text_of(work: HandedIn) -> str:
+    """What stands in the file that is handed in."""
+    return work.form(notebook_of(work))
 
 
 def notebook_of(work: HandedIn) -> NotebookNode:
@@ -77,6 +85,8 @@ def notebook_of(work: HandedIn) -> NotebookNode:
             cell.source, imports = imports, ""
         if name in work.beside:
             cells.append(new_code_cell(work.beside[name], id=f"beside-{name}"))
+        if cell.cell_type == "markdown" and cell.source == "YOUR ANSWER HERE":
+            cell.source = "The sums are what they were."
         if name in answers:
             cell.source = work.front.get(name, "") + answers[name] + work.below.get(name, "")
         if name in work.text:
@@ -110,6 +120,51 @@ def solution(assignment: str) -> dict[str, str]:
     }
 
 
+def by_colab(notebook: NotebookNode) -> str:
+    """As Colab saves a notebook: with metadata of its own, format 4.0, and no ids of cells."""
+    notebook.nbformat_minor = 0
+    notebook.metadata = {
+        "accelerator": "GPU",
+        "colab": {"provenance": [], "gpuType": "T4"},
+        "kernelspec": {"name": "python3", "display_name": "Python 3"},
+        "language_info": {"name": "python"},
+        "widgets": {"application/vnd.jupyter.widget-state+json": {}},
+    }
+    for number, cell in enumerate(notebook.cells):
+        del cell["id"]
+        cell.metadata["id"] = f"kX3vP{number}"
+        if cell.cell_type == "code":
+            cell.metadata |= {"colab": {"height": 35}, "outputId": "5f0c", "cellView": "form"}
+            cell.outputs = [new_output("stream", text="Mounted at /content/drive")]
+    return json.dumps(notebook, indent=2)
+
+
+def by_vscode(notebook: NotebookNode) -> str:
+    """As VS Code saves a notebook: with the kernel's name of its own, format 4.2, and no ids of cells."""
+    notebook.nbformat_minor = 2
+    notebook.metadata = {
+        "kernelspec": {"display_name": ".venv", "language": "python", "name": ".venv"},
+        "language_info": {"name": "python", "version": "3.13.1"},
+        "vscode": {"interpreter": {"hash": "31f2"}},
+    }
+    for cell in notebook.cells:
+        del cell["id"]
+        cell.metadata["vscode"] = {"languageId": "python"}
+    return json.dumps(notebook, indent=1)
+
+
+def with_mark(notebook: NotebookNode) -> str:
+    """With a byte order mark, as some editors on Windows save text."""
+    return f"\ufeff{nbformat.writes(notebook)}"
+
+
+def with_carriage_returns(notebook: NotebookNode) -> str:
+    """With the ends of lines that Windows has, in the cells and in the file."""
+    for cell in notebook.cells:
+        cell.source = cell.source.replace("\n", "\r\n")
+    return nbformat.writes(notebook).replace("\n", "\r\n")
+
+
 def renamed(part: str, name: str) -> str:
     """The solution of a part, under another name."""
     return solution(A2)[part].replace(part, name)
@@ -139,8 +194,26 @@ NO_TORCH = (
 ON_CPU = ("The grader has a CPU and no other device", "`.to(x.device)`")
 FIRST_LOST = {FIRST: 3.0}
 
+KAGGLE = (
+    "import numpy as np # linear algebra\nimport pandas as pd # data processing\nimport os\n"
+    "for dirname, _, filenames in os.walk('/kaggle/input'):\n"
+    "    for filename in filenames:\n        print(os.path.join(dirname, filename))\nimport torch"
+)
+SHAPED = "def attention_weights(x: Shape['T', 'D']) -> Shape:\n    return (x @ x.T).softmax(-1)\n"
+BLANKS = "\u00a0" * 4  # as web pages have them
+
 HANDED_IN: dict[str, HandedIn] = {
     "nothing beside": HandedIn(),
+    # how editors save it
+    "Colab": HandedIn(
+        top="from google.colab import drive\ndrive.mount('/content/drive')\n!pip install -q einops\n"
+        "%cd /content/drive/MyDrive\n%matplotlib inline",
+        form=by_colab,
+    ),
+    "VS Code": HandedIn(top="%reload_ext autoreload\n%autoreload 2", form=by_vscode),
+    "Kaggle": HandedIn(imports=KAGGLE),
+    "a byte order mark": HandedIn(form=with_mark),
+    "carriage returns": HandedIn(form=with_carriage_returns),
     # packages and programs
     "pip by subprocess": HandedIn(
         top="import subprocess, sys\n"
@@ -155,7 +228,24 @@ HANDED_IN: dict[str, HandedIn] = {
     "a cell of bash": HandedIn(top="%%bash\npip install einops\nls /content"),
     "a file that is downloaded": HandedIn(top="!wget -q https://example.org/data.zip"),
     "get_ipython().system": HandedIn(top="get_ipython().system('pip install einops')"),
+    "pip by the shell, and a look at what it says": HandedIn(
+        imports="said = !pip list\nprint(said[0])\nimport torch"
+    ),
+    "a program, and a look at what it says": HandedIn(
+        imports="import subprocess\nsaid = subprocess.run(['nvidia-smi'], capture_output=True, text=True)\n"
+        "print(said.stdout.splitlines()[0])\nimport torch"
+    ),
+    "a program, read line by line": HandedIn(
+        front={
+            FIRST: "import subprocess\nwith subprocess.Popen('ls', stdout=subprocess.PIPE) as ls:\n"
+            "    for line in ls.stdout:\n        print(line)\n"
+        }
+    ),
     # magics
+    "capture above an import that fails": HandedIn(
+        imports="%%capture\n!pip install pandas\nimport pandas as pd\nimport torch"
+    ),
+    "a file that is run": HandedIn(imports="%run helpers.py\nimport torch"),
     "autoreload": HandedIn(top="%load_ext autoreload\n%autoreload 2"),
     "time above the answer": HandedIn(front={FIRST: "%%time\n"}),
     "capture above the answer": HandedIn(front={FIRST: "%%capture\n"}),
@@ -207,6 +297,38 @@ HANDED_IN: dict[str, HandedIn] = {
     "a star from a module that is not there": HandedIn(
         imports="from d2l.torch import *\nimport torch"
     ),
+    "two imports in a line": HandedIn(imports="import pandas as pd, torch\nfrom torch import nn"),
+    "an import in a block": HandedIn(
+        imports="import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('ignore')\n"
+        "    import pandas as pd\n    import torch"
+    ),
+    "what was not imported, used above the answer": HandedIn(
+        imports="import pandas as pd\nimport torch", front={FIRST: "table = pd.DataFrame()\n"}
+    ),
+    "types that are not there": HandedIn(
+        imports="from torchtyping import TensorType as Shape\nimport torch", answers={FIRST: SHAPED}
+    ),
+    "types that are not there, in the answer cell": HandedIn(
+        front={FIRST: "from torchtyping import TensorType as Shape\n\n\n"},
+        answers={FIRST: SHAPED},
+    ),
+    "types of a later Python": HandedIn(
+        imports="from typing import override\nimport torch",
+        answers={
+            FIRST: "class Weights:\n    @override\n    def __call__(self, x):\n"
+            "        return (x @ x.T).softmax(-1)\n\n\nattention_weights = Weights()"
+        },
+    ),
+    # what is only there on the student's machine, above the imports
+    "a file": HandedIn(
+        imports="import json\nsettings = json.load(open('settings.json'))\nimport torch"
+    ),
+    "a variable of the environment": HandedIn(
+        imports="import os\ntoken = os.environ['HF_TOKEN']\nimport torch"
+    ),
+    "the network": HandedIn(
+        imports="import urllib.request\nurllib.request.urlretrieve('https://example.org/a', 'a')\nimport torch"
+    ),
     # packages of the course
     "einops": HandedIn(answers={BATCH: EINOPS}),
     "einops, not installed": HandedIn(
@@ -257,12 +379,10 @@ HANDED_IN: dict[str, HandedIn] = {
     "half precision": HandedIn(
         top="import torch\ntorch.set_default_dtype(torch.bfloat16)",
         assignment=A6,
-        person="its visible test stops (AssertionError: expected float32, got torch.bfloat16)",
     ),
     "gradients off": HandedIn(
         top="import torch\ntorch.set_grad_enabled(False)",
         assignment=A7,
-        person="its visible test stops (AssertionError: gradients should reach x",
     ),
     "inference mode, entered": HandedIn(
         top="import torch\ntorch.inference_mode().__enter__()", assignment=A5
@@ -330,6 +450,10 @@ HANDED_IN: dict[str, HandedIn] = {
     ),
     "breakpoint in the answer": HandedIn(answers={FIRST: WEIGHTS.format("breakpoint()")}),
     "debug below an error": HandedIn(beside={FIRST: "1 / 0"}, front={FIRST: "%debug\n"}),
+    "nothing to print to": HandedIn(top="import sys\nsys.stdout = None"),
+    "a file to print to, closed": HandedIn(
+        beside={CONTEXT: "import sys\nsys.stdout = open('log', 'w')\nsys.stdout.close()"}
+    ),
     # how a notebook ends
     "sys.exit() in a cell": HandedIn(beside={CONTEXT: "import sys\nsys.exit()"}),
     "sys.exit() in the answer cell": HandedIn(below={FIRST: "\nimport sys\nsys.exit(0)"}),
@@ -349,6 +473,23 @@ HANDED_IN: dict[str, HandedIn] = {
         below={FIRST: f"\n\n{NESTED_QUOTES}"},
         lost=FIRST_LOST,
         told=("typing error", "Python 3.12 may take this line", "quotes"),
+    ),
+    "types as Python 3.12 has them, in another cell": HandedIn(
+        beside={CONTEXT: "type Rows[T] = list[T]"}
+    ),
+    "types as Python 3.12 has them, in the answer cell": HandedIn(
+        below={FIRST: "\n\n\ndef first[T](rows: list[T]) -> T:\n    return rows[0]\n"},
+        lost=FIRST_LOST,
+        told=(
+            "typing error",
+            "Python 3.12 may take this line",
+            "no brackets stand behind the name",
+        ),
+    ),
+    "blanks from a web page": HandedIn(
+        answers={FIRST: WEIGHTS.format("pass").replace("    ", BLANKS)},
+        lost=FIRST_LOST,
+        told=("U+00A0", "type it anew"),
     ),
     "an assertion of their own that fails": HandedIn(beside={CONTEXT: "assert 1 == 2, 'why?'"}),
     "an assertion that fails above the answer": HandedIn(
@@ -443,9 +584,12 @@ HANDED_IN: dict[str, HandedIn] = {
         person=NO_TORCH,
     ),
     "the imports stop": HandedIn(
-        imports="import os\nos.chdir('/content/drive/MyDrive')\nimport torch\nfrom torch import nn",
+        imports="import os\nos.chdir('/content/drive/MyDrive')\ntorch = __import__('torch')",
         lost={BATCH: 3.0, EQUIVARIANT: 2.0},
         told=(f"stopped before it, in the line `os.chdir('/content/drive/MyDrive')`, with {GONE}",),
         person=NO_TORCH,
+    ),
+    "imports below what stops": HandedIn(
+        imports="import os\nos.chdir('/content/drive/MyDrive')\nimport torch\nfrom torch import nn"
     ),
 }

@@ -4,23 +4,26 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
 import nbformat
 import pytest
+from nbgrader.validator import Validator
 
 from assignments import allowed_modules
 from autograder.batch.course import scores_in
-from autograder.batch.student_result import doubts, reasons_for
+from autograder.batch.student_result import StudentResult, doubts, reasons_for
 from autograder.checks.rendering import as_text
+from autograder.grade import self_check
 from autograder.grade.messages import Job
 from autograder.grade.report import report_in
 from autograder.grade.run import run_job
 from autograder.grade.self_check import check_notebook
 from autograder.sandbox import kernels
-from tests.autograder.grade.handed_in import A2, HANDED_IN, notebook_of
+from autograder.validation import sentences_first
+from tests.autograder.grade.handed_in import HANDED_IN, text_of
 from tests.autograder.grade.test_run import released_cells
 from tests.sample_class import ISOLATION, ROOT, SETTINGS, grade, hand_in
 
@@ -45,8 +48,7 @@ def released(assignment):
 def graded(name):
     """What becomes of a notebook of the list."""
     work = HANDED_IN[name]
-    text = nbformat.writes(notebook_of(work))
-    job = Job(work.assignment, text, released(work.assignment), ISOLATION)
+    job = Job(work.assignment, text_of(work), released(work.assignment), ISOLATION)
     report = run_job(job, kernels.own_kernels(ISOLATION, allowed_modules(work.assignment)))
     assert not report.broken and not report.faults
     return report
@@ -65,76 +67,97 @@ def test_points_and_sentences(name):
     assert bool(asked) == bool(work.person) and work.person in asked
 
 
-def words_in(path):
-    """All verdicts of a graded notebook, as text."""
-    report = report_in(nbformat.read(path, as_version=4))
-    return {part: as_text(verdict) for part, verdict in report.verdicts.items()}
+def words_in(verdicts):
+    """Verdicts as text, by part."""
+    return {part: as_text(verdict) for part, verdict in verdicts.items()}
+
+
+@dataclass(frozen=True)
+class Graded:
+    """A notebook of the list that was graded in a class."""
+
+    course: Path
+    student: str
+    row: StudentResult
+
+    def words(self, course):
+        """All verdicts, as the graded notebook in a course folder has them."""
+        assignment = self.course.name
+        path = course / "autograded" / self.student / assignment / f"{assignment}.ipynb"
+        return words_in(report_in(nbformat.read(path, as_version=4)).verdicts)
 
 
 @pytest.fixture(scope="module")
-def whole_class(tmp_path_factory):
-    """A course folder in which all of the list that answer assignment 2 have been graded as a class."""
-    course = tmp_path_factory.mktemp("beside") / "course"
-    works = {name: work for name, work in HANDED_IN.items() if work.assignment == A2}
-    students = {name: f"s{number:03}" for number, name in enumerate(works)}
-    hand_in(course, {students[name]: notebook_of(work) for name, work in works.items()})
-    (course / "grading").mkdir()
-    (course / "grading" / "secret").touch()  # whoever checks alone has none either
-    rows = grade(course, settings=replace(SETTINGS, feedback=False))
-    return course, students, {row.student: row for row in rows}
+def in_a_class(tmp_path_factory):
+    """All of the list, by name: for each assignment, those that answer it were graded as a class."""
+    graded_ones, folder = {}, tmp_path_factory.mktemp("beside")
+    for assignment in {work.assignment for work in HANDED_IN.values()}:
+        course = folder / assignment
+        names = [name for name, work in HANDED_IN.items() if work.assignment == assignment]
+        students = {name: f"s{number:03}" for number, name in enumerate(names)}
+        texts = {students[name]: text_of(HANDED_IN[name]) for name in names}
+        hand_in(course, texts, assignment)
+        (course / "grading").mkdir()
+        (course / "grading" / "secret").touch()  # whoever checks alone has none either
+        settings = replace(SETTINGS, feedback=False)
+        rows = {row.student: row for row in grade(course, (), settings, assignment)}
+        graded_ones |= {name: Graded(course, at, rows[at]) for name, at in students.items()}
+    return graded_ones
 
 
-OTHER_ROADS = (
-    "pandas, above the imports", "cuda in the answer", "timeit above the answer", "a split cell",
-    "default device cuda", "the imports stop", "einops, not installed", "a line magic that is not there",
-)  # fmt: skip
+@pytest.fixture
+def kernels_stay(monkeypatch):
+    """What a student starts once for a notebook, all of these have in common."""
+    monkeypatch.setattr(self_check, "close", lambda: None)
 
 
 @pytest.mark.long
-def test_a_class_gives_the_same_points_and_words(whole_class):
-    course, students, rows = whole_class
-    for name, student in students.items():
-        work, row = HANDED_IN[name], rows[student]
-        assert row.points == row.of - sum(work.lost.values()), name
-        assert row.needs_person == bool(work.person), name
-        said = " ".join(row.reasons)
+def test_a_class_gives_the_same_points_and_words(in_a_class):
+    for name, work in HANDED_IN.items():
+        one = in_a_class[name]
+        lost = {part: one.row.possible[part] - points for part, points in one.row.parts.items()}
+        assert {part: points for part, points in lost.items() if points} == work.lost, name
+        said = " ".join(one.row.reasons)
         assert work.person in said, name
-        written = " ".join(" ".join(words_in(place(course, student)).values()).split())
+        written = " ".join(" ".join(one.words(one.course).values()).split())
         assert [words for words in work.told if words not in written + said] == [], name
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", OTHER_ROADS)
-def test_a_check_by_oneself_gives_the_same_points_and_words(whole_class, tmp_path, name):
-    course, students, rows = whole_class
-    path = tmp_path / f"{A2}.ipynb"
-    nbformat.write(notebook_of(HANDED_IN[name]), path)
-    report = check_notebook(path).report
-    assert report.earned == rows[students[name]].points
-    said = {part: as_text(verdict) for part, verdict in report.verdicts.items()}
-    assert said == words_in(place(course, students[name]))
+@pytest.mark.parametrize("name", HANDED_IN)
+def test_a_check_by_oneself_gives_the_same_points_and_words(
+    in_a_class, kernels_stay, tmp_path, name
+):
+    path = tmp_path / f"{HANDED_IN[name].assignment}.ipynb"
+    path.write_text(text_of(HANDED_IN[name]), encoding="utf-8")
+    report, one = check_notebook(path).report, in_a_class[name]
+    assert {part: verdict.earned for part, verdict in report.verdicts.items()} == one.row.parts
+    assert words_in(report.verdicts) == one.words(one.course)
 
 
 @pytest.mark.long
-def test_stock_nbgrader_gives_the_same_points_and_words(whole_class, tmp_path):
-    course, students, _ = whole_class
-    other = tmp_path / "course"
+@pytest.mark.parametrize("name", HANDED_IN)
+def test_what_succeeds_in_a_validation_loses_no_points(kernels_stay, tmp_path, name):
+    work = HANDED_IN[name]
+    path = tmp_path / f"{work.assignment}.ipynb"
+    path.write_text(text_of(work), encoding="utf-8")
+    sentences_first()
+    complaints = Validator().validate(str(path))
+    assert bool(complaints) == bool(work.lost or work.person)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("assignment", sorted({work.assignment for work in HANDED_IN.values()}))
+def test_stock_nbgrader_gives_the_same_points_and_words(in_a_class, tmp_path, assignment):
+    ones = [in_a_class[name] for name, work in HANDED_IN.items() if work.assignment == assignment]
+    course, other = ones[0].course, tmp_path / "course"
     shutil.copytree(course, other)
-    chosen = {students[name] for name in OTHER_ROADS}
-    before = {student: words_in(place(other, student)) for student in chosen}
-    points = scores_in(other)
-    for student in set(students.values()) - chosen:
-        shutil.rmtree(other / "submitted" / student)
     program = Path(sys.executable).with_name("nbgrader")
     done = subprocess.run(
-        [program, "autograde", A2, "--force"],
+        [program, "autograde", assignment, "--force"],
         cwd=other, env={**os.environ, "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert scores_in(other) == points
-    assert {student: words_in(place(other, student)) for student in chosen} == before
-
-
-def place(course, student):
-    """Where a student's graded notebook lies."""
-    return course / "autograded" / student / A2 / f"{A2}.ipynb"
+    assert scores_in(other) == scores_in(course)
+    for one in ones:
+        assert one.words(other) == one.words(course), one.student

@@ -99,11 +99,29 @@ def test_words_and_points_are_those_of_a_class_without_a_secret(tmp_path):
     assert [as_text(verdict) for verdict in alone.report.verdicts.values()] == texts
 
 
+def test_the_cells_tell_which_assignment_it_is(tmp_path, capsys):
+    assert (
+        main(["check", str(write(tmp_path / f"Copy of {ASSIGNMENT} (1).ipynb", "right_loops"))])
+        == 0
+    )
+    assert "10 of 10 points" in capsys.readouterr().out
+
+
+def test_an_assignment_that_is_not_there_is_said(tmp_path, capsys):
+    path = write(tmp_path / "mine.ipynb", "right_loops")
+    assert main(["check", str(path), "--assignment", "a99_nonsense"]) == 2
+    assert "no assignment 'a99_nonsense'; there are a1_" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("nowhere.ipynb", None, "there is no file"),
-        ("homework.ipynb", "{}", "no assignment 'homework'.*--assignment.*a2_self_attention"),
+        (
+            "homework.ipynb",
+            "{}",
+            "name of homework.ipynb nor its .*--assignment.*a2_self_attention",
+        ),
         (f"{ASSIGNMENT}.ipynb", "no json", "not JSON"),
     ],
 )

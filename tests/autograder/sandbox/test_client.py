@@ -175,6 +175,16 @@ REST = {
         "import nowhere\nimport functools\n@functools.cache\ndef f(): return 1",
         "f()",
     ),
+    "annotated with it": ("from nowhere import T\ndef f(x: T['a'], *y: T) -> T: return x", "f(1)"),
+    "others in the same line": (
+        "import math as m, nowhere, functools\nx = 1",
+        "m.pi, functools, x",
+    ),
+    "in a block": (
+        "if True:\n    import nowhere\n    from math import (\n        pi,\n    )\nx = 1",
+        "pi + x",
+    ),
+    "below a magic": ("\n%%capture out\nimport nowhere\nimport math", "math"),
 }
 
 
@@ -184,6 +194,55 @@ def test_what_stands_below_a_failed_import_runs(kernel, name):
     done, shown = run(kernel, code)
     assert done.status == "error" and shown[0][1]["ename"] == "ModuleNotFoundError"
     assert run(kernel, uses)[0].status == "ok"
+
+
+def test_of_what_a_module_has_the_rest_is_imported(kernel):
+    done, shown = run(kernel, "from math import pi, nothing, sin\nx = 1")
+    assert done.status == "error" and shown[0][1]["ename"] == "ImportError"
+    assert run(kernel, "sin(pi) + x")[0].status == "ok"
+
+
+LATER = {
+    "a victim above": "x = nowhere.load()\ndef f(y): return y",
+    "a type in annotations": "def f(y: nowhere.T) -> list[nowhere.T]: return y",
+    "a type in a class": "class f(list):\n    y: nowhere.T",
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+def test_what_does_not_need_it_runs_in_later_cells_too(kernel, name):
+    run(kernel, "import nowhere")
+    assert run(kernel, LATER[name])[0].status == "error"
+    assert run(kernel, "f([1])")[0].status == "ok"
+
+
+def test_what_was_not_imported_and_came_from_elsewhere_is_missing_no_more(kernel):
+    run(kernel, "from nowhere import softmax")
+    run(kernel, "def softmax(x): return x")
+    run(kernel, "import elsewhere\ny = softmax(1)")
+    assert printed(kernel, "print(y)") == "1\n"
+
+
+def test_below_any_error_imports_run(kernel):
+    code = "open('gone')\nimport math\nx = 1\nfrom math import pi\n1 / 0"
+    done, shown = run(kernel, code)
+    assert done.status == "error"
+    assert [content["ename"] for _, content in shown] == ["FileNotFoundError"]
+    assert run(kernel, "math.sin(pi)")[0].status == "ok"
+    assert run(kernel, "x")[0].status == "error"
+
+
+@pytest.mark.parametrize(
+    "code", ["sys.stdout = None", "sys.stdout = open('x', 'w'); sys.stdout.close()"]
+)
+def test_a_notebook_that_takes_its_output_away_goes_on(kernel, code):
+    run(kernel, f"import sys\n{code}")
+    assert printed(kernel, "print(1)") == "1\n"
+
+
+def test_types_of_later_versions_are_there(kernel):
+    code = "from typing import override\n@override\ndef f(): return 1\nprint(f())"
+    assert printed(kernel, code) == "1\n"
 
 
 VICTIMS = {

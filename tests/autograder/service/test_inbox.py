@@ -6,13 +6,14 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from autograder.bounds import LARGEST_NOTEBOOK
+from autograder.bounds import LARGEST_NOTEBOOK, MOST_FILES
 from autograder.grade.submission import InvalidSubmission, read_folder
 from autograder.service.inbox import (
     Exchange,
     Refused,
     Unfinished,
     account,
+    arrivals_in,
     parsed,
     utc,
     when_it_came,
@@ -167,3 +168,22 @@ def test_a_time_that_the_files_contradict_is_not_believed(inbound):
         assert abs(inbound.take(folder).came_in - utc(time.time())) < timedelta(seconds=60)
     now = time.time()
     assert when_it_came(utc(now - 30), now) == utc(now - 30)
+
+
+@pytest.mark.parametrize("name", [f"{A}.ipynb", f"Copy of {A}.ipynb"])
+def test_in_the_courses_folder_the_one_notebook_may_have_any_name(tmp_path, name):
+    folder = tmp_path / "ada" / A
+    folder.mkdir(parents=True)
+    (folder / name).write_text("{}", encoding="utf-8")
+    assert not list(arrivals_in(tmp_path, [A]))  # it has just been written
+    os.utime(folder / name, (0, 0))
+    assert [arrival.work for arrival in arrivals_in(tmp_path, [A, "a3_none"])] == [("ada", A)]
+
+
+def test_a_notebook_of_another_name_is_copied_however_many_files_there_are(inbound):
+    folder = inbound.put()
+    (folder / f"{A}.ipynb").rename(folder / "zz.ipynb")
+    for number in range(3 * MOST_FILES):
+        (folder / f"{number}.txt").touch()
+    inbound.take(folder)
+    assert read_folder(inbound.kept, A).notebook == "{}"
