@@ -308,6 +308,7 @@ MANNERS = bahdanau.manners(
     looking(2, 5, (3, 4, 7), hiding(1)).with_gaps(),
     looking(2, 5, (3, 4, 7), hiding(2), before=hiding(1)),
     looking(2, 5, (7, 6, 3), hiding(2), training=True, before=NO_MASK),
+    looking(2, 5, (7, 6, 3), training=True),
     # random: see `NOTHING_VISIBLE`
     looking(2, 5, (7, 6, 3), padding(3, 0), random=True),
     looking(2, 5, (7, 6, 3), padding(3, 1)).with_gradients(),

@@ -519,7 +519,7 @@ class LogarithmsOfWeights(ThreeMaps):
         return context, weights.log()
 
 
-@BANK.wrong("BahdanauAttention", told="weights that are no shares")
+@BANK.wrong("BahdanauAttention", told=("weights that are no shares", "wrong in train mode"))
 class DropoutThatActs(ThreeMaps):
     def softmax(self, scores, mask):
         return F.dropout(super().softmax(scores, mask), 0.1, self.training)

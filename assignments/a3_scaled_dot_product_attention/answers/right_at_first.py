@@ -66,7 +66,7 @@ def attention_that_opens_the_mask(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", told="rounded")
+@BANK.wrong("scaled_dot_product_attention", told=("rounded", "wrong in float64"))
 def attention_in_float32_under_a_mask(query, key, value, mask=None):
     if mask is None:
         return attention.scaled_dot_product_attention(query, key, value)
