@@ -439,7 +439,7 @@ FEEDS = block.step(
     "SwiGLU on the normed sum is added to the sum, with masks of every shape and no further weights",
     1,
     layer(B=2, T=3, d_model=8, H=2, d_ff=5, silent="w_o"),
-    layer(B=2, T=33, d_model=48, H=8, d_ff=70),
+    layer(B=1, T=130, d_model=48, H=8, d_ff=70),
     layer(B=1, T=1, d_model=8, H=4, d_ff=3),
     layer(B=2, T=5, d_model=12, H=3, d_ff=7, mask="T, T"),
     layer(B=2, T=5, d_model=8, H=4, d_ff=7, mask="B, H, T, T", blind="one head"),

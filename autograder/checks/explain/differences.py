@@ -63,7 +63,7 @@ def _by_numbers(attempts: Sequence[CaseRun]) -> Explanation | None:
     at_first = [result for result in wrong if not is_right_at_first(result[0])]
     related = shown or at_first
     return (
-        _related(related, sum(item.problem is not None for item in attempts))
+        _related(related)
         or mutation_behind(list({item.number: item for item, _, _ in at_first}.values()))
         or _related_in_places(related)
     )
@@ -75,19 +75,9 @@ def _by_place(results: Sequence[WrongResult]) -> Iterator[list[WrongResult]]:
         yield [result for result in results if result[1] == own]
 
 
-def _related(results: Sequence[WrongResult], cases: int) -> Explanation | None:
-    """What relates right and wrong numbers in all cases in which numbers are wrong.
-
-    Where other cases are wrong in another way, one by itself may bear a weak relation by chance.
-
-    Args:
-        results: the wrong numbers.
-        cases: how many are wrong in any way.
-    """
-    found = (
-        in_common([pair for _, _, pair in here], weak=cases == 1 or len(here) > 1)
-        for here in _by_place(results)
-    )
+def _related(results: Sequence[WrongResult]) -> Explanation | None:
+    """What relates right and wrong numbers in all wrong cases."""
+    found = (in_common([pair for _, _, pair in here]) for here in _by_place(results))
     return next(filter(None, found), None)
 
 
@@ -135,7 +125,8 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         result = ResultPair(
             wanted, found, axes, called, inputs, sizes, 1.0 - dropout, *dtypes, item.part.letters
         )
-        if not result.close(wanted, found):  # right numbers in another form are another matter
+        # right numbers in another form are another matter
+        if not result.close(wanted, found) and not result.lost_digits_alone:
             yield number, result
 
 

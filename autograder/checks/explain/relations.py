@@ -98,7 +98,7 @@ RELATIONS = (
     Relation("right numbers in other places", positions.mixed_up, Needs.FLOATING | Needs.TELLING),
     Relation("another number of axes", shapes.other_number_of_axes),
     Relation("NaN or infinity", numbers.not_finite, Needs.SAME_SHAPE),
-    Relation("some rows right", partial.some_rows_right, NUMBERS, weak=True),
+    Relation("some rows right", partial.some_rows_right, NUMBERS),
     Relation("nearly right", numbers.nearly_right, FINITE_NUMBERS | MANY_NUMBERS, weak=True),
 )
 
