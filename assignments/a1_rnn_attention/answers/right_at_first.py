@@ -63,8 +63,11 @@ class NoMaskForOneSentence(Attention):
         return super().forward(state, annotations, mask if len(state) > 1 else None)
 
 
-@BANK.wrong("BahdanauAttention", told="wrong in train mode")
-class LargerInTrainMode(Attention):
+@BANK.wrong(
+    "BahdanauAttention",
+    told=("softmax left out, twice or along another axis", "wrong in train mode"),
+)
+class SoftmaxTwiceInTrainMode(Attention):
     def forward(self, state, annotations, mask=None):
         context, weights = super().forward(state, annotations, mask)
         return context, weights.softmax(dim=-1) if self.training else weights

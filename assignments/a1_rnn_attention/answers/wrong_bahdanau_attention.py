@@ -341,7 +341,7 @@ class MaskAddedToTheScores(ThreeMaps):
         return (scores if mask is None else scores + mask).softmax(dim=-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong with `mask` given")
 class MaskAsLengths(ThreeMaps):
     """Right for padding at the end alone."""
 

@@ -91,7 +91,7 @@ def sums_in_float32(weights, rate, draws, generator=None):
     return tuple(one.to(weights.dtype) for one in sums)
 
 
-@BANK.wrong("LayerNorm")
+@BANK.wrong("LayerNorm", told="right in part")
 class EightSentencesAtMost(layers.LayerNorm):
     def forward(self, x):
         if x.dim() > 2 and len(x) > 8:
