@@ -18,7 +18,7 @@ from assignments.a10_language_models.hidden_words import (
     hidden_words,
 )
 from assignments.common.draws import a_generator, again_or_not, in_which_state
-from assignments.common.layers import EVERYTHING, words_agree
+from assignments.common.layers import EVERYTHING, drops_together, words_agree
 from autograder.checks.cases import Build, Call, Case, Chance, Randn
 from autograder.checks.check import Part
 from autograder.checks.compare import (
@@ -404,7 +404,9 @@ def model_drops(expected: Any, got: Any) -> Judgement:
         return _holdings(expected, got)
     if isinstance(expected, list):
         problem: Judgement = two_results_differ(expected, got)
-        return problem or dropped(0.1)(expected[0], got[0]) or dropped(0.1)(expected[1], got[1])
+        for right, found in [] if problem else zip(expected, got, strict=True):
+            problem = problem or dropped(0.1)(right, found) or drops_together(found == 0)
+        return problem
     return values_agree(expected, got)
 
 
@@ -554,6 +556,7 @@ DRAWN = sampling.step(
     likeliest(4, 1.3, 1),
     likeliest(3, 0.9, None, 0.02),
     likeliest(1, 0, size=200),
+    likeliest(6, 0.0005, size=0.005),
     likeliest(1, 1.0, 1),
     likeliest(B=6, temperature=0, size=0.01).in_float64(),
     likeliest(4, 1.3, 1).with_gaps(),

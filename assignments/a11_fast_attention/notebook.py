@@ -571,7 +571,7 @@ def test_online_softmax_attention_memory():
     query, key, value = torch.randn(6, 1, 3), torch.randn(6, 500, 3), torch.randn(6, 500, 3)
     for mask in (None, torch.arange(500) < 400):
         with torch.no_grad(), NumbersHeld(query, key, value, *[mask] * (mask is not None)) as watch:
-            online_softmax_attention(query, key, value, 10, mask)
+            online_softmax_attention(query, key, value, 2, mask)
         assert watch.most < 6 * 500, (
             f"new tensors held {watch.most} numbers at a time{', with a mask' * (mask is not None)}; there "
             "are 6 · 500 keys, and fewer numbers are allowed"

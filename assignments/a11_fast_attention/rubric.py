@@ -302,6 +302,7 @@ PROMPT = cached.step(
     words(B=1, H=2, T=4, d_k=3, d_v=5),
     words(B=2, H=3, T=5, d_k=4, d_v=4),
     words(B=3, H=1, T=1, d_k=6, d_v=2),
+    words(B=12, H=1, T=130, d_k=2, d_v=2),
     judge=in_calls,
 )
 CONTINUED = cached.step(
@@ -476,7 +477,8 @@ ANY_SCORES = online.step(
 LITTLE_MEMORY = online.step(
     "no large piece of memory; float64, inputs as they were, any layout, gradients",
     1,
-    tiles((4, 3), T=2, S=600, block_size=16, d_k=2, d_v=3, memory=True),
+    # in blocks so small that sums for each, kept up to the end, are more than the scores
+    tiles((4, 3), T=2, S=600, block_size=6, d_k=2, d_v=3, memory=True),
     tiles((4, 3), T=1, S=600, block_size=16, d_k=2, d_v=3, mask=(1, 600), memory=True),
     tiles((4, 3), T=1, S=600, block_size=16, d_k=2, d_v=3, mask=(4, 1, 1, 600), memory=True),
     tiles((2, 3), T=4, S=7, block_size=3, mask=(4, 7)).in_float64(),

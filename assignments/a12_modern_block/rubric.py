@@ -34,6 +34,7 @@ def tokens(
     centre: float = 0.0,
     eps: float | None = None,
     by_place: bool = False,
+    training: bool = False,
     before: tuple[int, ...] = (),
 ) -> Case:
     """x of this shape for an RMSNorm, which was used on another x of the shape ``before``, if any.
@@ -45,10 +46,11 @@ def tokens(
         x = size * randn(*shape) + centre
         named = {} if eps is None or by_place else {"eps": eps}
         construct = (shape[-1], eps) if by_place else shape[-1:]
-        return Build(construct, named, [x], before=earlier(randn, before))
+        return Build(construct, named, [x], training=training, before=earlier(randn, before))
 
     notes = f"x {shape} of size {size:g}" + f" around {centre:g}" * bool(centre)
-    return Case(notes + ("" if eps is None else f", {eps=:g}") + used(before), draw)
+    notes += ("" if eps is None else f", {eps=:g}") + ", train mode" * training
+    return Case(notes + used(before), draw)
 
 
 def earlier(randn: Randn, shape: tuple[int, ...]) -> list[Any]:
@@ -308,7 +310,7 @@ ROOT = rms.step(
     "the one parameter, of ones in a new module",
     1,
     tokens(2, 3, 5),
-    tokens(3, 4, 7, centre=3.0),
+    tokens(12, 140, 7, centre=3.0),
     tokens(6),
     tokens(2, 3, 4, 5, size=400.0),
     tokens(4, 4, 4),
@@ -325,6 +327,7 @@ EPSILON = rms.step(
     a_row_of_zeros(),
     tokens(2, 3, 5, before=(2, 3, 5)),
     tokens(2, 3, 5, before=(2, 2, 5)),
+    tokens(2, 3, 5, training=True),
     tokens(2, 3, 5).in_float64(),
     tokens(2, 3, 5).with_gaps(),
     tokens(2, 3, 5, eps=0.5).in_float64().with_gradients(),
@@ -358,7 +361,7 @@ ANYWHERE = rotary.step(
     turned(B=2, H=3, T=6, d_k=10, last=150, base=500.0),
     turned(B=2, H=5, T=3, d_k=8, last=150, factor=4.0),
     turned(B=2, H=3, T=5, d_k=6, last=150, factor=2.5, base=77.0, own=True),
-    turned(B=4, H=2, T=1, d_k=6, last=9),
+    turned(B=12, H=2, T=1, d_k=6, last=9),
     judge=about,
 )
 ROTARY_MANNERS = rotary.step(
@@ -392,7 +395,7 @@ GATE = gated.step(
     1,
     network(2, 3, 5, d_ff=7),
     network(3, 4, 60, d_ff=140),
-    network(2, 5, 4, d_ff=4, size=4.0),
+    network(12, 150, 4, d_ff=4, size=4.0),
     network(1, 1, 5, d_ff=1),
     new("SwiGLU", 5, 7),
     judge=is_made_or_right,
@@ -436,7 +439,7 @@ FEEDS = block.step(
     "SwiGLU on the normed sum is added to the sum, with masks of every shape and no further weights",
     1,
     layer(B=2, T=3, d_model=8, H=2, d_ff=5, silent="w_o"),
-    layer(B=2, T=33, d_model=48, H=8, d_ff=70),
+    layer(B=1, T=130, d_model=48, H=8, d_ff=70),
     layer(B=1, T=1, d_model=8, H=4, d_ff=3),
     layer(B=2, T=5, d_model=12, H=3, d_ff=7, mask="T, T"),
     layer(B=2, T=5, d_model=8, H=4, d_ff=7, mask="B, H, T, T", blind="one head"),
@@ -454,6 +457,7 @@ BLOCK_MANNERS = block.step(
     layer(B=2, T=6, d_model=12, H=2, d_ff=5, last=60, base=50.0),
     layer(B=2, T=5, d_model=8, H=2, d_ff=5, eps=0.5),
     layer(B=2, T=5, d_model=8, H=2, d_ff=5, before="as many words"),
+    layer(B=2, T=5, d_model=8, H=2, d_ff=5, mask="T, T", last=120, before="as many words"),
     layer(B=2, T=5, d_model=8, H=2, d_ff=5, before="fewer words"),
     layer(B=60, T=5, d_model=8, H=2, d_ff=5, training=True),
     refused(d_model=10, H=4),

@@ -57,6 +57,9 @@ def fixed_annotations(*shape: int) -> Tensor:
     return Randn(seed=1)(*shape)
 
 
+LOUD = 8.0  # with some features, scores are tens apart
+
+
 def looking(
     B: int,
     S: int,
@@ -65,13 +68,14 @@ def looking(
     *,
     fixed: bool = False,
     training: bool = False,
+    loud: bool = False,
     before: Mask | None = None,
     **how: Any,
 ) -> Case:
     """A state and annotations, maybe `fixed_annotations`, and a mask.
 
-    ``dims`` are decoder_dim, encoder_dim, attention_dim. With ``before``, the module was used on other
-    numbers of the same shapes, under this mask.
+    ``dims`` are decoder_dim, encoder_dim, attention_dim. With ``loud``, `v` is so large that scores are
+    tens apart. With ``before``, the module was used on other numbers of the same shapes, under this mask.
     """
     decoder, encoder, _ = dims
     label = f"{B=}, {S=}, widths of decoder, encoder, attention {dims}"
@@ -79,6 +83,8 @@ def looking(
         label += f", {mask[0]}"
     if training:
         label += ", train mode"
+    if loud:
+        label += ", scores far apart"
     if before:
         label += f", used before with {before[0]}"
 
@@ -89,7 +95,8 @@ def looking(
         others = []
         if before:
             others = [randn(B, decoder), randn(B, S, encoder), before[1](randn, B, S)]
-        return Build(dims, arguments=arguments, training=training, before=others)
+        state = {"v.weight": LOUD * randn(1, dims[2])} if loud else {}
+        return Build(dims, arguments=arguments, state=state, training=training, before=others)
 
     return Case(label, draw, **how)
 
@@ -268,7 +275,7 @@ WEIGHTS_EXACT = bahdanau.step(
     looking(2, 5, (7, 6, 3)), looking(4, 2, (40, 50, 70)),
     looking(3, 3, (4, 6, 5)),  # a state without an axis for the words fits here
     looking(2, 3, (5, 5, 7)),  # and state and annotations swapped, or multiplied, here
-    looking(12, 150, (2, 3, 4), NO_MASK), judge=weights_agree,
+    looking(12, 150, (2, 3, 4), NO_MASK), looking(3, 5, (6, 4, 7), loud=True), judge=weights_agree,
 )  # fmt: skip
 CONTEXT = bahdanau.step(
     "the context is the sum of the annotations, each with its weight",
@@ -302,12 +309,13 @@ NOTHING_VISIBLE = bahdanau.step(
 )
 MANNERS = bahdanau.manners(
     1,
-    looking(2, 5, (7, 6, 3)), looking(1, 4, (7, 6, 3)), looking(3, 1, (7, 6, 3)),
+    looking(2, 5, (7, 6, 3)), looking(1, 4, (7, 6, 3), hiding(1)), looking(3, 1, (7, 6, 3)),
     looking(3, 3, (4, 4, 5), before=hiding(1)),
     looking(2, 5, (7, 6, 3), hiding(2)).in_float64(),
     looking(2, 5, (3, 4, 7), hiding(1)).with_gaps(),
     looking(2, 5, (3, 4, 7), hiding(2), before=hiding(1)),
     looking(2, 5, (7, 6, 3), hiding(2), training=True, before=NO_MASK),
+    looking(2, 5, (7, 6, 3), training=True),
     # random: see `NOTHING_VISIBLE`
     looking(2, 5, (7, 6, 3), padding(3, 0), random=True),
     looking(2, 5, (7, 6, 3), padding(3, 1)).with_gradients(),

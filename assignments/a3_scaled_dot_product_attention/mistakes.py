@@ -651,6 +651,14 @@ class ScaledCompare:
         """You compare the queries with themselves. Compare each query with the keys."""
         return query @ query.mT
 
+    @costs(ANY_MASK, MANNERS)
+    @variants("most", (20.0, 50.0, 100.0, 1e3, 1e4))
+    def scores_kept_within_bounds(self, query, key, most):
+        """Scores beyond some number are set to it, so that keys far apart from one another get the same
+        weight. The softmax takes scores of any size, once the largest of a row is taken off."""
+        root = math.sqrt(query.shape[-1])
+        return (query @ key.mT / root).clamp(-most, most) * root
+
     def cosine_similarity(self, query, key):
         """Your numbers match cosine similarity, in which queries and keys are divided by their
         lengths first. Take the plain dot products, because their sizes matter."""

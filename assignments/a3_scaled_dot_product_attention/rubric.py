@@ -373,7 +373,7 @@ ANY_AXES = scaled.step(
     1,
     triple(T=3, S=5, d_k=4, d_v=6), triple(2, T=3, S=5, d_k=4, d_v=6),
     triple(2, T=5, S=5, d_k=3, d_v=4), triple(2, T=40, S=150, d_k=70, d_v=50),
-    triple(2, T=5, S=5, d_k=3, d_v=3), triple(3, T=2, S=3, d_k=3, d_v=4),
+    triple(2, T=5, S=5, d_k=3, d_v=3), triple(12, T=2, S=3, d_k=3, d_v=4),
     triple(2, 12, T=3, S=5, d_k=4, d_v=6), triple(2, 3, T=4, S=3, d_k=3, d_v=5),
     triple(2, 1, 3, T=2, S=4, d_k=5, d_v=1), triple(1, T=3, S=5, d_k=4, d_v=6, mask=None),
     triple(2, T=1, S=5, d_k=4, d_v=6), triple(2, T=3, S=1, d_k=4, d_v=6),

@@ -54,12 +54,12 @@ def targets(*rows: str, bos_id: int) -> Case:
 
     No id stands twice, so that every one can be told from its neighbours. The first is 2, which
     ends a sentence in many vocabularies and is a target like any other here. Sentences show ids of up to
-    four digits as they are.
+    four digits as they are, which all are where there are few.
     """
     is_word = torch.tensor([[mark == "w" for mark in row] for row in rows])
 
     def draw(randn: Randn) -> list[Any]:
-        words = 3 + 11 * torch.randperm(900, generator=randn.generator)
+        words = 3 + 11 * torch.randperm(is_word.numel() + 900, generator=randn.generator)
         words = words[: is_word.numel()]
         words[0] = 2
         return [torch.where(is_word, words.reshape(is_word.shape), 0), bos_id]
@@ -356,7 +356,7 @@ SHIFTED = shift.step(
     targets("wwwww", "www--", bos_id=1),
     targets("wwww", "ww--", "wwww", bos_id=1),
     targets("www--", "wwwww", bos_id=1),
-    targets(*["w" * 70] * 12, bos_id=50_000),
+    targets(*["w" * 150] * 12, bos_id=50_000),
     targets("www", bos_id=0),
     targets("w", "w", "w", bos_id=101),
     targets("ww-w", "wwww", bos_id=-1),

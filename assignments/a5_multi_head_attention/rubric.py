@@ -200,6 +200,7 @@ ANY_SIZE = split.step(
     features(B=2, T=5, d_model=12, H=3), features(B=12, T=2, d_model=20, H=5),
     features(B=2, T=150, d_model=39, H=13), features(B=2, T=3, d_model=7, H=1),
     features(B=2, T=5, d_model=6, H=6), features(B=3, T=1, d_model=10, H=2),
+    features(B=2, T=6, d_model=6, H=2),
 )  # fmt: skip
 SPLIT_MANNERS = split.manners(1, features(B=2, T=5, d_model=12, H=3), asks=MANNERS_OF_X)
 

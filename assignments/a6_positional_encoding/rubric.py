@@ -403,7 +403,7 @@ DROPS = module.step(
     "dropout acts on the sum, and in train mode only",
     1,
     silent(words(2, 3, 6, dropout=0.5, max_len=8)),
-    words(3, 3, 6, dropout=EVERYTHING, max_len=8),
+    words(12, 3, 6, dropout=EVERYTHING, max_len=8),
     words(2, 3, 6, training=True, dropout=0.0, max_len=8),
     words(2, 3, 6, training=True, dropout=EVERYTHING, max_len=8),
     words(2, 3, 6, training=True, rested=True, dropout=EVERYTHING, max_len=8),

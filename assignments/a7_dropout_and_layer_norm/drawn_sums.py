@@ -151,7 +151,7 @@ def means_and_spreads(row: tuple[float, ...], rate: float, draws: int, rows: int
 
 
 WHOLE = Case(
-    "60 rows, rate=0.0, draws=7", lambda randn: [0.4 * randn(60, 3).abs(), 0.0, 7], random=True
+    "150 rows, rate=0.0, draws=7", lambda randn: [0.4 * randn(150, 3).abs(), 0.0, 7], random=True
 )
 
 

@@ -413,7 +413,7 @@ CENTRED = norm.step(
 )  # fmt: skip
 VARIANCE = norm.step(
     "the variance is exact, for any leading axes",
-    1, tokens(2, 3, 5), tokens(6), tokens(2, 3, 5, 4), tokens(12, 130),
+    1, tokens(2, 3, 5), tokens(6), tokens(12, 3, 5, 4), tokens(12, 130),
     silent(tokens(1, 1, 5)), silent(tokens(1, 7)), silent(tokens(3, 2)), silent(tokens(2, 1100)),
     silent(tokens(2, 3, 7, spread=(1e5, 2e5))),
 )  # fmt: skip
@@ -438,6 +438,7 @@ NORM_MANNERS = norm.step(
     # large tokens, so that the place of ε decides nothing here
     tokens(2, 3, 5, spread=(1e5, 2e5)).in_float64(),
     tokens(2, 3, 5).with_gaps(),
+    tokens(2, 3, 5, training=True),
     tokens(2, 3, 5, training=True, again=True),
     tokens(2, 3, 5, spread=(5.0, 9.0), affine=True).with_gradients(),
     strict=True,
@@ -541,6 +542,7 @@ SUMS = row_sums.step(
     shaken((1.0, 0.0, 0.0), 0.5, draws=21, rows=600),
     shaken((0.5, 1.0, 2.0), 0.1, draws=3),
     shaken((0.5, 0.3, 0.2), 0.0, draws=2, rows=500),
+    WHOLE,
     WHOLE.in_float64(),
     judge=sums_agree,
 )

@@ -228,9 +228,9 @@ TWO_MAPS = feed_forward.step(
     1,
     network(B=2, T=3),
     network(B=1, T=4),
-    network(B=12, T=4, d_model=6, d_ff=3),
+    network(B=12, T=6, d_model=6, d_ff=3),
     network(B=2, T=1, d_model=5, d_ff=5),
-    network(B=3, T=4, d_model=4, d_ff=9, again=True),
+    network(B=3, T=4, d_model=5, d_ff=9, again=True),
     network(B=2, T=150, d_model=40, d_ff=130),
     judge=word_by_word,
 )

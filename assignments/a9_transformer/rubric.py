@@ -99,36 +99,38 @@ def model(
     d_model: int = D_MODEL,
     training: bool = False,
     vocabularies: tuple[int, int] = (17, 13),
-    again: bool = False,
+    again: str = "",
     **keywords: Any,
 ) -> Case:
     """A transformer, and src (B, S) and tgt (B, T) for a method of it.
 
-    With ``again``, the method was called before, with other ids and the padding in other sentences.
+    The method ``again`` was called before, with other ids and the padding in other sentences.
     """
     src_vocab, tgt_vocab = vocabularies
     pad_id = keywords.get("pad_id", 0)
 
     def draw(randn: Randn) -> Build:
-        def takes(src_lengths: list[int], tgt_lengths: list[int]) -> list[Tensor]:
+        def takes(called: str, src_lengths: list[int], tgt_lengths: list[int]) -> list[Tensor]:
             src = drawn_ids(src_lengths, S, src_vocab, pad_id, randn.generator)
             tgt = drawn_ids(tgt_lengths, T, tgt_vocab, pad_id, randn.generator)
             memory = randn(B, S, d_model)
             all_of = {"encode": [src], "decode": [tgt, memory, src], "forward": [src, tgt]}
-            return all_of[method]
+            return all_of[called]
 
+        lengths = source_lengths(B, S), target_lengths(B, T)
         return Build(
             (src_vocab, tgt_vocab, d_model, HEADS, num_layers, D_FF),
             keywords,
-            takes(source_lengths(B, S), target_lengths(B, T)),
+            takes(method, *lengths),
             method,
             training=training,
-            before=takes(source_lengths(B, S)[::-1], target_lengths(B, T)[::-1]) if again else [],
+            before=takes(again, *(each[1:] + each[:1] for each in lengths)) if again else [],
+            before_method=again or None,
         )
 
     label = told(training, B=B, S=S, T=T, num_layers=num_layers, d_model=d_model, **keywords)
     label += f", {src_vocab} and {tgt_vocab} words" * (src_vocab > LONG)
-    return Case(f"{method}, {label}{', used before' * again}", draw)
+    return Case(f"{method}, {label}{f', after another {again}' * bool(again)}", draw)
 
 
 def kept(name: str, value: int) -> Case:
@@ -362,7 +364,7 @@ ENCODES = encoder_decoder.step(
     model("encode", B=2, S=5, T=3, num_layers=0),
     model("encode", B=1, S=4, T=3, num_layers=1),
     model("encode", B=3, S=7, T=3, vocabularies=(613, 13)),
-    model("encode", B=12, S=5, T=3, num_layers=1, again=True),
+    model("encode", B=12, S=5, T=3, num_layers=1, again="encode"),
     judge=REAL_SOURCE,
 )
 DECODES = encoder_decoder.step(
@@ -371,7 +373,8 @@ DECODES = encoder_decoder.step(
     model("decode", B=1, S=4, T=3, num_layers=0),
     model("decode", B=1, S=4, T=5, num_layers=1),
     model("decode", B=2, S=6, T=5, vocabularies=(17, 613)),
-    model("decode", B=2, S=5, T=3, num_layers=1, again=True),
+    model("decode", B=2, S=5, T=3, num_layers=1, again="decode"),
+    model("decode", B=4, S=5, T=3, num_layers=1, again="encode"),
     # Results at padding are free, and so is the wording of an error. Either would differ
     # from that of a named mistake, so such cases are not used to recognise one: in eval mode,
     # `random` says no more.
@@ -384,12 +387,12 @@ TOGETHER = encoder_decoder.step(
     1,
     model("forward", B=2, S=5, T=3),
     model("forward", B=2, S=5, T=4, num_layers=7),
-    model("forward", B=2, S=5, T=3, num_layers=1, again=True),
+    model("forward", B=2, S=5, T=3, num_layers=1, again="forward"),
     model("forward", B=2, S=7, T=5, pad_id=4),
     model("forward", B=2, S=5, T=3, d_model=9),
     model("forward", B=2, S=6, T=6, max_len=6),
     model("forward", B=1, S=128, T=128, num_layers=0),  # the default max_len is enough
-    model("forward", B=1, S=133, T=3, num_layers=0, max_len=135),
+    model("forward", B=1, S=133, T=134, num_layers=0, max_len=135),
     kept("pad_id", 4),
     *(
         replace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -61,6 +62,9 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
     others give 0. So all features of a word are equal, and the norms turn them into 0, unless some
     were dropped. Those are negative in the result, and the others are positive.
 
+    Where two sublayers do so, the features of a word have up to four values, by which of the two were
+    dropped. There, 1 is added to everything in the end.
+
     Args:
         sublayers: the last linear map of each, and what it is called.
     """
@@ -69,11 +73,13 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
     plain = {f"{norm}.weight": torch.ones(D_MODEL) for norm in norms}
     plain |= {f"{norm}.bias": torch.zeros(D_MODEL) for norm in norms}
 
-    def case(label: str, d_ff: int, size: float, state: dict[str, Tensor]) -> Case:
+    def case(
+        label: str, d_ff: int, size: float, state: dict[str, Tensor], sentences: int = 250
+    ) -> Case:
         def draw(randn: Randn) -> Build:
             return Build(
                 (D_MODEL, HEADS, d_ff),
-                arguments=[randn(250, 4, D_MODEL) * size for _ in range(inputs)],
+                arguments=[randn(sentences, 4, D_MODEL) * size for _ in range(inputs)],
                 state=plain | state,
                 training=True,
                 times=2,
@@ -92,6 +98,13 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
         values = {name: 8.0 if name == loud else 0.0 for name in sublayers}
         state = constant(values, D_MODEL, D_FF)
         cases.append(case(f"x=0, only {called} gives no zeros", D_FF, 0.0, state))
+    raised = {f"{norms[-1]}.bias": torch.ones(D_MODEL)}
+    for two in pairwise(sublayers):
+        values = {name: 8.0 if name in two else 0.0 for name in sublayers}
+        state = constant(values, D_MODEL, D_FF) | raised
+        both = " and ".join(sublayers[name] for name in two)
+        # no share of them is asked for, so few words are enough
+        cases.append(case(f"x=0, only {both} give no zeros", D_FF, 0.0, state, sentences=30))
     return cases
 
 
@@ -122,9 +135,13 @@ def layer_drops(expected: Any, got: Any) -> Judgement:
     for value in [] if problem else got:
         if not isinstance(value, Tensor):
             return f"expected {kind_of(expected[0])}, got {kind_of(value)}"
-        # without dropout, a loud sublayer's result is 0
-        one_number = (expected[0].abs() > LOUD).any()
-        problem = problem or (one_number_drops if one_number else loud_sublayer_drops)(value)
+        # without dropout, the result of a loud sublayer is 0, and that of two is 1
+        if (expected[0] > LOUD).all():
+            problem = problem or loud_sublayers_drop(value)
+        elif (expected[0].abs() > LOUD).any():
+            problem = problem or one_number_drops(value)
+        else:
+            problem = problem or loud_sublayer_drops(value)
     return problem
 
 
@@ -148,6 +165,17 @@ def loud_sublayer_drops(value: Tensor) -> str | None:
             "a dropout, and with which probability?"
         )
     return drops_together(gone)
+
+
+def loud_sublayers_drop(value: Tensor) -> str | None:
+    """Whether two sublayers drop the same numbers, so that a word never has more than two values."""
+    gaps = value.sort(dim=-1).values.diff(dim=-1) > 0.05
+    if (gaps.sum(dim=-1) < 2).all():
+        return (
+            "each sublayer should drop numbers of its own, but in yours two sublayers lose the same ones. "
+            "Is one mask drawn, and used for both?"
+        )
+    return None
 
 
 def far_from_default(gone: Tensor) -> bool:

@@ -45,6 +45,7 @@ class Build:
         training: in train mode; otherwise in eval mode.
         rested: the method was called once in eval mode before, which should leave no trace.
         before: arguments of another call made before, which should leave no trace; empty for none.
+        before_method: the method that was called then; None is the same.
         dtype: of the module's parameters; None is the case's own.
         times: how often the method is called; above one, the value is the list of all results.
     """
@@ -57,6 +58,7 @@ class Build:
     training: bool = False
     rested: bool = False
     before: list[Any] = field(default_factory=list)
+    before_method: str | None = None
     dtype: torch.dtype | None = None
     times: int = 1
 

@@ -233,6 +233,7 @@ def _request(part: Part, step: Step, case: Case, seed: int) -> AnyRequest:
         method=drawn.method,
         rested=drawn.rested,
         before=drawn.before,
+        before_method=drawn.before_method,
     )
 
 

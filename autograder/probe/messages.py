@@ -80,6 +80,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
         method: what is called; None looks at what a new module holds.
         rested: whether it was called so in eval mode before.
         before: the arguments of another call that was made before.
+        before_method: what was called then; None is the same method.
     """
 
     construct: list[Any] = field(default_factory=list)
@@ -90,6 +91,7 @@ class ModuleRequest(RepeatedRequest, frozen=True, kw_only=True, tag="module"):
     method: str | None = None
     rested: bool = False
     before: list[Any] = field(default_factory=list)
+    before_method: str | None = None
 
 
 class DrawingRequest(Request, frozen=True, kw_only=True, tag="drawing"):

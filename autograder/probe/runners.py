@@ -114,7 +114,7 @@ def module(subject: Callable[..., Any], request: ModuleRequest) -> Observation:
     if request.before:
         arguments = [_materialise(value, request) for value in request.before]
         with errors_are_its_own():
-            use(*arguments)
+            getattr(made, request.before_method or request.method)(*arguments)
     calls = [_arguments(request)] * request.times
     with errors_are_its_own():
         named = list(made.named_parameters(remove_duplicate=False))

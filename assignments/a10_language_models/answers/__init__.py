@@ -6,6 +6,7 @@ from assignments.a10_language_models.answers import (  # noqa: F401 (each fills 
     mask_words,
     next_token_loss,
     published,
+    right_at_first,
     sample_next,
 )
 from assignments.a10_language_models.answers.bank import BANK  # noqa: F401

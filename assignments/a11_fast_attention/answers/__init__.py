@@ -5,6 +5,7 @@ from assignments.a11_fast_attention.answers import (  # noqa: F401 (each fills t
     grouped_query_attention,
     online_softmax_attention,
     published,
+    right_at_first,
     sliding_window_mask,
 )
 from assignments.a11_fast_attention.answers.bank import BANK  # noqa: F401

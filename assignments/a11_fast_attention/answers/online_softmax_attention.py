@@ -164,8 +164,9 @@ def tiles_with_names_for_all_steps(query, key, value, block_size, mask=None):
     return ended(output, total)
 
 
-@BANK.right(PART)
+@BANK.wrong(PART, named="everything at once")
 def tiles_put_together_in_the_end(query, key, value, block_size, mask=None):
+    """What is kept of a block is small, but it is kept up to the end, and there may be as many blocks as keys."""
     parts = []
     for block in blocks(key, block_size):
         scores = scored(query, key, mask, block)

@@ -302,8 +302,8 @@ def mask_in_full(query, key, value, block_size, mask=None):
 @online.mistake("everything at once", costs=(LITTLE_MEMORY,))
 def whole(query, key, value, block_size, mask=None):
     """The numbers are right, but somewhere you hold a number for each key of a query, or a copy of all
-    keys: the whole matrix of scores, a list of all blocks, or padded keys. What may be kept from one
-    block to the next is m, ℓ and o."""
+    keys: the whole matrix of scores, a list of all blocks or of the sums of each, or padded keys. What
+    may be kept from one block to the next is one m, one ℓ and one o."""
     scores = query @ key.mT / query.shape[-1] ** 0.5
     if mask is None:
         return scores.softmax(dim=-1) @ value

@@ -4,6 +4,7 @@ from assignments.a12_modern_block.answers import (  # noqa: F401 (each fills the
     apply_rotary,
     modern_block,
     published,
+    right_at_first,
     rms_norm,
     swiglu,
 )

@@ -312,7 +312,7 @@ def score_of_whole_copies(weights, period, start=0):
     )  # fmt: skip
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="rows divided by their sum")
 def score_of_causal_weights(weights, period, start=0):
     """Rows are made to sum to one, which the weights need not."""
     return score_by_einsum(weights / weights.sum(-1, keepdim=True), period, start)

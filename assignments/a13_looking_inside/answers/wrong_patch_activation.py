@@ -125,7 +125,7 @@ def patched_with_the_mean_of_all_vectors(model, clean_ids, corrupted_ids, layer,
     return by_writing(write)(model, clean_ids, corrupted_ids, layer, position)
 
 
-@BANK.wrong(PART, told="stops with IndexError")
+@BANK.wrong(PART, named="a sentence for a position")
 def patched_on_the_axis_of_sentences(model, clean_ids, corrupted_ids, layer, position):
     def write(x, clean, position):
         x[position] = clean[position]
@@ -305,7 +305,7 @@ def patched_with_both_runs_beside(model, clean_ids, corrupted_ids, layer, positi
         return logits, model(clean_ids), model(corrupted_ids)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, named="the difference for the logits")
 def patched_and_compared(model, clean_ids, corrupted_ids, layer, position):
     """The share of the answer that comes back, instead of the logits."""
     logits = patched_by_hooks(model, clean_ids, corrupted_ids, layer, position)

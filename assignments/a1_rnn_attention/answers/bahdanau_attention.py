@@ -255,3 +255,20 @@ class WithBiasSetToFalseLater(ThreeMaps):
         self.U = nn.Linear(in_features=encoder_dim, out_features=attention_dim, bias=False)
         self.W = nn.Linear(in_features=decoder_dim, out_features=attention_dim, bias=False)
         self.attention_dim = attention_dim
+
+
+@torch.jit.script
+def _scored(v: torch.Tensor, state: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(state.unsqueeze(1) + keys).matmul(v.t()).squeeze(-1)
+
+
+@BANK.right("BahdanauAttention")
+class WithAScriptedScore(ThreeMaps):
+    def forward(self, state, annotations, mask=None):
+        scores = _scored(self.v.weight, self.W(state), self.U(annotations))
+        if mask is not None:
+            scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+        weights = scores.softmax(dim=1)
+        if mask is not None:
+            weights = weights * mask
+        return torch.einsum("bs,bse->be", weights, annotations), weights

@@ -1,5 +1,7 @@
 """Answers that are right at first: the first time, for small sizes, or without a row that shows nothing."""
 
+import torch
+
 from assignments.a1_rnn_attention.answers.bank import BANK
 from course_utils import attention
 
@@ -44,3 +46,28 @@ class AHundredWords(Attention):
     def forward(self, state, annotations, mask=None):
         mask = mask if mask is None else mask[:, :100]
         return super().forward(state, annotations[:, :100], mask)
+
+
+@BANK.wrong("BahdanauAttention")
+class ScoresUpToFive(Attention):
+    def forward(self, state, annotations, mask=None):
+        hidden = torch.tanh(self.W(state).unsqueeze(1) + self.U(annotations))
+        scores = self.v(hidden).squeeze(-1).clamp(-5.0, 5.0)
+        weights = attention.masked_softmax(scores, mask)
+        return torch.einsum("bs,bse->be", weights, annotations), weights
+
+
+@BANK.wrong("BahdanauAttention", named="mask ignored")
+class NoMaskForOneSentence(Attention):
+    def forward(self, state, annotations, mask=None):
+        return super().forward(state, annotations, mask if len(state) > 1 else None)
+
+
+@BANK.wrong(
+    "BahdanauAttention",
+    told=("softmax left out, twice or along another axis", "wrong in train mode"),
+)
+class SoftmaxTwiceInTrainMode(Attention):
+    def forward(self, state, annotations, mask=None):
+        context, weights = super().forward(state, annotations, mask)
+        return context, weights.softmax(dim=-1) if self.training else weights

@@ -341,7 +341,7 @@ class MaskAddedToTheScores(ThreeMaps):
         return (scores if mask is None else scores + mask).softmax(dim=-1)
 
 
-@BANK.wrong("BahdanauAttention")
+@BANK.wrong("BahdanauAttention", told="wrong with `mask` given")
 class MaskAsLengths(ThreeMaps):
     """Right for padding at the end alone."""
 
@@ -519,7 +519,7 @@ class LogarithmsOfWeights(ThreeMaps):
         return context, weights.log()
 
 
-@BANK.wrong("BahdanauAttention", told="weights that are no shares")
+@BANK.wrong("BahdanauAttention", told=("weights that are no shares", "wrong in train mode"))
 class DropoutThatActs(ThreeMaps):
     def softmax(self, scores, mask):
         return F.dropout(super().softmax(scores, mask), 0.1, self.training)

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import torch
 
 from assignments.a3_scaled_dot_product_attention.answers.bank import BANK
 from course_utils import attention
@@ -66,7 +67,7 @@ def attention_that_opens_the_mask(query, key, value, mask=None):
     return weights @ value, weights
 
 
-@BANK.wrong("scaled_dot_product_attention", told="rounded")
+@BANK.wrong("scaled_dot_product_attention", told=("rounded", "wrong in float64"))
 def attention_in_float32_under_a_mask(query, key, value, mask=None):
     if mask is None:
         return attention.scaled_dot_product_attention(query, key, value)
@@ -88,4 +89,27 @@ def attention_hidden_by_a_million(query, key, value, mask=None):
 @BANK.wrong("scaled_dot_product_attention")
 def attention_to_a_hundred_keys(query, key, value, mask=None):
     key, value = key[..., :100, :], value[..., :100, :]
+    return attention.scaled_dot_product_attention(query, key, value, mask)
+
+
+@BANK.wrong("scaled_dot_product_attention", named="scores kept within bounds")
+def attention_with_scores_up_to_ten_thousand(query, key, value, mask=None):
+    scores = (query @ key.mT / math.sqrt(query.shape[-1])).clamp(-1e4, 1e4)
+    weights = attention.masked_softmax(scores, mask)
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", told=("wrong gradient", "wrong about gradients"))
+def attention_with_the_logarithm_of_the_mask(query, key, value, mask=None):
+    scores = query @ key.mT / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + mask.to(scores.dtype).log()
+    weights = scores.softmax(dim=-1).nan_to_num()
+    return weights @ value, weights
+
+
+@BANK.wrong("scaled_dot_product_attention", told="right in part")
+def attention_of_eight_sentences(query, key, value, mask=None):
+    if query.dim() > 2 and len(query) > 8:
+        query = torch.cat([query[:8], query[:1].expand(len(query) - 8, *query.shape[1:])])
     return attention.scaled_dot_product_attention(query, key, value, mask)

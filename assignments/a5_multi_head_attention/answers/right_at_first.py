@@ -85,3 +85,20 @@ class AHundredKeys(Attention):
     def forward(self, query, key, value, mask=None):
         mask = mask if mask is None else mask[..., :100]
         return super().forward(query, key[:, :100], value[:, :100], mask)
+
+
+@BANK.wrong("split_heads", told="right numbers in other places")
+def split_along_the_words_where_x_is_square(x, num_heads):
+    axis = 1 if x.shape[1] == x.shape[2] else 2
+    return torch.stack(x.chunk(num_heads, dim=axis), dim=1)
+
+
+@BANK.wrong("MultiHeadAttention", told=("wrong gradient", "wrong about gradients"))
+class NanReplacedWhereAHeadIsBlind(Attention):
+    def attend(self, query, key_heads, value_heads, mask=None):
+        query_heads = attention.split_heads(self.w_q(query), self.num_heads)
+        scores = query_heads @ key_heads.mT / query_heads.shape[-1] ** 0.5
+        if mask is not None:
+            scores = scores + torch.zeros_like(scores).masked_fill(~mask, -torch.inf)
+        weights = scores.softmax(dim=-1).nan_to_num()
+        return self.w_o(attention.merge_heads(weights @ value_heads)), weights

@@ -400,7 +400,7 @@ class ContiguousOnly(ByVar):
         return super().forward(x.view(-1, self.features)).view(x.shape)
 
 
-@BANK.wrong("LayerNorm", told="wrong by a constant factor")
+@BANK.wrong("LayerNorm", told=("wrong by a constant factor", "wrong in train mode"))
 class RunningStatistics(Learned):
     def __init__(self, features, eps=1e-5):
         super().__init__(features, eps)

@@ -76,7 +76,7 @@ class EpsilonOfTheFactory(Learned):
 
 @BANK.wrong(
     "SelfAttentionWithDropoutAndNorm",
-    told="wrong in train mode with dropout",
+    named="kept weights divided by the rate",
     published="rasbt/LLMs-from-scratch#431",
 )
 class KeptWeightsDividedByTheRate(Parts):

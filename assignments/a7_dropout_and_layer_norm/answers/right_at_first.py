@@ -89,3 +89,11 @@ class SmallWeightsAreDroppedMoreOften(Steps):
 def sums_in_float32(weights, rate, draws, generator=None):
     sums = layers.row_sums_under_dropout(weights.float(), rate, draws, generator)
     return tuple(one.to(weights.dtype) for one in sums)
+
+
+@BANK.wrong("LayerNorm", told="right in part")
+class EightSentencesAtMost(layers.LayerNorm):
+    def forward(self, x):
+        if x.dim() > 2 and len(x) > 8:
+            x = torch.cat([x[:8], x[:1].expand(len(x) - 8, *x.shape[1:])])
+        return super().forward(x)

@@ -370,7 +370,7 @@ def sums_seeded_with_the_generators_seed(weights, rate, draws, generator=None):
     return told(F.dropout(weights.expand(draws, -1, -1), rate).sum(-1))
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong with several calls that should draw other numbers")
 def sums_seeded_where_no_generator_is(weights, rate, draws, generator=None):
     return sums_at_once(weights, rate, draws, generator or torch.Generator().manual_seed(42))
 

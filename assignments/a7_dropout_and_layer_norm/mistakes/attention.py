@@ -18,7 +18,7 @@ from assignments.a7_dropout_and_layer_norm.rubric import (
     SCALED,
     attention,
 )
-from autograder.checks.mistakes import called, costs, message
+from autograder.checks.mistakes import called, costs, message, variants
 from course_utils import layers
 
 NOT_MADE = "no module can be made"
@@ -287,6 +287,19 @@ class AttentionDrop:
         """You drop in eval mode but not in train mode. In which mode should a word be missing now
         and then?"""
         return F.dropout(weights, self.dropout.p, not self.training)
+
+    @costs(DROPS, EVAL_MODE)
+    @variants("drawn", ("dropout", "from", "above"))
+    def kept_weights_divided_by_the_rate(self, weights, drawn):
+        """The weights that are kept are divided by the rate p itself, and not by 1 − p. What is the weight on
+        average then, if it is kept with probability 1 − p?"""
+        p = self.dropout.p
+        if not self.training or p == 0:
+            return weights
+        if drawn == "dropout":
+            return self.dropout(weights) * (1 - p) / p
+        numbers = torch.rand_like(weights)
+        return weights * (numbers >= p if drawn == "from" else numbers > p) / p
 
     def no_dropout(self, weights):
         """In train mode nothing is dropped. Between which two steps does the formula have the

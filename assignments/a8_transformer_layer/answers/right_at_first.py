@@ -74,3 +74,29 @@ class OneBlindHeadBlindsTheWord(Steps):
         attended, weights = self.self_attn(x, x, x, mask)
         blind = (weights == 0).all(dim=-1).any(dim=1)
         return torch.where(blind.unsqueeze(-1), self.self_attn.w_o.bias, attended)
+
+
+@BANK.wrong("TransformerLayer", named="one dropout mask for both sublayers")
+class OneMaskForBoth(layers.TransformerLayer):
+    def forward(self, x, mask=None):
+        kept = self.dropout(torch.ones_like(x))
+        x = self.layer_norm1(x + kept * self.self_attn(x, x, x, mask)[0])
+        return self.layer_norm2(x + kept * self.feed_forward(x))
+
+
+@BANK.wrong("TransformerLayer", told=("wrong gradient", "wrong about gradients"))
+class ResidualDetached(layers.TransformerLayer):
+    def forward(self, x, mask=None):
+        x = self.layer_norm1(x.detach() + self.dropout(self.self_attn(x, x, x, mask)[0]))
+        return self.layer_norm2(x + self.dropout(self.feed_forward(x)))
+
+
+@BANK.right("TransformerLayer")
+class InALoopOverSublayers(layers.TransformerLayer):
+    def forward(self, x, mask=None):
+        for norm, change in (
+            (self.layer_norm1, lambda x: self.self_attn(x, x, x, mask)[0]),
+            (self.layer_norm2, self.feed_forward),
+        ):
+            x = norm(x + self.dropout(change(x)))
+        return x

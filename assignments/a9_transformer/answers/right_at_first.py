@@ -93,3 +93,32 @@ def decode_at_most_fifty(model, src, bos_id, eos_id, max_len):
 def decode_in_eight_bits(model, src, bos_id, eos_id, max_len):
     ids = transformer.greedy_decode(model, src, bos_id, eos_id, max_len)
     return ids.to(torch.int8).long()
+
+
+@BANK.wrong("DecoderLayer", named="one dropout mask for all sublayers")
+class OneMaskForAll(layers.DecoderLayer):
+    def forward(self, x, memory, self_mask=None, memory_mask=None):
+        kept = self.dropout(torch.ones_like(x))
+        x = self.layer_norm1(x + kept * self.self_attn(x, x, x, self_mask)[0])
+        x = self.layer_norm2(x + kept * self.cross_attn(x, memory, memory, memory_mask)[0])
+        return self.layer_norm3(x + kept * self.feed_forward(x))
+
+
+@BANK.wrong("Transformer", told="wrong after another call")
+class SourceOfTheLastEncode(transformer.Transformer):
+    def encode(self, src):
+        self.src = src
+        return super().encode(src)
+
+    def decode(self, tgt, memory, src):
+        return super().decode(tgt, memory, getattr(self, "src", src))
+
+
+@BANK.wrong("Transformer", told="wrong after another call")
+class MemoryOfTheLastEncode(transformer.Transformer):
+    def encode(self, src):
+        self.memory = super().encode(src)
+        return self.memory
+
+    def decode(self, tgt, memory, src):
+        return super().decode(tgt, getattr(self, "memory", memory), src)

@@ -13,6 +13,7 @@ import torch
 
 from autograder.checks.axes import built_with, sizes_of
 from autograder.checks.check import Part
+from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, is_in_train_mode, method_of, times_of
 from autograder.checks.explain.evidence import Explanation
 from autograder.probe.messages import AnyRequest, ModuleRequest
@@ -58,6 +59,11 @@ PLAIN: dict[str, Trait] = {
         "with one call",
         "What is kept from one call to the next?",
     ),
+    "calls that go on": (
+        "with several calls that should draw other numbers",
+        "with one call, or several that should draw the same",
+        "Is something seeded anew in every call, or a copy of a generator used?",
+    ),
     "used before": (
         "after another call",
         "without a call before",
@@ -72,6 +78,11 @@ PLAIN: dict[str, Trait] = {
         "in train mode with dropout",
         "in eval mode, or without dropout",
         "What happens there alone? Which numbers are dropped, and what becomes of the others?",
+    ),
+    "train mode without dropout": (
+        "in train mode",
+        "in eval mode",
+        "What happens there alone, where nothing should be dropped?",
     ),
     "float64": (
         "in float64",
@@ -136,6 +147,7 @@ def _look(item: CaseRun) -> tuple[Any, ...]:
     """What decides a case, and whether it is about an error, a new module or a result."""
     return (
         item.step.judge,
+        item.step.strict,
         item.case.random,
         bool(item.case.raises),
         is_about_a_new_module(item.request),
@@ -206,9 +218,11 @@ def _traits(item: CaseRun) -> dict[str, bool]:
         "gaps": case.strided,
         "gradients": case.gradient,
         "new module": is_about_a_new_module(request),
-        "calls": times_of(request) > 1 and not is_in_train_mode(request),
+        "calls": _is_called_again(item) and not _draws_on(item),
+        "calls that go on": _draws_on(item),
         "used before": isinstance(request, ModuleRequest) and bool(request.before),
         "train mode": is_in_train_mode(request) and _dropout(item) > 0,
+        "train mode without dropout": is_in_train_mode(request) and _dropout(item) == 0,
         "empty": _has_an_empty_row(item),
         f"{method_of(request)}()": True,
     }
@@ -243,6 +257,21 @@ def _traits(item: CaseRun) -> dict[str, bool]:
             for number in range(1, 5):
                 found[f"{number} axes of `{name}`"] = value.ndim == number
     return found
+
+
+def _is_called_again(item: CaseRun) -> bool:
+    """Whether several calls are made whose results do not follow from what a module drops."""
+    return times_of(item.request) > 1 and not is_in_train_mode(item.request)
+
+
+def _draws_on(item: CaseRun) -> bool:
+    """Whether several calls are made that should draw other numbers each time."""
+    results = item.expected.value
+    return (
+        _is_called_again(item)
+        and isinstance(results, list)
+        and values_agree(results[0], results[1]) is not None
+    )
 
 
 def _is_kept_back(item: CaseRun) -> bool:

@@ -125,7 +125,8 @@ def result_pairs(item: CaseRun) -> Iterator[tuple[int, ResultPair]]:
         result = ResultPair(
             wanted, found, axes, called, inputs, sizes, 1.0 - dropout, *dtypes, item.part.letters
         )
-        if not result.close(wanted, found):  # right numbers in another form are another matter
+        # right numbers in another form are another matter
+        if not result.close(wanted, found) and not result.lost_digits_alone:
             yield number, result
 
 

@@ -124,6 +124,15 @@ class ResultPair:
         """Whether two arrays of this result's kind are the same, NaN like NaN."""
         return one.shape == other.shape and bool(self.agree(one, other).all())
 
+    @property
+    def lost_digits_alone(self) -> bool:
+        """Whether what came back is in float32 instead of float64, and near what is right."""
+        return (self.kind, self.found_kind) == ("float64", "float32") and bool(
+            self.same_shape
+            and self.expected.size
+            and (np.abs(self.found - self.expected) <= 1e-3 * np.abs(self.expected).max()).all()
+        )
+
     def agree(self, one: Array, other: Array) -> Array:
         """Entry by entry, for arrays that broadcast."""
         if not self.floating:

@@ -1,13 +1,14 @@
 """Sentences on when an answer is right, how it stops, in what form results come, and mutations of ours."""
 
 import re
+from dataclasses import replace
 
 import pytest
 import torch
 from torch import nn
 
 from autograder.bank.measure import attempts_at
-from autograder.checks.cases import Build, Case, Step
+from autograder.checks.cases import Build, Call, Case, Step
 from autograder.checks.check import Part
 from autograder.checks.compare import values_agree
 from autograder.checks.drawn_cases import CaseRun, DrawnCases
@@ -94,6 +95,53 @@ def test_what_a_call_before_leaves_behind():
     name, sentence = when_it_is_right(attempts_at(part, FirstForEver))
     assert name == "wrong after another call"
     assert "What is kept from one call to the next?" in sentence
+
+
+def test_what_happens_in_train_mode_alone_is_not_laid_to_another_call():
+    """Of two cases in train mode, one has a call before; what is wrong in both is wrong in train mode."""
+
+    class Larger(Twice):
+        def forward(self, x):
+            return super().forward(x) * (1.1 if self.training else 1.0)
+
+    def in_train_mode(case):
+        return replace(case, draw=lambda randn: replace(case.draw(randn), training=True))
+
+    cases = [in_train_mode(built(4)), in_train_mode(built(4, before=(2,)))]
+    part = part_of(Twice, built(3), built(5), *cases, signature="Twice(width)")
+    assert when_it_is_right(attempts_at(part, Larger)).name == "wrong in train mode"
+
+
+def test_calls_that_should_draw_on_are_told_from_others():
+    def drawing(x, generator=None):
+        return x + torch.rand(x.shape, generator=generator)
+
+    def seeded(x, generator=None):
+        return drawing(x, generator or torch.Generator().manual_seed(0))
+
+    def twice(*more):
+        return Case("twice", lambda randn: Call([randn(2, 3), *more], times=2), random=True)
+
+    def alike(expected, got):
+        if not isinstance(expected, list):
+            return None
+        same, alike = (bool(torch.equal(*pair)) for pair in (expected, got))
+        return None if same == alike else "another number of draws"
+
+    part = part_of(drawing, drawn(2, 3), twice(), signature="drawing(x (T, D))", judge=alike)
+    name, sentence = when_it_is_right(attempts_at(part, seeded))
+    assert name == "wrong with several calls that should draw other numbers"
+    assert "Is something seeded anew in every call" in sentence
+
+
+def test_what_is_found_in_strict_steps_alone_says_nothing_of_arguments():
+    """The dtype is looked at in one step, whose cases happen to be those with `extra`."""
+    part = Part("double(x (T, D), extra=0)", double, ("lecture 0", "link"))
+    part.step("doubled", 1, *SIZES)
+    given = [Case("given", lambda randn, n=n: [randn(n, 3), 2]) for n in (2, 3)]
+    part.step("in its dtype", 1, *given, strict=True)
+    attempts = attempts_at(part, lambda x, extra=0: double(x, extra).double())
+    assert when_it_is_right(attempts) is None
 
 
 def test_a_width_decides_nothing_where_only_a_new_module_is_right():

@@ -13,6 +13,7 @@ from autograder.checks.course import Letter
 from autograder.checks.explain import numbers
 from autograder.checks.explain.evidence import ResultPair
 from autograder.checks.explain.relations import RELATIONS, in_common
+from autograder.checks.explain.weights import not_shares
 
 SEEDS = range(12)
 AXES = ("B", "T", "D")
@@ -381,3 +382,22 @@ def test_one_number_for_each_case_is_none_for_all_cases():
     name, sentence = told(pairs_after(lambda right, *_: np.full_like(right, 0.5), 0))
     assert name == "all the same"
     assert "is 0.5. " in sentence
+
+
+def test_shares_that_sum_to_one_along_another_axis_by_chance():
+    """Each row gives all to a key of its own, so the columns sum to one as well; yours need not."""
+    right = np.eye(5)[None]
+    found = weights(np.random.default_rng(0), right.shape)
+    axes = axes_of("weights", ("B", "T", "S"), 3, COURSE.letters)
+    pair = ResultPair(right, found, axes, "weights", letters=COURSE.letters)
+    assert list(not_shares(pair)) == []
+
+
+def test_numbers_that_lost_digits_alone_are_right_in_another_form():
+    right = np.random.default_rng(0).normal(size=(3, 4))
+    for change, lost in ((1e-4, True), (1.0, False)):
+        pair = ResultPair(right, right + change, kind="float64", found_kind="float32")
+        assert pair.lost_digits_alone is lost
+    assert not ResultPair(
+        right, right + 1e-4, kind="float64", found_kind="float64"
+    ).lost_digits_alone

@@ -265,6 +265,21 @@ def test_a_module_may_be_used_on_something_else_before(before, value):
     assert seen.value.tolist() == value
 
 
+class RemembersWhatItRead(Remembers):
+    """Gives what it read before; what it was given, if it has read nothing."""
+
+    def read(self, x):
+        self.first = x
+
+
+def test_another_method_may_be_used_before():
+    how = {"construct": [], "keywords": {}, "method": "forward", "state": {}, "training": False}
+    how |= {"before": [torch.ones(2)], "before_method": "read"}
+    subject = {"f": RemembersWhatItRead}
+    seen = ask(subject, torch.zeros(2), kind="module", dtype="float32", **how)
+    assert seen.value.tolist() == [1.0, 1.0]
+
+
 def test_a_module_is_reported_by_the_modes_of_its_parts():
     seen = ask({"f": lambda model: model.encoder.train() and 0}, translator(training=["decoder"]))
     [left] = seen.arguments
