@@ -3,20 +3,31 @@
 nbgrader shows the code of a failed test and Python's traceback, and the sentence that helps at the very end:
 here it comes first. What does not matter when a notebook is graded stops no validation either, such as the name
 of a kernel in another editor.
+
+Where the course's checks are, the notebook is not run by nbgrader but checked as in a class, so that the
+button says what `python -m autograder check` says. Without them, nbgrader runs the visible tests.
 """
 
+import json
 import re
+import subprocess
+import sys
+import tempfile
 import textwrap
 from functools import wraps
 from html import escape
+from importlib.util import find_spec
+from pathlib import Path
 
 from jupyter_client.kernelspec import KernelSpecManager
 from nbconvert.filters import strip_ansi
+from nbformat.v4 import new_output
 from nbgrader.apps.validateapp import ValidateApp
 from nbgrader.validator import Validator
 
 COLUMNS = 80  # of a sentence
 KERNEL = "python3"  # that of the environment in which this runs
+DECIDED = "This is how the part is graded in a class."
 ERROR = re.compile(r"^([A-Za-z_][\w.]*)(?:: |\Z|$)", re.MULTILINE)
 
 
@@ -80,6 +91,41 @@ def indented(self, text):
     return "\n".join(piece for line in lines for piece in wrapper.wrap(line) or [self.indent])
 
 
+def checked(path):
+    """What `python -m autograder check` finds in a notebook.
+
+    Returns:
+        its points, sentences and errors, see `autograder.grade.self_check.as_data`; None where the grader is
+        not installed, and where it knows no assignment of this name.
+    """
+    if not find_spec("autograder"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder, "found.json")
+        command = [sys.executable, "-m", "autograder", "check", path, "--json", found]
+        subprocess.run(command, capture_output=True, check=False)
+        return json.loads(found.read_text(encoding="utf-8")) if found.exists() else None
+
+
+def shown_in(notebook, found):
+    """Give the cells of a notebook the outputs by which nbgrader tells what failed.
+
+    Args:
+        notebook: changed in place.
+        found: as `checked` returns it.
+    """
+    errors = {test["cell"]: test["traceback"] for test in found["tests"] if test["error"]}
+    lost = {part["cell"]: part["text"] for part in found["parts"] if part["earned"] < part["of"]}
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if cell.cell_type == "code":
+            cell.outputs = []
+        if name in errors:
+            cell.outputs = [new_output("error", traceback=[errors[name]])]
+        elif name in lost:
+            cell.outputs = [new_output("error", traceback=[f"{DECIDED}\n{lost[name]}"])]
+
+
 def sentences_first():
     """Let nbgrader's validator name the sentence first; twice does no more than once."""
     if hasattr(Validator.validate, "__wrapped__"):
@@ -93,11 +139,16 @@ def sentences_first():
 
     @wraps(validate_as_it_was)
     def validate(self, filename):
+        self.found = checked(filename)
         results = validate_as_it_was(self, filename)
         complaints.extend(results)
         for cell in results.get("type_changed", []):  # nbgrader takes one for the other
             cell["old_type"], cell["new_type"] = cell["new_type"], cell["old_type"]
         for cell in results.get("failed", []):
+            decided, _, text = cell["raw_error"].partition("\n")
+            if decided == DECIDED:
+                cell.update(source=text, error=escape(decided), raw_error=decided)
+                continue
             told = sentence_of(cell["raw_error"])
             if told:
                 code = f"{cell['source']}\n\n"
@@ -110,7 +161,10 @@ def sentences_first():
     def run(self, notebook):
         for sentence in made_runnable(notebook):
             self.log.warning(sentence)
-        return preprocess(self, notebook)
+        if self.found is None:
+            return preprocess(self, notebook)
+        shown_in(notebook, self.found)
+        return notebook
 
     @wraps(start)
     def start_and_tell(self):
