@@ -1,16 +1,23 @@
 """What the Validate button and `nbgrader validate` say, and with which exit status they end.
 
 nbgrader shows the code of a failed test and Python's traceback, and the sentence that helps at the very end:
-here it comes first. A notebook of the course runs as it does when it is graded, so that what does not matter
-there stops no validation either: shell commands, packages that are not there, the name of a kernel in
-another editor.
+here it comes first. What does not matter when a notebook is graded stops no validation either: the name of a
+kernel in another editor, a cell that was split, a file in another encoding.
+
+Where the course's checks are, the notebook is not run by nbgrader but checked as in a class, so that the
+button says what `python -m autograder check` says. Without them, nbgrader runs the visible tests.
 """
 
+import json
 import re
+import subprocess
+import sys
+import tempfile
 import textwrap
 from contextlib import suppress
 from functools import wraps
 from html import escape
+from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -24,6 +31,7 @@ from nbgrader.validator import Validator
 
 COLUMNS = 80  # of a sentence
 KERNEL = "python3"  # that of the environment in which this runs
+DECIDED = "This is how the part is graded in a class."
 ERROR = re.compile(r"^([A-Za-z_][\w.]*)(?:: |\Z|$)", re.MULTILINE)
 
 
@@ -73,60 +81,6 @@ def made_runnable(notebook):
         names.add(name)
 
 
-def read(name, as_version):
-    """A notebook's file as it is read for grading, in the place of nbformat's `read`."""
-    from autograder.grade.submission import InvalidSubmission, read_text
-
-    with suppress(InvalidSubmission):  # nbformat says what is wrong with it
-        notebook = nbformat.reads(read_text(Path(name)), as_version)
-        for cell in notebook.cells:
-            cell.source = cell.source.replace("\r\n", "\n")
-        return notebook
-    return nbformat.read(name, as_version)
-
-
-def run_as_graded(notebook, name):
-    """Run a notebook, which lies in the working folder, on the road on which it is graded.
-
-    Args:
-        notebook: what its cells show is put into it.
-        name: of its file, without the suffix.
-
-    Returns:
-        whether it answers an assignment of the course; if not, nothing was run.
-    """
-    from autograder.checks.course import (
-        course,  # here, since every command of nbgrader imports this file
-    )
-    from autograder.grade.report import TEST, grade_id_of
-    from autograder.grade.self_check import answered_by, own_grading
-
-    try:
-        taught = course()
-    except LookupError:
-        return False
-    assignment = answered_by(notebook, name, taught)
-    if not assignment:
-        return False
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            cell.update(outputs=[], execution_count=None)
-    with own_grading(taught.load(assignment), Path.cwd()) as (grading, _):
-        grading.look_over(notebook.cells)
-        for index, cell in enumerate(notebook.cells):
-            grading.take(cell, index)
-            if grading.stopped and cell.cell_type == "code" and cell.source.strip():
-                error = {"ename": "RuntimeError", "evalue": grading.stopped}
-                told = f"RuntimeError: {grading.stopped}"
-                cell.outputs.append(new_output("error", **error, traceback=[told]))
-            if grade_id_of(cell).startswith(
-                TEST
-            ):  # a warning is no failure, which it is for nbgrader
-                cell.outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
-        grading.finish()
-    return True
-
-
 def indented(self, text):
     """Each line of a text with nbgrader's indent; what is too long is wrapped, where nbgrader cuts it."""
     wrapper = textwrap.TextWrapper(
@@ -141,6 +95,55 @@ def indented(self, text):
     return "\n".join(piece for line in lines for piece in wrapper.wrap(line) or [self.indent])
 
 
+def read(name, as_version):
+    """A notebook's file as it is read for grading, in the place of nbformat's `read`."""
+    if not find_spec("autograder"):
+        return nbformat.read(name, as_version)
+    from autograder.grade.submission import InvalidSubmission, read_text
+
+    with suppress(InvalidSubmission):  # nbformat says what is wrong with it
+        notebook = nbformat.reads(read_text(Path(name)), as_version)
+        for cell in notebook.cells:
+            cell.source = cell.source.replace("\r\n", "\n")
+        return notebook
+    return nbformat.read(name, as_version)
+
+
+def checked(path):
+    """What `python -m autograder check` finds in a notebook.
+
+    Returns:
+        its points, sentences and errors, see `autograder.grade.self_check.as_data`; None where the grader is
+        not installed, and where it knows no assignment of this name.
+    """
+    if not find_spec("autograder"):
+        return None
+    with tempfile.TemporaryDirectory() as folder:
+        found = Path(folder, "found.json")
+        command = [sys.executable, "-m", "autograder", "check", path, "--json", found]
+        subprocess.run(command, capture_output=True, check=False)
+        return json.loads(found.read_text(encoding="utf-8")) if found.exists() else None
+
+
+def shown_in(notebook, found):
+    """Give the cells of a notebook the outputs by which nbgrader tells what failed.
+
+    Args:
+        notebook: changed in place.
+        found: as `checked` returns it.
+    """
+    errors = {test["cell"]: test["traceback"] for test in found["tests"] if test["error"]}
+    lost = {part["cell"]: part["text"] for part in found["parts"] if part["earned"] < part["of"]}
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id")
+        if cell.cell_type == "code":
+            cell.outputs = []
+        if name in errors:
+            cell.outputs = [new_output("error", traceback=[errors[name]])]
+        elif name in lost:
+            cell.outputs = [new_output("error", traceback=[f"{DECIDED}\n{lost[name]}"])]
+
+
 def sentences_first():
     """Let nbgrader's validator name the sentence first; twice does no more than once."""
     if hasattr(Validator.validate, "__wrapped__"):
@@ -151,16 +154,19 @@ def sentences_first():
         ValidateApp.start,
     )
     complaints = []  # about any notebook of this process
-    names = []  # of the notebooks, the one at hand last
 
     @wraps(validate_as_it_was)
     def validate(self, filename):
-        names.append(Path(filename).stem)
+        self.found = checked(filename)
         results = validate_as_it_was(self, filename)
         complaints.extend(results)
         for cell in results.get("type_changed", []):  # nbgrader takes one for the other
             cell["old_type"], cell["new_type"] = cell["new_type"], cell["old_type"]
         for cell in results.get("failed", []):
+            decided, _, text = cell["raw_error"].partition("\n")
+            if decided == DECIDED:
+                cell.update(source=text, error=escape(decided), raw_error=decided)
+                continue
             told = sentence_of(cell["raw_error"])
             if told:
                 code = f"{cell['source']}\n\n"
@@ -173,10 +179,11 @@ def sentences_first():
     def run(self, notebook):
         for sentence in made_runnable(notebook):
             self.log.warning(sentence)
+        if self.found is None:
+            return preprocess(self, notebook)
         notebook, _ = CheckCellMetadata(parent=self).preprocess(notebook, {})
-        if run_as_graded(notebook, names[-1]):
-            return notebook
-        return preprocess(self, notebook)
+        shown_in(notebook, self.found)
+        return notebook
 
     @wraps(start)
     def start_and_tell(self):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,12 +17,13 @@ def add_to(commands: Any) -> None:
     check.add_argument("notebook", type=Path, help="the notebook with your answers")
     check.add_argument("--assignment", default="", help="its id, if the file has another name")
     check.add_argument("--html", type=Path, help="also write the feedback as a page")
+    check.add_argument("--json", type=Path, help="also write points and sentences for programs")
     check.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
     """Exit status 0: every point earned; 1: points were lost; 2: it could not be graded."""
-    from autograder.grade.self_check import NotGradable, check_notebook, page, summary
+    from autograder.grade.self_check import NotGradable, as_data, check_notebook, page, summary
 
     try:
         checked = check_notebook(options.notebook, options.assignment, tell_doing)
@@ -33,6 +35,8 @@ def run(options: argparse.Namespace) -> int:
     if options.html:
         options.html.write_text(page(checked, options.notebook, options.html), encoding="utf-8")
         print(f"The same as a page: {options.html}")
+    if options.json:
+        options.json.write_text(json.dumps(as_data(checked)), encoding="utf-8")
     return 0 if all(verdict.right for verdict in checked.report.verdicts.values()) else 1
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
@@ -19,7 +20,7 @@ from autograder.checks.rendering import as_text
 from autograder.grade.feedback_page import Mark, Plan, feedback_page, on_site, plan_of
 from autograder.grade.grading import Grading, graded_part
 from autograder.grade.messages import RELEASES
-from autograder.grade.report import CHECK, Report, grade_id_of
+from autograder.grade.report import CHECK, TEST, Report, error_in, grade_id_of
 from autograder.grade.run import SandboxedKernel, grade_notebook
 from autograder.grade.submission import InvalidSubmission, files_beside, notebook_in, read_text
 from autograder.sandbox import bubblewrap
@@ -211,6 +212,30 @@ def summary(checked: SelfCheck) -> str:
         more = checked.by_a_person
         total += f" that this check can give; {more:g} more {'is' if more == 1 else 'are'} given by a person"
     return "\n\n".join([*map(as_text, report.verdicts.values()), total, *_without_sandbox(checked)])
+
+
+def as_data(checked: SelfCheck) -> dict[str, Any]:
+    """What a program needs of a check: points and sentences by part, and errors of visible tests by cell."""
+    errors = {
+        grade_id_of(cell): error_in(cell.get("outputs", []))
+        for cell in checked.notebook.cells
+        if grade_id_of(cell).startswith(TEST)
+    }
+    return {
+        "parts": [
+            {
+                "cell": f"{CHECK}{part}",
+                "earned": verdict.earned,
+                "of": verdict.points,
+                "text": as_text(verdict),
+            }
+            for part, verdict in checked.report.verdicts.items()
+        ],
+        "tests": [
+            {"cell": cell, "error": error, "traceback": traceback}
+            for cell, (error, traceback) in errors.items()
+        ],
+    }
 
 
 def _without_sandbox(checked: SelfCheck) -> Iterator[str]:

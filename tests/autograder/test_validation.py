@@ -10,6 +10,8 @@ import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell
 from nbgrader.validator import Validator
 
+from autograder.checks.rendering import as_text
+from autograder.grade.self_check import check_notebook
 from autograder.validation import COLUMNS, sentence_of, sentences_first
 from tests.sample_class import ROOT, submission
 
@@ -26,11 +28,11 @@ print(json.dumps(button.validate_notebook("answer.ipynb")))
 COMMANDS = {"button": ["-c", BUTTON], "command": ["-m", "nbgrader", "validate", "answer.ipynb"]}
 
 
-def validated(folder, notebook, way, status=0):
+def validated(folder, notebook, way, status=0, name="answer"):
     """What the validation of a notebook prints, and what it warns of, if it ends with this exit status."""
-    nbformat.write(notebook, folder / "answer.ipynb")
+    nbformat.write(notebook, folder / f"{name}.ipynb")
     shutil.copy(ROOT / "nbgrader_config.py", folder)
-    command = [sys.executable, *COMMANDS[way]]
+    command = [sys.executable, *(word.replace("answer", name) for word in COMMANDS[way])]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     return done.stdout, " ".join(done.stderr.split())
@@ -50,6 +52,26 @@ def test_so_does_the_command(tmp_path):
     sentence, code = "expected the pair (z, weights), got Tensor", "def test_basic_self_attention"
     assert 0 < said.index(sentence) < said.index(code)
     assert said.index("NotImplementedError: not answered yet") < said.index("def test_self_att")
+
+
+@pytest.mark.parametrize("way", COMMANDS)
+def test_where_the_checks_are_it_says_what_a_class_will_say(tmp_path, way):
+    """This answer passes its visible test, and is 2 of 3 points."""
+    name, status = "a2_self_attention", int(way == "command")
+    said, _ = validated(tmp_path, submission("scaled_scores"), way, status, name)
+    checked = check_notebook(tmp_path / f"{name}.ipynb")
+    lost = [verdict for verdict in checked.report.verdicts.values() if not verdict.right]
+    shown = said if way == "command" else json.dumps(json.loads(said), ensure_ascii=False)
+    for verdict in lost:
+        assert as_text(verdict).splitlines()[0] in shown
+        for name, _ in verdict.mistakes:
+            assert name[0].upper() + name[1:] in shown
+
+
+@pytest.mark.parametrize("way", COMMANDS)
+def test_right_answers_are_a_success_where_the_checks_are(tmp_path, way):
+    said, _ = validated(tmp_path, submission("right_loops"), way, name="a2_self_attention")
+    assert "Success!" in said or json.loads(said) == {"success": True, "value": {}}
 
 
 @pytest.mark.parametrize("way", COMMANDS)
