@@ -25,12 +25,7 @@ ENOUGH_NAMED = 0.7  # of pairs of mistakes, at least one has its name
 BARE_ANSWERS = "is_permutation_equivariant"
 
 
-def shown(value):
-    code = getattr(value, "code", None)
-    return f"{value.part}-{code.__name__}" if code else getattr(value, "name", value)
-
-
-IDS = {"ids": shown}
+IDS = {"ids": lambda value: getattr(value, "name", value)}
 
 
 def names(verdict):
