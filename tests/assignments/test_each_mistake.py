@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pytest
 
 from assignments import known, load
-from autograder.bank.measure import MISTAKE, outcome_of, verdict_at, verdict_on
+from autograder.bank.measure import MISTAKE, bank_of, outcome_of, verdict_at, verdict_on
 from tests.assignments.sample import always, answers_in_sample, mistakes_in_sample
 from tests.assignments.visible import failure
 
@@ -71,6 +71,14 @@ def part_of(name):
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
 def test_model_answers_pass_the_visible_tests(assignment, part):
     assert failure(assignment, part.name) is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)
+def test_right_answers_pass_the_visible_tests(assignment, part):
+    right = [one for one in bank_of(assignment) if one.right and one.part == part.name]
+    told = {one.code.__name__: failure(assignment, part.name, one.code) for one in right}
+    assert right and {name: said for name, said in told.items() if said} == {}
 
 
 @pytest.mark.parametrize(("assignment", "part"), PARTS, **IDS)

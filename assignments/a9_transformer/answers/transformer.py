@@ -103,8 +103,8 @@ class OwnPositions(nn.Module):
 
 @BANK.right("Transformer")
 class ModelWithItsOwnPositions(ModelWithACausalMaskAlone):
-    def __init__(self, *arguments, dropout=0.1, max_len=128, pad_id=0):
-        super().__init__(*arguments, dropout=dropout, max_len=max_len, pad_id=pad_id)
+    def __init__(self, *arguments, dropout=0.1, max_len=128, **others):
+        super().__init__(*arguments, dropout=dropout, max_len=max_len, **others)
         self.positional_encoding = OwnPositions(dropout, max_len)
 
 
@@ -168,10 +168,13 @@ class ModelThatChecksItsLengths(Outline):
 
 @BANK.right("Transformer")
 class ModelByEinsum(ModelThatChecksItsLengths):
-    def __init__(self, src_vocab, tgt_vocab, d_model, heads, n, d_ff, dropout=0.1, *rest, **more):
-        super().__init__(src_vocab, tgt_vocab, d_model, heads, n, d_ff, dropout, *rest, **more)
+    def __init__(
+        self, src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff, dropout=0.1, *rest, **more
+    ):
+        sizes = src_vocab, tgt_vocab, d_model, num_heads, num_layers, d_ff
+        super().__init__(*sizes, dropout, *rest, **more)
         self.decoder_layers = nn.ModuleList(
-            LayerByEinsum(d_model, heads, d_ff, dropout) for _ in range(n)
+            LayerByEinsum(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
         )
 
 

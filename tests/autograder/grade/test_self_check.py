@@ -119,7 +119,7 @@ def test_an_assignment_that_is_not_there_is_said(tmp_path, capsys):
         ("nowhere.ipynb", None, "there is no file"),
         (
             "homework.ipynb",
-            "{}",
+            '{"cells": []}',
             "name of homework.ipynb nor its .*--assignment.*a2_self_attention",
         ),
         (f"{ASSIGNMENT}.ipynb", "no json", "not JSON"),
