@@ -21,6 +21,9 @@ from typing import TypeVar
 LARGEST_FILE, LARGEST_NOTEBOOK, LARGEST_FILES = 48 << 20, 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, LONGEST_NAME = 300, 8, 200
 LONGEST_TIME = 100  # bytes of the file that says when it came in
+# of one account in the exchange: folders that are looked at, the newest, and those that are taken before
+# others have their turn, and that wait to be graded
+MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING = 1_000, 5, 20
 MOST_CELLS = 2_000
 MOST_LINES = 200_000  # of all cells; the format stores each by itself
 
