@@ -188,9 +188,10 @@ class Machine:
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         deadline = time.monotonic() + 120
+        health = urllib.request.Request(f"http://127.0.0.1:{self.port}/hub/health")
+        health.add_header("Host", f"{DOMAIN}:{self.port}")  # by which the proxy finds the hub
         while True:
             try:
-                health = f"http://127.0.0.1:{self.port}/hub/health"
                 with urllib.request.urlopen(health, timeout=5):
                     return
             except OSError:
