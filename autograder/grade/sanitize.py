@@ -21,6 +21,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from autograder.bounds import (
+    LONGEST_COLOURED,
     LONGEST_GAP,
     LONGEST_RENDERED,
     LONGEST_TEXT,
@@ -70,6 +71,7 @@ MARKS = "[]*_`<&\\$|#>-+~!\n"  # of Markdown's own
 GAP = re.compile(rf"\s{{{LONGEST_GAP}}}")
 # colours, which a page shows, and every other command to a terminal, which it leaves out
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+PYTHON = ("python", "python3", "py", "ipython", "ipython3")
 TOO_SLOW = "[An output that takes too long to look through is left out.]\n"
 LEFT_OUT = "[An output that could act in a browser is left out.]"
 
@@ -262,6 +264,13 @@ class Renderer(IPythonRenderer):
         if not self._has_room((url, title), f"{url}{title}"):
             return text
         shown: str = super().link(text, url, title)
+        return shown
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        """Python in colours, as far as it is short; what reads other languages may take minutes over a line."""
+        language = (info or "").split(maxsplit=1)[:1]
+        coloured = language and language[0] in PYTHON and len(code) <= LONGEST_COLOURED
+        shown: str = super().block_code(code, info if coloured else None)
         return shown
 
     def _has_room(self, what: object, written: str | None) -> bool:
