@@ -23,7 +23,7 @@ from nbgrader.utils import notebook_hash
 from tests.autograder.service.students import submit_from
 from tests.classroom.machine import HOMES
 from tests.sample_class import ASSIGNMENT, submission
-from tools.classroom.student_server import EXCHANGE_IN_HOME, link_exchange
+from tools.classroom.student_server import OWN_EXCHANGE, link_exchange
 
 EXCHANGE = Path("/srv/classroom/exchange")
 ANSWERS = ("right_loops", "softmax_over_columns", "mixed_batch", "scaled_scores")
@@ -41,7 +41,7 @@ def main() -> None:
         time.sleep(max(0.0, began + moment - time.time()))
         if os.fork() == 0:
             become(student)
-            root = Path.home() / EXCHANGE_IN_HOME
+            root = Path.home() / OWN_EXCHANGE
             link_exchange(EXCHANGE / "attention", root)
             submit_from(Path.home(), root, "*", ASSIGNMENT, notebooks[number % len(notebooks)])
             os._exit(0)

@@ -78,6 +78,7 @@ def test_no_folder_is_entered_through_a_link(place, outside, tmp_path, deep):
 def test_no_mode_or_owner_is_given_to_what_a_link_names(tmp_path, outside, monkeypatch, name):
     monkeypatch.setattr(prepare, "numbers_of", lambda _account: ME)
     here = Settings(folder=str(tmp_path))
+    here.course.mkdir()
     link = here.exchange / name
     link.parent.mkdir(parents=True, exist_ok=True)
     link.symlink_to(outside)
@@ -88,8 +89,13 @@ def test_no_mode_or_owner_is_given_to_what_a_link_names(tmp_path, outside, monke
 def test_the_exchange_belongs_to_the_course_and_students_can_only_hand_in(tmp_path, monkeypatch):
     monkeypatch.setattr(prepare, "numbers_of", lambda _account: ME)
     here = Settings(folder=str(tmp_path))
+    here.course.mkdir()
     for _ in range(2):
         prepare.make_exchange(here)
+    own = here.course / prepare.OWN_EXCHANGE
+    assert (own / "attention").readlink() == here.exchange / "attention"
+    assert [path.name for path in own.iterdir()] == ["attention"]
+    assert here.course.stat().st_mode & 0o7777 == 0o700
     found = {
         str(path.relative_to(tmp_path)): path.stat().st_mode & 0o7777
         for path in (here.exchange, *here.exchange.rglob("*"))

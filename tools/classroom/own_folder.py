@@ -64,6 +64,20 @@ class OwnFolder:
             file.write(content)
             os.fchown(descriptor, *self.owner)
             os.fchmod(descriptor, mode)
+        self._put(aside, name)
+
+    def link(self, name: str, target: Path) -> None:
+        """Put a link, in place of whatever has its name.
+
+        Raises:
+            ClassroomError: a folder has that name.
+        """
+        aside = f".{secrets.token_hex(8)}"
+        os.symlink(target, aside, dir_fd=self.descriptor)
+        self._put(aside, name)
+
+    def _put(self, aside: str, name: str) -> None:
+        """Give a new file its name."""
         try:
             os.rename(aside, name, src_dir_fd=self.descriptor, dst_dir_fd=self.descriptor)
         except OSError as error:

@@ -26,7 +26,7 @@ from pathlib import Path
 from tools.classroom.accounts import exists
 from tools.classroom.own_folder import opened
 from tools.classroom.settings import COURSE_ID, ROOT, ClassroomError, Settings
-from tools.classroom.student_server import EXCHANGE_IN_HOME
+from tools.classroom.student_server import OWN_EXCHANGE
 from tools.handout import make_handout
 
 PROGRAMS = (
@@ -192,9 +192,10 @@ def replace_handout(settings: Settings) -> None:
 def make_exchange(settings: Settings) -> None:
     """nbgrader's exchange. Students can put folders into ``inbound``, and see neither list nor others'.
 
-    The root is the course's, so that nobody puts a second course beside it: nbgrader wants a root that
-    whoever hands in may write to, and finds one in each student's home, see `student_server`. A sticky bit
-    keeps everybody from renaming what belongs to somebody else.
+    Nobody puts a second course beside it. nbgrader wants a root that all may write to, and makes it so when
+    an assignment is released; so students and instructors come in by roots of their own, in each student's home
+    (see `student_server`) and in the course folder, which nobody else can open. A sticky bit keeps
+    everybody from renaming what belongs to somebody else.
     """
     settings.exchange.mkdir(exist_ok=True)
     owner = numbers_of(settings.account)
@@ -202,12 +203,14 @@ def make_exchange(settings: Settings) -> None:
         for name, mode in (("outbound", 0o755), ("inbound", 0o3733), ("feedback", 0o711)):
             with course.below(name, mode):
                 pass
+    with opened(settings.course, owner, 0o700) as course, course.below(OWN_EXCHANGE) as root:
+        root.link(COURSE_ID, settings.exchange / COURSE_ID)
 
 
 def write_jupyter_settings(settings: Settings) -> None:
     """What nbgrader and JupyterLab read in a student's server, and in the course's."""
-    exchange = f"c = get_config()\nc.Exchange.root = {str(settings.exchange)!r}\n"
-    fetched = OF_A_STUDENT.format(course=COURSE_ID, root=EXCHANGE_IN_HOME)
+    exchange = f"c = get_config()\nc.Exchange.root = {str(settings.course / OWN_EXCHANGE)!r}\n"
+    fetched = OF_A_STUDENT.format(course=COURSE_ID, root=OWN_EXCHANGE)
     extensions = {"formgrader": False, "course_list": False, "assignment_list": True}
     write_for(settings, "student", fetched, extensions, OF_INSTRUCTORS)
     extensions = {"formgrader": True, "course_list": False, "assignment_list": False}

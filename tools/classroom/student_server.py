@@ -13,12 +13,12 @@ from pathlib import Path
 
 from tools.lab import prepare_workspace
 
-EXCHANGE_IN_HOME = ".exchange"
+OWN_EXCHANGE = ".exchange"
 
 
 def main() -> None:
     handout, course, *arguments = sys.argv[1:]
-    link_exchange(Path(course), Path.home() / EXCHANGE_IN_HOME)
+    link_exchange(Path(course), Path.home() / OWN_EXCHANGE)
     workspace = Path.home() / "course"
     for sentence in prepare_workspace(Path(handout), workspace, ("lectures/*.ipynb",)):
         print(sentence)
