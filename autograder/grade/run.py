@@ -128,6 +128,7 @@ def grade_notebook(
         tell(cell)
         grading.take(cell, index)
     behaviours = grading.behaviours()
+    grading.look_again()
     seconds = time.perf_counter() - began
     unanswered = [
         grade_id_of(cell)
@@ -201,6 +202,10 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
+
+    def close(self) -> None:
+        self.kernel.process.kill()
+        self.kernel.process.wait()
 
     def closed(self, disallowed: Disallowed) -> SandboxedKernel:
         left = max(1, round(self.kernel.seconds_left))
