@@ -21,6 +21,9 @@ from typing import TypeVar
 LARGEST_FILE, LARGEST_NOTEBOOK, LARGEST_FILES = 48 << 20, 16 << 20, 16 << 20
 MOST_FILES, DEEPEST_FOLDER, LONGEST_NAME = 300, 8, 200
 LONGEST_TIME = 100  # bytes of the file that says when it came in
+# of one account in the exchange: folders that are looked at, the newest, and those that are taken before
+# others have their turn, and that wait to be graded
+MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING = 1_000, 5, 20
 MOST_CELLS = 2_000
 MOST_LINES = 200_000  # of all cells; the format stores each by itself
 
@@ -50,7 +53,9 @@ LONGEST_TEXT, LONGEST_RENDERED, LONGEST_GAP = 100_000, 10_000, 300
 MOST_MARKS, MOST_MARKS_IN_ALL = 2_000, 20_000
 MOST_HTML = 1_000_000  # characters of all outputs that are cleaned
 MOST_COLOURS, MOST_FORMULAS = 2_000, 200
-ROOM_FOR_COPIES = 1 << 20  # characters of the pictures of a text that stand in it more than once
+# characters of the pictures, addresses and titles of a text that stand in it more than once, and of the HTML
+# that all texts are made to
+ROOM_FOR_COPIES, MOST_RENDERED = 1 << 20, 8 << 20
 LONGEST_COLOURED = 12_000  # characters of a cell whose code is shown in colours
 # of a student's page, which stays small enough for a mail and a telephone: characters of HTML
 ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -12,6 +13,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 LONGEST_TEXT = 400
+# what a machine says that has no room, for whatever it was asked
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 FORMULA = re.compile(r"(^|;)\s*(?=[=+\-@])")  # how a cell begins that a spreadsheet works out
 NUMBER = re.compile(r"-?[0-9]+(?:[.,][0-9]+)?(?:e[+-]?[0-9]+)?", re.IGNORECASE)
 

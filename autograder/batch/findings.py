@@ -70,7 +70,7 @@ def _code_cells(notebook: str) -> list[dict[str, Any]]:
 
 def _answer_to(part: str, cells: list[dict[str, Any]]) -> str:
     """The source of the cell that answers a part: nbgrader's own, else one that defines it."""
-    defines = re.compile(rf"^\s*(def|class)\s+{re.escape(part)}\b", re.MULTILINE)
+    defines = re.compile(rf"^[^\S\n]*(def|class)\s+{re.escape(part)}\b", re.MULTILINE)
     released = own = ""
     for cell in cells:
         source, marks = "".join(cell["source"]), cell["metadata"].get("nbgrader", {})

@@ -47,7 +47,7 @@ FEWEST_PRINTS = 5  # of an answer beyond what was given out, for it to say anyth
 FEWEST_STUDENTS = 5  # among whom something can be called rare
 MOST_PAIRS = 100  # that the page shows
 
-COMMAND = re.compile(r"^\s*[%!].*$", re.MULTILINE)  # what IPython reads and Python does not
+COMMAND = re.compile(r"^[^\S\n]*[%!].*$", re.MULTILINE)  # what IPython reads and Python does not
 BUILTINS = frozenset(dir(builtins))
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 # what says how a name is used and not what is computed

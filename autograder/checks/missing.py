@@ -142,7 +142,9 @@ def why_missing(name: str, cells: Sequence[str], around: Surroundings = NOTHING_
             f"No `{name}`: the cell that defines it stands below the place where it is asked for. Move it "
             "up to where the text has it, and run the notebook from top to bottom."
         )
-    if any(re.search(rf"^\s*#.*\b(def|class)\s+{name}\b", cell, re.MULTILINE) for cell in cells):
+    if any(
+        re.search(rf"^[^\S\n]*#.*\b(def|class)\s+{name}\b", cell, re.MULTILINE) for cell in cells
+    ):
         return f"No `{name}`: its definition is commented out. Take the `#` away before each line."
     others = [one.name for cell in cells for one in _all_definitions(cell)]
     alike = difflib.get_close_matches(name, others, n=1, cutoff=0.8)

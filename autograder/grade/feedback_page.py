@@ -340,7 +340,8 @@ def _fill(
     """Put into a section what a student wrote and what came of it."""
     for_code, for_text, for_outputs = budgets
     task = section.task
-    defines = re.compile(rf"^\s*(def|class)\s+{re.escape(task.name)}\b", re.MULTILINE)
+    # within a line: a search that ran on from one empty line to the next would never end
+    defines = re.compile(rf"^[^\S\n]*(def|class)\s+{re.escape(task.name)}\b", re.MULTILINE)
     for cell in cells:
         name, outputs = grade_id_of(cell), cell.get("outputs", [])
         if name == task.cell and not task.in_words:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from copy import deepcopy
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from msgspec import structs
 from nbformat import NotebookNode, from_dict
@@ -68,8 +68,29 @@ class Kernel(Protocol):
     def ask(self, message: bytes) -> bytes:
         """What the probe answers to a message; `NotebookStopped` as above."""
 
+    def close(self) -> None:
+        """End it, and wait until its memory is free."""
+
     def closed(self, disallowed: Disallowed) -> AbstractContextManager[Kernel]:
         """Another one, for the same files, in which something is disallowed from the first cell on."""
+
+
+class Doubted(NamedTuple):
+    """A part that is to be asked again.
+
+    Attributes:
+        part: the part.
+        ask: decides it, by what the notebook held at its place.
+        disallowed: what no cell may use.
+        tool: with what the notebook could have opened that.
+        ran: cells before its place, with their numbers.
+    """
+
+    part: Part
+    ask: Callable[[Probe], PartVerdict]
+    disallowed: Disallowed
+    tool: str
+    ran: list[tuple[NotebookNode, int]]
 
 
 class Grading:
@@ -100,7 +121,8 @@ class Grading:
         self.handed_out = handed_out or {}
         self.verdicts: dict[str, PartVerdict] = {}
         self.faults: list[Fault] = []
-        self._decided: list[tuple[NotebookNode, PartVerdict]] = []
+        self._decided: list[tuple[NotebookNode, str]] = []
+        self._doubted: list[Doubted] = []
         self._cells: list[str] = []
         self._own: list[str] = []  # those of them that are not the course's
         self._ran: list[tuple[NotebookNode, int]] = []
@@ -165,7 +187,8 @@ class Grading:
 
     def finish(self) -> None:
         """Put the verdicts where the checks stand."""
-        for cell, verdict in self._decided:
+        for cell, name in self._decided:
+            verdict = self.verdicts[name]
             shown = {"output_type": "display_data", "data": as_bundle(verdict), "metadata": {}}
             points = {"text/plain": repr(verdict.earned)}
             result = {"output_type": "execute_result", "data": points, "metadata": {}}
@@ -184,11 +207,12 @@ class Grading:
                 self._stop(stopped, cell, index)
                 return b""
 
+        ask = self._asker(part)
         with collected() as faults:
             try:
-                verdict = self._by(probe, part)
+                verdict = ask(probe)
                 if verdict.earned and not self._stopped:
-                    verdict = self._looked_at_again(verdict, part)
+                    self._doubt(part, ask)
             except (ZygoteError, OSError):
                 raise  # the machine's trouble, not this part's
             except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
@@ -199,38 +223,59 @@ class Grading:
         if self._stopped:
             verdict = nothing(part, self._stopped)
         self.verdicts[name] = verdict
-        self._decided.append((cell, verdict))
+        self._decided.append((cell, name))
 
-    def _by(self, probe: Probe, part: Part) -> PartVerdict:
-        return decide(
+    def _asker(self, part: Part) -> Callable[[Probe], PartVerdict]:
+        """What decides a part by what a notebook holds at this place, in whichever kernel."""
+        cells, decided = [*self._cells], {*self.verdicts}
+        around = Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below))
+        return lambda probe: decide(
             self.assignment,
             part,
             probe,
-            self._cells,
-            failed_before=self._failed_before(part),
+            cells,
+            failed_before=self._failed_before(part, decided),
             files=self.files,
             secret=self.secret,
             handed_out=self.handed_out.get(part.name, ""),
-            around=Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below)),
+            around=around,
         )
 
-    def _looked_at_again(self, verdict: PartVerdict, part: Part) -> PartVerdict:
-        """The verdict that counts where a notebook could open what is disallowed while it is asked.
-
-        It is asked again in a kernel in which nothing can, since that is closed before its first
-        cell runs; what it earns there counts if it is less.
-        """
+    def _doubt(self, part: Part, ask: Callable[[Probe], PartVerdict]) -> None:
+        """Note that a part is to be asked again, where the notebook could open what is disallowed meanwhile."""
         disallowed = disallowed_in(self.assignment, part)
         beside = modules_beside(self._own, self.files)
         libraries = self.assignment.course.libraries
         tool = introspects(self._own, beside, libraries) if disallowed["names"] else ""
-        if not tool:
-            return verdict
+        if tool:
+            self._doubted.append(Doubted(part, ask, disallowed, tool, [*self._ran]))
+
+    def look_again(self) -> None:
+        """Ask again what a notebook could have opened, which comes last: a submission has one kernel at a time."""
+        if self._doubted:
+            self.kernel.close()
+        for doubted in self._doubted:
+            name = doubted.part.name
+            with collected() as faults:
+                try:
+                    self.verdicts[name] = self._looked_at_again(self.verdicts[name], doubted)
+                except (ZygoteError, OSError):
+                    raise  # the machine's trouble, not this part's
+                except Exception as error:  # noqa: BLE001 (noted; what was earned before stays)
+                    note(f"asking `{name}` again", error)
+            self.faults += faults
+            if any(fault.undecided for fault in faults):
+                self.verdicts[name] = nothing(doubted.part, UNDECIDED, Obstacle.FAULT)
+
+    def _looked_at_again(self, verdict: PartVerdict, doubted: Doubted) -> PartVerdict:
+        """The verdict that counts: of a kernel that is closed before its first cell runs, if that is less."""
+        part, tool = doubted.part, doubted.tool
         try:
-            with self.kernel.closed(disallowed) as kernel:
-                for cell, index in self._ran:
+            with self.kernel.closed(doubted.disallowed) as kernel:
+                for cell, index in doubted.ran:
                     kernel.run(deepcopy(cell), index)
-                again = self._by(kernel.ask, part)
+                again = doubted.ask(kernel.ask)
+                kernel.close()
         except NotebookStopped as stopped:
             message = stopped.message.format(place="while it ran there")
             again = nothing(part, f"The notebook{message}")
@@ -239,14 +284,14 @@ class Grading:
         remark = " ".join(filter(None, (LOOKED_AT_AGAIN.format(tool=tool), again.remark)))
         return structs.replace(again, remark=remark)
 
-    def _failed_before(self, part: Part) -> list[str]:
-        """Earlier parts in whose place ours may be put; none while one of them is still to be decided.
+    def _failed_before(self, part: Part, decided: Collection[str]) -> list[str]:
+        """Earlier parts in whose place ours may be put; none if one of them was still to be decided.
 
         Ours may hold the answer to another earlier part, and a submission can keep what it sees.
         """
         parts = self.assignment.parts
         earlier = parts[: parts.index(part)]
-        if any(other.name not in self.verdicts for other in earlier):
+        if any(other.name not in decided for other in earlier):
             return []
         return [other.name for other in earlier if not self.verdicts[other.name].right]
 

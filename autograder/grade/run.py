@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import errno
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
@@ -28,7 +27,7 @@ from autograder.checks.decide import disallowed_lists_of
 from autograder.checks.notebook_source import forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
-from autograder.files import write_whole
+from autograder.files import NO_ROOM, write_whole
 from autograder.grade.grading import ENDED, STUCK, Grading, NotebookStopped, graded_part
 from autograder.grade.messages import Job, from_json, to_json
 from autograder.grade.outputs import Outputs
@@ -42,7 +41,6 @@ from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import Kernels, own_kernels
 from autograder.sandbox.limits import Limits
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.ENOMEM, errno.EMFILE, errno.ENFILE)
 TOO_LARGE = (
     "[The notebook is too large to be shown whole: this is left out. It was run and graded.]\n"
 )
@@ -130,6 +128,7 @@ def grade_notebook(
         tell(cell)
         grading.take(cell, index)
     behaviours = grading.behaviours()
+    grading.look_again()
     seconds = time.perf_counter() - began
     unanswered = [
         grade_id_of(cell)
@@ -203,6 +202,10 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
+
+    def close(self) -> None:
+        self.kernel.process.kill()
+        self.kernel.process.wait()
 
     def closed(self, disallowed: Disallowed) -> SandboxedKernel:
         left = max(1, round(self.kernel.seconds_left))

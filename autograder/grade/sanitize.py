@@ -21,6 +21,7 @@ from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
 
 from autograder.bounds import (
+    LONGEST_COLOURED,
     LONGEST_GAP,
     LONGEST_RENDERED,
     LONGEST_TEXT,
@@ -28,6 +29,7 @@ from autograder.bounds import (
     MOST_HTML,
     MOST_MARKS,
     MOST_MARKS_IN_ALL,
+    MOST_RENDERED,
     ROOM_FOR_COPIES,
     SECONDS_TO_CLEAN,
     OutOfTime,
@@ -69,6 +71,7 @@ MARKS = "[]*_`<&\\$|#>-+~!\n"  # of Markdown's own
 GAP = re.compile(rf"\s{{{LONGEST_GAP}}}")
 # colours, which a page shows, and every other command to a terminal, which it leaves out
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
+PYTHON = ("python", "python3", "py", "ipython", "ipython3")
 TOO_SLOW = "[An output that takes too long to look through is left out.]\n"
 LEFT_OUT = "[An output that could act in a browser is left out.]"
 
@@ -86,7 +89,7 @@ class Sanitize(Preprocessor):
     def __init__(self, own: Collection[str] = (), **kwargs: object) -> None:
         super().__init__(**kwargs)
         self._own = own
-        self._marks = self._html = self._colours = 0
+        self._marks = self._html = self._colours = self._rendered = 0
         self._seconds = SECONDS_TO_CLEAN
 
     def preprocess_cell(
@@ -105,10 +108,11 @@ class Sanitize(Preprocessor):
         elif digest_of(cell.source) not in self._own:
             source, pictures = cell.source, cell.pop("attachments", {})
             self._marks += marks_in(source)
-            plain = self._marks > MOST_MARKS_IN_ALL
+            plain = self._marks > MOST_MARKS_IN_ALL or self._rendered > MOST_RENDERED
             cell.source = self._in_time(
                 lambda: harmless_markdown(source, pictures, plain), as_typed(source)
             )
+            self._rendered += len(cell.source)
         return cell, resources
 
     def _in_time(self, clean: Callable[[], Cleaned], otherwise: Cleaned) -> Cleaned:
@@ -240,19 +244,41 @@ def _within_markdown(source: str, html: str) -> str:
 
 
 class Renderer(IPythonRenderer):
-    """Shows an attachment again only where there is room: no page could hold a large one many times."""
+    """Shows what is named many times again only where there is room: no page could hold a large picture, or the
+    long address or title of a reference, over and over."""
 
     def __init__(self, attachments: dict[str, dict[str, str]]) -> None:
         super().__init__(escape=False, attachments=attachments)
-        self._shown: set[str] = set()
+        self._shown: set[object] = set()
         self._left = ROOM_FOR_COPIES
 
     def _embed_image_or_attachment(self, src: str) -> str:
         embedded: str = super()._embed_image_or_attachment(src)
-        if src in self._shown:
-            self._left -= len(embedded)
-        self._shown.add(src)
-        return embedded if self._left >= 0 else ""
+        return embedded if self._has_room(src, embedded) else ""
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        shown: str = super().image(text, url, title if self._has_room(title, title) else None)
+        return shown
+
+    def link(self, text: str, url: str, title: str | None = None) -> str:
+        if not self._has_room((url, title), f"{url}{title}"):
+            return text
+        shown: str = super().link(text, url, title)
+        return shown
+
+    def block_code(self, code: str, info: str | None = None) -> str:
+        """Python in colours, as far as it is short; what reads other languages may take minutes over a line."""
+        language = (info or "").split(maxsplit=1)[:1]
+        coloured = language and language[0] in PYTHON and len(code) <= LONGEST_COLOURED
+        shown: str = super().block_code(code, info if coloured else None)
+        return shown
+
+    def _has_room(self, what: object, written: str | None) -> bool:
+        """Whether there is room to write something; the first time that it is shown there always is."""
+        if what in self._shown:
+            self._left -= len(written or "")
+        self._shown.add(what)
+        return self._left >= 0
 
 
 def rendered(source: str) -> str:

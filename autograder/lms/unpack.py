@@ -18,7 +18,7 @@ from autograder.batch.course import open_assignment
 from autograder.batch.run_lock import only_one
 from autograder.bounds import LARGEST_FILE, LARGEST_FILES, MOST_FILES
 from autograder.errors import CourseError
-from autograder.files import plain_files, printable
+from autograder.files import NO_ROOM, plain_files, printable
 from autograder.grade.submission import TIME, read_plain
 from autograder.lms.archives import NOTEBOOK, Archive, Refused, safe
 from autograder.lms.platform import SubmittedFile
@@ -74,6 +74,10 @@ def unpack(
                     target.put(student, attempts)
                 except NotTaken as why_not:
                     not_taken[student] = str(why_not)
+                except OSError as error:
+                    if error.errno in NO_ROOM:
+                        raise
+                    not_taken[student] = f"its folder cannot be written ({error})"
     late = sorted(
         student for student, of_one in by_student.items() if any(map(roster.late, of_one))
     )
@@ -121,12 +125,18 @@ def _attempts(
         wanted = f"one notebook, or one named {assignment}{NOTEBOOK}" if notebooks else "a notebook"
         raise NotTaken(f"expected {wanted}, found {names}")
     beside = _beside(archive, [file for file in files if file not in notebooks], refused)
-    attempts = []
-    for file in chosen:
+    attempts: list[dict[str, bytes]] = []
+    size = 0
+    for file in reversed(chosen):
         data = archive.read(file)
         if isinstance(data, bytes):
-            attempts.append({**beside, f"{assignment}{NOTEBOOK}": data})
-            continue
+            size += len(data)
+            if size <= LARGEST_FILE or not attempts:
+                attempts.insert(0, {**beside, f"{assignment}{NOTEBOOK}": data})
+                continue
+            data = Refused(
+                file.path, f"attempts of one student with more than {LARGEST_FILE >> 20} MiB"
+            )
         refused.append(data)
         if file is chosen[-1]:  # an earlier attempt must not count in its place
             raise NotTaken(f"its latest notebook is refused, since {data.why}")

@@ -11,7 +11,7 @@ from autograder.batch.course import open_course
 from autograder.files import digest_of
 from autograder.order import by_number
 from autograder.service.gradebook import Entered, entered_in
-from autograder.service.inbox import Exchange, Incoming
+from autograder.service.inbox import Exchange, Incoming, keep_holes
 from autograder.service.policy import FILE, read_settings
 
 
@@ -95,7 +95,7 @@ class WatchedCourse:
         aside = target.with_name(f".{arrival.assignment}")
         shutil.rmtree(aside, ignore_errors=True)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(self.copy_of(arrival.name), aside)
+        shutil.copytree(self.copy_of(arrival.name), aside, copy_function=keep_holes)
         shutil.rmtree(target, ignore_errors=True)
         aside.replace(target)
         return True

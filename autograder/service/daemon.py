@@ -7,23 +7,44 @@ again, it does what was not finished, from results that are kept, and nothing a 
 from __future__ import annotations
 
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
+from autograder.batch.student_result import StudentResult
+from autograder.bounds import MOST_HAND_INS, MOST_IN_TURN, MOST_WAITING
 from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.sandbox.bubblewrap import SandboxError
 from autograder.service.course import WatchedCourse
 from autograder.service.gradebook import points_by_checks
 from autograder.service.grader import PAUSE, Grader
-from autograder.service.inbox import Incoming, Refused, Unfinished, arrivals_in
+from autograder.service.inbox import (
+    Exchange,
+    Incoming,
+    Refused,
+    Unfinished,
+    arrivals_in,
+    as_text,
+    is_no_room,
+    parsed,
+)
 from autograder.service.journal import Event, Journal, QueueItem
 from autograder.service.scheduler import Scheduler, outdated
 from autograder.service.visibility import Visibility
 
 EVERY = 15.0  # seconds between two looks at what other programs have changed
 NEWER = "You handed in a newer version before its turn came, so that one is graded instead."
+NOT_TAKEN = (
+    "It is not graded: {why}. Hand in again, with the notebook and what belongs to it alone in the "
+    "folder. Your instructor sees this, too."
+)
+FAILED = (
+    "The grader itself failed over it, which is no fault of yours. It is tried again, and your "
+    "instructor sees this, too."
+)
 
 
 class GradingService:
@@ -43,6 +64,8 @@ class GradingService:
         self.grader = Grader(self.course, isolation, self._complain)
         self.visibility = Visibility(self.course)
         self._looked = 0.0
+        self._crowds: set[str] = set()
+        self._failed: set[str] = set()
         self._complaint = ""
         self.read_journal()
 
@@ -59,12 +82,12 @@ class GradingService:
         """Do the next thing that there is to do; false if there is nothing."""
         try:
             self._read_again()
-            self._collect()
+            came = self._collect()
             batch = self.scheduler.next_batch(self.grader.may_try)
             if batch:
                 self._grade(batch)
                 return True
-            return self._put_back() or self._look_around()
+            return came or self._put_back() or self._look_around()
         except (CourseError, EngineError, SandboxError, OSError) as error:
             self._complain(str(error))
             time.sleep(PAUSE)
@@ -76,9 +99,10 @@ class GradingService:
         except CourseError as error:
             self._complain(f"{error}. The settings of before hold until that is put right")
 
-    def _collect(self) -> None:
-        """Note what came in, and say what it waits for."""
+    def _collect(self) -> bool:
+        """Note what came in, and say what it waits for; whether anything came."""
         graded = self.scheduler.graded()
+        before = len(self.journal.known) + len(self.journal.refused)
         for arrival in self._arrivals():
             student, assignment = arrival.work
             self._note("in", arrival.name, student=student, assignment=assignment,
@@ -87,48 +111,91 @@ class GradingService:
                 for old in outdated(self.journal.of[arrival.work]):
                     self._note("replaced", old.arrival.name)
                     self.course.drop_copy(old.arrival.name)
-                    self.visibility.show_notice(old.arrival, NEWER)
+                    self._tell_student(old.arrival, NEWER)
             item = self.journal.known[arrival.name]
             if item.state == "waits" and (message := self.scheduler.held(item, graded)):
-                self.visibility.show_notice(arrival, message)
+                self._tell_student(arrival, message)
+        return len(self.journal.known) + len(self.journal.refused) > before
 
     def _arrivals(self) -> Iterator[Incoming]:
         """What came in and is not known so far."""
         exchange = self.course.exchange
         if exchange is None:
-            found = arrivals_in(self.course.folder / "submitted", self.course.assignments)
-            yield from (arrival for arrival in found if arrival.name not in self.journal.known)
+            for arrival in arrivals_in(self.course.folder / "submitted", self.course.assignments):
+                name = as_text(arrival.name)
+                if self._is_new(name) and name == arrival.name:
+                    yield arrival
+                elif self._is_new(name):
+                    self._refuse(name, Refused("the name of its folder is not UTF-8"))
             return
-        for name in exchange.names():
-            if name in self.journal.known or name in self.journal.refused:
-                continue
+        for name in self._in_turn(exchange.names()):
             try:
-                arrival = exchange.take(name, self.course.copy_of(name))
-                if not self.course.has(arrival.assignment):
-                    raise Refused(f"there is no assignment {printable(arrival.assignment)}")
-                yield arrival
+                yield self._taken(exchange, name)
             except Unfinished:
                 continue
             except Refused as why:
-                self.course.drop_copy(name)
-                self._note("refused", name, why=str(why))
-                self.tell(f"refused {printable(name)}: {why}")
+                self._refuse(name, why)
+
+    def _is_new(self, name: str) -> bool:
+        return name not in self.journal.known and name not in self.journal.refused
+
+    def _in_turn(self, names: Mapping[str, Sequence[str]]) -> Iterator[str]:
+        """The next names that nobody has looked at: a few of each account, so that none waits for another's."""
+        waiting = Counter(item.arrival.student for item in self.journal.waiting())
+        for account, of_one in names.items():
+            if len(of_one) > MOST_HAND_INS and account not in self._crowds:
+                self._crowds.add(account)
+                self.tell(
+                    f"{printable(account)} has {len(of_one)} folders in the exchange, of which the newest "
+                    f"{MOST_HAND_INS} are looked at"
+                )
+            new = (name for name in of_one[:MOST_HAND_INS] if self._is_new(name))
+            for name in islice(new, MOST_IN_TURN):
+                # copies of what waits take room
+                if waiting[name.partition("+")[0]] < MOST_WAITING:
+                    yield name
+
+    def _taken(self, exchange: Exchange, name: str) -> Incoming:
+        """What is handed in under a name, copied.
+
+        Raises:
+            Unfinished, Refused, OSError: see `Exchange.take`.
+        """
+        _, assignment, _ = parsed(name)
+        if not self.course.has(assignment):
+            raise Refused(f"there is no assignment {printable(assignment)}")
+        return exchange.take(name, self.course.copy_of(name))
+
+    def _refuse(self, name: str, why: Refused) -> None:
+        """Write down that something is not taken, and tell its student where that can be."""
+        self.course.drop_copy(name)
+        self._note("refused", name, why=str(why))
+        self.tell(f"refused {printable(name)}: {why}")
+        if why.arrival:
+            self._tell_student(why.arrival, NOT_TAKEN.format(why=why))
+
+    def _tell_student(self, arrival: Incoming, message: str) -> None:
+        """Hand out a sentence; where that fails, nobody else waits for it."""
+        try:
+            self.visibility.show_notice(arrival, message)
+        except Exception as error:  # noqa: BLE001 (one student's page stops nobody)
+            self._complain(
+                f"{printable(arrival.name)} gets no notice ({type(error).__name__}: {error})"
+            )
 
     def _grade(self, batch: list[QueueItem]) -> None:
         assignment = batch[0].arrival.assignment
-        for item in batch:
-            if self.course.put(item.arrival):
-                self._note("placed", item.arrival.name)
-        rows = self.grader.rows(assignment, [item.arrival for item in batch])
+        placed = [item for item in batch if self._alone(item.arrival, self._put)]
+        rows = self.grader.rows(assignment, [item.arrival for item in placed]) if placed else {}
         points = points_by_checks(self.course.folder, assignment, rows)
         for item in batch:
             arrival = item.arrival
             row = rows.get(arrival.student)
-            if row is None:
+            if row is None or not self._alone(arrival, partial(self._hand_back, row, points)):
+                if arrival.name not in self._failed:
+                    self._failed.add(arrival.name)
+                    self._tell_student(arrival, FAILED)
                 continue
-            shown = self.visibility.show(arrival, row)
-            self._note("graded", arrival.name, points=points.get(arrival.student, 0.0),
-                       seconds=row.seconds, shown=shown, hand=self.visibility.hand(arrival))  # fmt: skip
             waited = time.time() - item.seen
             self.tell(
                 f"{printable(arrival.student)}  {assignment}  {row.points:g} of {row.of:g} points, "
@@ -138,6 +205,29 @@ class GradingService:
         if not any(item.arrival.assignment == assignment for item in self.journal.waiting()):
             self.course.order(assignment).unlink(missing_ok=True)
         self._complaint = ""
+
+    def _alone(self, arrival: Incoming, do: Callable[[Incoming], object]) -> bool:
+        """Do something for one submission; where that fails it is tried later, and false."""
+        try:
+            do(arrival)
+        except Exception as error:
+            if is_no_room(error):
+                raise
+            self.grader.note_failure([arrival], error)
+            return False
+        return True
+
+    def _put(self, arrival: Incoming) -> None:
+        if self.course.put(arrival):
+            self._note("placed", arrival.name)
+
+    def _hand_back(
+        self, row: StudentResult, points: Mapping[str, float], arrival: Incoming
+    ) -> None:
+        """Show a student what a submission got, and write that down."""
+        shown = self.visibility.show(arrival, row)
+        self._note("graded", arrival.name, points=points.get(arrival.student, 0.0),
+                   seconds=row.seconds, shown=shown, hand=self.visibility.hand(arrival))  # fmt: skip
 
     def _tidy(self, graded: QueueItem) -> None:
         """Keep copies of what waits, and of the one that counts."""
@@ -154,7 +244,10 @@ class GradingService:
             arrival = item.arrival
             placed = self.journal.placed.get(arrival.work, arrival.name)
             if placed != arrival.name and self.course.copy_of(arrival.name).exists():
-                self.course.put(arrival)
+                if not self.grader.may_try(arrival.name) or not self._alone(
+                    arrival, self.course.put
+                ):
+                    continue
                 if self.grader.rows(arrival.assignment, [arrival]):
                     self._note("placed", arrival.name)
                     return True
@@ -172,12 +265,14 @@ class GradingService:
         for assignment, arrivals in behind.items():
             rows = self.grader.rows(assignment, arrivals, one_by_one=False)
             for arrival in arrivals:
-                if row := rows.get(arrival.student):
-                    shown = self.visibility.show(arrival, row)
-                    hand = self.visibility.hand(arrival)
-                    self._note("shown", arrival.name, shown=shown, hand=hand)
+                row = rows.get(arrival.student)
+                if row and self._alone(arrival, partial(self._show_again, row)):
                     self.tell(f"{printable(arrival.student)}  {assignment}  feedback is new")
         return bool(behind)
+
+    def _show_again(self, row: StudentResult, arrival: Incoming) -> None:
+        shown, hand = self.visibility.show(arrival, row), self.visibility.hand(arrival)
+        self._note("shown", arrival.name, shown=shown, hand=hand)
 
     def _note(self, what: str, name: str, **more: object) -> None:
         self.journal.write(Event(what=what, name=name, at=time.time(), **more))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from autograder.errors import CourseError, EngineError
 from autograder.files import printable
 from autograder.sandbox.bubblewrap import SandboxError
 from autograder.service.course import WatchedCourse
-from autograder.service.inbox import Incoming
+from autograder.service.inbox import Incoming, is_no_room
 
 ENGINES = 2  # kept warm: assignments differ in what submissions may import
 PAUSE, LONGEST_PAUSE = 5.0, 600.0  # seconds before something that failed is tried again
@@ -78,21 +78,29 @@ class Grader:
                 self.course.folder, assignment, lambda *_: None, students, self._settings(), engine
             )
             return {row.student: row for row in rows}
-        except (CourseError, SandboxError, EngineError, OSError):
+        except (CourseError, SandboxError, EngineError):
             self._drop_engine(modules)
             raise
-        except Exception as error:  # noqa: BLE001 (one submission stops nobody)
+        except Exception as error:
             self._drop_engine(modules)
+            if is_no_room(error):
+                raise
             if one_by_one and len(arrivals) > 1:
                 rows_of_each = [self.rows(assignment, [arrival]) for arrival in arrivals]
                 return {student: row for rows in rows_of_each for student, row in rows.items()}
-            for arrival in arrivals:
-                times = self._failures.get(arrival.name, (0, 0.0))[0] + 1
-                pause = min(PAUSE * 2**times, LONGEST_PAUSE)
-                self._failures[arrival.name] = times, time.time() + pause
-            who = ", ".join(map(printable, students))
-            self.complain(f"{assignment} of {who} fails ({type(error).__name__}: {error})")
+            self.note_failure(arrivals, error)
             return {}
+
+    def note_failure(self, arrivals: Sequence[Incoming], error: Exception) -> None:
+        """Say that submissions fail, and try them again after a pause that grows each time."""
+        for arrival in arrivals:
+            times = self._failures.get(arrival.name, (0, 0.0))[0] + 1
+            pause = min(PAUSE * 2**times, LONGEST_PAUSE)
+            self._failures[arrival.name] = times, time.time() + pause
+        who = ", ".join(printable(arrival.student) for arrival in arrivals)
+        self.complain(
+            f"{arrivals[0].assignment} of {who} fails ({type(error).__name__}: {printable(str(error))})"
+        )
 
     def _settings(self) -> Settings:
         return Settings(

@@ -12,6 +12,7 @@ import os
 import shutil
 import stat
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +21,7 @@ from pathlib import Path
 from nbgrader.utils import notebook_hash, parse_utc
 
 from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, MOST_FILES
-from autograder.files import printable
+from autograder.files import NO_ROOM, printable
 from autograder.grade.submission import TIME, notebook_in_folder, read_plain
 
 try:
@@ -33,12 +34,22 @@ QUIET = 10.0  # seconds after which a folder of another mode is taken for finish
 SLACK = 300.0  # seconds that copying a submission may take, after its name was chosen
 MOST_NOTEBOOKS = 20
 SECRET = "submission_secret.txt"  # nbgrader's own, which names a submission's feedback
+BLOCK = 512  # bytes in which a file system says how much it stores
 OPEN = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 OPEN_FOLDER = OPEN | getattr(os, "O_DIRECTORY", 0)
 
 
 class Refused(Exception):
-    """Something in the exchange that is no submission; the message says why."""
+    """Something in the exchange that is not taken; the message says why.
+
+    Args:
+        message: why.
+        arrival: what it is, where its student can be told.
+    """
+
+    def __init__(self, message: str, arrival: Incoming | None = None) -> None:
+        super().__init__(message)
+        self.arrival = arrival
 
 
 class Unfinished(Exception):
@@ -67,6 +78,11 @@ class Incoming:
     def work(self) -> tuple[str, str]:
         """Student and assignment."""
         return self.student, self.assignment
+
+
+def as_text(name: str) -> str:
+    """The name of a folder as a file of text can hold it: what is not UTF-8 stands there with backslashes."""
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def utc(seconds: float) -> datetime:
@@ -104,11 +120,25 @@ class Exchange:
         self.feedback = root / course_id / "feedback"
         self.check_owner = check_owner and pwd is not None
 
-    def names(self) -> list[str]:
-        """What lies there."""
-        with contextlib.suppress(FileNotFoundError):
-            return sorted(os.listdir(self.inbound))
-        return []
+    def names(self) -> dict[str, list[str]]:
+        """What lies there, the newest first, by the account that it belongs to; by its name where no account counts.
+
+        A name that is no text is written with backslashes, under which nothing can be opened.
+        """
+        found: dict[str, list[tuple[float, str]]] = defaultdict(list)
+        with contextlib.suppress(FileNotFoundError), os.scandir(self.inbound) as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # gone since
+                    status = entry.stat(follow_symlinks=False)
+                    name = as_text(entry.name)
+                    whose = str(status.st_uid) if self.check_owner else name.partition("+")[0]
+                    found[whose].append((status.st_ctime, name))
+        return {
+            account(int(whose)) if self.check_owner else whose: [
+                name for _, name in sorted(of_one, reverse=True)
+            ]
+            for whose, of_one in found.items()
+        }
 
     def take(self, name: str, kept: Path) -> Incoming:
         """Copy a submission, and say what it is.
@@ -119,7 +149,8 @@ class Exchange:
 
         Raises:
             Unfinished: it is still being written.
-            Refused: it is none.
+            Refused: it is none, or cannot be copied.
+            OSError: this machine has no room, which is no fault of the submission.
         """
         student, assignment, claimed = parsed(name)
         try:
@@ -138,27 +169,43 @@ class Exchange:
                     raise Refused(
                         f"its name says {printable(student)}, but it belongs to {printable(owner)}"
                     )
+            finished = stat.S_IMODE(status.st_mode) & FINISHED == FINISHED
+            if not finished and time.time() - status.st_ctime < QUIET:
+                raise Unfinished
             aside = kept.with_name(f".{kept.name}")
             shutil.rmtree(aside, ignore_errors=True)
             aside.mkdir(parents=True)
-            copy = Copy(status.st_uid)
-            # copied first, however many other files there are
-            needed = (f"{assignment}.ipynb", SECRET, *copy.notebooks(folder))
-            first = [copy.one(folder, name, aside) for name in needed]
-            changed = max(status.st_ctime, *first, copy.into(folder, aside))
+            try:
+                changed = self._copy(folder, status, assignment, aside)
+                if not finished and time.time() - changed < QUIET:
+                    raise Unfinished
+                came_in = when_it_came(claimed, changed)
+                # read by the grader, instead of what a student may have put there
+                (aside / TIME).write_text(f"{came_in:%Y-%m-%d %H:%M:%S.%f} UTC", "ascii")
+                keys = feedback_keys(aside)
+                shutil.rmtree(kept, ignore_errors=True)
+                os.replace(aside, kept)
+            except Unfinished:
+                raise
+            except Exception as error:
+                if is_no_room(error):
+                    raise
+                found = Incoming(name, student, assignment, claimed, feedback_keys(aside))
+                why = f"it could not be copied ({type(error).__name__}: {printable(str(error))})"
+                raise Refused(why, found) from error
+            finally:
+                shutil.rmtree(aside, ignore_errors=True)
         finally:
             os.close(folder)
-        finished = stat.S_IMODE(status.st_mode) & FINISHED == FINISHED
-        if not finished and time.time() - changed < QUIET:
-            shutil.rmtree(aside)
-            raise Unfinished
-        came_in = when_it_came(claimed, changed)
-        # read by the grader, instead of what a student may have put there
-        (aside / TIME).write_text(f"{came_in:%Y-%m-%d %H:%M:%S.%f} UTC", "ascii")
-        keys = feedback_keys(aside)
-        shutil.rmtree(kept, ignore_errors=True)
-        os.replace(aside, kept)
         return Incoming(name, student, assignment, came_in, keys)
+
+    def _copy(self, folder: int, status: os.stat_result, assignment: str, target: Path) -> float:
+        """Copy what an open folder holds; when it or what is in it was last changed."""
+        copy = Copy(status.st_uid)
+        # copied first, however many other files there are
+        needed = (f"{assignment}.ipynb", SECRET, *copy.notebooks(folder))
+        first = [copy.one(folder, name, target) for name in needed]
+        return max(status.st_ctime, *first, copy.into(folder, target))
 
     def _open(self, name: str, inbound: int) -> int:
         """A submission's folder; while it is being written, the course may not be able to open it."""
@@ -171,6 +218,11 @@ class Exchange:
             raise Refused("the course's account may not open it") from error
         except OSError as error:
             raise Refused("it is not a folder that can be opened") from error
+
+
+def is_no_room(error: Exception) -> bool:
+    """Whether the machine lacks something that every submission needs."""
+    return isinstance(error, OSError) and error.errno in NO_ROOM
 
 
 def account(number: int) -> str:
@@ -213,8 +265,8 @@ def feedback_keys(folder: Path) -> tuple[str, ...]:
 class Copy:
     """Copies plain files that belong to one account, and no more than a submission may hold.
 
-    Too many files are left out. One that is too large becomes an empty file of the same size, which
-    takes no disk, so that grading can say how large it was.
+    Too many files and folders are left out. One that is too large, as it is stored or as it is read,
+    becomes an empty file of the same size, which takes no disk, so that grading can say how large it was.
 
     Args:
         owner: number of the account.
@@ -224,19 +276,23 @@ class Copy:
         self.owner = owner
         self.bytes = LARGEST_FILE + LARGEST_FILES
         self.files = 2 * MOST_FILES
+        self.entries = 4 * MOST_FILES
 
     def into(self, folder: int, target: Path, depth: int = 1) -> float:
         """Copy what is in a folder, by its descriptor; the time when its newest file was changed."""
         newest = 0.0
         for name, status in self._entries(folder):
+            if depth == 1 and name == TIME:
+                continue  # whatever it is: the course puts its own there
             if stat.S_ISDIR(status.st_mode) and depth <= DEEPEST_FOLDER + 1:
-                with contextlib.suppress(OSError):
-                    below = os.open(name, OPEN_FOLDER, dir_fd=folder)
-                    try:
-                        (target / name).mkdir(exist_ok=True)
-                        newest = max(newest, self.into(below, target / name, depth + 1))
-                    finally:
-                        os.close(below)
+                below = _opened(name, OPEN_FOLDER, folder)
+                if below is None:
+                    continue
+                try:
+                    (target / name).mkdir(exist_ok=True)
+                    newest = max(newest, self.into(below, target / name, depth + 1))
+                finally:
+                    os.close(below)
             elif stat.S_ISREG(status.st_mode):
                 newest = max(newest, self.one(folder, name, target))
         return newest
@@ -251,22 +307,53 @@ class Copy:
         if self.files == 0 or (target / name).exists():
             return 0.0
         self.files -= 1
-        with contextlib.suppress(OSError), open(os.open(name, OPEN, dir_fd=folder), "rb") as file:
-            status = os.fstat(file.fileno())
-            if stat.S_ISREG(status.st_mode) and status.st_uid == self.owner:
-                with (target / name).open("wb") as copy:
-                    if status.st_size > self.bytes:
-                        copy.truncate(status.st_size)
-                    else:
-                        self.bytes -= copy.write(file.read(status.st_size))
-                return status.st_ctime
-        return 0.0
+        descriptor = _opened(name, OPEN, folder)
+        if descriptor is None:
+            return 0.0
+        try:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode) or status.st_uid != self.owner:
+                return 0.0
+            size = max(status.st_size, BLOCK * status.st_blocks)
+            with (target / name).open("wb") as copy:
+                if size > self.bytes:
+                    copy.truncate(status.st_size)
+                else:
+                    self.bytes -= size
+                    with open(descriptor, "rb", closefd=False) as file:
+                        copy.write(file.read(status.st_size))
+            return status.st_ctime
+        finally:
+            os.close(descriptor)
 
     def _entries(self, folder: int) -> Iterator[tuple[str, os.stat_result]]:
         with os.scandir(folder) as entries:
-            for entry, _ in zip(entries, range(4 * MOST_FILES), strict=False):
+            for entry in entries:
+                if self.entries == 0:
+                    return
+                self.entries -= 1
                 with contextlib.suppress(OSError):
                     yield entry.name, entry.stat(follow_symlinks=False)
+
+
+def _opened(name: str, flags: int, folder: int) -> int | None:
+    """A descriptor of what a folder holds; None where it is gone, a link, or closed to the course."""
+    try:
+        return os.open(name, flags, dir_fd=folder)
+    except OSError as error:
+        if is_no_room(error):
+            raise
+        return None
+
+
+def keep_holes(source: str, target: str) -> str:
+    """Copy a file of a `Copy`, for `shutil.copytree`; what is too large to be read stays an empty one."""
+    size = os.stat(source).st_size
+    if size <= LARGEST_FILE:
+        return shutil.copyfile(source, target)
+    with open(target, "wb") as file:
+        file.truncate(size)
+    return target
 
 
 def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incoming]:

@@ -26,6 +26,7 @@ FLAGS = [
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--host-resolver-rules=MAP *.class.test 127.0.0.1,MAP class.test 127.0.0.1",
     "--window-size=1400,1000",
 ]
 # What axe calls serious or critical.

@@ -25,7 +25,9 @@ from tools.classroom.settings import Settings
 EXTRA = ROOT / "build" / "classroom"
 CHECKOUT = Path("/srv/checkout")
 HOMES = "/home"
+DOMAIN = "class.test"  # the browser of the tests finds it, and every name below it, on this machine
 SETTINGS = """
+domain = "class.test"
 environment = "/srv/environment"
 port = {}
 ports = {{ hub = {}, proxy = {}, course = {} }}
@@ -93,7 +95,8 @@ class Machine:
         self.hub: subprocess.Popen | None = None
         self.settings = Settings()
         self.port, *others = free_ports(4)
-        self.address = f"http://127.0.0.1:{self.port}"
+        self.address = f"http://{DOMAIN}:{self.port}"
+        self.formgrader = f"http://course--service.{DOMAIN}:{self.port}/services/course/formgrader"
         self._holder = subprocess.Popen(
             ["unshare", "--mount", "--propagation", "private", "sleep", "infinity"],
             start_new_session=True,
@@ -185,15 +188,21 @@ class Machine:
                 stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
             )  # fmt: skip
         deadline = time.monotonic() + 120
+        health = urllib.request.Request(f"http://127.0.0.1:{self.port}/hub/health")
+        health.add_header("Host", f"{DOMAIN}:{self.port}")  # by which the proxy finds the hub
         while True:
             try:
-                with urllib.request.urlopen(f"{self.address}/hub/health", timeout=5):
+                with urllib.request.urlopen(health, timeout=5):
                     return
             except OSError:
                 said = self.log.read_text(errors="replace")[-3000:]
                 assert self.hub.poll() is None, f"the hub ended: {said}"
                 assert time.monotonic() < deadline, f"the hub did not answer: {said}"
                 time.sleep(0.5)
+
+    def server(self, name: str) -> str:
+        """Where a browser finds somebody's own server."""
+        return f"http://{name}.{DOMAIN}:{self.port}/user/{name}"
 
     def kill_hub(self) -> None:
         """What kill -9 does to the hub; nobody else is told."""

@@ -23,6 +23,7 @@ from nbgrader.utils import notebook_hash
 from tests.autograder.service.students import submit_from
 from tests.classroom.machine import HOMES
 from tests.sample_class import ASSIGNMENT, submission
+from tools.classroom.student_server import OWN_EXCHANGE, link_exchange
 
 EXCHANGE = Path("/srv/classroom/exchange")
 ANSWERS = ("right_loops", "softmax_over_columns", "mixed_batch", "scaled_scores")
@@ -40,7 +41,9 @@ def main() -> None:
         time.sleep(max(0.0, began + moment - time.time()))
         if os.fork() == 0:
             become(student)
-            submit_from(Path.home(), EXCHANGE, "*", ASSIGNMENT, notebooks[number % len(notebooks)])
+            root = Path.home() / OWN_EXCHANGE
+            link_exchange(EXCHANGE / "attention", root)
+            submit_from(Path.home(), root, "*", ASSIGNMENT, notebooks[number % len(notebooks)])
             os._exit(0)
         made[student] = time.time()
     while True:

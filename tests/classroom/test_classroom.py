@@ -85,7 +85,7 @@ class Person:
         """JupyterLab with nothing open: after the log-in it opens the course map, before all else."""
         landed = "//div[contains(@class,'lm-MenuBar-itemLabel') and text()='File']"
         find(self.browser, landed, 120)
-        self.browser.get(f"{self.machine.address}/user/{self.name}/lab?reset")
+        self.browser.get(f"{self.machine.server(self.name)}/lab?reset")
         find(self.browser, landed, 120)
         find(self.browser, "//div[contains(@class,'jp-Launcher-body')]")
         return self
@@ -117,7 +117,7 @@ class Person:
             const token = document.cookie.split('; ').filter(text => text.startsWith('_xsrf=')).pop();
             fetch(url, {method: 'PUT', body, headers: {'X-XSRFToken': token.slice(6)}})
                 .then(answer => done(answer.status), error => done(String(error)));""",
-            f"{self.machine.address}/user/{self.name}/api/contents/{path}",
+            f"{self.machine.server(self.name)}/api/contents/{path}",
             json.dumps(body),
         )
         assert status == 200
@@ -232,7 +232,7 @@ open(os.path.expanduser("~/notebook.txt"), "w").write("\\n".join([*lines, "done"
     tried = f"{HOMES}/{name}/course/tried.ipynb"
     machine.write(tried, nbformat.writes(notebook))
     machine.sh(f"chown {name} {tried}")
-    browser.get(f"{machine.address}/user/{name}/lab/tree/tried.ipynb?reset")
+    browser.get(f"{machine.server(name)}/lab/tree/tried.ipynb?reset")
     find(browser, "//*[contains(text(), '| Idle')]", 120)
     click_menu(browser, "Run", "Run All Cells")
     said = read_until_done(machine, f"{HOMES}/{name}/notebook.txt")
@@ -252,16 +252,43 @@ def read_until_done(machine, path, seconds=60):
 
 def test_students_do_not_come_to_the_formgrader(browser, machine, passwords):
     Person(browser, machine, "ada", passwords["ada"]).lab()
-    browser.get(f"{machine.address}/services/course/formgrader")
+    browser.get(machine.formgrader)
     time.sleep(1)
     assert ASSIGNMENT not in browser.page_source
     assert "403" in browser.page_source
 
 
+def test_a_students_page_reads_nothing_where_an_instructor_is_signed_in(
+    browser, machine, passwords
+):
+    """Whoever is signed in: a page of ada's server, which is ada's program, is of another origin."""
+    Person(browser, machine, "ada", passwords["ada"]).lab()
+    asked = f"{machine.address}/hub/api/user", f"{machine.address}/hub/token", machine.formgrader
+    for address in asked:
+        said = browser.execute_async_script(
+            """const [url, done] = arguments;
+            fetch(url, {credentials: 'include'}).then(answer => done(answer.type), error => done(error.name));""",
+            address,
+        )
+        assert said == "TypeError", address
+    # and no student's server answers where the hub does
+    browser.get(f"{machine.address}/user/ada/api/status")
+    assert not browser.current_url.startswith(f"{machine.address}/user/")
+
+
+def test_nobody_puts_a_second_course_beside_the_real_one(machine):
+    made = machine.sh("mkdir /srv/classroom/exchange/second", user="ada", check=False)
+    assert made.returncode and "Permission denied" in made.stderr
+    root = machine.path("/srv/classroom/exchange")
+    assert [path.name for path in root.iterdir()] == ["attention"]
+    settings = machine.path("/srv/classroom/jupyter/student/nbgrader_config.py").read_text()
+    assert 'c.CourseDirectory.course_id = "attention"' in settings
+
+
 def test_a_score_given_by_hand_reaches_the_student(browser, machine, passwords):
     Person(browser, machine, "prof", passwords["prof"])
     find(browser, f"//tr[contains(., '{ASSIGNMENT}')]", 120)
-    browser.get(f"{machine.address}/services/course/formgrader/gradebook/{ASSIGNMENT}/{ASSIGNMENT}")
+    browser.get(f"{machine.formgrader}/gradebook/{ASSIGNMENT}/{ASSIGNMENT}")
     find(browser, "//a[contains(@href,'/formgrader/submissions/')]")
     links = browser.find_elements("xpath", "//a[contains(@href,'/formgrader/submissions/')]")
     given = {}

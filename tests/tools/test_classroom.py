@@ -33,6 +33,7 @@ def test_the_example_says_what_is_usual(tmp_path):
         ('certificate = "here.pem"', "go together"),
         ('certificate = "/no.pem"\nkey = "/no.key"', "there is no file /no.pem"),
         ('login = "lti13"', "a table [lti13]"),
+        ("behind_proxy = true", "set subdomains = false after reading docs/classroom.md"),
         ('folder = "class"', "a path from the root on"),
         ("port = 0", "`$.port`"),
         ("prot = 8000", "unknown field `prot`"),
@@ -46,7 +47,12 @@ def test_settings_that_cannot_be_are_refused(tmp_path, text, says):
 
 
 def test_behind_another_server_any_address_will_do(tmp_path):
-    assert settings_of(tmp_path, 'address = "0.0.0.0"\nbehind_proxy = true').behind_proxy
+    text = 'address = "0.0.0.0"\nbehind_proxy = true\n'
+    here = settings_of(tmp_path, text + 'domain = "hub.example.edu"')
+    assert here.public == "https://hub.example.edu"
+    assert here.formgrader == "https://course--service.hub.example.edu/services/course/formgrader"
+    here = settings_of(tmp_path, text + "subdomains = false")
+    assert here.formgrader == "/services/course/formgrader"
 
 
 def test_a_list_has_commas_or_semicolons_and_perhaps_a_byte_order_mark():

@@ -59,8 +59,7 @@ def run(here: Settings, options: argparse.Namespace) -> int:
     prepare(here, options)
     if not accounts.known(here):
         print("There is nobody in the class yet: python -m tools.classroom add LIST.csv")
-    scheme = "https" if here.certificate else "http"
-    print(f"The hub answers at {scheme}://{here.domain or here.address}:{here.port}", flush=True)
+    print(f"The hub answers at {here.public}", flush=True)
     os.chdir(here.state)
     os.environ["PYTHONPATH"] = str(ROOT)
     config = str(ROOT / "tools/classroom/jupyterhub_config.py")

@@ -8,6 +8,7 @@ from pathlib import Path
 import nativeauthenticator
 
 from tools.classroom import accounts, settings
+from tools.classroom.settings import COURSE_ID
 
 here = settings.read()
 people = accounts.known(here)
@@ -30,7 +31,10 @@ def kept_secret(name: str) -> str:
 scheme = "https" if here.certificate else "http"
 c.JupyterHub.bind_url = f"{scheme}://{here.address}:{here.port}"
 if here.domain:
-    c.JupyterHub.public_url = f"https://{here.domain}/"
+    c.JupyterHub.public_url = f"{here.public}/"
+if here.domain and here.subdomains:
+    # a page of a student's server is then of another origin than the hub and the formgrader
+    c.JupyterHub.subdomain_host = here.public
 c.JupyterHub.ssl_cert, c.JupyterHub.ssl_key = here.certificate, here.key
 c.JupyterHub.hub_bind_url = f"http://127.0.0.1:{here.ports.hub}"
 c.JupyterHub.db_url = here.database
@@ -87,14 +91,19 @@ c.JupyterHub.load_roles = [
 def first_page(handler):
     """Staff come to the class; everybody else to a server of their own."""
     user = handler.current_user
-    return "/services/course/formgrader" if user and user.name in staff else ""
+    return here.formgrader if user and user.name in staff else ""
 
 
 c.JupyterHub.default_url = first_page
 
 # ---- a server for each student, under the student's account
 c.JupyterHub.spawner_class = "jupyterhub.spawner.LocalProcessSpawner"
-c.Spawner.cmd = [python, str(here.place / "jupyter/student_server.py"), str(here.handout)]
+c.Spawner.cmd = [
+    python,
+    str(here.place / "jupyter/student_server.py"),
+    str(here.handout),
+    str(here.exchange / COURSE_ID),
+]
 c.Spawner.default_url = "/lab/tree/course_map.md"
 c.Spawner.start_timeout = c.Spawner.http_timeout = 180
 c.Spawner.args = ["--ServerApp.terminals_enabled=True"]

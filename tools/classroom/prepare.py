@@ -6,16 +6,16 @@
 | ``proxy/`` | root, all | the hub's proxy, from npm |
 | ``handout/`` | root, all | what students get |
 | ``jupyter/`` | root, all | settings of the servers |
-| ``exchange/`` | all, as nbgrader wants it | what is handed out and in |
+| ``exchange/`` | the course's account, all | what is handed out and in |
 | ``course/`` | the course's account alone | grader, solutions, submissions, gradebook |
 | ``state/`` | root alone | passwords, keys, who is in the class |
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import os
 import pwd
 import shutil
 import subprocess
@@ -24,10 +24,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tools.classroom.accounts import exists
-from tools.classroom.settings import ROOT, ClassroomError, Settings
+from tools.classroom.own_folder import opened
+from tools.classroom.settings import COURSE_ID, ROOT, ClassroomError, Settings
+from tools.classroom.student_server import OWN_EXCHANGE
 from tools.handout import make_handout
 
-COURSE_ID = "attention"
 PROGRAMS = (
     "assignments",
     "autograder",
@@ -145,17 +146,19 @@ def fetch_proxy(settings: Settings) -> None:
 
 def copy_course(settings: Settings) -> None:
     """The course's own folder: programs and texts from here; what the class did is left alone."""
-    course = settings.course
-    course.mkdir(exist_ok=True)
-    for name in PROGRAMS:
-        shutil.copytree(ROOT / name, course / name, dirs_exist_ok=True, ignore=LEFT_OUT)
-    for name in FILES:
-        shutil.copy(ROOT / name, course / name)
-    service = course / "service.toml"
-    if not service.exists():
-        service.write_text(SERVICE.format(exchange=settings.exchange), encoding="utf-8")
-    own(course, settings.account)
-    course.chmod(0o700)
+    settings.course.mkdir(exist_ok=True)
+    with opened(settings.course, numbers_of(settings.account), 0o700) as course:
+        for name in PROGRAMS:
+            with contextlib.ExitStack() as stack:
+                folder = course
+                for part in Path(name).parts:
+                    folder = stack.enter_context(folder.below(part))
+                folder.copy(ROOT / name, LEFT_OUT)
+        for name in FILES:
+            course.write(name, (ROOT / name).read_bytes())
+        if not course.has("service.toml"):
+            course.write("service.toml", SERVICE.format(exchange=settings.exchange).encode())
+        course.take()
 
 
 SERVICE = """\
@@ -169,12 +172,10 @@ counts = "last"      # or "best"
 """
 
 
-def own(folder: Path, account: str) -> None:
-    """Give a folder and all in it to an account."""
+def numbers_of(account: str) -> tuple[int, int]:
+    """The numbers of an account and of its group."""
     entry = pwd.getpwnam(account)
-    for place, _, files in os.walk(folder):
-        for name in (place, *(os.path.join(place, file) for file in files)):
-            os.chown(name, entry.pw_uid, entry.pw_gid, follow_symlinks=False)
+    return entry.pw_uid, entry.pw_gid
 
 
 def replace_handout(settings: Settings) -> None:
@@ -191,34 +192,40 @@ def replace_handout(settings: Settings) -> None:
 def make_exchange(settings: Settings) -> None:
     """nbgrader's exchange. Students can put folders into ``inbound``, and see neither list nor others'.
 
-    All may write in the root, or nbgrader refuses to work. Sticky bits keep everybody from renaming
-    what belongs to somebody else.
+    Nobody puts a second course beside it. nbgrader wants a root that all may write to, and makes it so when
+    an assignment is released; so students and instructors come in by roots of their own, in each student's home
+    (see `student_server`) and in the course folder, which nobody else can open. A sticky bit keeps
+    everybody from renaming what belongs to somebody else.
     """
-    course = settings.exchange / COURSE_ID
-    modes = {
-        settings.exchange: 0o1777,
-        course: 0o755,
-        course / "outbound": 0o755,
-        course / "inbound": 0o3733,
-        course / "feedback": 0o711,
-    }
-    entry = pwd.getpwnam(settings.account)
-    for place, mode in modes.items():
-        place.mkdir(exist_ok=True)
-        if place != settings.exchange:
-            os.chown(place, entry.pw_uid, entry.pw_gid)
-        place.chmod(mode)
+    settings.exchange.mkdir(exist_ok=True)
+    owner = numbers_of(settings.account)
+    with opened(settings.exchange, owner, 0o755) as root, root.below(COURSE_ID) as course:
+        for name, mode in (("outbound", 0o755), ("inbound", 0o3733), ("feedback", 0o711)):
+            with course.below(name, mode):
+                pass
+    with opened(settings.course, owner, 0o700) as course, course.below(OWN_EXCHANGE) as root:
+        root.link(COURSE_ID, settings.exchange / COURSE_ID)
 
 
 def write_jupyter_settings(settings: Settings) -> None:
     """What nbgrader and JupyterLab read in a student's server, and in the course's."""
-    exchange = f"c = get_config()\nc.Exchange.root = {str(settings.exchange)!r}\n"
-    home = 'os.path.expanduser("~/course/exercises")'
-    fetched = f"import os\n\n{exchange}c.Exchange.assignment_dir = {home}\n"
+    exchange = f"c = get_config()\nc.Exchange.root = {str(settings.course / OWN_EXCHANGE)!r}\n"
+    fetched = OF_A_STUDENT.format(course=COURSE_ID, root=OWN_EXCHANGE)
     extensions = {"formgrader": False, "course_list": False, "assignment_list": True}
     write_for(settings, "student", fetched, extensions, OF_INSTRUCTORS)
     extensions = {"formgrader": True, "course_list": False, "assignment_list": False}
     write_for(settings, "course", exchange, extensions, OF_STUDENTS)
+
+
+# what nbgrader reads in a student's server
+OF_A_STUDENT = """\
+import os
+
+c = get_config()
+c.CourseDirectory.course_id = "{course}"
+c.Exchange.root = os.path.expanduser("~/{root}")
+c.Exchange.assignment_dir = os.path.expanduser("~/course/exercises")
+"""
 
 
 def write_for(

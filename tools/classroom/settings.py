@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 ROOT = Path(__file__).resolve().parents[2]
 USUAL = ROOT / "classroom.toml"
+COURSE_ID = "attention"
 VARIABLE = "CLASSROOM_SETTINGS"  # tells the hub's configuration which file it is
 
 Port = Annotated[int, Meta(ge=1, le=65535)]
@@ -53,6 +54,7 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     certificate: str = ""
     key: str = ""
     domain: str = ""
+    subdomains: bool = True
     behind_proxy: bool = False
     self_check: bool = False
     login: Literal["native", "lti13"] = "native"
@@ -91,6 +93,23 @@ class Settings(Struct, frozen=True, forbid_unknown_fields=True):
     def proxy(self) -> Path:
         """Where npm puts the proxy."""
         return self.place / "proxy"
+
+    @property
+    def public(self) -> str:
+        """Where browsers find the hub."""
+        if self.behind_proxy:
+            return f"https://{self.domain}"
+        scheme, usual = ("https", 443) if self.certificate else ("http", 80)
+        name = self.domain or self.address
+        return f"{scheme}://{name}" if self.port == usual else f"{scheme}://{name}:{self.port}"
+
+    @property
+    def formgrader(self) -> str:
+        """Where browsers find the class; under a name of its own where students' servers have theirs."""
+        path = "/services/course/formgrader"
+        if not (self.domain and self.subdomains):
+            return path
+        return self.public.replace("://", "://course--service.", 1) + path
 
     @property
     def database(self) -> str:
@@ -141,6 +160,12 @@ def refuse_contradictions(settings: Settings, file: Path) -> None:
         raise ClassroomError(
             f"{file}: at address {settings.address} passwords would cross the network unencrypted. Give a "
             "certificate and a key, or set behind_proxy = true if another server does that"
+        )
+    reachable = settings.certificate or settings.behind_proxy
+    if reachable and settings.subdomains and not settings.domain:
+        raise ClassroomError(
+            f"{file}: without a domain, a page of a student's server could do in a browser what an instructor may who "
+            "is signed in there. Give the domain, or set subdomains = false after reading docs/classroom.md on it"
         )
     if (settings.login == "lti13") != (settings.lti13 is not None):
         raise ClassroomError(f'{file}: login = "lti13" and a table [lti13] go together')

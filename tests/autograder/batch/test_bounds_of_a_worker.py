@@ -45,6 +45,11 @@ def notebooks():
     made["picture"] = with_cell("![a](attachment:x)" * 400, kind=new_markdown_cell)
     place = next(cell for cell in made["picture"].cells if "attachment:x" in cell.source)
     place.attachments = {"x": {"image/png": "A" * (1 << 20)}}
+    long = "A" * 90_000
+    made["addresses"] = with_cell(
+        *["[a][x]" * 24 + f"\n\n[x]: https://e.org/{long}\n"] * 140, kind=new_markdown_cell
+    )
+    made["shell"] = with_cell(f"```console\n{long}\n```", kind=new_markdown_cell)
     made["old_outputs"] = with_cell("1")
     shown = nbformat.v4.new_output("stream", text="x" * (20 << 20))
     made["old_outputs"].cells.append(new_code_cell("2", outputs=[shown]))

@@ -19,8 +19,17 @@ from autograder.checks import notebook_source
 from autograder.checks.introspection import introspects
 from autograder.checks.notebook_source import Definitions, forget, modules_beside, statements_of
 from autograder.grade import sanitize
-from autograder.grade.feedback_page import NO_ROOM, Room, code_as_html, text_as_html
+from autograder.grade.feedback_page import (
+    NO_ROOM,
+    Plan,
+    Room,
+    Task,
+    code_as_html,
+    feedback_page,
+    text_as_html,
+)
 from autograder.grade.outputs import Outputs
+from autograder.grade.report import Report
 from autograder.grade.run import TOO_LARGE, text_of_graded
 from autograder.grade.sanitize import TOO_SLOW, Sanitize, harmless_markdown
 from autograder.grade.submission import TOO_MANY_LINES, InvalidSubmission, notebook_in, read_text
@@ -76,6 +85,22 @@ def shown(contents, kind="display_data"):
 def pictured():
     picture = {"x": {"image/png": "A" * MEBIBYTE}}
     return harmless_markdown("![a](attachment:x)" * 400, picture)
+
+
+LONG = "A" * 90_000
+
+
+def again(shown, named, times=390):
+    """A text that shows the same reference over and over."""
+    return f"{shown * times}\n\n[x]: {named}\n"
+
+
+def on_a_page(source):
+    """Put a cell on a page."""
+    task = Task(cell="check_x", name="x", title="X", number="1", of=1.0, in_words=False)
+    cells = [new_code_cell(source), new_code_cell("")]
+    cells[1].metadata.nbgrader = {"grade_id": "check_x"}
+    feedback_page(Plan("", (task,)), new_notebook(cells=cells), Report(), {})
 
 
 def looked_at(*cells):
@@ -155,6 +180,29 @@ KINDS = {
     "files that name each other": (
         lambda: modules_beside(["m0"], {f"m{n}.py": b"m1 a" * 20_000 for n in range(100)}), 3, 64
     ),
+    # an address, a title or a picture that one text shows over and over
+    "a long address in 390 links": (lambda: harmless_markdown(again("[a][x]", f"https://e.org/{LONG}")), 1, 32),
+    "a long title in 390 pictures": (lambda: harmless_markdown(again("![][x]", f"u '{LONG}'")), 1, 32),
+    "a long title in 390 links": (lambda: harmless_markdown(again("[a][x]", f"u '{LONG}'")), 1, 32),
+    "a long address in 390 pictures": (lambda: harmless_markdown(again("![][x]", f"https://e.org/{LONG}")), 1, 32),
+    "a long address in a table": (
+        lambda: harmless_markdown("|a|\n|-|\n" + again("|[a][x]|\n", f"https://e.org/{LONG}", 200)), 1, 32
+    ),
+    # words that IPython goes through for each of their letters
+    "a long word with dots": (lambda: statements_of("a." * 20_000 + "?"), 1, 32),
+    "a long word after a sign": (lambda: statements_of("x = %" + "a" * 40_000 + "-?"), 1, 32),
+    "a long word that is indented": (lambda: statements_of("  " + "a" * 40_000 + "-??"), 1, 32),
+    "a long word below a magic": (lambda: statements_of("%%time\n" + "a" * 40_000 + "-?"), 1, 32),
+    "a long word with brackets": (lambda: statements_of("a[-1]" * 8_000 + "-?"), 1, 32),
+    "a long word of other letters": (lambda: statements_of("ä" * 40_000 + "-?"), 1, 32),
+    # text that Pygments goes through again for each of its letters
+    "gaps nearly too long in colours": (lambda: code_as_html(("\n" * 299 + "x") * 40), 2, 32),
+    "form feeds in colours": (lambda: code_as_html("\f" * 12_000), 1, 32),
+    "backslashes in colours": (lambda: code_as_html("'" + "\\" * 11_990), 1, 32),
+    "blanks without width in colours": (lambda: code_as_html("\u00a0" * 12_000), 1, 32),
+    "a session of a shell": (lambda: text_as_html("```console\n" + "a" * 90_000 + "\n```"), 1, 32),
+    "blank lines in a block of code": (lambda: text_as_html("```python\n" + "\n \n" * 20_000 + "\n```"), 1, 32),
+    "blank lines where a definition is looked for": (lambda: on_a_page("x = 1" + "\n" * 100_000), 2, 64),
 }  # fmt: skip
 
 
@@ -196,6 +244,20 @@ def test_the_end_of_a_traceback_is_what_is_kept():
         shown([{"ename": "E", "evalue": "", "traceback": lines}], kind="error"), as_version=4
     ).cells
     assert cell.outputs[0].traceback == lines[5:]
+
+
+def test_what_is_repeated_in_all_texts_together_is_bounded():
+    text = again("[a][x]", f"https://e.org/{LONG}", 12)
+    notebook = new_notebook(cells=[new_markdown_cell(text) for _ in range(40)])
+    Sanitize().preprocess(notebook, {})
+    assert all("A" * 100 in cell.source for cell in notebook.cells)
+    assert sum(len(cell.source) for cell in notebook.cells) < bounds.MOST_RENDERED + 8 * MEBIBYTE
+    assert "<pre>" in notebook.cells[-1].source and "<a " in notebook.cells[0].source
+
+
+def test_python_alone_is_coloured():
+    assert "<span" in text_as_html("```python\nx = 1\n```")
+    assert "<span" not in text_as_html("```console\nx = 1\n```")
 
 
 def test_a_picture_that_is_shown_twice_is_there_twice_if_it_is_small():
