@@ -52,10 +52,10 @@ STUCK = (
 UNDECIDED = "The grader itself failed over this part, which is no fault of yours. A person has to decide it."
 
 LOOKED_AT_AGAIN = (
-    "This notebook has `{tool}`, with which code can look into the process that runs it, so the part "
-    "was asked once more where all that it may not use is closed from the first cell on. There it "
-    "earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests of a "
-    "library function stopped a cell, put them into a cell of their own."
+    "This notebook has `{tool}`, which is not among what is known to leave the process that runs it "
+    "alone, so the part was asked once more where all that it may not use is closed from the first cell "
+    "on. There it earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests "
+    "of a library function stopped a cell, put them into a cell of their own."
 )
 
 
@@ -218,7 +218,8 @@ class Grading:
         disallowed = disallowed_in(self.assignment, part)
         beside = modules_beside(self._own, self.files)
         libraries = self.assignment.course.libraries
-        tool = introspects(self._own, beside, libraries) if disallowed["names"] else ""
+        of_course = [cell for cell in self._cells if cell not in self._own]
+        tool = introspects(self._own, beside, libraries, of_course) if disallowed["names"] else ""
         if not tool:
             return verdict
         try:

@@ -25,7 +25,7 @@ from nbgrader.preprocessors import LimitOutput
 from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.notebook_source import forget
+from autograder.checks.notebook_source import forget, read_beside
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import write_whole
@@ -196,6 +196,8 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self.kernels, self.limits, self.files = kernels, limits, files
         self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
+        self._cells: list[str] = []
+        self._imported: dict[str, bytes] = {}
         try:
             self.kernel = KernelClient(kernels, limits, files.items(), closed, disallowed_lists)
         except (KernelDied, KernelStuck):
@@ -211,7 +213,12 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
+        self._cells.append(cell.source)
+        read = read_beside(self._cells, self.files)
         try:
+            for name in [one for one in read if self._imported.get(one) != read[one]]:
+                self.kernel.let_import(name, read[name])
+            self._imported = read
             done = self.kernel.run(cell.source, cell.get("id", str(index)), self.outputs.take)
         except KernelDied:
             raise NotebookStopped(ENDED) from None

@@ -31,6 +31,7 @@ from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
 from autograder.probe.switches import note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
+from autograder.sandbox.imports import Imports
 from autograder.sandbox.inert import make_inert, tell
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
@@ -41,6 +42,7 @@ from autograder.sandbox.messages import (
     CellOrder,
     Done,
     FileOrder,
+    ImportOrder,
     Order,
     Output,
     ProbeOrder,
@@ -192,6 +194,8 @@ class Shell:
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
+        imports = Imports(Path.cwd())
+        imports.restrict()
         try:
             while True:
                 match channel.receive():
@@ -199,6 +203,8 @@ class Shell:
                         place = Path(name)
                         place.parent.mkdir(parents=True, exist_ok=True)
                         place.write_bytes(content)
+                    case ImportOrder(name), content:
+                        imports.let(name, content)
                     case ProbeOrder() as order, questions:
                         self._answer(order, questions)
                     case CellOrder() as order, _:
