@@ -102,6 +102,7 @@ class Grading:
         self.faults: list[Fault] = []
         self._decided: list[tuple[NotebookNode, PartVerdict]] = []
         self._cells: list[str] = []
+        self._asked: list[str] = []  # parts, each with the number of cells before it
         self._own: list[str] = []  # those of them that are not the course's
         self._ran: list[tuple[NotebookNode, int]] = []
         self._stopped_cells: list[StoppedCell] = []
@@ -194,6 +195,7 @@ class Grading:
         if self._stopped:
             verdict = nothing(part, self._stopped)
         self.verdicts[name] = verdict
+        self._asked.append(f"{name} {len(self._cells)}")
         self._decided.append((cell, verdict))
 
     def _by(self, probe: Probe, part: Part) -> PartVerdict:
@@ -207,6 +209,7 @@ class Grading:
             secret=self.secret,
             handed_out=self.handed_out.get(part.name, ""),
             around=Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below)),
+            asked_before=self._asked,
         )
 
     def _looked_at_again(self, verdict: PartVerdict, part: Part) -> PartVerdict:

@@ -199,7 +199,9 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self._cells: list[str] = []
         self._imported: dict[str, bytes] = {}
         try:
-            self.kernel = KernelClient(kernels, limits, files.items(), closed, disallowed_lists)
+            self.kernel = KernelClient(
+                kernels, limits, sorted(files.items()), closed, disallowed_lists
+            )
         except (KernelDied, KernelStuck):
             raise NotebookStopped(ENDED) from None
 
@@ -219,7 +221,8 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
             for name in [one for one in read if self._imported.get(one) != read[one]]:
                 self.kernel.let_import(name, read[name])
             self._imported = read
-            done = self.kernel.run(cell.source, cell.get("id", str(index)), self.outputs.take)
+            # its own id could hold what its source does not
+            done = self.kernel.run(cell.source, f"cell-{len(self._cells)}", self.outputs.take)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:
