@@ -79,18 +79,22 @@ def seed_of(
     cells: Iterable[str],
     secret: str = "",
     files: Mapping[str, bytes] | None = None,
+    asked_before: Iterable[str] = (),
 ) -> int:
     """A seed that differs by submission, and can be computed again by who knows the secret.
 
-    All that a submission's code can see of itself counts, cells and files, so that what one has
-    noted of its inputs is of no use to another.
+    All that a submission's code can see of itself counts, bit by bit: cells, files, and what was asked
+    of it before, so that what one has noted of its inputs is of no use to another.
     """
-    text = "\0".join([*([secret] if secret else []), assignment, *cells])
-    digest = hashlib.sha256(text.encode("utf-8", "replace"))
+    whole = hashlib.sha256()
+    for texts in ([secret, assignment], cells, asked_before):
+        # each by its digest, so that no text can pass for two, or half a character for another half
+        each = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        whole.update(hashlib.sha256(b"".join(each)).digest())
     for name, content in sorted((files or {}).items()):
-        digest.update(hashlib.sha256(name.encode("utf-8", "surrogateescape")).digest())
-        digest.update(hashlib.sha256(content).digest())
-    return int.from_bytes(digest.digest()[:6], "big")
+        whole.update(hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest())
+        whole.update(hashlib.sha256(content).digest())
+    return int.from_bytes(whole.digest()[:6], "big")
 
 
 def disallowed_in(assignment: Assignment, part: Part) -> Disallowed:
@@ -119,6 +123,7 @@ def decide(
     secret: str = "",
     handed_out: str = "",
     around: Surroundings = NOTHING_AROUND,
+    asked_before: Iterable[str] = (),
 ) -> PartVerdict:
     """Decide one part of a submission.
 
@@ -135,6 +140,7 @@ def decide(
         handed_out: source of the part's cell as students got it; empty if that is not known. Who has
             not changed its code has not answered, also where it can be called.
         around: what else is in the notebook, for what is said of names that are not there.
+        asked_before: what was asked of this submission, and between which cells.
     """
     cells = list(cells)
     disallowed = disallowed_in(assignment, part)
@@ -158,7 +164,7 @@ def decide(
         )
     if used:
         return nothing(part, _why_disallowed(part, used.message), Obstacle.DISALLOWED)
-    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files)
+    seed = seed_of(f"{assignment.name}/{part.name}", cells, secret, files, asked_before)
     drawn = drawn_for(part, seed)
     broken = tuple(name for name in part.may_call if name in set(failed_before))
     ours = {

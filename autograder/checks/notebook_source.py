@@ -38,6 +38,7 @@ SPECIAL = re.compile(
 WORD = re.compile(r"[\w*.\[\]-]+")  # what IPython may take for one name, as in `a.b[-1]?`
 
 TEXTUAL = (ast.BinOp, ast.JoinedStr, ast.Constant)  # what may stand for a text
+WRITEFILE = re.compile(r"%%writefile +((?:[\w-]+/)*[\w-]+\.py) *\n")
 NAMING = (ast.Attribute, ast.Name, ast.alias, ast.Import, ast.ImportFrom)
 UNREADABLE = (
     ValueError,
@@ -430,13 +431,37 @@ def _text_of(node: ast.AST) -> tuple[str, list[ast.AST]]:
 
 def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tuple[str, str], ...]:
     """(name, source) of the Python files beside a notebook that a cell names, or such a file."""
-    waiting = {Path(name).stem: data for name, data in files.items() if name.endswith(".py")}
-    todo, found = list(cells), []
+    read = read_beside(cells, files)
+    return tuple((_module_of(name), data.decode("utf-8", "replace")) for name, data in read.items())
+
+
+def read_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The Python files beside a notebook that a cell names, or such a file; also those that cells write."""
+    todo = list(cells)
+    files = {**files, **dict(written for cell in todo if (written := _written_by(cell)))}
+    waiting: dict[str, list[str]] = {}
+    for name in files:
+        if name.endswith(".py"):
+            waiting.setdefault(_module_of(name), []).append(name)
+    found: dict[str, bytes] = {}
     while todo and waiting:
         text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
         words = set(re.findall(r"\w+", text))  # so that a text is not searched once for each file
-        near = [name for name in waiting if words.issuperset(re.findall(r"\w+", name))]
-        for module in [name for name in near if re.search(rf"\b{re.escape(name)}\b", text)]:
-            todo.append(waiting.pop(module).decode("utf-8", "replace"))
-            found.append((module, todo[-1]))
-    return tuple(found)
+        near = [module for module in waiting if words.issuperset(re.findall(r"\w+", module))]
+        for module in [one for one in near if re.search(rf"\b{re.escape(one)}\b", text)]:
+            for name in waiting.pop(module):
+                found[name] = files[name]
+                todo.append(files[name].decode("utf-8", "replace"))
+    return found
+
+
+def _module_of(name: str) -> str:
+    """By what name the file of a module is imported, or the folder of a package."""
+    path = Path(name)
+    return path.parent.name if path.stem == "__init__" else path.stem
+
+
+def _written_by(cell: str) -> tuple[str, bytes] | None:
+    """The Python file that a cell writes beside the notebook, if it does, and what it then holds."""
+    found = WRITEFILE.match(cell)
+    return (found[1], cell[found.end() :].encode("utf-8", "replace")) if found else None

@@ -52,10 +52,10 @@ STUCK = (
 UNDECIDED = "The grader itself failed over this part, which is no fault of yours. A person has to decide it."
 
 LOOKED_AT_AGAIN = (
-    "This notebook has `{tool}`, with which code can look into the process that runs it, so the part "
-    "was asked once more where all that it may not use is closed from the first cell on. There it "
-    "earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests of a "
-    "library function stopped a cell, put them into a cell of their own."
+    "This notebook has `{tool}`, which is not among what is known to leave the process that runs it "
+    "alone, so the part was asked once more where all that it may not use is closed from the first cell "
+    "on. There it earned less, and that counts. If you need no `{tool}`, leave it out; if your own tests "
+    "of a library function stopped a cell, put them into a cell of their own."
 )
 
 
@@ -124,6 +124,7 @@ class Grading:
         self._decided: list[tuple[NotebookNode, str]] = []
         self._doubted: list[Doubted] = []
         self._cells: list[str] = []
+        self._asked: list[str] = []  # parts, each with the number of cells before it
         self._own: list[str] = []  # those of them that are not the course's
         self._ran: list[tuple[NotebookNode, int]] = []
         self._stopped_cells: list[StoppedCell] = []
@@ -223,11 +224,12 @@ class Grading:
         if self._stopped:
             verdict = nothing(part, self._stopped)
         self.verdicts[name] = verdict
+        self._asked.append(f"{name} {len(self._cells)}")
         self._decided.append((cell, name))
 
     def _asker(self, part: Part) -> Callable[[Probe], PartVerdict]:
         """What decides a part by what a notebook holds at this place, in whichever kernel."""
-        cells, decided = [*self._cells], {*self.verdicts}
+        cells, decided, asked = [*self._cells], {*self.verdicts}, [*self._asked]
         around = Surroundings(tuple(self._stopped_cells), tuple(self._texts), tuple(self._below))
         return lambda probe: decide(
             self.assignment,
@@ -239,6 +241,7 @@ class Grading:
             secret=self.secret,
             handed_out=self.handed_out.get(part.name, ""),
             around=around,
+            asked_before=asked,
         )
 
     def _doubt(self, part: Part, ask: Callable[[Probe], PartVerdict]) -> None:
@@ -246,7 +249,8 @@ class Grading:
         disallowed = disallowed_in(self.assignment, part)
         beside = modules_beside(self._own, self.files)
         libraries = self.assignment.course.libraries
-        tool = introspects(self._own, beside, libraries) if disallowed["names"] else ""
+        of_course = [cell for cell in self._cells if cell not in self._own]
+        tool = introspects(self._own, beside, libraries, of_course) if disallowed["names"] else ""
         if tool:
             self._doubted.append(Doubted(part, ask, disallowed, tool, [*self._ran]))
 

@@ -39,12 +39,6 @@ KEYS = (
     "FuncTorchBatched", "FuncTorchBatchedDecomposition", "FuncTorchVmapMode", "AutogradNestedTensor",
 )  # fmt: skip
 
-# what hands out an operation's kernel, or calls one without the dispatcher
-ROUND_THE_DISPATCHER = (
-    "_dispatch_get_computed_kernel_for_dispatch_key", "_fuse_to_static_module",
-    "_jit_to_static_module", "StaticModule",
-)  # fmt: skip
-
 # taken before any code of a submission runs, which may put anything in their place
 _library, _register = torch._C._dispatch_library, torch._C._DispatchModule.impl
 
@@ -309,13 +303,6 @@ def _functions_in(
         for name in names:
             for function in _functions_of(vars(module).get(name)):
                 yield name, function
-
-
-def keep_kernels_in() -> None:
-    """Take out of PyTorch, for good, what leads round its dispatcher; in a process for submissions."""
-    for name in ROUND_THE_DISPATCHER:
-        if hasattr(torch._C, name):
-            delattr(torch._C, name)
 
 
 def _modules_of(packages: tuple[str, ...], after: str = "") -> dict[str, ModuleType]:

@@ -24,6 +24,7 @@ from autograder.sandbox.messages import (
     CellOrder,
     Done,
     FileOrder,
+    ImportOrder,
     Order,
     Output,
     ProbeOrder,
@@ -126,6 +127,14 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
                 return reply
             if isinstance(reply, Output):
                 take(reply.kind, reply.content)
+
+    def let_import(self, name: str, content: bytes) -> None:
+        """Let a file beside the notebook be imported, with the content that was read.
+
+        Raises:
+            KernelDied, KernelStuck, ZygoteError: as from `run`.
+        """
+        self._send(ImportOrder(name), content)
 
     def ask(self, message: bytes) -> bytes:
         """What the probe answers to a message.

@@ -59,7 +59,7 @@ def enter(limits: Limits, cwd: Path, modules: Sequence[str]) -> None:
         "tmpfs",
         "/tmp",
         "tmpfs",
-        MS_NOSUID | MS_NODEV,
+        MS_NOSUID | MS_NODEV | MS_NOEXEC,  # nothing that a notebook brings along is run by address
         f"size={limits.disk},nr_inodes={limits.entries},mode=777",
     )
     for path in below:

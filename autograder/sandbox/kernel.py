@@ -32,6 +32,7 @@ from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
 from autograder.probe.switches import as_at_the_start, note_start
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
+from autograder.sandbox.imports import Imports
 from autograder.sandbox.inert import make_inert, tell, unwrapped
 from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
@@ -42,6 +43,7 @@ from autograder.sandbox.messages import (
     CellOrder,
     Done,
     FileOrder,
+    ImportOrder,
     Order,
     Output,
     ProbeOrder,
@@ -194,6 +196,8 @@ class Shell:
         sys.stdout, sys.stderr = Stream("stdout", self.session), Stream("stderr", self.session)
         loop = asyncio.new_event_loop()
         asyncio.set_event_loop(loop)
+        imports = Imports(Path.cwd())
+        imports.restrict()
         try:
             while True:
                 match channel.receive():
@@ -201,6 +205,8 @@ class Shell:
                         place = Path(name)
                         place.parent.mkdir(parents=True, exist_ok=True)
                         place.write_bytes(content)
+                    case ImportOrder(name), content:
+                        imports.let(name, content)
                     case ProbeOrder() as order, questions:
                         self._answer(order, questions)
                     case CellOrder() as order, _:

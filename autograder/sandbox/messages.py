@@ -49,6 +49,12 @@ class FileOrder(Order, frozen=True, tag="file"):
     name: str
 
 
+class ImportOrder(Order, frozen=True, tag="import"):
+    """Let the file of this name be imported with the content beside it, which was read."""
+
+    name: str
+
+
 class CellOrder(Order, frozen=True, tag="cell"):
     """Run a cell within so many seconds of processor time, and on the clock.
 
@@ -69,7 +75,7 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
     seconds: float
 
 
-ORDERS: Any = FileOrder | CellOrder | ProbeOrder
+ORDERS: Any = FileOrder | ImportOrder | CellOrder | ProbeOrder
 
 
 # ------------------------------------------------------------------------- what a kernel says

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from autograder import patches
-from autograder.probe import op_blocker
+from autograder.probe import op_blocker, roads
 from autograder.probe.messages import ModuleRequest, Observation, Questions
 from autograder.probe.runners import run_case
 from autograder.probe.wire import decode, encode
@@ -60,7 +60,7 @@ def import_all(modules: Sequence[str]) -> None:
     except TypeError:
         # a traceback reads and analyses the whole files that it passes through
         FormattedTB("Context").structured_traceback(*sys.exc_info())
-    op_blocker.keep_kernels_in()
+    roads.close_all()
 
 
 def exercise() -> None:

@@ -116,6 +116,47 @@ def test_a_file_beside_the_notebook_draws_the_inputs_anew():
     assert len({without, *drawn}) == 5
 
 
+def inputs_after(cells, files=None, part="self_attention", before=()):
+    """The questions about a part that stands below these cells, some of which were asked before."""
+    kernel = Wrong("a2_self_attention")
+    grading = Grading(kernel, load("a2_self_attention"), files)
+    cells = [*cells, *(check("a2_self_attention", one) for one in (*before, part))]
+    for index, cell in enumerate(cells):
+        grading.take(cell, index)
+    requests = decode(kernel.asked[-1], Questions).requests
+    return b"".join(request.arguments[0].numpy().tobytes() for request in requests)
+
+
+def test_all_that_code_can_see_of_itself_draws_the_inputs_anew():
+    """Whatever could hold an answer from home: of two that differ in it, none gets the other's inputs."""
+    code = new_code_cell
+    kinds = [
+        ([code("x = 1")], {}),
+        ([code("x = 1 ")], {}),
+        ([code("x = 1\ny = 2")], {}),
+        ([code("x = 1"), code("y = 2")], {}),
+        ([code("y = 2"), code("x = 1")], {}),
+        ([code("x = 1\0y = 2")], {}),
+        ([code("# \ud800")], {}),  # halves of characters: the cell does not run, but is remembered
+        ([code("# \ud801")], {}),
+        ([code("# ?")], {}),
+        ([code("x = 1")], {"files": {"a": b"b"}}),
+        ([code("x = 1")], {"files": {"ab": b""}}),
+        ([code("x = 1")], {"files": {"a": b"", "b": b""}}),
+        ([code("x = 1")], {"files": {"\udc80": b""}}),
+        ([code("x = 1")], {"files": {"\udc81": b""}}),
+        ([code("x = 1")], {"before": ["attention_weights"]}),
+        ([code("x = 1")], {"before": ["basic_self_attention"]}),
+        ([code("x = 1")], {"before": ["attention_weights", "basic_self_attention"]}),
+        ([code("x = 1")], {"before": ["basic_self_attention", "attention_weights"]}),
+        ([code("x = 1"), check("a2_self_attention", "attention_weights"), code("y = 2")], {}),
+        ([check("a2_self_attention", "attention_weights"), code("x = 1"), code("y = 2")], {}),
+    ]
+    drawn = [inputs_after(cells, **rest) for cells, rest in kinds]
+    assert len(set(drawn)) == len(kinds)
+    assert drawn == [inputs_after(cells, **rest) for cells, rest in kinds]
+
+
 LIBRARY = b"from torch.nn.functional import scaled_dot_product_attention as attend\n"
 OTHER = b"def attend(*inputs): return 1\ndef compared(*inputs): return F.scaled_dot_product_attention(*inputs)\n"
 

@@ -6,7 +6,7 @@ from functools import cache
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from nbgrader.utils import compute_checksum
 
 from assignments import allowed_modules
@@ -125,3 +125,35 @@ def test_one_process_grades_for_two_courses(monkeypatch):
         attention = run_job(Job(ASSIGNMENT, mine, released_cells(ASSIGNMENT), ISOLATION), forks)
         assert (attention.earned, attention.of) == (9, 10)
     kernels.close()
+
+
+SEES = """
+seen = []
+shell = get_ipython()
+shell.events.register("pre_run_cell", lambda info: seen.append(repr(vars(info))))
+"""
+SHOWS = """
+import os, sys
+print(seen, shell.get_parent(), shell.kernel.execution_count, sorted(globals()))
+print([(name, os.stat(name).st_mode) for name in os.listdir()], os.getcwd(), sys.argv, dict(os.environ))
+"""
+
+
+def test_what_a_notebook_is_besides_its_code_is_nothing_that_its_code_can_see(forked):
+    def notebook(mark, number):
+        cells = [new_code_cell(code) for code in (SEES, "x = 1", SHOWS)]
+        for place, cell in enumerate(cells):
+            cell.id, cell.execution_count = f"{mark}{place}", number
+            cell.metadata.update({"tags": [mark], mark: mark, "name": mark})
+        cells.insert(number % 3, new_markdown_cell(mark, id=mark))
+        cells.insert(0, new_code_cell(" " * number, id=f"{mark}-empty"))
+        return new_notebook(cells=cells, metadata={"title": mark, "authors": [{"name": mark}]})
+
+    texts = [
+        nbformat.writes(notebook(*each)) for each in (("answers", 1), ("others", 2), ("x", 300))
+    ]
+    kernels_of = forked(ASSIGNMENT)
+    one, *others = [graded(kernels_of, ASSIGNMENT, text) for text in texts]
+    first = [cell for cell in shown(one) if cell[1]]
+    assert "cell_id" in str(first) and "Error" not in str(first), first
+    assert all([cell for cell in shown(other) if cell[1]] == first for other in others)
