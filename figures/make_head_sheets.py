@@ -1,6 +1,6 @@
 """Draw the tensors of one multi-head attention as sheets: one for each sentence and head.
 
-They are those of lecture 5, section 4: two sentences of seven words, width 20, four heads, seed 5.
+They are those of lecture 5, section 3: two sentences of seven tokens, width 20, four heads, seed 5.
 """
 
 import math
@@ -21,12 +21,16 @@ LEFTS = [0.85, 4.85, 8.0, 11.4, 14.65]
 STEPS = ["$W_q$, split", "scores, softmax", "$\\times\\ V$", "merge, $W_o$"]
 
 
-def numbers():
-    """x (B, T, D), query (B, H, T, d_k), weights (B, H, T, T), contexts and output."""
+def inputs():
+    """x (B, T, D) and the four maps, each (D, D)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(5)
-        x = torch.randn(2, 7, 20)  # (B, T, D)
-        w_q, w_k, w_v, w_o = torch.randn(4, 20, 20) / math.sqrt(20)
+        return torch.randn(2, 7, 20), torch.randn(4, 20, 20) / math.sqrt(20)
+
+
+def numbers():
+    """x (B, T, D), query (B, H, T, d_k), weights (B, H, T, T), contexts and output."""
+    x, (w_q, w_k, w_v, w_o) = inputs()
     query, key, value = (attention.split_heads(x @ w, HEADS) for w in (w_q, w_k, w_v))
     contexts, weights = attention.scaled_dot_product_attention(query, key, value)
     return x, query, weights, contexts, attention.merge_heads(contexts) @ w_o

@@ -19,7 +19,7 @@ LETTERS = [
     ("key", "K", "k", "S"),
     ("value", "V", "v", "S"),
 ]
-SENTENCE, LAYER, ROW = "she", 1, 0  # of lecture 5, section 8: the row of the word "she"
+SENTENCE, LAYER = "she", 1  # of lecture 5, section 5: the maps of one layer, for their patterns
 CELL = 0.14
 
 
@@ -81,7 +81,7 @@ def heads(ax, middle):
     """The four heads of one layer of the trained translator, each with its own map."""
     example = learned.sentence(SENTENCE)
     asking, words = example.words("cross")
-    width, height, bottom = len(words) * CELL, len(asking) * CELL, 4.15
+    width, height, bottom = len(words) * CELL, len(asking) * CELL, 3.9
     box(ax, middle, 4.62, 6.9, 2.1)
     label(ax, middle, 5.42, "scaled dot-product attention, here $H = 4$")
     for head in range(1, 5):
@@ -90,9 +90,7 @@ def heads(ax, middle):
         label(
             ax, x - width / 2 - 0.12, bottom + height - 0.12, f"{head}", ha="right", weight="bold"
         )
-        best = int(weights[ROW].argmax())
-        weight_map(ax, x - width / 2, bottom + height, CELL, weights.tolist(), mark=(ROW, best))
-        label(ax, x, bottom - 0.28, f"{words[best]} {weights[ROW, best]:.2f}")
+        weight_map(ax, x - width / 2, bottom + height, CELL, weights.tolist())
         arrow(ax, (x, 3.57), (middle + 1.1 * (head - 2.5), 2.96))
 
 

@@ -8,8 +8,8 @@ from style import INK, LARGE_TEXT, MUTED, PAPER, arrow, canvas, label, line, sav
 
 from course_utils.positional import rotate
 
-QUERY, KEY = [0.55, 0.75], [1.0, 0.35]  # one pair of features, which turns by 1 radian a word
-PLACES = [(1, 2), (3, 4), (3, 5)]  # positions of the query's and of the key's word
+QUERY, KEY = [0.55, 0.75], [1.0, 0.35]  # one pair of features, which turns by 1 radian a token
+PLACES = [(1, 2), (3, 4), (3, 5)]  # positions of query and key
 MIDDLES = [1.65, 4.95, 8.25]
 HEIGHT, RADIUS, UNIT = 3.95, 1.2, 1.1
 
@@ -32,7 +32,7 @@ def plane(ax, x, places):
         angles.append(math.degrees(math.atan2(after[1], after[0])))
         vectors.append(after)
         tip = [1.34 * UNIT * part / math.hypot(*after) for part in after]
-        name = f"${role[0]}$ in word {position}"
+        name = f"${role[0]}$ at position {position}"
         label(ax, x + tip[0], HEIGHT + tip[1], f"${role[0]}$", LARGE_TEXT, role=role)
         label(ax, x, 2.15 - 0.4 * (role == "key"), name, role=role)
     between = (angles[1] - angles[0]) % 360
@@ -47,7 +47,7 @@ def plane(ax, x, places):
 def draw():
     """The diagram as a matplotlib Figure."""
     figure, ax = canvas(9.9, 6.3)
-    titles = ["one word apart", "both 2 words later", "two words apart"]
+    titles = ["one token apart", "both 2 tokens later", "two tokens apart"]
     for x, places, title in zip(MIDDLES, PLACES, titles, strict=True):
         label(ax, x, 5.95, title, LARGE_TEXT, weight="bold")
         plane(ax, x, places)

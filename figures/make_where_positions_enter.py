@@ -66,7 +66,7 @@ def draw():
     stack(ax, middles[1], "a bias", "learned bias, ALiBi", 1, "offset")
     stack(ax, middles[2], "a rotation", "rotary", 0, "position")
     formulas = [
-        "$x^{(i)} + p^{(i)}$",
+        "$x^{(i)} + PE_i$",
         r"$\omega_{ij} + b_{j-i}$",
         "$R(i)\\,q^{(i)} \\cdot R(j)\\,k^{(j)}$",
     ]

@@ -179,7 +179,7 @@ def is_made(expected: dict, got: Any) -> Judgement:
 
 # ------------------------------------------------------------------ what parts have in common
 
-NARROW_HEADS = ("lecture 5, on narrow heads", f"{LECTURE}#3.-Narrow-heads")
+ALL_AT_ONCE = ("lecture 5, on all heads at once", f"{LECTURE}#3.-All-heads-at-once")
 MANNERS_OF_X = "float64 stays float64, x stays as it was, any memory layout works, gradients flow"
 
 
@@ -188,7 +188,7 @@ MANNERS_OF_X = "float64 stays float64, x stays as it was, any memory layout work
 split = Part(
     "split_heads(x (B, T, d_model), num_heads) -> (B, H, T, d_k)",
     attention.split_heads,
-    reads=NARROW_HEADS,
+    reads=ALL_AT_ONCE,
 )
 OWN_FEATURES = split.step(
     "each head holds its own features of every word",
@@ -210,7 +210,7 @@ SPLIT_MANNERS = split.manners(1, features(B=2, T=5, d_model=12, H=3), asks=MANNE
 merge = Part(
     "merge_heads(x (B, H, T, d_k)) -> (B, T, H·d_k)",
     attention.merge_heads,
-    reads=NARROW_HEADS,
+    reads=ALL_AT_ONCE,
     may_call=("split_heads",),
 )
 SIDE_BY_SIDE = merge.step(
@@ -229,7 +229,7 @@ multi_head = Part(
     "MultiHeadAttention(d_model, num_heads); forward(query, key, value, mask=None) -> "
     "(output (B, T, d_model), weights (B, H, T, S))",
     attention.MultiHeadAttention,
-    reads=("lecture 5, on the class and on two sequences", f"{LECTURE}#4.-The-class"),
+    reads=("lecture 5, on two sequences", f"{LECTURE}#4.-Two-sequences:-cross-attention"),
     may_call=("split_heads", "merge_heads"),
 )
 WEIGHTS_OF_HEADS = multi_head.step(

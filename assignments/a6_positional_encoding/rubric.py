@@ -332,7 +332,7 @@ def is_a_good_guest(picture: Picture) -> str | None:
 table = Part(
     "positional_encoding(length, d_model) -> (length, d_model)",
     positional.positional_encoding,
-    reads=("lecture 6, on sinusoids", f"{LECTURE}#3.-Sinusoids"),
+    reads=("lecture 6, on sinusoids", f"{LECTURE}#2.-Sinusoids"),
 )
 FIRST_PAIR = table.step(
     "columns 0 and 1 are the sine and the cosine of the position",
@@ -358,7 +358,7 @@ FAR = table.step(
 module = Part(
     "PositionalEncoding(d_model, dropout=0.1, max_len=5000)(x (B, T, D)) -> (B, T, D)",
     positional.PositionalEncoding,
-    reads=("lecture 6, on adding positions to words", f"{LECTURE}#6.-Adding-positions-to-words"),
+    reads=("lecture 6, on adding positions to words", f"{LECTURE}#4.-Adding-positions-to-words"),
     may_call=("positional_encoding",),
 )
 ADDED = module.step(

@@ -1,7 +1,6 @@
 """In diagrams the colours of query, key and value keep their role, and words keep their distance."""
 
 import importlib
-import math
 import re
 import sys
 from functools import cache, partial
@@ -216,9 +215,15 @@ def test_the_numbers_below_the_gru_are_those_of_its_two_framed_units():
 
 def test_the_sheets_show_the_tensors_of_lecture_5():
     lecture = (ROOT / "sources/lectures/05_multi_head_attention.py").read_text(encoding="utf-8")
-    (cell,) = [part for part in lecture.split("# %%") if "def multi_head_by_loop" in part]
-    there = {"torch": torch, "math": math, "attention": attention}
-    with torch.random.fork_rng(devices=[]):
-        exec(cell, there)
-    *_, output = importlib.import_module("make_head_sheets").numbers()
-    torch.testing.assert_close(output, there["output_by_loop"])
+    (cell,) = [part for part in lecture.split("# %%") if "class MultiHeadSelfAttention" in part]
+    there = {"nn": torch.nn, "attention": attention}
+    exec(cell, there)
+    sheets = importlib.import_module("make_head_sheets")
+    x, (*maps, w_o) = sheets.inputs()
+    layer = there["MultiHeadSelfAttention"](20, sheets.HEADS)
+    for linear, matrix in [(layer.w_qkv, torch.cat(maps, dim=1)), (layer.w_o, w_o)]:
+        torch.nn.init.zeros_(linear.bias)
+        linear.weight = torch.nn.Parameter(matrix.T)
+    _, _, weights, _, output = sheets.numbers()
+    for drawn, computed in zip((output, weights), layer(x), strict=True):
+        torch.testing.assert_close(drawn, computed.detach())

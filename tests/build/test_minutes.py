@@ -21,8 +21,6 @@ LONGER = [
     "02_basic_self_attention",
     "03_scaled_dot_product_attention",
     "04_masked_attention",
-    "05_multi_head_attention",
-    "06_positional_encoding",
     "07_layer_normalization",
     "08_transformer",
     "09_one_half_alone",
