@@ -91,7 +91,7 @@ for word in first:
 # %% [markdown]
 # "Mary" has the same context vector whether she gives the flower or gets it. The two sentences give the same *set* of
 # context vectors, only in another order. That is the equivariance of [lecture
-# 2](02_basic_self_attention.ipynb#7.-No-order:-equivariance), which says that permuting the words permutes the
+# 2](02_basic_self_attention.ipynb#5.-No-order:-equivariance), which says that permuting the words permutes the
 # outputs in the same way. Attention without a mask, and every layer that treats each word on its own, is
 # permutation-*equivariant*. It becomes permutation-*invariant* only when the outputs are pooled, for instance by
 # their mean.
