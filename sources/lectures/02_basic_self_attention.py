@@ -161,8 +161,8 @@ plotting.picture(
 # ### Eight words, eight vectors
 #
 # Now we take a whole sentence, the English half of lecture 1's example, and wider vectors. The example with its ids
-# and its random numbers comes from Raschka, Liu and Mirjalili (2022, chapter 16), so you can compare every number
-# below with their book.
+# and its random numbers comes from Raschka, Liu and Mirjalili (2022, chapter 16), so that we can check our context
+# vector against theirs.
 #
 # | symbol | meaning | here |
 # |---|---|---|
@@ -271,7 +271,7 @@ expected_z_2 = torch.tensor([  # from the book
 # fmt: on
 assert (T, d_model) == (8, 16)
 assert torch.allclose(z_2, expected_z_2, rtol=1e-4, atol=1e-6)
-print("these are the numbers of the book")
+print("equals the context vector of the book")
 
 # %% [markdown]
 # ### All words at once
@@ -413,7 +413,9 @@ generator = torch.Generator().manual_seed(2)
 q, k, v = (torch.randn(2, *shape, generator=generator) for shape in [(3, 4), (5, 4), (5, 6)])
 row = (q[1, 2] @ k[1].T).softmax(dim=0) @ v[1]  # (d_v,)
 assert torch.allclose(attention.self_attention(q, k, v)[1, 2], row, atol=1e-5)
-print("with dim=1, row sums of this batch run up to", f"{wrong_weights.sum(dim=-1).max():.2f}")
+print(
+    f"with dim=1, the row sums of this batch would run up to {wrong_weights.sum(dim=-1).max():.2f}"
+)
 
 # %% [markdown]
 # ## 4. Why the diagonal dominates
@@ -745,11 +747,11 @@ print(f"dot products {dot:.1f} ms, additive scores {additive:.1f} ms")
 assert additive > 10 * dot
 
 # %% [markdown]
-# Additive scores take many times as long, because a hidden layer with $T \times T \times d_\text{model}$ entries has to be
-# computed and stored, where dot products need $T \times T$.
+# Additive scores take more than ten times as long, and on most machines hundreds of times, because a hidden layer with
+# $T \times T \times d_\text{model}$ entries has to be computed and stored, where dot products need $T \times T$.
 #
-# Both grow with $T^2$. PyTorch can count the operations of self-attention. On the device `meta`, tensors have shapes
-# but no numbers, so that counting costs nothing even for a long text.
+# Both grow with $T^2$. PyTorch can count the operations of self-attention, and on the device `meta`, where tensors have
+# shapes but no numbers, counting costs nothing even for a long text.
 
 # %%
 from torch.utils.flop_counter import FlopCounterMode
