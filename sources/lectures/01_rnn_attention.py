@@ -180,8 +180,8 @@ assert abs(read_ahead - 2.6) < 0.05 and max(ahead) == 9
 # %% [markdown]
 # ## 2. The bottleneck
 #
-# A seq2seq model consists of two recurrent networks. RNN #1, the **encoder**, reads the source sentence, and RNN
-# #2, the **decoder**, **generates** the translation, one word per step. What passes between them?
+# A seq2seq model consists of two recurrent networks. RNN #1, the **encoder**, reads the source sentence, and
+# RNN #2, the **decoder**, **generates** the translation, one word per step. What passes between them?
 #
 # A recurrent network carries a vector from word to word, its *hidden state*. Its entries are called units, and
 # their number is fixed, however long the sentence is. In the first seq2seq models, what the decoder received was
@@ -669,7 +669,8 @@ plotting.picture(
 # whereas attention gets 86 to 95 %, and 99 % after five times the training (section 7).
 #
 # Real corpora show the same. Without attention, translation quality falls as sentences grow (Cho et al., 2014), and
-# with it, Bahdanau et al. (2015, figure 2) saw no drop in sentences of 50 words and more.
+# with it, Bahdanau et al. (2015, figure 2) saw no drop in sentences of 50 words and more. What does the model with
+# one vector generate where it fails and the other does not?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 chosen = [
@@ -686,8 +687,8 @@ print(f"of {len(chosen)} such translations, {endless:.0%} run into the limit of 
 assert 0.1 < endless < 0.7
 
 # %% [markdown]
-# Phrase by phrase, the model with one vector generates good English, but it has lost what *this* sentence says. It
-# drops a clause, merges two, or repeats one until the limit.
+# Phrase by phrase it is good English, but the model has lost what *this* sentence says. It drops a clause, merges
+# two, or repeats one until the limit.
 
 # %% [markdown]
 # ### Reading the alignment
@@ -797,7 +798,7 @@ print(f"always the same position as the English word   {share(same_position):.0%
 #
 # ### Step through the decoder
 #
-# This is the network that your notebook has just trained, computed in your browser.
+# Your browser runs the network that this notebook has just trained.
 #
 # 1. Press *step* a few times. The green lines are the weights.
 # 2. Click "mir", so that the decoder can no longer attend to it. Which English words change?
@@ -832,8 +833,8 @@ live.translation_view(
 #   or a wider vector narrows the gap, and neither closed it.
 #
 # **Now you:** [assignment a1, attention in recurrent
-# networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb). This is the end of the core. Sections 6 to 8 go
-# deeper, and you can skip them.
+# networks](../exercises/a1_rnn_attention/a1_rnn_attention.ipynb). Sections 6 to 8 go deeper, and you can skip
+# them.
 
 # %% [markdown]
 # ## Check yourself
