@@ -173,7 +173,7 @@ print("✓ annotations")
 # State and annotations may have different widths. This is one reason for $W$ and $U$, which bring both to one
 # width so that they can be added.
 #
-# Why is there a tanh? Say it in your own words before you go on. You find the answer in section 5 of the lecture.
+# Why is there a tanh? Say it in your own words before you go on. You find the answer in section 4 of the lecture.
 #
 # ![One step of a decoder that attends. Below, each word has a forward and a backward state, joined to its
 # annotation. In the middle, one score a word, a softmax over all words, and weights. Above, the weighted sum

@@ -228,7 +228,7 @@ def context_follows(expected: tuple, got: Any) -> Judgement:
 annotate = Part(
     "annotations(forward_states (B, S, d_h), backward_states (B, S, d_h)) -> (B, S, 2d_h)",
     attention.annotations,
-    reads=("lecture 1, section 4, on annotations", LECTURE),
+    reads=("lecture 1, section 3, on annotations", LECTURE),
 )
 ORDER = annotate.step(
     "every word has two states side by side, the forward one first",
@@ -255,8 +255,8 @@ bahdanau = Part(
     "annotations (B, S, encoder_dim), mask=None) -> (context (B, encoder_dim), weights (B, S))",
     attention.BahdanauAttention,
     reads=(
-        "lecture 1, section 5, on scores, weights and context",
-        f"{LECTURE}#5.-Attention:-scores,-weights,-context",
+        "lecture 1, section 4, on scores, weights and context",
+        f"{LECTURE}#4.-Attention:-scores,-weights,-context",
     ),
 )
 SHARES = bahdanau.step(

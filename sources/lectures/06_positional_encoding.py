@@ -101,7 +101,7 @@ assert (moved.abs().amax(dim=1) > 0.01).all()
 # %% [markdown]
 # Without positions "Mary" has the same context vector whether she gives the flower or receives it. The two sentences
 # yield the same *set* of context vectors, only in another order. This is the equivariance of [lecture
-# 2](02_basic_self_attention.ipynb#7.-No-order:-equivariance): attention without a mask, and every layer that treats
+# 2](02_basic_self_attention.ipynb#5.-No-order:-equivariance): attention without a mask, and every layer that treats
 # each token on its own, is permutation-*equivariant*. Training cannot repair this, because it holds whatever the
 # parameters are.
 #

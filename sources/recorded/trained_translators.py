@@ -39,7 +39,7 @@ KEPT_SENTENCES = 400  # held-out ones, to draw from and to complete by
 
 def models() -> dict[str, nn.Module]:
     """Both translators, trained."""
-    recurrent, _ = trained(RUNS["attention"], RecurrentCorpus(), seed=0)
+    recurrent = trained(RUNS["attention"], RecurrentCorpus(), seed=0)
     return {"transformer": train(Corpus()), "recurrent": recurrent}
 
 
