@@ -19,6 +19,8 @@ from torch.autograd.function import once_differentiable
 from autograder.probe.wire import Instance, decode, encode
 
 Road = Callable[[bytes], bytes]
+# which hold others and do nothing else that is not in PyTorch's own class
+CONTAINERS = {kind.__name__: kind for kind in (nn.Sequential, nn.ModuleList, nn.ModuleDict)}
 DEVICE, DTYPE, PLACE = (
     "device",
     "dtype",
@@ -70,6 +72,7 @@ class StandIns:
     def _use(
         self,
         module: int,
+        place: str,
         method: str,
         training: list[str],
         state: dict[str, Tensor],
@@ -78,7 +81,7 @@ class StandIns:
         tensors: list[Tensor],
         wanted: list[int],
     ) -> Any:
-        made = self._modules[module]
+        made = self._modules[module].get_submodule(place)
         held = {**dict(made.named_parameters()), **dict(made.named_buffers())}
         for name, value in state.items():
             held[name].data = value
@@ -161,7 +164,10 @@ def _class_of(road: Road, name: str) -> type[nn.Module]:
         said = _said(road, {"do": "make", "name": name, "given": _emptied(given, [])})
         for place, kind in said["modules"].items():
             parent, _, own = place.rpartition(".")
-            self.get_submodule(parent).add_module(own, type(kind, (nn.Module,), {})())
+            part = CONTAINERS[kind]() if kind in CONTAINERS else type(kind, (nn.Module,), {})()
+            if kind not in CONTAINERS:
+                vars(part)["forward"] = _Method(part, road, said["module"], place, "forward")
+            self.get_submodule(parent).add_module(own, part)
         for place, value in said["parameters"].items():
             parent, _, own = place.rpartition(".")
             self.get_submodule(parent).register_parameter(own, nn.Parameter(value))
@@ -170,7 +176,7 @@ def _class_of(road: Road, name: str) -> type[nn.Module]:
             self.get_submodule(parent).register_buffer(own, value)
         for method in said["methods"]:
             if not method.startswith("_"):
-                vars(self)[method] = _Method(self, road, said["module"], method)
+                vars(self)[method] = _Method(self, road, said["module"], "", method)
 
     return type(name, (nn.Module,), {"__init__": made})
 
@@ -178,17 +184,20 @@ def _class_of(road: Road, name: str) -> type[nn.Module]:
 class _Method:
     """A method of a module that stands elsewhere, which is given the module's tensors as they are here."""
 
-    def __init__(self, module: nn.Module, road: Road, number: int, name: str) -> None:
-        self._module, self._road, self._number, self._name = module, road, number, name
+    def __init__(self, module: nn.Module, road: Road, number: int, place: str, name: str) -> None:
+        self._module, self._road = module, road
+        self._number, self._place, self._name = number, place, name
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Method:
-        return _Method(copy.deepcopy(self._module, memo), self._road, self._number, self._name)
+        module = copy.deepcopy(self._module, memo)
+        return _Method(module, self._road, self._number, self._place, self._name)
 
     def __call__(self, *positional: Any, **keywords: Any) -> Any:
         state = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
         order = {
             "do": "use",
             "module": self._number,
+            "place": self._place,
             "method": self._name,
             "training": [name for name, part in self._module.named_modules() if part.training],
         }
