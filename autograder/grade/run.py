@@ -17,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 import nbformat
+from msgspec import structs
 from nbformat import NotebookNode
 from nbgrader import utils
 from nbgrader.preprocessors import LimitOutput
@@ -36,6 +37,8 @@ from autograder.grade.restore import restore, solution_cells
 from autograder.grade.sanitize import Sanitize
 from autograder.grade.submission import InvalidSubmission, notebook_in
 from autograder.probe.disallowed import Disallowed
+from autograder.probe.messages import Questions
+from autograder.probe.wire import decode, encode
 from autograder.sandbox.client import KernelClient, KernelDied, KernelStuck
 from autograder.sandbox.forks import ZygoteError
 from autograder.sandbox.kernels import Kernels, own_kernels
@@ -234,8 +237,16 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         cell.execution_count = done.count
 
     def ask(self, message: bytes) -> bytes:
+        questions = decode(message, Questions)
         try:
-            return self.kernel.ask(message)
+            if not questions.substitutes:
+                return self.kernel.ask(message)
+            # ours never comes where a submission runs: not even its source travels there
+            names = dict.fromkeys(questions.substitutes, "")
+            limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
+            with KernelClient(self.kernels, limits) as other:
+                other.let_stand_in(questions.substitutes)
+                return self.kernel.ask(encode(structs.replace(questions, substitutes=names)), other)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:

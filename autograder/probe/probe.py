@@ -5,12 +5,11 @@ The probe knows no right answer and decides nothing. It runs wherever the studen
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import io
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from autograder.probe.deadline import deadline
 from autograder.probe.messages import Observation, Questions, Request
 from autograder.probe.op_blocker import OpBlocker
 from autograder.probe.runners import run_case
+from autograder.probe.stand_ins import Road, StandIns, stand_ins
 from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
 from autograder.probe.wire import decode, encode
@@ -45,6 +45,7 @@ def answer(
     namespace: dict[str, Any],
     cpu: float = SECONDS_PER_CALL,
     seconds: float = SECONDS_ON_THE_CLOCK,
+    road: Road | None = None,
 ) -> bytes:
     """Carry out what is asked of student code.
 
@@ -53,12 +54,15 @@ def answer(
         namespace: the global names of the student's notebook.
         cpu: seconds of processor time that one request may take.
         seconds: the same on the clock.
+        road: to a process that has what stands in for earlier parts; None where this one may have it.
 
     Returns:
         an encoded `Observation` for each request; a single fault where the probe itself cannot begin.
     """
     try:
-        observations = list(_observations(decode(message, Questions), namespace, cpu, seconds))
+        observations = list(
+            _observations(decode(message, Questions), namespace, cpu, seconds, road)
+        )
     except OUT_OF_ROOM:
         raise
     except Exception as error:  # noqa: BLE001 (ours, and told as ours)
@@ -67,16 +71,23 @@ def answer(
 
 
 def _observations(
-    questions: Questions, namespace: dict[str, Any], cpu: float, seconds: float
+    questions: Questions,
+    namespace: dict[str, Any],
+    cpu: float,
+    seconds: float,
+    road: Road | None,
 ) -> Iterator[Observation]:
     late: Observation | None = None
+    ours: Mapping[str, Any] = {}
     with as_at_the_start(), OpBlocker(questions.disallowed) as blocker:
+        if questions.substitutes:
+            ours = stand_ins(road or StandIns(questions.substitutes).answer)
         for request in questions.requests:
             if late:
                 yield late
                 continue
             blocker.close_what_is_new()
-            seen = _carry_out(request, questions.substitutes, namespace, cpu, seconds)
+            seen = _carry_out(request, ours, namespace, cpu, seconds)
             if blocker.found:
                 seen = structs.replace(seen, used=blocker.found[0])
             if seen.status == "timeout":
@@ -86,7 +97,7 @@ def _observations(
 
 def _carry_out(
     request: Request,
-    substitutes: dict[str, str],
+    ours: Mapping[str, Any],
     namespace: dict[str, Any],
     cpu: float,
     seconds: float,
@@ -95,7 +106,7 @@ def _carry_out(
     if not callable(subject):
         return Observation(status="missing")
     try:
-        with _in_place(substitutes, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
+        with _in_place(ours, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
             return run_case(subject, request)
     except TimeLimit:
         return Observation(status="timeout", seconds=cpu)
@@ -115,14 +126,11 @@ def _fault(error: Exception) -> Observation:
 
 
 @contextlib.contextmanager
-def _in_place(substitutes: dict[str, str], namespace: dict[str, Any]) -> Iterator[None]:
+def _in_place(ours: Mapping[str, Any], namespace: dict[str, Any]) -> Iterator[None]:
     """Put stand-ins in place of the student's own earlier parts, and take them out again."""
     missing = object()
-    before = {name: namespace.get(name, missing) for name in substitutes}
-    for name, source in substitutes.items():
-        substitute: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
-        exec(source, substitute)  # noqa: S102 (ours, and inside the sandbox)
-        namespace[name] = substitute[name]
+    before = {name: namespace.get(name, missing) for name in ours}
+    namespace.update(ours)
     try:
         yield
     finally:

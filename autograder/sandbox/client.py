@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from msgspec import structs
 
 from autograder.probe.disallowed import Disallowed
+from autograder.probe.wire import encode
 from autograder.sandbox import bubblewrap
 from autograder.sandbox.channel import Channel, ChannelClosed
 from autograder.sandbox.forks import ZygoteClient, ZygoteError
@@ -21,6 +22,8 @@ from autograder.sandbox.limits import Limits
 from autograder.sandbox.messages import (
     REPLIES,
     Answers,
+    Asks,
+    CallOrder,
     CellOrder,
     Done,
     FileOrder,
@@ -29,7 +32,9 @@ from autograder.sandbox.messages import (
     Output,
     ProbeOrder,
     Reply,
+    ReturnOrder,
     SpawnRequest,
+    StandInOrder,
 )
 
 WORK = "/tmp/work"  # where a sandboxed kernel finds its files
@@ -136,8 +141,13 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         """
         self._send(ImportOrder(name), content)
 
-    def ask(self, message: bytes) -> bytes:
+    def ask(self, message: bytes, stand_ins: KernelClient | None = None) -> bytes:
         """What the probe answers to a message.
+
+        Args:
+            message: encoded `Questions`.
+            stand_ins: the kernel that has what stands in for earlier parts, if something does; what is
+                called of it is passed on and back, and looked at by nobody on the way.
 
         Raises:
             KernelDied, KernelStuck, ZygoteError: as from `run`.
@@ -146,9 +156,28 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
         self._send(ProbeOrder(cpu, seconds), message)
         deadline = time.monotonic() + self._clock(self.limits.clock_per_cell) + SECONDS_OF_GRACE
         while True:
-            reply, answers = self._receive(deadline)
+            reply, body = self._receive(deadline)
             if isinstance(reply, Answers):
-                return answers
+                return body
+            if isinstance(reply, Asks) and stand_ins:
+                self._send(ReturnOrder(), stand_ins.call(body))
+
+    def let_stand_in(self, sources: dict[str, str]) -> None:
+        """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else."""
+        self._send(StandInOrder(), encode(sources))
+
+    def call(self, message: bytes) -> bytes:
+        """What comes of a call of what stands in; nothing where that has ended this kernel."""
+        try:
+            cpu, seconds = self.limits.seconds_per_call, self._clock(self.limits.clock_per_call)
+            self._send(CallOrder(cpu, seconds), message)
+            deadline = time.monotonic() + seconds + SECONDS_OF_GRACE
+            while True:
+                reply, body = self._receive(deadline)
+                if isinstance(reply, Answers):
+                    return body
+        except (KernelDied, KernelStuck):
+            return b""
 
     @property
     def seconds_left(self) -> float:

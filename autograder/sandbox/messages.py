@@ -75,7 +75,24 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
     seconds: float
 
 
-ORDERS: Any = FileOrder | ImportOrder | CellOrder | ProbeOrder
+class StandInOrder(Order, frozen=True, tag="stand in"):
+    """Let ours stand in for earlier parts; the sources of each are beside it. No submission runs here."""
+
+
+class CallOrder(Order, frozen=True, tag="call"):
+    """Carry out the call beside it of what stands in."""
+
+    cpu: float
+    seconds: float
+
+
+class ReturnOrder(Order, frozen=True, tag="return"):
+    """What came of the call that was asked for is beside it."""
+
+
+ORDERS: Any = (
+    FileOrder | ImportOrder | CellOrder | ProbeOrder | StandInOrder | CallOrder | ReturnOrder
+)
 
 
 # ------------------------------------------------------------------------- what a kernel says
@@ -103,4 +120,8 @@ class Answers(Reply, frozen=True, tag="answers"):
     """The probe's answers are beside it; nothing is, where they have no bytes or too many."""
 
 
-REPLIES: Any = Output | Done | Answers
+class Asks(Reply, frozen=True, tag="asks"):
+    """While it answers, the probe calls what stands in for an earlier part; the call is beside it."""
+
+
+REPLIES: Any = Output | Done | Answers | Asks

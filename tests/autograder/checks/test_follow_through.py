@@ -8,6 +8,7 @@ from assignments import known, load
 from autograder.checks.decide import decide
 from autograder.checks.follow_through import source_of
 from autograder.probe.probe import answer
+from autograder.probe.stand_ins import StandIns, stand_ins
 
 # (assignment, a part, an earlier one that may stand in for the student's)
 CALLED = [
@@ -41,8 +42,7 @@ def test_parts_build_on_earlier_ones_alone():
 
 @pytest.mark.parametrize(("assignment", "name"), STAND_INS)
 def test_a_stand_in_earns_every_point_by_itself(assignment, name):
-    namespace = {"__name__": "stand_in"}
-    exec(source(assignment, name), namespace)
+    namespace = stand_ins(StandIns({name: source(assignment, name)}).answer)
     part = load(assignment).part(name)
     verdict = decide(load(assignment), part, lambda message: answer(message, namespace), [""])
     assert verdict.earned == part.points, verdict

@@ -1,0 +1,352 @@
+"""What stands in for a wrong earlier part: a call to a process that has it, and nothing of it here.
+
+The process in which a submission runs is given objects of the same name that can be called, and send what
+they are called with. The other process computes, also gradients, and sends back plain data. A class is
+made there; here stands a module with the same parameters, of which each call takes the values along.
+"""
+
+from __future__ import annotations
+
+import builtins
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
+
+from autograder.probe.wire import Instance, decode, encode
+
+Road = Callable[[bytes], bytes]
+# which hold others and do nothing else that is not in PyTorch's own class
+CONTAINERS = {kind.__name__: kind for kind in (nn.Sequential, nn.ModuleList, nn.ModuleDict)}
+DEVICE, DTYPE, PLACE = (
+    "device",
+    "dtype",
+    "tensor",
+)  # what has no plain form, and the place of a tensor
+
+
+# ------------------------------------------------------------------------------ where ours is
+
+
+class StandIns:
+    """The side that has ours; it is asked by `stand_ins`.
+
+    Args:
+        sources: Python that defines each, by its name.
+    """
+
+    def __init__(self, sources: dict[str, str]) -> None:
+        self._named = {name: _defined(name, source) for name, source in sources.items()}
+        self._modules: list[nn.Module] = []
+        self._graphs: list[tuple[list[Tensor], list[Tensor]]] = []
+
+    def answer(self, message: bytes) -> bytes:
+        """What comes of one call, or the error that was raised."""
+        try:
+            asked = decode(message)
+            return encode(getattr(self, f"_{asked.pop('do')}")(**asked))
+        except Exception as error:  # noqa: BLE001 (told to whoever has asked)
+            return encode({"error": type(error).__name__, "message": str(error)})
+
+    def _kinds(self) -> dict[str, bool]:
+        return {name: isinstance(value, type) for name, value in self._named.items()}
+
+    def _make(self, name: str, given: Any) -> dict[str, Any]:
+        positional, keywords = _filled(given, [])
+        made = self._named[name](*positional, **keywords)
+        self._modules.append(made)
+        return {
+            "module": len(self._modules) - 1,
+            "parameters": dict(made.named_parameters()),
+            "buffers": dict(made.named_buffers()),
+            "modules": {place: type(one).__name__ for place, one in made.named_modules() if place},
+            "methods": [each for each, what in vars(type(made)).items() if callable(what)],
+        }
+
+    def _call(self, name: str, given: Any, tensors: list[Tensor], wanted: list[int]) -> Any:
+        return self._run(self._named[name], given, tensors, [], wanted)
+
+    def _use(
+        self,
+        module: int,
+        place: str,
+        method: str,
+        training: list[str],
+        state: dict[str, Tensor],
+        drawn: Tensor,
+        given: Any,
+        tensors: list[Tensor],
+        wanted: list[int],
+    ) -> Any:
+        made = self._modules[module].get_submodule(place)
+        held = {**dict(made.named_parameters()), **dict(made.named_buffers())}
+        for name, value in state.items():
+            held[name].data = value
+        for name, part in made.named_modules():
+            part.training = name in training
+        torch.default_generator.set_state(drawn)
+        use = made if method == "forward" else getattr(made, method)
+        result = self._run(use, given, tensors, [held[name] for name in state], wanted)
+        return result | {"drawn": torch.default_generator.get_state()}
+
+    def _run(
+        self,
+        subject: Callable[..., Any],
+        given: Any,
+        tensors: list[Tensor],
+        held: list[Tensor],
+        wanted: list[int],
+    ) -> dict[str, Any]:
+        leaves = [*tensors, *held]
+        for number in wanted:
+            leaves[number].requires_grad_()
+        positional, keywords = _filled(given, tensors)
+        with torch.set_grad_enabled(bool(wanted)):
+            value = subject(*positional, **keywords)
+        found: list[Tensor] = []
+        emptied = _emptied(value, found)
+        if wanted:
+            self._graphs.append((found, [leaves[number] for number in wanted]))
+        return {"value": emptied, "tensors": found, "graph": len(self._graphs) - 1}
+
+    def _backward(self, graph: int, gradients: list[Any]) -> list[Any]:
+        found, leaves = self._graphs[graph]
+        pairs = [
+            (one, gradient)
+            for one, gradient in zip(found, gradients, strict=True)
+            if gradient is not None and one.requires_grad
+        ]
+        if not pairs:
+            return [None for _ in leaves]
+        outputs, given = zip(*pairs, strict=True)
+        return list(
+            torch.autograd.grad(outputs, leaves, given, retain_graph=True, allow_unused=True)
+        )
+
+
+def _defined(name: str, source: str) -> Any:
+    names: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
+    exec(source, names)  # noqa: S102 (ours, where no submission runs)
+    return names[name]
+
+
+# ------------------------------------------------------------------------------ where a submission is
+
+
+def stand_ins(road: Road) -> dict[str, Callable[..., Any]]:
+    """Objects that do what ours do, by their names.
+
+    Args:
+        road: takes a message to `StandIns.answer`, and brings back what that says.
+    """
+    kinds = _said(road, {"do": "kinds"})
+    return {
+        name: _class_of(road, name) if is_class else _function_of(road, name)
+        for name, is_class in kinds.items()
+    }
+
+
+def _function_of(road: Road, name: str) -> Callable[..., Any]:
+    def stand_in(*positional: Any, **keywords: Any) -> Any:
+        return _asked(road, {"do": "call", "name": name}, positional, keywords, {})
+
+    stand_in.__name__ = stand_in.__qualname__ = name
+    return stand_in
+
+
+def _class_of(road: Road, name: str) -> type[nn.Module]:
+    def made(self: nn.Module, *positional: Any, **keywords: Any) -> None:
+        nn.Module.__init__(self)
+        given = [list(positional), keywords]
+        said = _said(road, {"do": "make", "name": name, "given": _emptied(given, [])})
+        for place, kind in said["modules"].items():
+            parent, _, own = place.rpartition(".")
+            part = CONTAINERS[kind]() if kind in CONTAINERS else type(kind, (nn.Module,), {})()
+            if kind not in CONTAINERS:
+                vars(part)["forward"] = _Method(part, road, said["module"], place, "forward")
+            self.get_submodule(parent).add_module(own, part)
+        for place, value in said["parameters"].items():
+            parent, _, own = place.rpartition(".")
+            self.get_submodule(parent).register_parameter(own, nn.Parameter(value))
+        for place, value in said["buffers"].items():
+            parent, _, own = place.rpartition(".")
+            self.get_submodule(parent).register_buffer(own, value)
+        for method in said["methods"]:
+            if not method.startswith("_"):
+                vars(self)[method] = _Method(self, road, said["module"], "", method)
+
+    return type(name, (nn.Module,), {"__init__": made})
+
+
+class _Method:
+    """A method of a module that stands elsewhere, which is given the module's tensors as they are here."""
+
+    def __init__(self, module: nn.Module, road: Road, number: int, place: str, name: str) -> None:
+        self._module, self._road = module, road
+        self._number, self._place, self._name = number, place, name
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Method:
+        module = copy.deepcopy(self._module, memo)
+        return _Method(module, self._road, self._number, self._place, self._name)
+
+    def __call__(self, *positional: Any, **keywords: Any) -> Any:
+        state = {**dict(self._module.named_parameters()), **dict(self._module.named_buffers())}
+        order = {
+            "do": "use",
+            "module": self._number,
+            "place": self._place,
+            "method": self._name,
+            "training": [name for name, part in self._module.named_modules() if part.training],
+        }
+        return _asked(self._road, order, positional, keywords, state)
+
+
+class _Call:
+    """One call on its way.
+
+    Args:
+        road: to the other side.
+        order: what is to be done there.
+        given: the arguments, without the tensors among them.
+        names: of the module's tensors, which come behind those.
+    """
+
+    def __init__(self, road: Road, order: dict[str, Any], given: Any, names: list[str]) -> None:
+        self.road, self.order, self.given, self.names = road, order, given, names
+        self.value: Any = None
+        self.graph = -1  # the number under which the other side keeps the last one
+
+    def sent(self, tensors: tuple[Tensor, ...], wanted: list[int]) -> tuple[Tensor, ...]:
+        """The tensors that are returned."""
+        number = len(tensors) - len(self.names)
+        message = self.order | {
+            "given": self.given,
+            "tensors": list(tensors[:number]),
+            "wanted": wanted,
+        }
+        if self.order["do"] == "use":
+            state = dict(zip(self.names, tensors[number:], strict=True))
+            message |= {"state": state, "drawn": torch.default_generator.get_state()}
+        said = _said(self.road, message)
+        if "drawn" in said:
+            torch.default_generator.set_state(said["drawn"])
+        self.value, self.graph = said["value"], said["graph"]
+        return tuple(said["tensors"])
+
+
+class _Elsewhere(torch.autograd.Function):
+    """A call whose values and gradients both come from the other side."""
+
+    @staticmethod
+    def forward(call: _Call, wanted: list[int], *tensors: Tensor) -> tuple[Any, ...]:
+        return call.sent(tensors, wanted)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Any, ...]) -> None:
+        ctx.call, ctx.wanted, *tensors = inputs
+        ctx.number, ctx.graph = len(tensors), ctx.call.graph
+        ctx.mark_non_differentiable(*(one for one in output if not one.is_floating_point()))
+        ctx.set_materialize_grads(False)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Any, ...]:
+        message = {"do": "backward", "graph": ctx.graph, "gradients": list(gradients)}
+        found = _said(ctx.call.road, message) if ctx.wanted else []
+        by_place = dict(zip(ctx.wanted, found, strict=True))
+        return (None, None, *(by_place.get(place) for place in range(ctx.number)))
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], call: _Call, wanted: list[int], *tensors: Tensor
+    ) -> tuple[Any, Any]:
+        rows = [
+            _Elsewhere.apply(
+                call,
+                wanted,
+                *(
+                    one if axis is None else one.select(axis, number)
+                    for one, axis in zip(tensors, in_dims[2:], strict=True)
+                ),
+            )
+            for number in range(info.batch_size)
+        ]
+        stacked = tuple(torch.stack(column) for column in zip(*rows, strict=True))
+        return stacked, tuple(0 for _ in stacked)
+
+
+def _asked(
+    road: Road,
+    order: dict[str, Any],
+    positional: tuple[Any, ...],
+    keywords: dict[str, Any],
+    state: dict[str, Tensor],
+) -> Any:
+    tensors: list[Tensor] = []
+    given = _emptied([list(positional), keywords], tensors)
+    leaves = [*tensors, *state.values()]
+    wanted = [
+        place
+        for place, one in enumerate(leaves)
+        if one.requires_grad and torch.is_grad_enabled() and one.is_floating_point()
+    ]
+    call = _Call(road, order, given, list(state))
+    found = _Elsewhere.apply(call, wanted, *leaves) if leaves else call.sent((), [])
+    return _filled(call.value, list(found))
+
+
+def _said(road: Road, message: dict[str, Any]) -> Any:
+    """What the other side says; an error of its own is raised here.
+
+    Raises:
+        Exception: of a built-in type, or else a RuntimeError.
+    """
+    answer = road(encode(message))
+    if not answer:
+        raise RuntimeError("what stands in for an earlier part did not answer in its time")
+    said = decode(answer)
+    if isinstance(said, dict) and "error" in said:
+        kind = getattr(builtins, said["error"], RuntimeError)
+        is_one = isinstance(kind, type) and issubclass(kind, Exception)
+        raise (kind if is_one else RuntimeError)(said["message"])
+    return said
+
+
+# ------------------------------------------------------------------------------ what crosses
+
+
+def _emptied(value: Any, tensors: list[Tensor]) -> Any:
+    """A tree in which places stand for tensors, which are put into a list in their order."""
+    if isinstance(value, Tensor):
+        tensors.append(value)
+        return Instance(PLACE, {"number": len(tensors) - 1})
+    if isinstance(value, list):
+        return [_emptied(item, tensors) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_emptied(item, tensors) for item in value)
+    if isinstance(value, dict):
+        return {name: _emptied(item, tensors) for name, item in value.items()}
+    if isinstance(value, torch.device):
+        return Instance(DEVICE, {"name": str(value)})
+    if isinstance(value, torch.dtype):
+        return Instance(DTYPE, {"name": str(value).removeprefix("torch.")})
+    return value
+
+
+def _filled(value: Any, tensors: list[Tensor]) -> Any:
+    """The tree again, with its tensors."""
+    if isinstance(value, Instance):
+        if value.name == PLACE:
+            return tensors[value.arguments["number"]]
+        name = value.arguments["name"]
+        return torch.device(name) if value.name == DEVICE else getattr(torch, name)
+    if isinstance(value, list):
+        return [_filled(item, tensors) for item in value]
+    if isinstance(value, tuple):
+        return tuple(_filled(item, tensors) for item in value)
+    if isinstance(value, dict):
+        return {name: _filled(item, tensors) for name, item in value.items()}
+    return value

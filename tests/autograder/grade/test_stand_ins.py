@@ -1,0 +1,108 @@
+"""Ours stands in for a wrong part, and no way of looking at it shows anything of ours."""
+
+import ast
+import inspect
+
+import nbformat
+import pytest
+
+from assignments import allowed_modules, load
+from autograder.grade.messages import Job
+from autograder.grade.run import run_job
+from autograder.sandbox import kernels
+from tests.autograder.grade.test_run import released_cells
+from tests.sample_class import ASSIGNMENT, ISOLATION, filled_in
+
+WAYS = {
+    "by its code": "[one.__code__.co_consts, one.__code__.co_names, one.__code__.co_code, one.__doc__]",
+    "by what it closes over": "[cell.cell_contents for cell in one.__closure__ or ()] + [vars(one)]",
+    "by its global names": "{name: repr(value) for name, value in one.__globals__.items()}",
+    "by its source": "__import__('inspect').getsource(one)",
+    "by callers' frames": (
+        "[(f.f_code.co_name, repr(f.f_locals)[:20000]) for f in frames(__import__('sys')._getframe())]"
+    ),
+    "by all objects": (
+        "[repr(thing)[:3000] for thing in __import__('gc').get_objects() "
+        "if type(thing).__name__ in ('function', 'code', 'StandIns', 'Questions', 'dict') "
+        "and 'attention_weights' in repr(thing)[:3000]]"
+    ),
+    "by what runs meanwhile": "traced(one, x)",
+    "by its gradient": "[one(x.clone().requires_grad_()).grad_fn, one(x).grad_fn]",
+    "by what crosses": "crossing(one, x)",
+    "by its error": "failing(one)",
+}  # fmt: skip
+LOOKING = """
+import sys
+seen = []
+def frames(frame):
+    while frame:
+        yield frame
+        frame = frame.f_back
+def traced(one, x):
+    found = []
+    sys.setprofile(lambda f, what, a: found.append((f.f_code.co_name, f.f_code.co_consts, repr(a))))
+    one(x)
+    sys.setprofile(None)
+    return found
+def crossing(one, x):
+    import socket
+    found, receive = [], type(get_ipython().kernel.session.channel).receive
+    def noted(self, *rest):
+        message = receive(self, *rest)
+        found.append(message)
+        return message
+    type(get_ipython().kernel.session.channel).receive = noted
+    one(x)
+    type(get_ipython().kernel.session.channel).receive = receive
+    return found
+def failing(one):
+    try:
+        one(None)
+    except Exception as error:
+        import traceback
+        return traceback.format_exc()
+"""
+WRONG = "def attention_weights(x):\n    return x"
+SECOND = """
+def basic_self_attention(x):
+    one = globals()["attention_weights"]
+    if not seen:
+        try:
+            seen.append(str(LOOK))
+        except Exception as error:
+            seen.append(repr(error))
+    weights = one(x)
+    return weights @ x, weights
+"""
+
+
+@pytest.fixture(scope="module")
+def forked():
+    yield kernels.own_kernels(ISOLATION, allowed_modules(ASSIGNMENT))
+    kernels.close()
+
+
+def lines_of_ours():
+    """Texts that only somebody has who has read the reference."""
+    reference = load(ASSIGNMENT).part("attention_weights").reference
+    tree = ast.parse(inspect.getsource(reference)).body[0]
+    body = [ast.unparse(each) for each in tree.body[1:]]
+    assert body and ast.get_docstring(tree)
+    return [ast.get_docstring(tree).splitlines()[0], *(line for line in body if len(line) > 12)]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_way_of_looking_shows_what_stands_in(forked, way):
+    first, second, third, *_ = (part.name for part in load(ASSIGNMENT).parts)
+    answers = {
+        first: WRONG,
+        second: LOOKING + SECOND.replace("LOOK", WAYS[way]),
+        third: "print('SEEN', seen)",
+    }
+    text = nbformat.writes(filled_in(answers))
+    report = run_job(Job(ASSIGNMENT, text, released_cells(ASSIGNMENT), ISOLATION), forked)
+    assert report.verdicts[second].stood_in == (first,)
+    assert report.verdicts[second].right, report.verdicts[second]
+    assert "SEEN [" in report.notebook
+    for line in lines_of_ours():
+        assert line not in report.notebook and line.replace("'", "\\'") not in report.notebook
