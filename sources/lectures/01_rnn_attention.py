@@ -579,10 +579,10 @@ def train_model(attention_dim, steps, seed):
 # %%
 SEED = 0  # try another one
 
-# %% tags=["nbval-ignore-output"] seconds=35
+# %% tags=["nbval-ignore-output"] seconds=45
 one_vector, one_seconds = train_model(attention_dim=None, steps=2000, seed=SEED)
 
-# %% tags=["nbval-ignore-output"] seconds=35
+# %% tags=["nbval-ignore-output"] seconds=45
 with_attention, attention_seconds = train_model(attention_dim=64, steps=1200, seed=SEED)
 
 # %% [markdown]
