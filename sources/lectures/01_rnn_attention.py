@@ -579,10 +579,10 @@ def train_model(attention_dim, steps, seed):
 # %%
 SEED = 0  # try another one
 
-# %% tags=["nbval-ignore-output"] seconds=35
+# %% tags=["nbval-ignore-output"] seconds=45
 one_vector, one_seconds = train_model(attention_dim=None, steps=2000, seed=SEED)
 
-# %% tags=["nbval-ignore-output"] seconds=35
+# %% tags=["nbval-ignore-output"] seconds=45
 with_attention, attention_seconds = train_model(attention_dim=64, steps=1200, seed=SEED)
 
 # %% [markdown]
@@ -767,6 +767,7 @@ print("me attends to mir, translate to übersetzen, sentence to satz, help to mi
 # "want" and "to" all come from "will". So we also count only those words that share their origin with no other.
 
 # %% tags=["hide-input"]
+# between 70 and 83 % of the largest weights are on an origin
 own, hits, off_by_one, same_position = [], [], [], []
 pairs_by_chunk = [test[first : first + 250] for first in range(0, 1000, 250)]
 for chunk in pairs_by_chunk:
@@ -1082,6 +1083,7 @@ def found_without_selecting(model, pairs):
 
 
 # %% tags=["hide-input"]
+# without selecting, words that attended elsewhere are found more often, and "to" nearly always
 by_hit, by_word, every_hit = defaultdict(list), defaultdict(list), iter(hits)
 for chunk in pairs_by_chunk:
     for pair, found in zip(
