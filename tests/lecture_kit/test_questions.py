@@ -112,9 +112,9 @@ def test_what_the_choices_claim_is_so():
     assert right_choice("softmax-along-the-other-axis") == "The transpose of the right weights."
     assert torch.allclose(columns, rows.T) and not torch.allclose(columns, rows)
 
-    words = 10 * torch.arange(1, 5).unsqueeze(1) + torch.arange(1, 7)  # 24 is feature 4 of word 2
+    words = 10 * torch.arange(1, 5).unsqueeze(1) + torch.arange(1, 7)  # 24 is feature 4 of token 2
     trap = words.reshape(1, 2, 4, 3)
-    assert right_choice("a-row-of-the-trap") == "Features 4 to 6 of word 1."
+    assert right_choice("a-row-of-the-trap") == "Features 4 to 6 of token 1."
     assert trap[0, 0, 1].tolist() == [14, 15, 16]
 
     assert right_choice("a-flat-padding-mask").startswith("An error")
