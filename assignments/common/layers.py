@@ -73,13 +73,11 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
     plain = {f"{norm}.weight": torch.ones(D_MODEL) for norm in norms}
     plain |= {f"{norm}.bias": torch.zeros(D_MODEL) for norm in norms}
 
-    def case(
-        label: str, d_ff: int, size: float, state: dict[str, Tensor], sentences: int = 250
-    ) -> Case:
+    def case(label: str, d_ff: int, size: float, state: dict[str, Tensor]) -> Case:
         def draw(randn: Randn) -> Build:
             return Build(
                 (D_MODEL, HEADS, d_ff),
-                arguments=[randn(sentences, 4, D_MODEL) * size for _ in range(inputs)],
+                arguments=[randn(250, 4, D_MODEL) * size for _ in range(inputs)],
                 state=plain | state,
                 training=True,
                 times=2,
@@ -103,8 +101,7 @@ def left_to_chance(sublayers: dict[str, str]) -> list[Case]:
         values = {name: 8.0 if name in two else 0.0 for name in sublayers}
         state = constant(values, D_MODEL, D_FF) | raised
         both = " and ".join(sublayers[name] for name in two)
-        # no share of them is asked for, so few words are enough
-        cases.append(case(f"x=0, only {both} give no zeros", D_FF, 0.0, state, sentences=30))
+        cases.append(case(f"x=0, only {both} give no zeros", D_FF, 0.0, state))
     return cases
 
 

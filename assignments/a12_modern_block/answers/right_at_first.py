@@ -13,7 +13,7 @@ class LargerInTrainMode(modern.RMSNorm):
         return super().forward(x) * (1.1 if self.training else 1.0)
 
 
-@BANK.wrong("RMSNorm")
+@BANK.wrong("RMSNorm", told="right in part")
 class EightSentencesAtMost(modern.RMSNorm):
     def forward(self, x):
         return super().forward(of_eight(x))

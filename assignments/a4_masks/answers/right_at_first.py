@@ -44,7 +44,7 @@ def shifted_for_ten_sentences(target_ids, bos_id):
     return masks.shift_right(target_ids[:10], bos_id)
 
 
-@BANK.wrong("shift_right")
+@BANK.wrong("shift_right", told="right in part")
 def shifted_up_to_a_hundred_words(target_ids, bos_id):
     shifted = masks.shift_right(target_ids, bos_id)
     return torch.cat([shifted[:, :100], target_ids[:, 100:]], dim=1)

@@ -534,7 +534,10 @@ class AlwaysCausal(FourMaps):
         return super().softmax(scores, causal if mask is None else mask & causal)
 
 
-@BANK.wrong("MultiHeadAttention", told="hidden ones have weight, or visible ones none")
+@BANK.wrong(
+    "MultiHeadAttention",
+    told=("hidden ones have weight, or visible ones none", "wrong in train mode"),
+)
 class DropoutThatActs(FourMaps):
     def softmax(self, scores, mask):
         return F.dropout(super().softmax(scores, mask), 0.1, self.training)
