@@ -225,8 +225,8 @@ class Shell:
                         self._answer(order, questions)
                     case CellOrder() as order, _:
                         self._run(order, loop)
-                    case StandInOrder(), sources:
-                        ours = StandIns(decode(sources, dict[str, str]))
+                    case StandInOrder(functions), sources:
+                        ours = StandIns(decode(sources, dict[str, str]), functions)
                     case CallOrder(cpu, seconds), call:
                         channel.send(Answers(), _called(ours, call, cpu, seconds))
         except ChannelClosed:
