@@ -1,7 +1,7 @@
 """The source of a reference and of what it needs, and of nothing else.
 
-Where an earlier part of a submission is wrong, a later one is tried with ours in its place. The
-sandbox is sent these lines: a whole module would bring the answers of other parts along.
+Where an earlier part of a submission is wrong, a later one is tried with ours in its place. A process
+beside the submission's is sent these lines: a whole module would bring the answers of other parts along.
 """
 
 from __future__ import annotations

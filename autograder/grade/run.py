@@ -198,6 +198,9 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self.kernels, self.limits, self.files = kernels, limits, files
         self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
+        self._ours: KernelClient | None = (
+            None  # what stands in for earlier parts, when it is needed
+        )
         self._cells: list[str] = []
         self._imported: dict[str, bytes] = {}
         try:
@@ -209,6 +212,8 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def __exit__(self, *_: object) -> None:
         self.kernel.__exit__()
+        if self._ours:
+            self._ours.__exit__()
 
     def close(self) -> None:
         self.kernel.process.kill()
@@ -239,14 +244,18 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
     def ask(self, message: bytes) -> bytes:
         questions = decode(message, Questions)
         try:
-            if not questions.substitutes:
+            sources, functions = questions.substitutes, questions.functions
+            if not sources and not functions:
                 return self.kernel.ask(message)
             # ours never comes where a submission runs: not even its source travels there
-            names = dict.fromkeys(questions.substitutes, "")
-            limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
-            with KernelClient(self.kernels, limits) as other:
-                other.let_stand_in(questions.substitutes)
-                return self.kernel.ask(encode(structs.replace(questions, substitutes=names)), other)
+            if sources:
+                questions = structs.replace(questions, substitutes=dict.fromkeys(sources, ""))
+                message = encode(questions)
+            if self._ours is None:
+                limits = replace(self.limits, seconds=max(1, round(self.kernel.seconds_left)))
+                self._ours = KernelClient(self.kernels, limits)
+            self._ours.let_stand_in(sources, functions)
+            return self.kernel.ask(message, self._ours)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:

@@ -8,7 +8,7 @@ import torch
 from msgspec import field
 
 from autograder.probe.disallowed import NOTHING_DISALLOWED, Disallowed
-from autograder.probe.wire import Message
+from autograder.probe.wire import Function, Message
 
 # ----------------------------------------------------------------------------------- questions
 
@@ -121,6 +121,12 @@ class Questions(Message, frozen=True, kw_only=True):
     requests: list[AnyRequest]
     substitutes: dict[str, str] = field(default_factory=dict)
     disallowed: Disallowed = field(default_factory=lambda: NOTHING_DISALLOWED)
+
+    @property
+    def functions(self) -> list[str]:
+        """Names of the functions that are handed over."""
+        given = (value for request in self.requests for value in request.arguments)
+        return sorted({value.name for value in given if isinstance(value, Function)})
 
 
 # ------------------------------------------------------------------------------------- answers

@@ -79,9 +79,14 @@ def _observations(
 ) -> Iterator[Observation]:
     late: Observation | None = None
     ours: Mapping[str, Any] = {}
-    with as_at_the_start(), OpBlocker(questions.disallowed) as blocker:
-        if questions.substitutes:
-            ours = stand_ins(road or StandIns(questions.substitutes).answer)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(as_at_the_start())
+        blocker = stack.enter_context(OpBlocker(questions.disallowed))
+        if questions.substitutes or (road and questions.functions):
+            there = stand_ins(road or StandIns(questions.substitutes).answer)
+            ours = {name: there[name] for name in questions.substitutes}
+            functions = {name: there[name] for name in questions.functions if name in there}
+            stack.enter_context(objects.computed_elsewhere(functions))
         for request in questions.requests:
             if late:
                 yield late

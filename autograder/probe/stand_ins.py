@@ -1,4 +1,4 @@
-"""What stands in for a wrong earlier part: a call to a process that has it, and nothing of it here.
+"""What stands in for a wrong earlier part, or is handed over: a call of another process that has it.
 
 The process in which a submission runs is given objects of the same name that can be called, and send what
 they are called with. The other process computes, also gradients, and sends back plain data. A class is
@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import builtins
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 
+from autograder.probe.objects import named
 from autograder.probe.wire import Instance, decode, encode
 
 Road = Callable[[bytes], bytes]
@@ -36,10 +37,12 @@ class StandIns:
 
     Args:
         sources: Python that defines each, by its name.
+        functions: names of the course's own that are handed over, as ``package.module.name``.
     """
 
-    def __init__(self, sources: dict[str, str]) -> None:
+    def __init__(self, sources: dict[str, str], functions: Iterable[str] = ()) -> None:
         self._named = {name: _defined(name, source) for name, source in sources.items()}
+        self._named |= {name: named(name) for name in functions}
         self._modules: list[nn.Module] = []
         self._graphs: list[tuple[list[Tensor], list[Tensor]]] = []
 

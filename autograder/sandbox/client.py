@@ -162,9 +162,14 @@ class KernelClient(contextlib.AbstractContextManager["KernelClient"]):
             if isinstance(reply, Asks) and stand_ins:
                 self._send(ReturnOrder(), stand_ins.call(body))
 
-    def let_stand_in(self, sources: dict[str, str]) -> None:
-        """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else."""
-        self._send(StandInOrder(), encode(sources))
+    def let_stand_in(self, sources: dict[str, str], functions: list[str]) -> None:
+        """Give it ours, by the names of the parts; it is then asked with `call`, and runs nothing else.
+
+        Args:
+            sources: Python that defines each.
+            functions: names of the course's own that are handed over.
+        """
+        self._send(StandInOrder(functions), encode(sources))
 
     def call(self, message: bytes) -> bytes:
         """What comes of a call of what stands in; nothing where that has ended this kernel."""

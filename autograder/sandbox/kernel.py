@@ -30,14 +30,10 @@ from autograder.probe import op_blocker
 from autograder.probe.deadline import deadline, hold
 from autograder.probe.probe import answer
 from autograder.probe.probe import prepare as prepare_probe
-<<<<<<< HEAD
-from autograder.probe.switches import as_at_the_start, note_start
-=======
 from autograder.probe.stand_ins import StandIns
 from autograder.probe.subject import TimeLimit
-from autograder.probe.switches import note_start
+from autograder.probe.switches import as_at_the_start, note_start
 from autograder.probe.wire import decode
->>>>>>> decide
 from autograder.sandbox.channel import Channel, ChannelClosed, FrameTooLarge
 from autograder.sandbox.imports import Imports
 from autograder.sandbox.inert import make_inert, tell, unwrapped
@@ -231,8 +227,8 @@ class Shell:
                         self._answer(order, questions)
                     case CellOrder() as order, _:
                         self._run(order, loop)
-                    case StandInOrder(), sources:
-                        ours = StandIns(decode(sources, dict[str, str]))
+                    case StandInOrder(functions), sources:
+                        ours = StandIns(decode(sources, dict[str, str]), functions)
                     case CallOrder(cpu, seconds), call:
                         channel.send(Answers(), _called(ours, call, cpu, seconds))
         except ChannelClosed:

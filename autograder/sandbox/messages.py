@@ -76,7 +76,12 @@ class ProbeOrder(Order, frozen=True, tag="probe"):
 
 
 class StandInOrder(Order, frozen=True, tag="stand in"):
-    """Let ours stand in for earlier parts; the sources of each are beside it. No submission runs here."""
+    """Let ours stand in for earlier parts, whose sources are beside it, and be handed over.
+
+    No submission runs where this is asked.
+    """
+
+    functions: list[str]
 
 
 class CallOrder(Order, frozen=True, tag="call"):

@@ -1,15 +1,20 @@
-"""Ours stands in for a wrong part, and no way of looking at it shows anything of ours."""
+"""Ours stands in for a wrong part or is handed over, and no way of looking at it shows anything of ours."""
 
 import ast
 import inspect
 
 import nbformat
 import pytest
+import torch
+from nbformat.v4 import new_code_cell
 
 from assignments import allowed_modules, load
 from autograder.grade.messages import Job
-from autograder.grade.run import run_job
+from autograder.grade.run import SandboxedKernel, run_job
+from autograder.probe.messages import CallRequest, Observation, Questions
+from autograder.probe.wire import Function, decode, encode
 from autograder.sandbox import kernels
+from autograder.sandbox.limits import Limits
 from tests.autograder.grade.test_run import released_cells
 from tests.sample_class import ASSIGNMENT, ISOLATION, filled_in
 
@@ -106,3 +111,54 @@ def test_no_way_of_looking_shows_what_stands_in(forked, way):
     assert "SEEN [" in report.notebook
     for line in lines_of_ours():
         assert line not in report.notebook and line.replace("'", "\\'") not in report.notebook
+
+
+# ------------------------------------------------------------------------------ functions that are handed over
+
+SHARE = "course_utils.handed_over.share_of_total"
+LISTS = {
+    "a profiler": (
+        "with torch.autograd.profiler.profile() as seen: given(x)\n    return str(seen.key_averages())"
+    ),
+    "the newer profiler": (
+        "with torch.profiler.profile() as seen: given(x)\n    return str([e.name for e in seen.events()])"
+    ),
+    "modes of dispatch": (
+        "from torch.utils._python_dispatch import TorchDispatchMode\n    found = []\n"
+        "    class Mode(TorchDispatchMode):\n"
+        "        def __torch_dispatch__(self, func, types, args=(), kwargs=None):\n"
+        "            found.append(str(func))\n            return func(*args, **(kwargs or {}))\n"
+        "    with Mode(): given(x)\n    return str(found)"
+    ),
+    "modes of functions": (
+        "from torch.overrides import TorchFunctionMode\n    found = []\n"
+        "    class Mode(TorchFunctionMode):\n"
+        "        def __torch_function__(self, func, types, args=(), kwargs=None):\n"
+        "            found.append(str(func))\n            return func(*args, **(kwargs or {}))\n"
+        "    with Mode(): given(x)\n    return str(found)"
+    ),
+    "saved tensors": (
+        "found = []\n    with torch.autograd.graph.saved_tensors_hooks(lambda t: found.append(t.sum(0)), len):\n"
+        "        given(x.clone().requires_grad_())\n    return f'softmax {found}' if found else ''"
+    ),
+    "its graph": "return str(given(x.clone().requires_grad_()).grad_fn.next_functions)",
+    "its graph of TorchScript": "return str(torch.jit.trace(given, x, check_trace=False).graph)",
+    "an export": "from torch.fx import symbolic_trace\n    return str(symbolic_trace(given).code)",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", LISTS)
+def test_nobody_lists_what_a_function_computes_with_that_is_handed_over(forked, way):
+    code = f"import torch\ndef f(given, x):\n    {LISTS[way]}"
+    whole = "import torch\ndef g(given, x): return given(x)"
+    x = torch.randn(3, 2)
+    given = {"arguments": [Function(SHARE), x], "names": ["given", "x"]}
+    requests = [CallRequest(subject=subject, **given) for subject in ("f", "g")]
+    with SandboxedKernel(forked, Limits(), {}) as kernel:
+        for place, source in enumerate((code, whole)):
+            kernel.run(new_code_cell(source), place)
+        answers = kernel.ask(encode(Questions(requests=requests)))
+    listed, called = decode(answers, list[Observation])
+    assert listed.status in ("returned", "raised")
+    assert "softmax" not in str(listed.value).lower(), listed
+    torch.testing.assert_close(called.value, x.softmax(0))
