@@ -19,8 +19,6 @@ LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
 LONGER = [
     "01_rnn_attention",
     "02_basic_self_attention",
-    "03_scaled_dot_product_attention",
-    "04_masked_attention",
     "05_multi_head_attention",
     "06_positional_encoding",
     "07_layer_normalization",
