@@ -144,7 +144,7 @@ print("✓ causal_mask")
 # have the shape `(B, H, T, S)`, with $H$ heads, and broadcasting lines up shapes from the right. Two axes of
 # length 1 put the sentences under the sentences and the keys under the keys, whereas a mask of shape `(B, S)`
 # would be read as one row for each *query*. ([Lecture 4, section
-# 6](../../lectures/04_masked_attention.ipynb#6.-Padding))
+# 4](../../lectures/04_masked_attention.ipynb#4.-Padding))
 #
 # **Write** `padding_mask(token_ids, pad_id=0)`:
 #
@@ -239,7 +239,7 @@ print("✓ padding_mask")
 #   other row.
 # - Where a sentence *begins* with padding, its first rows hold no `True` at all. That is right here, because
 #   attention gives such a row zeros ([lecture 4, section
-#   5](../../lectures/04_masked_attention.ipynb#5.-Rows-with-nothing-to-attend-to)).
+#   3](../../lectures/04_masked_attention.ipynb#Rows-with-nothing-to-attend-to)).
 #
 # **By hand.** Let `pad_id` be 0, with the single sentence $(5, 3, 0)$. Its mask is
 #

@@ -253,7 +253,7 @@ CAUSAL_FORM = causal.step(
 padding = Part(
     "padding_mask(token_ids (B, S), pad_id=0) -> (B, 1, 1, S) bool",
     masks.padding_mask,
-    reads=("lecture 4, section 6, padding", f"{LECTURE}#6.-Padding"),
+    reads=("lecture 4, section 4, padding", f"{LECTURE}#4.-Padding"),
 )
 PADDING = padding.step(
     "words are visible and padding is hidden, for any pad_id and wherever padding stands",
@@ -298,7 +298,7 @@ def hides_padding(expected: Tensor) -> Tensor:
 decoder = Part(
     "decoder_mask(token_ids (B, T), pad_id=0) -> (B, 1, T, T) bool",
     masks.decoder_mask,
-    reads=("lecture 4, section 6, padding and the causal mask joined", f"{LECTURE}#6.-Padding"),
+    reads=("lecture 4, section 4, padding and the causal mask joined", f"{LECTURE}#4.-Padding"),
     may_call=("causal_mask", "padding_mask"),
 )
 OWN_PLACE = decoder.step(

@@ -15,7 +15,6 @@ from tests.build.test_minutes import LECTURES
 ALL = [question for lecture in questions.lectures() for question in questions.questions_of(lecture)]
 NUMBERS = {  # what the answer is computed from, by somebody who did not write the question
     "how-far-ahead-a-word-is-of-the-others": 64 / 64**0.5,
-    "the-width-of-a-context-vector": 7,
     "a-louder-query": (100 * 4 * 1) ** 0.5 / 100**0.5,
     "how-many-cells-are-visible": sum(range(1, 7)),
     "parameters-of-five-heads": 3 * 5 * 100 * (100 // 5) + 100 * 100,
