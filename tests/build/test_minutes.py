@@ -24,7 +24,6 @@ LONGER = [
     "05_multi_head_attention",
     "06_positional_encoding",
     "07_layer_normalization",
-    "08_transformer",
     "09_one_half_alone",
     "10_fast_attention",
     "11_block_of_today",
