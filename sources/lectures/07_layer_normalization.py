@@ -386,7 +386,8 @@ surviving = {
 }  # (seeds, depths)
 at_8, at_32 = ({name: shares[:, k] for name, shares in surviving.items()} for k in (3, 5))
 assert (at_32["plain"] < 1e-15).all() and (at_8["plain"] < 3e-5).all()
-assert ((surviving["residual + norm"] > 0.95) & (surviving["residual + norm"] < 1.05)).all()
+both = surviving["residual + norm"]
+assert ((both > 0.75) & (both < 1.1)).all() and ((both.median(dim=0).values - 1).abs() < 0.02).all()
 assert ((at_32["residual"] > 1.8) & (at_32["residual"] < 3)).all()
 assert 0.2 < at_32["plain + norm"].median() < 0.6
 
@@ -411,7 +412,7 @@ plotting.picture(
     alt="The share of the gradient that reaches the input against the depth from 1 to 32, both "
     "axes logarithmic, medians over five seeds with bands for the range. Left, the plain stack "
     "falls to about 10 to the minus 20. Right, on another scale, the other three. With both a "
-    "residual connection and a layer norm the curve stays at 1. With the residual alone it rises "
+    "residual connection and a layer norm the curve stays at 1, and its band between 0.78 and 1.07. With the residual alone it rises "
     "to 2 at depth 32, with the norm alone it sinks to 0.4, where its band reaches below 0.1.",
 )
 
@@ -653,6 +654,8 @@ assert post.max() < 0.35 and pre[:, 1].min() > 0.8
 
 # %% [markdown]
 # ## Check yourself
+#
+# The questions in sections 2, 3, 4 and 5 can be checked on the spot. Those below are open ones.
 #
 # **1.** You multiply weights and bias of a sublayer's last linear map by 10. A layer norm follows directly. How
 # does its output change?

@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a9_transformer
 #     deeper: 33
-#     minutes: 59
+#     minutes: 60
 #     summary: The whole transformer, built, trained and compared, from its first line to its first translation.
 #   jupytext:
 #     text_representation:
@@ -30,9 +30,8 @@
 # - choose the mask that each of the three kinds of attention needs;
 # - train a translator by teacher forcing and measure how good it is;
 # - compare it with a recurrent translator at equal cost, and explain why transformers replaced them;
-# - in the deeper sections, explain label smoothing, the key/value cache, beam search, and what BERT and GPT kept.
 #
-# **Time** about 59 minutes with views and questions, and 33 for going deeper.
+# **Time** about 60 minutes with views and questions, and 33 for going deeper.
 # **Needs** lectures
 # [3](03_scaled_dot_product_attention.ipynb), [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb),
 # [6](06_positional_encoding.ipynb) and [7](07_layer_normalization.ipynb), and the task of [lecture
@@ -933,8 +932,6 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 #   and feed-forward layers.
 # - A decoder layer has masked self-attention, **cross-attention** from the target to the memory, and a feed-forward
 #   network. The generator turns the last layer's output into logits.
-# - Training is one pass over shifted targets, which the causal mask makes equal to going token by token. To generate,
-#   encode once and decode token by token.
 # - More than 99 % of 2500 new sentences are exactly right. A recurrent network with attention gets there too, with
 #   more training, and goes further beyond the trained lengths.
 # - The transformer's advantage is that positions are computed side by side. It grows with the length of sentences and
@@ -947,6 +944,8 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 
 # %% [markdown]
 # ## Check yourself
+#
+# The questions in sections 2 and 3 can be checked on the spot. Those below are open ones.
 #
 # **1.** How many parameters does a decoder layer with $d_\text{model} = 64$ and $d_\text{ff} = 128$ have, and how many
 # more is that than an encoder layer has?

@@ -23,7 +23,6 @@ LONGER = [
     "04_masked_attention",
     "05_multi_head_attention",
     "06_positional_encoding",
-    "07_layer_normalization",
     "09_one_half_alone",
     "10_fast_attention",
     "11_block_of_today",
