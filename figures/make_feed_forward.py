@@ -47,8 +47,8 @@ def draw():
         label(ax, near, y + 0.14, name, ha="right")
         label(ax, near, y - 0.17, f"{size}", SMALL_TEXT, MUTED, ha="right")
     steps = [
-        (3.8, "$W_1 x + b_1$, then what is below 0 becomes 0"),
-        (1.9, "$W_2$ hidden $+\\ b_2$"),
+        (3.8, "$x W_1 + b_1$, then what is below 0 becomes 0"),
+        (1.9, "hidden $W_2 + b_2$"),
     ]
     for (y, text), above, under in zip(steps, rows, rows[1:], strict=False):
         arrow(ax, (MIDDLE, above - HIGH / 2), (MIDDLE, y + 0.26), line=2.2)

@@ -20,7 +20,7 @@
 # You have attention, norms and dropout. Two things are still missing for a layer of the encoder in [lecture
 # 8](../../lectures/08_transformer.ipynb), namely the small network that works on each word separately, and the
 # order in which everything is put together. You write both. [Lecture
-# 7](../../lectures/07_layer_normalization.ipynb#7.-The-position-wise-feed-forward-network) explains the parts.
+# 7](../../lectures/07_layer_normalization.ipynb#The-position-wise-feed-forward-network) explains the parts.
 #
 # | part | what you write | points | time | difficulty |
 # |---|---|--:|--:|---|

@@ -1,28 +1,31 @@
 """Recurrent translators compared with the transformer of lecture 8, all of about the same size.
 
-    python sources/recorded/compare_translators.py
+    python sources/recorded/compare_translators.py --workers 16
+    python sources/recorded/compare_translators.py --workers 2 --other-rates
 
-prints the two tables that lecture 8 shows: what a sentence costs in training, by its length, with the
-two rivals taking turns; and one line for each training. It takes about 25 minutes on one core.
+prints one line for each training. Each takes about half an hour of one core.
 
 Every model is trained as lecture 8 trains: the same batches of 96 sentences in the same order, AdamW, and
-a learning rate that climbs to 0.005 in 100 steps and falls along a cosine. Only the model differs.
+a learning rate that climbs to 0.005 in 100 steps and falls along a cosine. Only the model and the
+budget of steps differ.
 
-- "transformer": 1200 steps, and what lecture 8 trains with the same seed;
-- "recurrent + attention": lecture 1's model with 64 units, as many steps;
-- "recurrent + attention, … steps": the same, with as many steps as fit in the transformer's time,
-  by what a sentence costs either of them;
-- "recurrent, one vector": lecture 1's model without attention, as many steps;
-- "… of 3–15": trained on sentences of at most 15 German tokens only.
+- "transformer, 1200 steps": what lecture 8 trains with the same seed; and with smaller budgets;
+- "recurrent + attention, … steps": lecture 1's model with 64 units, with the same budgets;
+- "recurrent, one vector": lecture 1's model without attention;
+- "… of 3–15": trained on sentences of at most 15 German tokens only;
+- "…, 300, 0.01" (with --other-rates): with another highest learning rate.
+
+What a step costs either of them is measured by `time_translators.py`.
 """
 
+import argparse
 import math
 import sys
-import time
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice, product
+from multiprocessing import get_context
 
 import torch
 import torch.nn.functional as F
@@ -32,12 +35,12 @@ from course_utils.rnn import Seq2Seq, translate
 from course_utils.transformer import Transformer, greedy_decode_cached
 from lecture_kit import data
 
-SEEDS = (1, 2, 3)
-STEPS = 1200  # of every model, but those which are held to equal time
+SEEDS = (1, 2, 3, 4, 5)
+STEPS = 1200  # of every model, but those that are given less
+BUDGETS = (300, STEPS)
 BATCH_SIZE = 96
 PEAK = 5e-3  # the highest learning rate
 SHORT = 15  # German tokens, for those that are trained on short sentences only
-LENGTHS = (8, 16, 32, 64, 128)
 
 Logits = Callable[[nn.Module, Tensor, Tensor], Tensor]
 
@@ -57,10 +60,10 @@ class Kind:
     write: Callable[[nn.Module, Tensor], Tensor]
 
 
-def rate(step: int, steps: int, warm_up: int = 100) -> float:
+def rate(step: int, steps: int, peak: float = PEAK, warm_up: int = 100) -> float:
     """Linear warm-up, then a cosine down to zero. Steps count from 1."""
     progress = max(0, step - warm_up) / (steps - warm_up)
-    return PEAK * min(1, step / warm_up) * (1 + math.cos(math.pi * progress)) / 2
+    return peak * min(1, step / warm_up) * (1 + math.cos(math.pi * progress)) / 2
 
 
 def optimizer_for(model: nn.Module) -> torch.optim.Optimizer:
@@ -115,7 +118,9 @@ def one_step(kind: Kind, model: nn.Module, optimizer: torch.optim.Optimizer, bat
     optimizer.step()
 
 
-def trained(kind: Kind, corpus: Corpus, pairs: list[data.Pair], steps: int, seed: int):
+def trained(
+    kind: Kind, corpus: Corpus, pairs: list[data.Pair], steps: int, seed: int, peak: float = PEAK
+) -> nn.Module:
     """A model after `steps` steps."""
     torch.manual_seed(seed)
     model = kind.make(*corpus.sizes)
@@ -123,7 +128,7 @@ def trained(kind: Kind, corpus: Corpus, pairs: list[data.Pair], steps: int, seed
     german, english = corpus.vocabularies
     stream = data.batches(pairs, german, english, batch_size=BATCH_SIZE, seed=seed)
     for step, batch in enumerate(islice(stream, steps), start=1):
-        optimizer.param_groups[0]["lr"] = rate(step, steps)
+        optimizer.param_groups[0]["lr"] = rate(step, steps, peak)
         one_step(kind, model, optimizer, batch)
     return model.eval()
 
@@ -143,93 +148,60 @@ def shares_right(kind: Kind, model: nn.Module, corpus: Corpus) -> Iterator[float
         yield sum(group) / len(group)
 
 
-def measured(
-    name: str, title: str, pairs: list[data.Pair], steps: int, seed: int, corpus: Corpus
-) -> str:
+@dataclass(frozen=True)
+class Run:
+    """One training: a kind of model, the title of its line, and how it is trained."""
+
+    kind: str
+    title: str
+    seed: int
+    steps: int = STEPS
+    peak: float = PEAK
+    short: bool = False
+
+
+def plan() -> Iterator[Run]:
+    """The trainings of lecture 8's comparison."""
+    for name in ("transformer", "recurrent + attention"):
+        for steps, seed in product(BUDGETS, SEEDS):
+            yield Run(name, f"{name}, {steps} steps", seed, steps)
+        for seed in SEEDS:
+            yield Run(name, f"{name} of 3–{SHORT}", seed, short=True)
+    for seed in SEEDS:
+        yield Run("recurrent, one vector", "recurrent, one vector", seed)
+
+
+def other_rates() -> Iterator[Run]:
+    """The two rivals with half and with twice the highest rate."""
+    for name in ("transformer", "recurrent + attention"):
+        for steps, peak, seed in product(BUDGETS, (PEAK / 2, 2 * PEAK), SEEDS[:3]):
+            yield Run(name, f"{name}, {steps}, {peak}", seed, steps, peak)
+
+
+def line_of(run: Run) -> str:
     """Train one model: its line of the table."""
-    kind = KINDS[name]
-    model = trained(kind, corpus, pairs, steps, seed)
+    torch.set_num_threads(1)
+    kind = KINDS[run.kind]
+    pairs = CORPUS.short if run.short else CORPUS.train
+    model = trained(kind, CORPUS, pairs, run.steps, run.seed, run.peak)
     size = sum(parameter.numel() for parameter in model.parameters())
-    shares = "".join(f"{share:6.3f}" for share in shares_right(kind, model, corpus))
-    line = f"{title:<34}{seed:5d}{size:7d}{shares}"
+    shares = "".join(f"{share:6.3f}" for share in shares_right(kind, model, CORPUS))
+    line = f"{run.title:<34}{run.seed:5d}{size:7d}{shares}"
     sys.stderr.write(line + "\n")  # so that one sees it go on
     return line
 
 
-def compare(corpus: Corpus, ratio: float) -> None:
-    """Train every model with every seed, and print a line for each, model by model.
-
-    `ratio` is what a sentence costs the recurrent model, as a multiple of the transformer's cost.
-    """
-    lines = defaultdict(list)
-    fitting = round(STEPS / ratio)
-    for seed in SEEDS:
-        for name, title, pairs, steps in (
-            ("transformer", "transformer", corpus.train, STEPS),
-            ("recurrent + attention", "recurrent + attention", corpus.train, STEPS),
-            (
-                "recurrent + attention",
-                f"recurrent + attention, {fitting} steps",
-                corpus.train,
-                fitting,
-            ),
-            ("recurrent, one vector", "recurrent, one vector", corpus.train, STEPS),
-            ("transformer", f"transformer of 3–{SHORT}", corpus.short, STEPS),
-            ("recurrent + attention", f"recurrent + attention of 3–{SHORT}", corpus.short, STEPS),
-        ):
-            lines[title].append(measured(name, title, pairs, steps, seed, corpus))
-    groups = "".join(f"{f'{low}–{high}':>6}" for low, high in data.LENGTH_BUCKETS)
-    print(f"{'model':<34} seed   size   all{groups}")
-    print(*chain(*lines.values()), sep="\n")
-
-
-RIVALS = ("transformer", "recurrent + attention")
-
-
-def by_turns(corpus: Corpus, batches: Iterable[data.Batch]) -> list[float]:
-    """Milliseconds a sentence for each of the two rivals, which train on each batch in turn.
-
-    A machine that is busy with something else slows both down alike.
-    """
-    torch.manual_seed(0)
-    models = {name: KINDS[name].make(*corpus.sizes) for name in RIVALS}
-    optimizers = {name: optimizer_for(model) for name, model in models.items()}
-    taken, seen = dict.fromkeys(RIVALS, 0.0), 0
-    for batch in batches:
-        seen += len(batch.source)
-        for name in RIVALS:
-            start = time.process_time()
-            one_step(KINDS[name], models[name], optimizers[name], batch)
-            taken[name] += 1000 * (time.process_time() - start)
-    return [taken[name] / seen for name in RIVALS]
-
-
-def batches_of_length(corpus: Corpus, length: int, sentences: int, steps: int) -> list[data.Batch]:
-    """Batches of random words, all sentences of one length in both languages."""
-    generator = torch.Generator().manual_seed(length)
-    low, high = len(data.SPECIALS), min(corpus.sizes)
-    ids = torch.randint(low, high, (steps, 2, sentences, length), generator=generator)
-    return [data.Batch(one[0], F.pad(one[1], (1, 0), value=data.BOS_ID)) for one in ids]
-
-
-def compare_seconds(corpus: Corpus) -> float:
-    """Print what a sentence costs in training: in the corpus, and by the sentence's length.
-
-    Returns what it costs the recurrent model in the corpus, as a multiple of the transformer's cost.
-    """
-    german, english = corpus.vocabularies
-    stream = data.batches(corpus.train, german, english, BATCH_SIZE, seed=1)
-    columns = [by_turns(corpus, islice(stream, 120))]
-    for length in LENGTHS:
-        columns.append(by_turns(corpus, batches_of_length(corpus, length, sentences=16, steps=12)))
-    titles = "".join(f"{length:7d}" for length in LENGTHS)
-    print(f"{'ms a sentence':<22} corpus{titles}")
-    for name, row in zip(RIVALS, zip(*columns, strict=True), strict=True):
-        print(f"{name:<22}" + "".join(f"{value:7.2f}" for value in row), flush=True)
-    return columns[0][1] / columns[0][0]
-
-
 if __name__ == "__main__":
-    torch.set_num_threads(1)  # so that processor time is training time
-    everything = Corpus()
-    compare(everything, ratio=compare_seconds(everything))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--other-rates", action="store_true")
+    chosen = parser.parse_args()
+    torch.set_num_threads(1)
+    CORPUS = Corpus()  # once: the workers inherit it
+    runs = list(other_rates() if chosen.other_rates else plan())
+    with ProcessPoolExecutor(chosen.workers, mp_context=get_context("fork")) as pool:
+        waiting = {run: pool.submit(line_of, run) for run in sorted(runs, key=lambda r: -r.steps)}
+        groups = "".join(f"{f'{low}–{high}':>6}" for low, high in data.LENGTH_BUCKETS)
+        print(f"{'model':<34} seed   size   all{groups}")
+        for run in runs:
+            print(waiting[run].result(), flush=True)
