@@ -207,7 +207,7 @@ questions.ask("11", "two-thirds")
 # a = \frac{\text{position}}{10000^{2k / d_k}}$$
 #
 # with features counted from 0. The first pair turns by one radian a word, and later pairs turn more and more slowly.
-# (If you read section 10 of lecture 6, you have met it there.)
+# Section 5 of lecture 6 derives it.
 
 # %%
 query = torch.tensor([1.0, 0.0, 1.0, 0.0]).view(1, 1, 1, 4)  # (B, H, T, d_k)
