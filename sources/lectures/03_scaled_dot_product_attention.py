@@ -354,8 +354,8 @@ figure = plotting.attention_maps(
 )
 plotting.picture(
     figure,
-    caption="Rows are named after the word that is predicted next. The random maps attend to everything, "
-    "the trained ones mostly to the German word that is being translated.",
+    caption="Rows are named after the word that is predicted next. Random maps attend to everything, "
+    "trained ones mostly to its translation.",
     alt="Two maps of attention weights. Ten rows, the positions of the decoder, each named after the word "
     "that comes next; eleven German words as columns. Left, before training: all weights lie between "
     "0.05 and 0.17. Right, after training: you on du 1.0, help on helfen 0.9, me on mir 1.0, translate "
@@ -573,8 +573,8 @@ for ax in (left, right):
     plotting.ticks_at(ax, x=widths[::2])
 plotting.picture(
     figure,
-    caption="Five seeds, entries of variance 1. Without the scale the weights become all or nothing; the "
-    "typical query loses its gradient from width 128 on, while the mean grows.",
+    caption="Without the scale the weights become all or nothing, and the typical query loses its gradient "
+    "beyond width 128, while the mean grows.",
     alt="Two panels over the width d_k from 4 to 1024, medians and ranges of five seeds. Left, the entropy: "
     "scaled it stays near 2.4; not scaled it falls from 1.8 at width 4 to 0.1 at 1024. Right, the gradient at "
     "the query, both axes logarithmic: scaled the median stays near 0.25; not scaled it rises from 0.41 to "
