@@ -29,7 +29,7 @@
 # - implement the decoder layer, the class `Transformer` and greedy decoding;
 # - choose the mask that each of the three kinds of attention needs;
 # - train a translator by teacher forcing and measure how good it is;
-# - compare it with a recurrent translator at equal cost, and explain why transformers replaced them;
+# - compare it with a recurrent translator at equal cost, and explain why transformers replaced them.
 #
 # **Time** about 60 minutes with views and questions, and 33 for going deeper.
 # **Needs** lectures
