@@ -6,7 +6,7 @@ from assignments.a11_fast_attention.answers.bank import BANK
 from course_utils import fast_attention
 
 
-@BANK.wrong("cached_attention", told="too short or too long")
+@BANK.wrong("cached_attention", told="the output right, the keys wrong")
 def cache_of_a_hundred_words(query, key, value, cache=None):
     output, (keys, values) = fast_attention.cached_attention(query, key, value, cache)
     return output, (keys[..., -100:, :], values[..., -100:, :])

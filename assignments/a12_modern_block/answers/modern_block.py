@@ -536,7 +536,7 @@ class DropsItsWeights(ByHand):
         return self.w_o(merge_heads(F.dropout(weights, 0.1, self.training) @ v))
 
 
-@BANK.wrong(PART, told="some rows right")
+@BANK.wrong(PART, told=("some rows right", "wrong in train mode"))
 class DropsWholeSentences(Base):
     """Leaves attention out for a sentence now and then, as some deep models do in train mode."""
 

@@ -19,13 +19,13 @@ class EightSentencesAtMost(modern.RMSNorm):
         return super().forward(of_eight(x))
 
 
-@BANK.wrong("SwiGLU")
+@BANK.wrong("SwiGLU", told="right in part")
 class NetworkForEightSentences(modern.SwiGLU):
     def forward(self, x):
         return super().forward(of_eight(x))
 
 
-@BANK.wrong("apply_rotary")
+@BANK.wrong("apply_rotary", told="right in part")
 def rotary_for_eight_sentences(x, positions, base=10000.0, factor=1.0):
     return modern.apply_rotary(of_eight(x), positions, base, factor)
 

@@ -198,7 +198,7 @@ def score_that_begins_at_zero(weights, period, start=0):
     return score_by_a_table_of_pairs(weights, period)
 
 
-@BANK.wrong(PART)
+@BANK.wrong(PART, told="wrong with `start` given")
 def score_with_start_for_queries_alone(weights, period, start=0):
     T = weights.shape[-1]
     refused(T, period, start)

@@ -257,13 +257,12 @@ class WithBiasSetToFalseLater(ThreeMaps):
         self.attention_dim = attention_dim
 
 
-@torch.jit.script
 def _scored(v: torch.Tensor, state: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
     return torch.tanh(state.unsqueeze(1) + keys).matmul(v.t()).squeeze(-1)
 
 
 @BANK.right("BahdanauAttention")
-class WithAScriptedScore(ThreeMaps):
+class WithItsScoreInAFunction(ThreeMaps):
     def forward(self, state, annotations, mask=None):
         scores = _scored(self.v.weight, self.W(state), self.U(annotations))
         if mask is not None:

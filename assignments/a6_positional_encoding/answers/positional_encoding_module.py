@@ -322,7 +322,9 @@ class WithATableMadeWhenNeeded(Right):
         self.pe = table_by_where(x.shape[1], x.shape[2]).unsqueeze(0)
 
 
-@BANK.wrong("PositionalEncoding", told="wrong where an error is asked for")
+@BANK.wrong(
+    "PositionalEncoding", told=("wrong where an error is asked for", "stops with ValueError")
+)
 class WithALimitOnTheBatch(Right):
     def check(self, x):
         if x.shape[0] > self.pe.shape[1]:
