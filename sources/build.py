@@ -131,6 +131,24 @@ def course_rows(lectures: list[Source], exercises: list[Source]) -> tuple[list[s
     return lecture_rows, exercise_rows
 
 
+def plan_rows(lectures: list[Source], exercises: list[Source], weeks: int) -> list[str]:
+    """A table with a row a week: its lectures, their assignments, and the hours of both."""
+    rows = ["| week | lectures | assignments | hours |", "|--:|---|---|--:|"]
+    for week in range(weeks):
+        read = lectures[week * len(lectures) // weeks : (week + 1) * len(lectures) // weeks]
+        names = {source.name for source in read}
+        answered = [source for source in exercises if source.course.get("lecture") in names]
+        hours = sum(map(minutes_of, [*read, *answered])) / 60
+        titles = (", ".join(map(numbered, sources)) for sources in (read, answered))
+        rows.append(f"| {week + 1} | {' | '.join(titles)} | {hours:.1f} |")
+    return rows
+
+
+def numbered(source: Source) -> str:
+    """What a title begins with, such as "Lecture 3"."""
+    return source.title.partition(":")[0]
+
+
 def course_map(lectures: list[Source], exercises: list[Source]) -> str:
     """The page that JupyterLab opens on."""
     lecture_rows, exercise_rows = course_rows(lectures, exercises)
@@ -148,6 +166,19 @@ def course_map(lectures: list[Source], exercises: list[Source]) -> str:
             "## Assignments",
             "",
             *exercise_rows,
+            "",
+            "## A plan for a term",
+            "",
+            "Each lecture, without what goes deeper, takes about an hour. The hours are those of lectures and",
+            "assignments together.",
+            "",
+            "With one lecture a week:",
+            "",
+            *plan_rows(lectures, exercises, 12),
+            "",
+            "With two lectures a week:",
+            "",
+            *plan_rows(lectures, exercises, 6),
             "",
         ]
     )
