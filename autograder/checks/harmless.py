@@ -87,6 +87,7 @@ MAGICS_WITH = {
     "config": re.compile(r"InlineBackend\.figure_format *= *['\"]\w+['\"]"),
     "env": re.compile(r"(?:CUBLAS|CUDA|KMP|MKL|OMP)_\w+[= ]\w+"),
     "load_ext": re.compile(r"autoreload"),
+    "reload_ext": re.compile(r"autoreload"),
 }
 
 # public, but they read or write files and other objects' memory, show frames or set attributes by a text

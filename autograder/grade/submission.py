@@ -333,6 +333,7 @@ def notebook_in(text: str) -> NotebookNode:
     Raises:
         InvalidSubmission: it is no notebook of Jupyter's format 3 or 4.
     """
+    text = text.removeprefix("\ufeff")
     if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:
         text = _without_outputs(text)
         if values_in(text.encode("utf-8", "replace")) > MOST_VALUES:

@@ -20,6 +20,7 @@ BROUGHT_BY_THOSE = {
     "markupsafe",
     "matplotlib_inline",
     "traitlets",
+    "typing_extensions",
 }
 
 

@@ -128,7 +128,7 @@ def test_what_the_choices_claim_is_so():
         assert not torch.isclose(table[i] @ table[j], asked, atol=1e-2)
 
     visible, hidden = torch.tensor([-5.0, -5.0, 0.0]).softmax(dim=0).split([2, 1])
-    assert right_choice("zero-for-hidden-scores").endswith("to the hidden words.")
+    assert right_choice("zero-for-hidden-scores").endswith("to the hidden tokens.")
     assert hidden > 0.98 and visible.sum() < 0.02
 
     row = torch.tensor([-200.0, -201.0])  # far below the largest score of the matrix, here 0
