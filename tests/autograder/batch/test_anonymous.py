@@ -11,6 +11,7 @@ import nbgrader
 import pytest
 from nbgrader.api import Gradebook
 
+from assignments import allowed_modules
 from autograder.__main__ import main
 from autograder.batch.anonymous import pseudonym
 from autograder.batch.engine import engine_for
@@ -24,7 +25,7 @@ STUDENTS = ("adalovelace", "bobmoog")
 
 @pytest.fixture(scope="module")
 def graded(tmp_path_factory):
-    with engine_for(SETTINGS, ()) as engine:
+    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as engine:
         course = Living(tmp_path_factory.mktemp("blind") / "course", engine)
         course.hand_in("adalovelace", "right_loops", why="I, Lovelace, say so.")
         course.hand_in("bobmoog", "right_einsum")

@@ -13,6 +13,7 @@ import zipfile
 import pytest
 from nbgrader.api import Gradebook
 
+from assignments import allowed_modules
 from autograder.__main__ import main
 from autograder.batch.archive import MANIFEST, restore, write_archive
 from autograder.batch.engine import engine_for
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.long
 
 @pytest.fixture(scope="module")
 def engine():
-    with engine_for(SETTINGS, ()) as opened:
+    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as opened:
         yield opened
 
 

@@ -11,6 +11,7 @@ import sys
 
 import pytest
 
+from assignments import allowed_modules
 from autograder.__main__ import main
 from autograder.batch.engine import engine_for
 from autograder.batch.gradebook_writer import GradebookWriter
@@ -26,7 +27,7 @@ LAST_CELLS = (LAST, f"test_{LAST}", f"check_{LAST}")
 
 @pytest.fixture(scope="module")
 def engine():
-    with engine_for(SETTINGS, ()) as opened:
+    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as opened:
         yield opened
 
 

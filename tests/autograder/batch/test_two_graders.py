@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from assignments import allowed_modules
 from autograder.batch.engine import engine_for
 from tests.autograder.batch.living import Living
 from tests.sample_class import ASSIGNMENT, SETTINGS
@@ -42,7 +43,7 @@ print(json.dumps([given, refused, score]))
 
 @pytest.fixture
 def course(tmp_path):
-    with engine_for(SETTINGS, ()) as engine:
+    with engine_for(SETTINGS, allowed_modules(ASSIGNMENT)) as engine:
         made = Living(tmp_path / "course", engine)
         for student in STUDENTS:
             made.hand_in(student, "softmax_over_columns")
