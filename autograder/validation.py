@@ -4,26 +4,17 @@ nbgrader shows the code of a failed test and Python's traceback, and the sentenc
 here it comes first. What does not matter when a notebook is graded stops no validation either: the name of a
 kernel in another editor, a cell that was split, a file in another encoding.
 
-Where the course's checks are, the notebook is not run by nbgrader but checked as in a class, so that the
-button says what `python -m autograder check` says. Without them, nbgrader runs the visible tests.
+Where the course's checks are, the notebook is not run by nbgrader but checked as in a class (see `sentences_first`).
+Without them, nbgrader runs the visible tests.
 """
 
-import json
 import re
-import subprocess
-import sys
-import tempfile
 import textwrap
-from contextlib import suppress
 from functools import wraps
 from html import escape
-from importlib.util import find_spec
-from pathlib import Path
 
-import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from nbconvert.filters import strip_ansi
-from nbformat.v4 import new_output
 from nbgrader import validator
 from nbgrader.apps.validateapp import ValidateApp
 from nbgrader.preprocessors import CheckCellMetadata
@@ -31,7 +22,6 @@ from nbgrader.validator import Validator
 
 COLUMNS = 80  # of a sentence
 KERNEL = "python3"  # that of the environment in which this runs
-DECIDED = "This is how the part is graded in a class."
 ERROR = re.compile(r"^([A-Za-z_][\w.]*)(?:: |\Z|$)", re.MULTILINE)
 
 
@@ -95,57 +85,13 @@ def indented(self, text):
     return "\n".join(piece for line in lines for piece in wrapper.wrap(line) or [self.indent])
 
 
-def read(name, as_version):
-    """A notebook's file as it is read for grading, in the place of nbformat's `read`."""
-    if not find_spec("autograder"):
-        return nbformat.read(name, as_version)
-    from autograder.grade.submission import InvalidSubmission, read_text
-
-    with suppress(InvalidSubmission):  # nbformat says what is wrong with it
-        notebook = nbformat.reads(read_text(Path(name)), as_version)
-        for cell in notebook.cells:
-            cell.source = cell.source.replace("\r\n", "\n")
-        return notebook
-    return nbformat.read(name, as_version)
-
-
-def checked(path):
-    """What `python -m autograder check` finds in a notebook.
-
-    Returns:
-        its points, sentences and errors, see `autograder.grade.self_check.as_data`; None where the grader is
-        not installed, and where it knows no assignment of this name.
-    """
-    if not find_spec("autograder"):
-        return None
-    with tempfile.TemporaryDirectory() as folder:
-        found = Path(folder, "found.json")
-        command = [sys.executable, "-m", "autograder", "check", path, "--json", found]
-        subprocess.run(command, capture_output=True, check=False)
-        return json.loads(found.read_text(encoding="utf-8")) if found.exists() else None
-
-
-def shown_in(notebook, found):
-    """Give the cells of a notebook the outputs by which nbgrader tells what failed.
+def sentences_first(road=None):
+    """Let nbgrader's validator name the sentence first; twice does no more than once.
 
     Args:
-        notebook: changed in place.
-        found: as `checked` returns it.
+        road: what reads and checks a notebook as in a class, with `read`, `checked`, `shown_in` and `text_in`;
+            None where there are no checks.
     """
-    errors = {test["cell"]: test["traceback"] for test in found["tests"] if test["error"]}
-    lost = {part["cell"]: part["text"] for part in found["parts"] if part["earned"] < part["of"]}
-    for cell in notebook.cells:
-        name = cell.metadata.get("nbgrader", {}).get("grade_id")
-        if cell.cell_type == "code":
-            cell.outputs = []
-        if name in errors:
-            cell.outputs = [new_output("error", traceback=[errors[name]])]
-        elif name in lost:
-            cell.outputs = [new_output("error", traceback=[f"{DECIDED}\n{lost[name]}"])]
-
-
-def sentences_first():
-    """Let nbgrader's validator name the sentence first; twice does no more than once."""
     if hasattr(Validator.validate, "__wrapped__"):
         return
     validate_as_it_was, preprocess, start = (
@@ -157,15 +103,15 @@ def sentences_first():
 
     @wraps(validate_as_it_was)
     def validate(self, filename):
-        self.found = checked(filename)
+        self.found = road.checked(filename) if road else None
         results = validate_as_it_was(self, filename)
         complaints.extend(results)
         for cell in results.get("type_changed", []):  # nbgrader takes one for the other
             cell["old_type"], cell["new_type"] = cell["new_type"], cell["old_type"]
         for cell in results.get("failed", []):
-            decided, _, text = cell["raw_error"].partition("\n")
-            if decided == DECIDED:
-                cell.update(source=text, error=escape(decided), raw_error=decided)
+            if road and (decided := road.text_in(cell["raw_error"])):
+                text, how = decided
+                cell.update(source=text, error=escape(how), raw_error=how)
                 continue
             told = sentence_of(cell["raw_error"])
             if told:
@@ -182,7 +128,7 @@ def sentences_first():
         if self.found is None:
             return preprocess(self, notebook)
         notebook, _ = CheckCellMetadata(parent=self).preprocess(notebook, {})
-        shown_in(notebook, self.found)
+        road.shown_in(notebook, self.found)
         return notebook
 
     @wraps(start)
@@ -191,6 +137,7 @@ def sentences_first():
         if complaints:
             self.exit(1)
 
-    validator.read_nb = read
+    if road:
+        validator.read_nb = road.read
     Validator.validate, Validator._preprocess, Validator._indent = validate, run, indented
     ValidateApp.start = start_and_tell

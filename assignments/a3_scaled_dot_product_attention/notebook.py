@@ -433,6 +433,12 @@ def test_scaled_dot_product_attention():
     assert torch.allclose(weights, torch.tensor([[1.0, 0.0]])), (
         f"scaled scores 30000 and 0: expected the weights 1 and 0, got {weights.tolist()}"
     )
+    high = torch.tensor([[60_000.0, 0, 0, 0], [59_996, 0, 0, 0]])
+    _, weights = scaled_dot_product_attention(query, high, value[:2])
+    assert torch.allclose(weights, torch.tensor([[0.8808, 0.1192]]), atol=1e-3), (
+        f"scaled scores 30000 and 29998: expected the weights 0.881 and 0.119, got {weights.tolist()}. "
+        "Are large scores cut off?"
+    )
     loud = key * torch.tensor([[1.0], [1.0], [1000.0]])  # the hidden key has a very large score
     _, weights = scaled_dot_product_attention(query, loud, value, mask)
     assert torch.allclose(weights, torch.tensor([[0.7311, 0.2689, 0.0]]), atol=1e-3), (

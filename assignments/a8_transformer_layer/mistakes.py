@@ -480,16 +480,3 @@ class DropoutOnResidual(Layer):
 
     def drop(self, norm, change):
         return change
-
-
-@encoder_layer.mistake("one dropout mask for both sublayers", costs=LAYER_DROPS)
-class OneMaskForBoth(Layer):
-    """You draw one dropout mask and use it for both sublayers, so that they lose the same numbers. Each
-    call of `nn.Dropout` draws a mask of its own. On what is yours called, and how often?"""
-
-    def forward(self, x, mask=None):
-        self.kept = self.dropout(torch.ones_like(x))
-        return super().forward(x, mask)
-
-    def drop(self, norm, change):
-        return change * self.kept

@@ -11,8 +11,10 @@ from typing import Any
 from nbformat.v4 import new_notebook
 from nbgrader.converters import Autograde
 
+from autograder.batch import validate
 from autograder.grade.messages import RELEASES
 from autograder.grade.submission import notebook_in_folder
+from autograder.validation import sentences_first
 
 
 def use_own_programs() -> None:
@@ -69,6 +71,7 @@ def use_engine(config: Any) -> None:
     """
     use_own_programs()
     leave_reading_to_the_engine()
+    sentences_first(validate)
 
     # What is handed out in the place of a solution may be more than a line that stops.
     config.GenerateAssignment.preprocessors = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -40,7 +41,9 @@ def failure(assignment: str, part: str, answer: Callable[..., Any] | None = None
             namespace[part] = answer
         if kind == "test" and name == part:
             try:
-                exec(code, namespace)
+                with warnings.catch_warnings():  # which stop nothing in a student's notebook
+                    warnings.simplefilter("ignore")
+                    exec(code, namespace)
             except Exception as error:  # noqa: BLE001 (whatever a wrong answer does)
                 return f"{type(error).__name__}: {error}"
             return None

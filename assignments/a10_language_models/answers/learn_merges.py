@@ -286,7 +286,7 @@ def from_the_end(word_counts, num_merges):
     return learn(word_counts, num_merges, join=backwards)
 
 
-@BANK.wrong(PART, named="overlapping pairs counted once")
+@BANK.wrong(PART, named=("overlapping pairs counted once", "each pair counted once a word"))
 def without_counting_overlaps(word_counts, num_merges):
     def apart(words):
         pairs = Counter()

@@ -76,7 +76,7 @@ class OneBlindHeadBlindsTheWord(Steps):
         return torch.where(blind.unsqueeze(-1), self.self_attn.w_o.bias, attended)
 
 
-@BANK.wrong("TransformerLayer", named="one dropout mask for both sublayers")
+@BANK.wrong("TransformerLayer", told="wrong in train mode with dropout")
 class OneMaskForBoth(layers.TransformerLayer):
     def forward(self, x, mask=None):
         kept = self.dropout(torch.ones_like(x))

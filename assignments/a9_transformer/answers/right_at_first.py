@@ -95,7 +95,7 @@ def decode_in_eight_bits(model, src, bos_id, eos_id, max_len):
     return ids.to(torch.int8).long()
 
 
-@BANK.wrong("DecoderLayer", named="one dropout mask for all sublayers")
+@BANK.wrong("DecoderLayer", told="wrong in train mode with dropout")
 class OneMaskForAll(layers.DecoderLayer):
     def forward(self, x, memory, self_mask=None, memory_mask=None):
         kept = self.dropout(torch.ones_like(x))

@@ -338,19 +338,6 @@ class DropoutOnResidual(Layer):
         return change
 
 
-@decoder_layer.mistake("one dropout mask for all sublayers", costs=LAYER_DROPS)
-class OneMaskForAll(Layer):
-    """You draw one dropout mask and use it for all sublayers, so that they lose the same numbers. Each call
-    of `nn.Dropout` draws a mask of its own. On what is yours called, and how often?"""
-
-    def forward(self, x, memory, self_mask=None, memory_mask=None):
-        self.kept = self.dropout(torch.ones_like(x))
-        return super().forward(x, memory, self_mask, memory_mask)
-
-    def drop(self, norm, change):
-        return change * self.kept
-
-
 @decoder_layer.mistakes_in(Layer.__init__, costs=LAYER_DROPS, of=Layer)
 class DecoderLayerInit:
     def dropout_taken_and_not_handed_on_to_the_network(self, d_model, num_heads, d_ff, dropout=0.1):

@@ -13,7 +13,7 @@ import pytest
 from nbgrader.validator import Validator
 
 from assignments import allowed_modules
-from autograder import validation
+from autograder.batch import validate
 from autograder.batch.course import scores_in
 from autograder.batch.student_result import StudentResult, doubts, reasons_for
 from autograder.checks.rendering import as_text
@@ -23,6 +23,7 @@ from autograder.grade.report import report_in
 from autograder.grade.run import run_job
 from autograder.grade.self_check import as_data, check_notebook
 from autograder.sandbox import kernels
+from autograder.validation import sentences_first
 from tests.autograder.grade.handed_in import HANDED_IN, text_of
 from tests.autograder.grade.test_run import released_cells
 from tests.sample_class import ISOLATION, ROOT, SETTINGS, grade, hand_in
@@ -148,8 +149,8 @@ def test_a_validation_complains_of_what_loses_points(kernels_stay, monkeypatch, 
         checks.append(check_notebook(Path(path)))
         return as_data(checks[0])
 
-    monkeypatch.setattr(validation, "checked", checked)
-    validation.sentences_first()
+    monkeypatch.setattr(validate, "checked", checked)
+    sentences_first(validate)
     complaints = Validator().validate(str(path))
     assert bool(complaints) == bool(work.lost or work.person)
     if "type_changed" not in complaints and "changed" not in complaints:
