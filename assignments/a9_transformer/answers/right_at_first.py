@@ -40,7 +40,7 @@ class AHundredWordsOfMemory(layers.DecoderLayer):
         return super().forward(x, memory[:, :100], self_mask, memory_mask)
 
 
-@BANK.wrong("Transformer", told="wrong after another call")
+@BANK.wrong("Transformer", told=("some rows right", "wrong after another call"))
 class EncodesOnce(transformer.Transformer):
     def encode(self, src):
         memory = super().encode(src)

@@ -414,7 +414,7 @@ class ModelThatRefusesASourceOfMaxLen(transformer.Transformer):
         return super().encode(src)
 
 
-@BANK.wrong("Transformer")
+@BANK.wrong("Transformer", told=("right in part", "wrong with several sentences"))
 class ModelWithAnotherDefaultPadding(transformer.Transformer):
     def __init__(self, *sizes, dropout=0.1, max_len=128, pad_id=1):
         super().__init__(*sizes, dropout, max_len, pad_id)
