@@ -437,22 +437,45 @@ def modules_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> tuple[tu
 
 def read_beside(cells: Iterable[str], files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The Python files beside a notebook that a cell names, or such a file; also those that cells write."""
-    todo = list(cells)
-    files = {**files, **dict(written for cell in todo if (written := _written_by(cell)))}
-    waiting: dict[str, list[str]] = {}
-    for name in files:
-        if name.endswith(".py"):
-            waiting.setdefault(_module_of(name), []).append(name)
-    found: dict[str, bytes] = {}
-    while todo and waiting:
-        text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
-        words = set(re.findall(r"\w+", text))  # so that a text is not searched once for each file
-        near = [module for module in waiting if words.issuperset(re.findall(r"\w+", module))]
-        for module in [one for one in near if re.search(rf"\b{re.escape(one)}\b", text)]:
-            for name in waiting.pop(module):
-                found[name] = files[name]
-                todo.append(files[name].decode("utf-8", "replace"))
-    return found
+    beside = FilesBeside(files)
+    read: dict[str, bytes] = {}
+    for cell in cells:
+        read |= beside.named_by(cell)
+    return read
+
+
+class FilesBeside:
+    """The files of `read_beside` while a notebook goes on; each text is searched once, when it comes.
+
+    Args:
+        files: those that lie beside the notebook, by their plain relative names.
+    """
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self._unnamed: dict[str, dict[str, bytes]] = {}  # by module
+        for name, content in files.items():
+            if name.endswith(".py"):
+                self._add(name, content)
+
+    def named_by(self, cell: str) -> dict[str, bytes]:
+        """What the next cell is the first to name, directly or through such a file; what it writes, it names."""
+        if written := _written_by(cell):
+            self._add(*written)
+        todo, found = [cell], dict[str, bytes]()
+        while todo and self._unnamed:
+            text = todo.pop()[:LONGEST_CODE]  # of what is longer, nothing is read
+            words = set(
+                re.findall(r"\w+", text)
+            )  # so that a text is not searched once for each file
+            near = [each for each in self._unnamed if words.issuperset(re.findall(r"\w+", each))]
+            for module in [one for one in near if re.search(rf"\b{re.escape(one)}\b", text)]:
+                for name, content in self._unnamed.pop(module).items():
+                    found[name] = content
+                    todo.append(content.decode("utf-8", "replace"))
+        return found
+
+    def _add(self, name: str, content: bytes) -> None:
+        self._unnamed.setdefault(_module_of(name), {})[name] = content
 
 
 def _module_of(name: str) -> str:

@@ -25,7 +25,7 @@ from nbgrader.preprocessors import LimitOutput
 from autograder.bounds import LARGEST_RESULT, LONGEST_TEXT
 from autograder.checks.course import course_named
 from autograder.checks.decide import disallowed_lists_of
-from autograder.checks.notebook_source import forget, read_beside
+from autograder.checks.notebook_source import FilesBeside, forget
 from autograder.checks.verdicts import Obstacle, PartVerdict
 from autograder.faults import fault_of
 from autograder.files import NO_ROOM, write_whole
@@ -198,11 +198,9 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
         self.kernels, self.limits, self.files = kernels, limits, files
         self.disallowed_lists = disallowed_lists
         self.outputs = Outputs(limits.output)
-        self._ours: KernelClient | None = (
-            None  # what stands in for earlier parts, when it is needed
-        )
-        self._cells: list[str] = []
-        self._imported: dict[str, bytes] = {}
+        # what stands in for earlier parts, when it is needed
+        self._ours: KernelClient | None = None
+        self._beside, self._cells = FilesBeside(files), 0
         try:
             self.kernel = KernelClient(
                 kernels, limits, sorted(files.items()), closed, disallowed_lists
@@ -226,15 +224,13 @@ class SandboxedKernel(contextlib.AbstractContextManager["SandboxedKernel"]):
 
     def run(self, cell: NotebookNode, index: int) -> None:
         self.outputs.begin(cell.outputs)
-        self._cells.append(cell.source)
-        read = read_beside(self._cells, self.files)
+        self._cells += 1
         try:
-            for name in [one for one in read if self._imported.get(one) != read[one]]:
-                self.kernel.let_import(name, read[name])
-            self._imported = read
+            for name, content in self._beside.named_by(cell.source).items():
+                self.kernel.let_import(name, content)
             # its own id could hold what its source does not
-            name, asks = f"cell-{len(self._cells)}", grade_id_of(cell).startswith(TEST)
-            done = self.kernel.run(cell.source, name, self.outputs.take, asks)
+            number, asks = f"cell-{self._cells}", grade_id_of(cell).startswith(TEST)
+            done = self.kernel.run(cell.source, number, self.outputs.take, asks)
         except KernelDied:
             raise NotebookStopped(ENDED) from None
         except KernelStuck:

@@ -17,7 +17,13 @@ from autograder import bounds
 from autograder.bounds import OutOfTime, in_time, within
 from autograder.checks import notebook_source
 from autograder.checks.introspection import introspects
-from autograder.checks.notebook_source import Definitions, forget, modules_beside, statements_of
+from autograder.checks.notebook_source import (
+    Definitions,
+    forget,
+    modules_beside,
+    read_beside,
+    statements_of,
+)
 from autograder.grade import sanitize
 from autograder.grade.feedback_page import (
     NO_ROOM,
@@ -179,6 +185,9 @@ KINDS = {
     ),
     "files that name each other": (
         lambda: modules_beside(["m0"], {f"m{n}.py": b"m1 a" * 20_000 for n in range(100)}), 3, 64
+    ),
+    "a file that no cell of many names": (
+        lambda: read_beside(["a b c d " * 1_000] * 2_000, {"never.py": b""}), 3, 64
     ),
     # an address, a title or a picture that one text shows over and over
     "a long address in 390 links": (lambda: harmless_markdown(again("[a][x]", f"https://e.org/{LONG}")), 1, 32),
