@@ -22,11 +22,9 @@ from autograder.probe.wire import Instance, decode, encode
 Road = Callable[[bytes], bytes]
 # which hold others and do nothing else that is not in PyTorch's own class
 CONTAINERS = {kind.__name__: kind for kind in (nn.Sequential, nn.ModuleList, nn.ModuleDict)}
-DEVICE, DTYPE, PLACE = (
-    "device",
-    "dtype",
-    "tensor",
-)  # what has no plain form, and the place of a tensor
+# what has no plain form, and the place of a tensor
+DEVICE, DTYPE, PLACE = "device", "dtype", "tensor"
+ORDERS = ("kinds", "make", "call", "use", "backward")
 
 
 # ------------------------------------------------------------------------------ where ours is
@@ -34,6 +32,9 @@ DEVICE, DTYPE, PLACE = (
 
 class StandIns:
     """The side that has ours; it is asked by `stand_ins`.
+
+    A submission can send what it likes. It gets what ours compute, and nothing of how: only `ORDERS` are
+    carried out, and only methods that ours have in public are called.
 
     Args:
         sources: Python that defines each, by its name.
@@ -50,7 +51,10 @@ class StandIns:
         """What comes of one call, or the error that was raised."""
         try:
             asked = decode(message)
-            return encode(getattr(self, f"_{asked.pop('do')}")(**asked))
+            order = asked.pop("do")
+            if order not in ORDERS:
+                raise ValueError(f"there is no order {order!r}")
+            return encode(getattr(self, f"_{order}")(**asked))
         except Exception as error:  # noqa: BLE001 (told to whoever has asked)
             return encode({"error": type(error).__name__, "message": str(error)})
 
@@ -66,7 +70,7 @@ class StandIns:
             "parameters": dict(made.named_parameters()),
             "buffers": dict(made.named_buffers()),
             "modules": {place: type(one).__name__ for place, one in made.named_modules() if place},
-            "methods": [each for each, what in vars(type(made)).items() if callable(what)],
+            "methods": _methods_of(made),
         }
 
     def _call(self, name: str, given: Any, tensors: list[Tensor], wanted: list[int]) -> Any:
@@ -91,6 +95,8 @@ class StandIns:
         for name, part in made.named_modules():
             part.training = name in training
         torch.default_generator.set_state(drawn)
+        if method != "forward" and method not in _methods_of(made):
+            raise AttributeError(f"there is no method {method!r}")
         use = made if method == "forward" else getattr(made, method)
         result = self._run(use, given, tensors, [held[name] for name in state], wanted)
         return result | {"drawn": torch.default_generator.get_state()}
@@ -128,6 +134,12 @@ class StandIns:
         return list(
             torch.autograd.grad(outputs, leaves, given, retain_graph=True, allow_unused=True)
         )
+
+
+def _methods_of(made: nn.Module) -> list[str]:
+    """The public methods that a module's own class defines."""
+    own = vars(type(made)).items()
+    return [name for name, what in own if callable(what) and not name.startswith("_")]
 
 
 def _defined(name: str, source: str) -> Any:
@@ -178,8 +190,7 @@ def _class_of(road: Road, name: str) -> type[nn.Module]:
             parent, _, own = place.rpartition(".")
             self.get_submodule(parent).register_buffer(own, value)
         for method in said["methods"]:
-            if not method.startswith("_"):
-                vars(self)[method] = _Method(self, road, said["module"], "", method)
+            vars(self)[method] = _Method(self, road, said["module"], "", method)
 
     return type(name, (nn.Module,), {"__init__": made})
 
@@ -345,7 +356,12 @@ def _filled(value: Any, tensors: list[Tensor]) -> Any:
         if value.name == PLACE:
             return tensors[value.arguments["number"]]
         name = value.arguments["name"]
-        return torch.device(name) if value.name == DEVICE else getattr(torch, name)
+        if value.name == DEVICE:
+            return torch.device(name)
+        dtype = getattr(torch, name)
+        if not isinstance(dtype, torch.dtype):
+            raise TypeError(f"{name!r} is no dtype")
+        return dtype
     if isinstance(value, list):
         return [_filled(item, tensors) for item in value]
     if isinstance(value, tuple):

@@ -8,7 +8,7 @@ import torch
 from assignments import load
 from autograder.checks.follow_through import source_of
 from autograder.probe.stand_ins import StandIns, stand_ins
-from autograder.probe.wire import decode, encode
+from autograder.probe.wire import Instance, decode, encode
 
 FUNCTIONS = """
 import torch
@@ -156,3 +156,40 @@ def test_nothing_of_ours_is_in_what_stands_in():
 )
 def test_what_is_no_call_is_answered_with_an_error(message):
     assert "error" in decode(StandIns(SOURCES).answer(message))
+
+
+SPYING = """
+import gc, types
+held = [one for one in gc.get_objects() if isinstance(one, types.FunctionType) and one.__name__ == "weigh"]
+def spy(): return held[0].__code__.co_names
+"""
+USED = {"module": 0, "place": "", "training": [], "state": {}, "tensors": [], "wanted": []}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {"do": "_init__", "sources": {"spy": SPYING}},
+        {"do": "_init__", "sources": {}, "functions": ["os.getcwd"]},
+        {"do": "run", "subject": "weigh", "given": [[], {}], "tensors": [], "held": [], "wanted": []},
+        {"do": "_class__"},
+        {"do": "use", "method": "__getattribute__", "given": [["__doc__"], {}], **USED},
+        {"do": "use", "method": "__repr__", "given": [[], {}], **USED},
+        {"do": "use", "method": "state_dict", "given": [[], {}], **USED},
+        {"do": "call", "name": "weigh", "given": [[Instance("dtype", {"name": "load"})], {}],
+         "tensors": [], "wanted": []},
+    ],
+)  # fmt: skip
+def test_an_order_of_a_submissions_own_is_refused(order):
+    """Its process has the road, so it can send what it likes."""
+    ours = StandIns(SOURCES)
+    made = {"do": "make", "name": "Layer", "given": [[2], {}]}
+    assert "module" in decode(ours.answer(encode(made)))
+    drawn = {"drawn": torch.default_generator.get_state()} if order["do"] == "use" else {}
+    said = decode(ours.answer(encode(order | drawn)))
+    assert (
+        "no order" in said["message"]
+        or "no method" in said["message"]
+        or "no dtype" in said["message"]
+    )
+    assert decode(ours.answer(encode({"do": "kinds"}))) == {"weigh": False, "Layer": True}
