@@ -8,6 +8,7 @@ Where the course's checks are, the notebook is not run by nbgrader but checked a
 Without them, nbgrader runs the visible tests.
 """
 
+import os
 import re
 import textwrap
 from functools import wraps
@@ -103,7 +104,7 @@ def sentences_first(road=None):
 
     @wraps(validate_as_it_was)
     def validate(self, filename):
-        self.found = road.checked(filename) if road else None
+        self.path = os.path.abspath(filename)  # it runs in the notebook's folder
         results = validate_as_it_was(self, filename)
         complaints.extend(results)
         for cell in results.get("type_changed", []):  # nbgrader takes one for the other
@@ -125,10 +126,11 @@ def sentences_first(road=None):
     def run(self, notebook):
         for sentence in made_runnable(notebook):
             self.log.warning(sentence)
-        if self.found is None:
+        found = road.checked(self.path) if road else None
+        if found is None:
             return preprocess(self, notebook)
         notebook, _ = CheckCellMetadata(parent=self).preprocess(notebook, {})
-        road.shown_in(notebook, self.found)
+        road.shown_in(notebook, found)
         return notebook
 
     @wraps(start)
