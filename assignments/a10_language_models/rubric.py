@@ -634,6 +634,7 @@ ENDS = merging.step(
     these("one letter, many times", 3, "aaaaa", "aaaa"),
     these("a pair that overlaps itself", 5, "ababab", "babab", "abab", most=4),
     weighed("one letter in a run of three, beside another", 2, abbb=4),
+    weighed("a pair that stands twice in a word, beside a more frequent word", 2, abcab=3, xyz=5),
     weighed("equal pairs whose texts stand in another order", 2, bbbc=4),
     weighed("a symbol that ends with another one", 4, acaca=4),
     these("upper and lower case", 4, "The", "the", "then", "Them", most=6),

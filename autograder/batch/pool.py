@@ -42,7 +42,7 @@ class Pool:
     may be wrong in a way that is simpler to put right.
     """
 
-    def __init__(self, workers: int, isolation: str, modules: Sequence[str] = ()) -> None:
+    def __init__(self, workers: int, isolation: str, modules: Sequence[str]) -> None:
         self.workers = workers
         taught = course()
         self._missing = bubblewrap.missing() if isolation == bubblewrap.FULL else ""

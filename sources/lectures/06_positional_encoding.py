@@ -1050,16 +1050,16 @@ def compare(task_name, task, kinds):
         trained[task_name, kind] = model.requires_grad_(False)
 
 
-# %% tags=["hide-input", "nbval-ignore-output"] seconds=8
+# %% tags=["nbval-ignore-output"] seconds=8
 compare("three back", three_back, KINDS[:3])
 
-# %% tags=["hide-input", "nbval-ignore-output"] seconds=8
+# %% tags=["nbval-ignore-output"] seconds=8
 compare("three back", three_back, KINDS[3:])
 
-# %% tags=["hide-input", "nbval-ignore-output"] seconds=7
+# %% tags=["nbval-ignore-output"] seconds=7
 compare("most recent", most_recent, KINDS[:3])
 
-# %% tags=["hide-input", "nbval-ignore-output"] seconds=7
+# %% tags=["nbval-ignore-output"] seconds=7
 compare("most recent", most_recent, KINDS[3:])
 
 # %% tags=["hide-input", "nbval-ignore-output"]

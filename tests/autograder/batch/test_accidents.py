@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from assignments import allowed_modules
 from autograder.batch.class_report import as_text
 from autograder.batch.classroom import grade_class
 from autograder.batch.pool import DEATHS, Pool
@@ -118,7 +119,7 @@ def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_pat
     again = tmp_path / "again"
     hand_in(again, small_class())
     same_inputs(course, again)
-    with contextlib.closing(Pool(2, ISOLATION)) as engine:
+    with contextlib.closing(Pool(2, ISOLATION, allowed_modules(ASSIGNMENT))) as engine:
         killed = {}
 
         def progress(done, of, student):
@@ -136,7 +137,7 @@ def test_workers_and_zygotes_that_are_killed_cost_nobody_a_point(course, tmp_pat
 
 
 def test_a_job_over_which_workers_die_is_poisoned_and_the_others_are_graded():
-    with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
+    with contextlib.closing(Pool(1, bubblewrap.NONE, ())) as engine:
         asked = []
 
         def die(worker, order, *_):
@@ -159,7 +160,7 @@ def graded_by(engine, seconds=1):
 
 
 def test_a_worker_that_died_while_it_waited_costs_its_next_job_one_try():
-    with contextlib.closing(Pool(2, bubblewrap.NONE)) as engine:
+    with contextlib.closing(Pool(2, bubblewrap.NONE, ())) as engine:
         both = [engine.submit(UNREADABLE, 1) for _ in range(2)]
         assert not any(from_json(one.result(), Report).poisoned for one in both)
         for worker in list(engine._idle):
@@ -170,14 +171,14 @@ def test_a_worker_that_died_while_it_waited_costs_its_next_job_one_try():
 
 def test_a_job_that_takes_too_long_is_poisoned_and_its_workers_are_ended(monkeypatch):
     monkeypatch.setattr("autograder.batch.pool.SECONDS_OF_GRACE", 0)
-    with contextlib.closing(Pool(1, bubblewrap.NONE)) as engine:
+    with contextlib.closing(Pool(1, bubblewrap.NONE, ())) as engine:
         result = graded_by(engine, seconds=0)
         assert result.poisoned and f"died {DEATHS} times" in result.broken
         assert not engine._idle
 
 
 def test_processes_that_still_import_when_nobody_needs_them_are_ended_at_once():
-    engine = Pool(1, bubblewrap.NONE)
+    engine = Pool(1, bubblewrap.NONE, ())
     processes = [zygote.process for zygote in engine._zygotes.values()]
     engine.close()
     assert [process.returncode for process in processes] == [-signal.SIGKILL] * 2
