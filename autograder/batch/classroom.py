@@ -147,7 +147,9 @@ def write_feedback(
         if isinstance(engine, Pool):
             local = engine
         else:  # pages are made beside the gradebook
-            local = stack.enter_context(contextlib.closing(Pool(settings.workers, bubblewrap.NONE, ())))
+            local = stack.enter_context(
+                contextlib.closing(Pool(settings.workers, bubblewrap.NONE, ()))
+            )
         writing = {
             local.write_feedback(recorder.course, recorder.assignment, student): student
             for student in students
