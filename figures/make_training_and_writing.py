@@ -41,14 +41,14 @@ def training(ax):
         x = TRAINING + PITCH * k
         arrow(ax, (x, 2.46), (x, 3.25))
         arrow(ax, (x, 4.15), (x, 4.94))
-    label(ax, TRAINING + 1.5 * PITCH, 1.55, "given: the right words, shifted by one", SMALL_TEXT)
-    label(ax, TRAINING + 1.5 * PITCH, 5.85, "to be said: the word that follows", SMALL_TEXT)
+    label(ax, TRAINING + 1.5 * PITCH, 1.55, "given: the right tokens, shifted by one", SMALL_TEXT)
+    label(ax, TRAINING + 1.5 * PITCH, 5.85, "to be predicted: the next token", SMALL_TEXT)
     label(ax, TRAINING + 1.5 * PITCH, 0.6, "the mask hides the future", SMALL_TEXT, MUTED)
 
 
 def writing(ax):
-    """Nothing is known but the start: each word is fed back before the next can be written."""
-    label(ax, WRITING + 1.5 * PITCH, 7.3, "writing", LARGE_TEXT, weight="bold")
+    """Only the start is known: each token is fed back before the next can be generated."""
+    label(ax, WRITING + 1.5 * PITCH, 7.3, "generation", LARGE_TEXT, weight="bold")
     for step in range(4):
         y = 5.95 - 1.42 * step
         written = INPUTS[: step + 1]

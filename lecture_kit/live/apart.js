@@ -26,8 +26,8 @@ function allSwitches() {
 }
 
 const SWITCHES = {
-  pe: 'places of the German words',
-  pd: 'places of the English words',
+  pe: 'positions of the German words',
+  pd: 'positions of the English words',
   root: 'the division by √dₖ',
   mask: 'the causal mask',
   fwd: 'reading from left to right',

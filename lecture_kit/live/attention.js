@@ -370,7 +370,7 @@ function paintCell(map, i, j, weight, hidden) {
   cell.tabIndex = chosen ? 0 : -1;
   const what = map.signed ? 'difference' : 'weight';
   const said = hidden ? 'hidden, weight 0' : `${what} ${share(weight, map.signed)}`;
-  cell.ariaLabel = `${queries[i]} looks at ${keys[j]}: ${said}`;
+  cell.ariaLabel = `${queries[i]} attends to ${keys[j]}: ${said}`;
   cell.ariaSelected = chosen;
   fill(cell, weight);
 }
@@ -665,7 +665,7 @@ function paintFlowRow(parts, row, j, largest) {
   parts.cells[1].textContent = number(numbers[1]);
   parts.after.textContent = number(numbers[2]);
   parts.box.checked = visible;
-  parts.box.ariaLabel = `${item().queries[shownQuery()]} may look at ${keys[j]}`;
+  parts.box.ariaLabel = `${item().queries[shownQuery()]} may attend to ${keys[j]}`;
   parts.weight.textContent = number(row.weights[j]);
   parts.bar.style.width = `${100 * row.weights[j]}%`;
   parts.bands.style.background = strip(row.mixed[j], largest);
@@ -741,7 +741,7 @@ function tell(row) {
   const [i, j] = [shownQuery(), shownKey()];
   const { queries, keys } = item();
   const text = TOLD[state.step](row, j, state.q[i], state.mask[i][j]);
-  const pair = `${quoted(queries[i])} looks at ${quoted(keys[j])}. `;
+  const pair = `${quoted(queries[i])} attends to ${quoted(keys[j])}. `;
   page.told.replaceChildren(make('b', {}, pair), text);
 }
 

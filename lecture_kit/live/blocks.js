@@ -298,14 +298,14 @@ function fillEmbedding(block) {
       'p',
       { className: 'lead' },
       inRole(block === 'embed' ? 'key' : 'query', word),
-      ` is word number ${id}. Row ${id} of a learned table, times √${network.width} = ${number(Math.sqrt(network.width))}, plus the vector of place ${row}, is where its stream begins.`,
+      ` is word number ${id}. Row ${id} of a learned table, times √${network.width} = ${number(Math.sqrt(network.width))}, plus the vector of position ${row}, is where its stream begins.`,
     ),
     strips(`The vectors of “${word}”`, [
       { name: 'its word', numbers: token },
       { name: `place ${row}`, numbers: position },
       { name: 'together', numbers: x },
     ]),
-    make('h3', {}, 'Where the vector of a place comes from'),
+    make('h3', {}, 'Where the vector of a position comes from'),
     framedView('positions', `Positions of the ${block === 'embed' ? 'German' : 'English'} words`, {
       widths: [network.width],
       lengths: [8, 256],
@@ -465,7 +465,7 @@ function fillChances() {
       { className: 'lead' },
       'Behind ',
       inRole('query', readWord(t)),
-      `: each of the ${data.english.length} English words gets a logit, and a softmax makes probabilities of them. The most probable word is written, at any temperature.`,
+      `: each of the ${data.english.length} English words gets a logit, and a softmax makes probabilities of them. The most probable word is generated, at any temperature.`,
     ),
     warmthControl(),
     table,
@@ -508,7 +508,7 @@ function fillRecurrent(block) {
     read: [
       readWord(t),
       [{ name: 'its vector', numbers: steps[t].word }],
-      'is what was written last, looked up.',
+      'is the embedding of the word generated last.',
     ],
     state: [
       readWord(t),

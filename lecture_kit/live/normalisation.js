@@ -9,8 +9,8 @@ const CHOICES = {
   BT: ['Batch norm', 'one mean per feature'],
   T: ['Instance norm', 'one mean per sentence and feature'],
   TD: ['T and D', 'one mean per sentence'],
-  B: ['B', 'one mean per place and feature'],
-  BD: ['B and D', 'one mean per place'],
+  B: ['B', 'one mean per position and feature'],
+  BD: ['B and D', 'one mean per position'],
   BTD: ['B, T and D', 'one mean for everything'],
 };
 const MOVED = 1e-4; // what is smaller no reader would call a change

@@ -140,7 +140,7 @@ function tell() {
   const distance = Math.abs(state.key - state.query);
   const apart =
     distance === 0
-      ? 'stand at the same place'
+      ? 'stand at the same position'
       : `are ${distance === 1 ? 'one word' : `${distance} words`} apart`;
   const score = number(scoreAt(state.query, state.key));
   page.told.textContent = `Query and key ${apart}, and the score is ${score}.`;

@@ -200,7 +200,7 @@ function complaint(words) {
     return told.join(' ');
   }
   if (words.length > data.longest)
-    return `These are ${words.length} words and marks, and it has read sentences of at most ${data.longest}. Leave some out.`;
+    return `These are ${words.length} words and punctuation marks, and it has read sentences of at most ${data.longest}. Leave some out.`;
   return '';
 }
 
@@ -456,7 +456,7 @@ function toldOfSaying(t) {
   const chances = probabilities(now, t);
   const [first, second] = ranked(chances);
   return [
-    `All ${data.english.length} English words get a number. `,
+    `All ${data.english.length} English words get a probability. `,
     make('b', { className: 'said' }, data.english[first]),
     ` has probability ${chanceOf(chances[first])}, then comes ${quoted(data.english[second])} with ${chanceOf(chances[second])}.`,
   ];
@@ -478,8 +478,8 @@ function toldOfPart(part, t) {
   const at = strongestIn(weights);
   const keys = keysOf(part, t);
   const what = {
-    a: ' looks at all German words, most at ',
-    s: ' looks back at what is written, most at ',
+    a: ' attends to all German words, most to ',
+    s: ' attends to what is written, most to ',
     c: ' asks the German sentence what to write next. Most weight is on ',
   }[part[2]];
   return [
@@ -501,7 +501,7 @@ function toldOfRecurrent(part, t) {
   if (part === 'att') {
     const at = strongestIn(weights);
     return [
-      'From its state, the decoder looks for what comes next. Most weight is on ',
+      'From its state, the decoder attends to the German words. Most weight is on ',
       inRole('key', german()[at]),
       ` (${weights[at].toFixed(2)}).`,
     ];
@@ -555,11 +555,11 @@ function paintTransport() {
 function legend() {
   const [first, ...more] = isRecurrent
     ? [
-        'The encoder reads the German words in both directions and keeps two states of each. The decoder writes the English words one after the other, and looks at these states before each word.',
+        'The encoder reads the German words in both directions and keeps two states of each. The decoder writes the English words one after the other, and attends to these states before each word.',
         ['In the picture each row is a word, and each strip its numbers. '],
       ]
     : [
-        'The encoder reads all German words at once, and keeps a row of numbers for each. The decoder writes the English words one after the other, and looks at these rows before each word.',
+        'The encoder reads all German words at once, and keeps a row of numbers for each. The decoder writes the English words one after the other, and attends to these rows before each word.',
         [
           'In the picture each row is a word, and each strip its numbers, purple above zero and ochre below. Grey carries them through the layers and is wider where they are larger. At each + the result of a block is added to what was there, and the sum is brought back to one scale. ',
         ],

@@ -133,7 +133,7 @@ def _checked(translator: Translator, sentence: str) -> str:
     length = len(translator.german.encode(tokens))
     if not 1 <= length <= LONGEST:
         raise ValueError(
-            f"sentence: expected 1 to {LONGEST} words and marks; found {length} in {sentence!r:.80}. "
+            f"sentence: expected 1 to {LONGEST} words and punctuation marks; found {length} in {sentence!r:.80}. "
             "The model has read no others."
         )
     return tokens

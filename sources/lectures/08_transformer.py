@@ -365,11 +365,11 @@ questions.ask("08", "keys-of-cross-attention")
 # %% [markdown]
 # ### All positions at once, or token by token
 #
-# ![Two panels. Left, training: the given words bos, can, you, help stand in a row below a wide box,
-# the decoder, which they enter together in one pass; above it stand the words to be said, can, you,
-# help, me, each above the word that it follows. The mask hides the future. Right, writing, four
+# ![Two panels. Left, training: the given tokens bos, can, you, help stand in a row below a wide box,
+# the decoder, which they enter together in one pass; above it stand the tokens to be predicted, can, you,
+# help, me, each above the one that it follows. The mask hides the future. Right, generation, four
 # steps: bos gives can; can is fed back, and bos can gives you; then bos can you gives help; then bos
-# can you help gives me. Dashed arrows lead from each written word into the next row. There is no
+# can you help gives me. Dashed arrows lead from each generated token into the next row. There is no
 # future yet.](../figures/training_and_writing.svg)
 #
 # *In training all next tokens are predicted in one pass; in generation each token takes a pass of its own.*

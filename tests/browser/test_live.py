@@ -290,7 +290,7 @@ def test_on_a_phone_the_answer_stands_on_the_screen_of_the_tap(browser, show, ki
         words = live.translator(kind)[0]
         assert (
             told
-            == f"“{words.queries[place[0]]}” looks at “{(words.keys or words.queries)[place[1]]}”."
+            == f"“{words.queries[place[0]]}” attends to “{(words.keys or words.queries)[place[1]]}”."
         )
     summaries = browser.execute_script(
         "return [...document.querySelectorAll('details')].map(d => d.open)"
@@ -478,9 +478,9 @@ def test_beside_itself_unchanged_each_word_keeps_its_weights(browser, show):
     np.testing.assert_allclose(unchanged, weights, atol=1e-5)
     np.testing.assert_allclose(reversed_, weights[::-1, ::-1], atol=1e-5)
     np.testing.assert_allclose(difference, np.zeros((T, T)), atol=1e-12)
-    cell(browser, 1, 2, which=1).click()  # b looks at c, in the map of the given order
+    cell(browser, 1, 2, which=1).click()  # b attends to c, in the map of the given order
     shown = "return [...document.querySelectorAll('td.shown')].map(e => e.ariaLabel.slice(0, 12))"
-    assert browser.execute_script(shown) == ["b looks at c"] * 3
+    assert browser.execute_script(shown) == ["b attends to c"] * 3
 
 
 BOX = """const box = document.querySelector(arguments[0]).getBoundingClientRect();

@@ -373,7 +373,7 @@ def test_a_sentence_is_completed_while_it_is_typed(browser, page, translator):
         ("ich will singen . ", "“singen” is none of the 250 words that it has learned"),
         (
             "ich " * 29 + ".",
-            "These are 30 words and marks, and it has read sentences of at most 28.",
+            "These are 30 words and punctuation marks, and it has read sentences of at most 28.",
         ),
         ("  ", "Type a German sentence"),
     ],
