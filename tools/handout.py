@@ -21,13 +21,14 @@ from pathlib import Path
 
 import nbformat
 
+from autograder.batch.course import open_course
 from autograder.batch.release_text import without_self_check
 
 ROOT = Path(__file__).resolve().parent.parent
 NAME = "attention-course"
 FOLDERS = ("course_utils", "exercises", "figures", "lecture_kit", "lectures", "tools/jupyter")
 FILES = (
-    "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md", "nbgrader_config.py",
+    "CITATION.cff", "LICENSE", "LICENSE-TEXT", "course_map.md",
     "pyproject.toml", "requirements.lock", "sandbox.lock",
     "docs/glossary.md", "docs/notation.md", "docs/students.md",
     "tools/lab.py", "tools/set_up.py", "tools/set_up.sh",
@@ -52,6 +53,26 @@ You need Python 3.11 or newer and make. Type `make lab` in this folder: it sets 
 not go as it should. Words stand in the [glossary](docs/glossary.md), letters in
 [notation and colours](docs/notation.md).
 
+"""
+# Of what an instructor's own file says, penalties and databases say, students get the course's name.
+CONFIG = """\
+{functions}
+
+# nbgrader reads this file when it is started in this folder.
+c = get_config()  # noqa: F821
+
+c.CourseDirectory.course_id = {course!r}
+{grader}
+# The Validate button and `nbgrader validate` begin with what a failed test says.
+sentences_first()
+"""
+GRADER_FUNCTIONS = """\
+from autograder.batch.nbgrader_settings import use_engine
+from autograder.validation import sentences_first
+"""
+USE_GRADER = """
+# Notebooks are run, decided and explained by the course's grader.
+use_engine(c)
 """
 MAKEFILE = """\
 # Every job first makes sure that .venv is what requirements.lock says.
@@ -85,8 +106,19 @@ def make_handout(target: Path, self_check: bool) -> None:
     (target / "environment.yml").write_text(for_conda(), encoding="utf-8")
     (target / "README.md").write_text(START + tables(), encoding="utf-8")
     (target / "Makefile").write_text(MAKEFILE, encoding="utf-8")
+    (target / "nbgrader_config.py").write_text(config_of_students(self_check), encoding="utf-8")
     if not self_check:
         leave_out_the_grader(target)
+
+
+def config_of_students(self_check: bool) -> str:
+    """A small ``nbgrader_config.py``, with what nothing else in the copy brings."""
+    validation = (ROOT / "autograder/validation.py").read_text(encoding="utf-8")  # needs no grader
+    return CONFIG.format(
+        functions=GRADER_FUNCTIONS if self_check else validation,
+        course=open_course(ROOT).coursedir.course_id,
+        grader=USE_GRADER if self_check else "",
+    )
 
 
 def tables() -> str:
@@ -109,11 +141,6 @@ def leave_out_the_grader(target: Path) -> None:
     guide = target / "docs/students.md"
     section = re.compile(r"^## No instructor\?.*?(?=^## )", re.MULTILINE | re.DOTALL)
     guide.write_text(section.sub("", guide.read_text(encoding="utf-8")), encoding="utf-8")
-    config = target / "nbgrader_config.py"
-    lines = r"^from autograder.*\n|^# Notebooks are run.*\nuse_engine.*\n\n"
-    text = re.sub(lines, "", config.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    validation = (ROOT / "autograder/validation.py").read_text(encoding="utf-8")  # needs no grader
-    config.write_text(f"{validation}\n\n{text}", encoding="utf-8")
     project = target / "pyproject.toml"
     text = project.read_text(encoding="utf-8")
     text = re.sub(r'^"autograder\.pages" = .*\n', "", text, flags=re.MULTILINE)

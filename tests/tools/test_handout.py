@@ -166,6 +166,19 @@ def test_the_button_works_in_a_copy_without_the_grader(copies, tmp_path):
     assert "each row should sum to one" in done.stdout, done.stderr
 
 
+@BOTH
+def test_students_get_no_settings_of_the_instructors(self_check, monkeypatch, tmp_path):
+    own = (ROOT / "nbgrader_config.py").read_text(encoding="utf-8")
+    own += '\nc.CourseDirectory.course_id = "ml4"\nc.CourseDirectory.db_url = "postgresql://me:secret@db/grades"\n'
+    (tmp_path / "nbgrader_config.py").write_text(own, encoding="utf-8")
+    (tmp_path / "autograder").symlink_to(ROOT / "autograder")
+    monkeypatch.setattr(handout, "ROOT", tmp_path)
+    given = handout.config_of_students(self_check)
+    assert "course_id = 'ml4'" in given
+    assert "secret" not in given and "db_url" not in given
+    compile(given, "nbgrader_config.py", "exec")
+
+
 def test_the_command_makes_a_folder_and_an_archive(tmp_path, capsys):
     handout.main(["--to", str(tmp_path), "--without-self-check"])
     assert "without self-check" in capsys.readouterr().out
