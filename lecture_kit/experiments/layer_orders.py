@@ -1,4 +1,4 @@
-"""Post-LN against pre-LN: a stack of layers that learns to reverse a sequence of digits.
+"""Post-LN, pre-LN or no norm at all: a stack of layers that learns to reverse a sequence of digits.
 
 Lecture 7 trains some of these models, and `sources/recorded/layer_orders.py` has trained the others.
 
@@ -24,10 +24,16 @@ class Reverser(nn.Module):
         norm_first: pre-LN, with one more norm at the end, instead of post-LN.
         xavier: the larger initial weights of Glorot and Bengio (2010) instead of PyTorch's default.
         num_layers, d_model: how many layers, and their width.
+        with_norms: without, the residual stream passes through unchanged wherever a norm would stand.
     """
 
     def __init__(
-        self, norm_first: bool, xavier: bool = False, num_layers: int = 6, d_model: int = 32
+        self,
+        norm_first: bool,
+        xavier: bool = False,
+        num_layers: int = 6,
+        d_model: int = 32,
+        with_norms: bool = True,
     ):
         super().__init__()
         self.embedding = nn.Embedding(DIGITS, d_model)
@@ -36,7 +42,10 @@ class Reverser(nn.Module):
             TransformerLayer(d_model, 2, 2 * d_model, dropout=0.0, norm_first=norm_first)
             for _ in range(num_layers)
         )
-        self.last_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+        self.last_norm = nn.LayerNorm(d_model) if norm_first and with_norms else nn.Identity()
+        if not with_norms:
+            for layer in self.layers:
+                layer.layer_norm1, layer.layer_norm2 = nn.Identity(), nn.Identity()
         self.generator = nn.Linear(d_model, DIGITS)
         if xavier:
             for parameter in self.layers.parameters():
@@ -56,14 +65,19 @@ class Reverser(nn.Module):
 
 
 def accuracy_after_training(
-    seed: int, norm_first: bool, learning_rate: float, warm_up: int = 1, xavier: bool = False
+    seed: int,
+    norm_first: bool,
+    learning_rate: float,
+    warm_up: int = 1,
+    xavier: bool = False,
+    with_norms: bool = True,
 ) -> float:
     """The share of right digits in 256 fresh sequences, after 120 steps of 16 sequences.
 
     The learning rate rises over the first `warm_up` steps and then stays.
     """
     torch.manual_seed(seed)
-    model = Reverser(norm_first, xavier)
+    model = Reverser(norm_first, xavier, with_norms=with_norms)
     optimizer = torch.optim.Adam(model.parameters(), lr=learning_rate, fused=True)
     for step in range(1, STEPS + 1):
         optimizer.param_groups[0]["lr"] = learning_rate * min(1.0, step / warm_up)

@@ -172,10 +172,12 @@ def plan() -> Iterator[Run]:
 
 
 def other_rates() -> Iterator[Run]:
-    """The two rivals with half and with twice the highest rate."""
+    """The two rivals with half and with twice the highest rate, and a short run with four times."""
     for name in ("transformer", "recurrent + attention"):
         for steps, peak, seed in product(BUDGETS, (PEAK / 2, 2 * PEAK), SEEDS[:3]):
             yield Run(name, f"{name}, {steps}, {peak}", seed, steps, peak)
+        for seed in SEEDS[:3]:
+            yield Run(name, f"{name}, {BUDGETS[0]}, {4 * PEAK}", seed, BUDGETS[0], 4 * PEAK)
 
 
 def line_of(run: Run) -> str:
