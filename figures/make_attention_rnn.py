@@ -136,7 +136,7 @@ def decoder(ax):
     arrow(ax, (second, STATE_Y - 0.4), (second, 3.85))
     arrow(ax, (first + 0.6, 3.75), (second - 0.4, STATE_Y - 0.42))
     label(ax, first, 2.55, "word before", SMALL_TEXT, MUTED)
-    label(ax, second, 2.55, "word written", SMALL_TEXT, MUTED)
+    label(ax, second, 2.55, "logits, best: you", SMALL_TEXT, MUTED)
 
 
 def draw():
