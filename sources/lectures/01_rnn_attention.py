@@ -228,8 +228,8 @@ questions.ask("01", "a-longer-sentence")
 # alpha25, which are 0.19, 0.76, 0.04, 0.01 and 0.00. Three: each weight times its annotation, which comes by its
 # second line, added up, is the context c2; the lines into the sum are as thick as the weights, thickest for du. On
 # the right RNN #2: the new state s2 is made from the old state s1, the word before, y1, which is can, and the
-# context c2. The new state and the context give o2, a score for every word, and the word written is
-# you.](../figures/attention_rnn.svg)
+# context c2. The new state and the context give o2, a logit for every word, of which that of you is
+# the largest.](../figures/attention_rnn.svg)
 #
 # *One step of the decoder: its old state is compared with the annotations, and their mixture enters the new state.
 # The weights are those of the trained network.*

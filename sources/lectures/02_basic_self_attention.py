@@ -31,7 +31,7 @@
 # - prove that self-attention is permutation-*equivariant*, and tell that from *invariant*;
 # - name what is still missing.
 #
-# **Time** about 50 minutes with views and questions, and 10 for going deeper.
+# **Time** about 51 minutes with views and questions, and 10 for going deeper.
 # **Needs** [lecture 1](01_rnn_attention.ipynb), dot products, softmax.
 
 # %%
@@ -85,7 +85,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 2. Three words by hand
 #
-# What is a *bank*? In "the river bank" it is land, in "the money bank" it keeps savings. To be understood, the word has
+# What is a *bank*? In "the river bank" it is land, in "the savings bank" it is where money is kept. To be understood, the word has
 # to take something from its neighbours. We set a vector of two numbers for every word by hand, the first for how much
 # it has to do with water and the second for money. On its own, "bank" has equal amounts of both.
 #
@@ -95,7 +95,7 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # 2. **Normalise**: turn the scores into positive weights that sum to one.
 # 3. **Weighted sum**: mix the word vectors with these weights.
 #
-# The query word is "bank", and a pocket calculator can follow.
+# The query word is "bank", and a pocket calculator is enough to check every step.
 
 # %%
 by_hand = {"the": (0.2, 0.2), "river": (1.8, 0.2), "bank": (0.9, 0.9)}  # (water, money)
@@ -153,7 +153,7 @@ plotting.picture(
 
 # %% [markdown]
 # The weights are positive and sum to one, so $z$ is an average and never leaves the grey triangle that has the words
-# as its corners. To leave it, a model needs learned maps, the subject of lecture 3.
+# as its corners. To leave it, a model maps the values first, as in lecture 3, or adds $z$ to the word, as in lecture 7.
 
 # %% [markdown]
 # ## 3. Eight words: loops, then matrices
@@ -248,7 +248,7 @@ print(weights_2)
 
 # %% [markdown]
 # Nearly all the weight, 0.9991, falls on "you" itself; section 4 explains why. What prints as 0.0000 is small, but
-# never zero.
+# not zero. For much larger differences, float32 does round weights to exactly 0.
 #
 # ### Step 3: weighted sum
 #
@@ -276,7 +276,7 @@ print("equals the context vector of the book")
 # %% [markdown]
 # ### All words at once
 #
-# Nothing was special about word 2, so two loops give all $T \times T$ scores. Loops say exactly what is meant, and a
+# Nothing was special about word 2, so two loops give all $T \times T$ scores. Loops spell out what is meant, and a
 # matrix product does the same fast.
 
 # %%
@@ -303,7 +303,7 @@ print("rows:   ", weights.sum(dim=1))
 print("columns:", weights.sum(dim=0))
 
 # %% [markdown]
-# Eight words give eight rows, and each of the eight rows sums to one. A column adds up weights of different queries.
+# Each of the eight rows sums to one. A column mixes weights of different queries.
 # Nothing normalises the columns, and their sums run from 0.952 to 1.048. The softmax also breaks the symmetry,
 # because it divides each row by a sum of its own, so in general $\alpha_{ij} \ne \alpha_{ji}$.
 
@@ -344,7 +344,7 @@ questions.ask("02", "softmax-along-the-other-axis")
 # %% [markdown]
 # ### The function
 #
-# Two products and a softmax are all of it.
+# That is all: two matrix products and a softmax.
 
 
 # %%
@@ -379,9 +379,9 @@ print("equals course_utils.attention, and the bank of section 2")
 # ### Three roles, and whole batches
 #
 # Each word plays three roles. As a query it asks, as a key it is compared, and as a value it is mixed in. Nothing
-# forces the three to be the same tensor. With $T$ queries and $S$ keys, each key with its value, the weights are
-# $T \times S$; in lecture 1, $T$ was English and $S$ German. Queries and keys are compared, so they share one width,
-# $d_k$, while the values may have another one, $d_v$.
+# forces the three to be the same tensor. With $T$ queries and $S$ keys, each with its value, the weights form a
+# $T \times S$ matrix. In lecture 1 the queries were English and the keys German. A dot product compares a query and a
+# key entry by entry, so they share one width, $d_k$, while the values may have another one, $d_v$.
 #
 # Models process many sentences at once. `torch.bmm` multiplies matrices pair by pair along the first axis, the batch
 # of size $B$, so sentences never mix.
@@ -399,7 +399,7 @@ print(batch.shape, "->", batch_weights.shape)
 # %% [markdown]
 # The new axis brings two traps.
 #
-# - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$. Name the two axes that you mean with
+# - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$, with a warning. Name the two axes that you mean with
 #   `transpose(1, 2)`, or with `transpose(-2, -1)`, which works for any number of leading axes.
 # - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, but in $(B, T, S)$ they are axis 2. With
 #   `dim=-1` you are right in both cases.
@@ -434,7 +434,7 @@ assert moved.max() < 0.06
 
 # %% [markdown]
 # Every word keeps at least 95 % of the weight for itself, and no vector moves by more than 6 %. **On this sentence,
-# basic self-attention nearly copies its input.** A layer that copies its input could as well be left out, since "bank"
+# basic self-attention nearly copies its input.** A layer that copies its input might as well be left out, since "bank"
 # would take nothing from the river. The reason lies in the size of the scores.
 #
 # Suppose that all entries of all vectors are independent and normally distributed with mean 0 and variance 1, as in a
@@ -447,7 +447,8 @@ assert moved.max() < 0.06
 #
 # At $d_\text{model} = 16$ this means 16 against ±4. The softmax sees *differences*, through an exponential, and
 # $\exp(16 - 4) \approx 160\,000$. Against seven other words at 4, a self-weight of 0.99996 remains. The average over
-# rows is a little lower, about 0.99, because self-scores vary as well.
+# rows is a little lower, about 0.99, because in a few rows a small self-score meets a large other score. This is also
+# why "bank" in section 2 did attend to "river": its vector was shorter, and pointed in a similar direction.
 
 # %% tags=["hide-input"]
 questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
@@ -457,7 +458,7 @@ questions.ask("02", "how-far-ahead-a-word-is-of-the-others")
 #
 # Two changes could stop the copying. We can make the scores smaller and divide them by $\sqrt{d_\text{model}}$, as
 # lecture 3 does. Or we can give query and key **separate roles**, with one random matrix that maps the words to queries
-# and another one that maps them to keys, where lecture 3 will train such matrices. Which of the two helps? We try each
+# and another one for keys; lecture 3 will train such matrices. Which of the two helps? We try each
 # alone, and both together.
 
 
@@ -516,6 +517,9 @@ for name in ("separate roles", "both"):  # from width 16 on
     assert ((runs[name][:, at_16:].median(dim=0).values - 1 / 8).abs() < 0.03).all()
 assert ((runs["largest separate roles"][:, at_256] - 0.94).abs() < 0.03).all()
 assert ((runs["largest both"][:, at_256] - 0.36).abs() < 0.06).all()
+random_words = torch.randn(100, 8, 64, generator=torch.Generator().manual_seed(0))
+shared = random_words @ (torch.randn(64, 64, generator=torch.Generator().manual_seed(1)) / 8)
+assert self_weight_of(shared @ shared.mT) > 0.99  # one map for query and key
 
 figure, (left, right) = plotting.panels(2)
 look = {"xscale": "log", "xlabel": f"width {plotting.symbol('d_model')}"}
@@ -549,8 +553,9 @@ plotting.picture(
 # %% [markdown]
 # - Dividing by $\sqrt{d_\text{model}}$ **delays** the copying but does not stop it. The self-score is then about
 #   $\sqrt{d_\text{model}}$ and still grows, while the others stay at about ±1.
-# - What stops the copying is that **query and key are different vectors**, with the scale or without. A word then has
-#   no head start with itself, and its average self-weight is about 1/8, one share of eight.
+# - What stops the copying is that **query and key come from unrelated maps**, with the scale or without. A word then
+#   has no head start with itself, and from width 16 on its average self-weight is about 1/8, one share of eight. One
+#   random map that query and key share would not help: at width 64, the self-weight is then above 0.99.
 #
 # These are averages over rows. At width 256, the largest weight of a single row is about 0.94 with separate roles
 # alone and about 0.36 with both changes. Separate roles stop the copying, and the scale keeps a row from being all or
@@ -649,7 +654,7 @@ questions.ask("02", "a-mean-over-the-words")
 #
 # | missing | what follows | lecture |
 # |---|---|---|
-# | parameters for query, key, value | nothing can be learned; a word mostly finds itself | [3](03_scaled_dot_product_attention.ipynb) |
+# | parameters for query, key, value | nothing can be learned; among wide random vectors a word mostly finds itself | [3](03_scaled_dot_product_attention.ipynb) |
 # | the scale $1/\sqrt{d_k}$ | scores grow with the width, weights become all or nothing | [3](03_scaled_dot_product_attention.ipynb) |
 # | a mask | every word sees the future and the padding | [4](04_masked_attention.ipynb) |
 # | several heads | one set of weights per word, one kind of relation | [5](05_multi_head_attention.ipynb) |
@@ -662,7 +667,7 @@ questions.ask("02", "a-mean-over-the-words")
 # - In matrices, $Z = \mathrm{softmax}(XX^\top)\,X$. Rows of weights sum to one, columns in general do not.
 # - A dot product is the usual score because all of them are one matrix product.
 # - For random vectors, a self-score is about $d_\text{model}$ and other scores are about $\pm\sqrt{d_\text{model}}$, so
-#   at width 16 the output nearly copies the input. Separate queries and keys cure that; the scale alone does not.
+#   at width 16 the output nearly copies the input. Unrelated maps for query and key cure that; the scale alone does not.
 # - Permuting the words permutes the outputs. Self-attention is equivariant, not invariant, and does not see order.
 #
 # **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). This is
@@ -732,7 +737,7 @@ def additive_scores(x):
 
 
 def milliseconds(function):
-    """The best of ten runs, in milliseconds of one processor core."""
+    """The best of ten runs, in milliseconds of processor time."""
     runs = []
     for _ in range(10):
         start = time.process_time()
@@ -747,7 +752,7 @@ print(f"dot products {dot:.1f} ms, additive scores {additive:.1f} ms")
 assert additive > 10 * dot
 
 # %% [markdown]
-# Additive scores take more than ten times as long, and on most machines hundreds of times, because a hidden layer with
+# Additive scores take more than ten times as long, here some hundreds of times, because a hidden layer with
 # $T \times T \times d_\text{model}$ entries has to be computed and stored, where dot products need $T \times T$.
 #
 # Both grow with $T^2$. PyTorch can count the operations of self-attention, and on the device `meta`, where tensors have
@@ -783,7 +788,7 @@ for length in [8, 512, 32768]:
 # | convolution over $k$ neighbours | $2kT d_\text{model}^2$ | 1 | about $T/(k-1)$ |
 #
 # In **operations**, rows 1 and 3 cost the same at $T = d_\text{model}$, and so do rows 2 and 4; for shorter
-# sentences, attention is the cheaper one. In **waiting**, a recurrent network takes one step after the other, while
+# sentences, attention is the cheaper one. As for **steps**, a recurrent network takes one after the other, while
 # attention computes all rows side by side. In **distance**, attention compares every pair directly. A stack of
 # convolutions widens what each word sees by $k-1$ words per layer, so two words $T$ apart enter a common window after
 # about $T/(k-1)$ layers; with gaps that grow from layer to layer, about $\log_k T$ suffice. Vaswani et al. (2017, table
@@ -809,7 +814,8 @@ assert layers == 15
 # <details><summary>Answer</summary>
 #
 # They grow by a factor of four ($T^2$) and of two ($T$). Between these two, attention is cheaper while $T <
-# d_\text{model}$. Against a GRU, attention needs its maps as well, and the line is the same.
+# d_\text{model}$. If attention is given its four maps and compared with a GRU, the break-even point is again
+# $T = d_\text{model}$.
 #
 # </details>
 
@@ -817,7 +823,7 @@ assert layers == 15
 # ## 7. Going deeper: what training decides
 #
 # In the translator of lecture 8, training has decided where to attend. Its encoder, which reads German, has two
-# layers of four *heads*; a head is self-attention with matrices of its own for queries and keys. One head has learned
+# layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has learned
 # something that we can name. The German word "sie" means "she" or "they". Where it is the subject, its verb tells
 # which, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can
 # close the window*, was not in the training set. The course stores the weights of the network for it, before training
@@ -871,13 +877,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Before training, all weights lie between 0.09 and 0.22, around one seventh. They are flatter than the 0.36 of section
-# 4, because `nn.Linear` begins with matrices of a third of the variance that we drew, and queries and keys here have
-# width 16.
+# Before training, all weights lie between 0.09 and 0.22, around one seventh. They are flatter than those of section
+# 4, because `nn.Linear` begins with matrices of a third of the variance that we drew.
 #
 # After training, "sie" attends to its verb and "fenster" (window) to its article "das". We counted in 200 sentences
 # that played no part in choosing this head. The largest weight of a subject "sie" is on its verb in 97 % of 67 cases;
-# before training it was 9 %, and chance is 8 %. Not every row can be read so well, because only 41 % of the nouns attend
+# before training it was 9 %, and chance is 8 %. Not every row is so clear, because only 41 % of the nouns attend
 # most to their determiner, such as "the" or "my". In another training run, other heads may share this work.
 #
 # The words are the same as before training. What training has changed are the vectors that are compared: the
