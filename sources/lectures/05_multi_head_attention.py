@@ -73,13 +73,13 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 
 # %% [markdown]
 # The average tells *which* tokens were there, but not which of them stood on the left, because addition has no order.
-# With two averages nothing is lost. One attends to the left, the other to the right, and the results are put side by
+# With two averages, one per neighbour, nothing is lost. One attends to the left, the other to the right, and the results are put side by
 # side.
 #
 # That is the idea of **multi-head attention**. A **head** has its own maps for query, key and value, hence its own
 # softmax and its own attention weights.
 #
-# Unequal shares, say ⅔ and ⅓, would preserve the order, because the larger entry could mean "left". Section 5 tests
+# Unequal shares, say ⅔ and ⅓, would preserve the order, because the larger entry could mean "left". Sections 5 and 8 test
 # whether a model can use that.
 
 # %% [markdown]
@@ -138,7 +138,7 @@ print("one head:", tuple(listed.heads[0](x).shape), "  output:", tuple(listed(x)
 # %% [markdown]
 # All heads read the same tokens, and nothing in the formula tells them apart. They differ because each map is
 # initialised with random numbers of its own. Exact copies, with equal blocks of $W_o$, would receive equal gradients
-# and remain copies forever.
+# and, without dropout, remain copies forever.
 #
 # ### The output map is a sum over heads
 #
@@ -280,8 +280,9 @@ sizes = {sum(part.numel() for part in model.parameters()) for model in (listed, 
 assert sizes == {1680}
 
 # %% [markdown]
-# Both have 1680 parameters, and with the same parameters both give the same output. A mask is broadcast to $(B, H, T,
-# T)$ as in lecture 4, so every head obeys the same one. A width that does not divide evenly raises a `ValueError` with
+# Both have 1680 parameters, and with the same parameters both give the same output. A mask of shape $(T, T)$ or $(B,
+# 1, T, T)$ is broadcast, so every head obeys the same one. One of shape $(B, T, T)$ needs an `unsqueeze(1)`, or it is
+# read as one mask per head where $B$ happens to equal $H$. A width that does not divide evenly raises a `ValueError` with
 # both numbers, whereas a bare `assert` would name no numbers and is skipped by Python's option `-O`.
 #
 # ![Five steps from left to right, for two sentences in two rows; every number is a coloured cell. x,
@@ -301,7 +302,7 @@ questions.ask("05", "through-the-heads")
 # %% [markdown]
 # ### What it costs
 #
-# Count a multiplication with its addition as two operations. Each of the four maps takes $2\,T d_\text{model}^2$. In
+# We count a multiplication with its addition as two operations. Each of the four maps takes $2\,T d_\text{model}^2$. In
 # every head, queries times keys and weights times values take $2\,T^2 d_k$ each. With $H d_k = d_\text{model}$ this
 # adds up to $8\,T d_\text{model}^2$ for the maps and $4\,T^2 d_\text{model}$ for all heads together. Neither number
 # contains $H$, so narrow heads cost the same however many there are. Full-width heads, with $d_k = d_\text{model}$,
@@ -358,10 +359,11 @@ plotting.picture(
 
 # %% [markdown]
 # Multi-head attention is cheap because each head does one $H$-th of the work. You will also read that it is cheap
-# because the heads run in parallel, but that shortens the waiting and not the work.
+# because the heads run in parallel, but that cuts the time you wait, not the number of operations.
 #
-# Two prices remain. Every head has attention weights of its own, so $H \cdot T \cdot S$ of them have to be normalised
-# and stored. And a head of width $d_k$ compares tokens in $d_k$ dimensions only, so it cannot produce every pattern of
+# Two costs remain. Every head has attention weights of its own, so $H \cdot T \cdot S$ of them have to be normalised
+# and stored. And a head of width $d_k$ compares tokens in $d_k$ dimensions only, so once a text has more than $d_k$
+# tokens it cannot produce every pattern of
 # weights (Bhojanapalli et al., 2020). In the paper's experiments one head was 0.9 BLEU worse than the best number of
 # heads, and 32 heads were worse too (Vaswani et al., 2017, table 3; BLEU scores translations from 0 to 100). Many
 # current models let groups of heads share their keys and values, which [lecture 10](10_fast_attention.ipynb) explains.
@@ -374,7 +376,7 @@ questions.ask("05", "parameters-of-five-heads")
 #
 # Queries need not come from the same sequence as keys and values. In a transformer that translates (lecture 8), the
 # tokens of the translation attend to the tokens of the source, as in lecture 1. This is **cross-attention**, in which
-# the query has length $T$ while key and value have length $S$. It needs three separate maps.
+# the query has length $T$ while key and value have length $S$. One product can no longer serve all three, so we keep three maps.
 
 
 # %%
@@ -587,10 +589,11 @@ plotting.picture(
 )
 
 # %% [markdown]
-# All models have the same number of parameters and the same training. With one head, one side is answered well and the
-# other little better than by guessing, and the side depends on the seed. Four times as many steps, and learning rates
-# three times as large and as small, left both answers together below 0.4 in all five seeds. Two heads reached 1.00
-# under all these conditions but one: at the large rate, one seed of five was stuck at 0.66.
+# All models have the same number of parameters and the same training. A single head gets one side right and the other
+# in 10 to 26 % of cases, where guessing gives 10, and which side varies with the seed. In runs that are not shown here,
+# four times as many steps, and learning rates three times as large and as small, left both answers together below 0.4
+# in all five seeds. Two heads reached 1.00 under all these conditions but one: at the large rate, one seed of five was
+# stuck at 0.66.
 #
 # ### What does each head attend to?
 #
@@ -642,7 +645,7 @@ plotting.picture(
     alt="Four maps over ten positions. The only head of the model of seed 0 has two half-strong stripes, "
     "one on either side of the diagonal; that of seed 3 has one strong stripe, above the diagonal. "
     "Of the two heads, head 1 has one strong stripe below the diagonal, on the left neighbour, and head 2 "
-    "one above it, on the right neighbour. The first and the last row, which were not trained, are blurred.",
+    "one above it, on the right neighbour. The first and the last row, which were not trained, are arbitrary.",
 )
 
 # %% [markdown]
@@ -664,7 +667,7 @@ plotting.picture(
     figure,
     caption="A point for each head, a marker for each seed: two heads specialise, in every seed.",
     alt="Three panels, one point per head: its average weight on the left neighbour against that on "
-    "the right one, five seeds. One head: points anywhere near the line on which both add up to one, two of "
+    "the right one, five seeds. One head: points on or below the line on which both add up to one, two of "
     "them near its middle. Two heads: one point per seed near left = 1, one near right = 1. Four heads: most "
     "points in the two corners, several between them.",
 )
@@ -672,7 +675,7 @@ plotting.picture(
 # %% [markdown]
 # - **One head** attends to one side in some seeds and to both in others. Neither is enough.
 # - **Two heads** specialise, one per side, although nobody told them to. They do so in these five seeds and in all of
-#   twenty more that we trained.
+#   twenty more, which are not shown.
 # - **Four heads** cover both sides, but not every head keeps to one. A divided head does no harm, because the output
 #   map weighs them all.
 #
@@ -732,15 +735,15 @@ live.attention_view(
 # <details><summary>What you should see</summary>
 #
 # The only head gives its two neighbours nearly the same weight. At a low temperature the right one takes all of it in
-# most rows, and the right side is also the one that this model answers well. Two heads share the work, so the
-# differences have one colour above the diagonal and the other below it, and an output is almost exactly the value of
+# most rows, and the right side is also the one that this model answers well. Two heads share the work, so in
+# rows 2 to 9 the differences have one colour above the diagonal and the other below it, and an output is almost exactly the value of
 # one neighbour. Of the four heads, three keep to one side.
 #
 # </details>
 #
 # ### In a trained translator
 #
-# German "sie" means "she" or "they", and only the verb tells which, so translating it takes two tokens. Below is the
+# As a subject in these sentences, German "sie" means "she" or "they", and only the verb tells which, so translating it takes two tokens. Below is the
 # cross-attention of the course's translator ([lecture 8](08_transformer.ipynb)) in its first layer, about to generate
 # the first token.
 
@@ -782,13 +785,13 @@ plotting.picture(
 #
 # ### What has been measured
 #
-# It is easy to say that one head learns syntax and another names. Such claims have been measured, head by head, with
-# more modest results.
+# It is tempting to say that one head learns syntax and another names. Where such claims have been tested head by head,
+# the findings are more modest.
 #
 # - **Voita et al. (2019)** found heads in translation models that attend to a neighbouring token, as ours do, and heads
 #   that follow particular syntactic relations. Without 38 of 48 encoder heads, switched off during training, the
 #   translations lost 0.15 BLEU.
-# - **Michel et al. (2019)** removed heads from trained models at test time. Many could go without a significant loss,
+# - **Michel et al. (2019)** removed heads from trained models at test time. Many could be removed without significant loss,
 #   fewer in cross-attention than in self-attention.
 # - **Clark et al. (2019)** found heads of BERT that attend to fixed offsets or to separators, and single heads that
 #   agree well with *one* relation each, such as a verb's direct object.
@@ -904,8 +907,9 @@ assert torch.allclose(products.permute(0, 2, 1), keys, atol=1e-5)
 
 # %% [markdown]
 # Python counts from 0, so index 2 is the *third* head and index 1 the *second* token. Heads with the same recipe,
-# reading the same sentence, give different results because their maps differ. Eight copies of one context vector would
-# tell no more than one. Seven of these heads give a single token more than 0.7 of the weight, because `torch.rand`
+# reading the same sentence, give different results because their maps differ. Eight identical context vectors would
+# carry no more information than one. For the query "you", seven of these heads give a single token more than 0.7 of
+# the weight, because `torch.rand`
 # gives positive entries only, which makes the scores very large.
 #
 # Put side by side, the eight contexts of a token are $8 \cdot 16 = 128$ numbers, so $W_o$ is $H d_k \times
@@ -963,7 +967,7 @@ assert outputs_that_move(split_without_transpose) == [1, 2, 3, 4, 5, 6]
 # In the trap, the false head 2 contains tokens 4 to 6. Merging puts its row 1, made from token 4, next to row 1 of the
 # false head 1. Thus the output of token 1 depends on token 4, and the future leaks through the reshape.
 #
-# **Check yourself.** Somebody uses the reshape without the transpose on the way in *and* on the way out. Does the
+# **Check yourself.** A colleague uses the reshape without the transpose on the way in *and* on the way out. Does the
 # output leak the future through a causal mask?
 #
 # <details><summary>Answer</summary>
@@ -1044,7 +1048,7 @@ for seed in range(3):
 # In both cases one head *can* do it. With a hidden layer the head settles on unequal shares, about 0.7 and 0.3, and
 # ReLU units can tell a large share from a small one. With weights that depend on the tokens, the shares themselves
 # carry information, which even a linear readout learns to use, although slowly. After 250 steps it is still wrong most
-# of the time, and after 1000 it has both answers right in 0.73 to 0.97 of the cases, depending on the seed.
+# of the time, and after 1000 it has both answers right in 0.73 to 0.96 of the cases, depending on the seed.
 #
 # One head returns one average. To keep two things apart it has to *encode* them, here in the sizes of its weights, and
 # something after it has to decode that. Two heads keep them apart from the start. In a transformer, a feed-forward
@@ -1102,7 +1106,7 @@ assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 # Note `average_attn_weights=False`. By default PyTorch returns the *mean* of the weights over the heads, $(B, T,
 # S)$, which hides what each head does. Its fourth argument is the *padding* mask, so pass masks to it by name.
 #
-# **Check yourself.** Somebody calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What does
+# **Check yourself.** A colleague calls `pytorch(x, x, x, mask)` with the $(T, T)$ mask of this section. What does
 # PyTorch take it for, and what helps you here?
 #
 # <details><summary>Answer</summary>
@@ -1138,4 +1142,4 @@ assert torch.allclose(crossed, pytorch(target, source, source)[0], atol=1e-5)
 #   (2019). *[Attention is not not Explanation.](https://arxiv.org/abs/1908.04626)* EMNLP.
 # - Sebastian Raschka, Yuxi (Hayden) Liu, Vahid Mirjalili (2022). *[Machine Learning with PyTorch and
 #   Scikit-Learn.](https://github.com/rasbt/machine-learning-book)* Packt. Chapter 16: the example of
-#   section 2.
+#   section 6.

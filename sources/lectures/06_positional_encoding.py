@@ -32,7 +32,7 @@
 # - implement rotary encoding, and derive that its scores depend on the offset alone;
 # - tell absolute from relative encodings.
 #
-# **Time** about 58 minutes with views and questions, and 23 for going deeper.
+# **Time** about 58 minutes with views and questions, and 25 for going deeper.
 # **Needs** [lecture 2](02_basic_self_attention.ipynb)
 # (equivariance), [lecture 3](03_scaled_dot_product_attention.ipynb) (query, key, scores) and [lecture
 # 5](05_multi_head_attention.ipynb) (heads), and for going deeper also [lecture 4](04_masked_attention.ipynb) (the
@@ -57,7 +57,7 @@ torch.set_num_threads(1)  # networks this small run fastest on one thread
 # %% [markdown]
 # ## 1. What attention cannot see
 #
-# Here are two sentences with the same words and opposite meanings (Raschka, Liu and Mirjalili, 2022, chapter 16):
+# Here are two sentences with the same words and different meanings (Raschka, Liu and Mirjalili, 2022, chapter 16):
 #
 # 1. Mary gives John a flower
 # 2. John gives Mary a flower
@@ -114,14 +114,14 @@ questions.ask("06", "what-can-still-be-answered")
 # %% [markdown]
 # ## 2. Sinusoids
 #
-# What should the vector of a position look like? The simple ideas have their troubles.
+# What should the vector of a position look like? Each simple idea has a flaw.
 #
 # | idea | trouble |
 # |---|---|
 # | the number $pos$ itself, in every entry | grows without bound, and soon hides the token vectors |
 # | $pos / T$, between 0 and 1 | the step from one token to the next depends on the length of the text |
 # | $pos$ in binary digits | bounded and unique, but neighbours like 0111 and 1000 differ in every digit |
-# | **sines and cosines of many speeds** | none of these |
+# | **sines and cosines of many speeds** | avoids all three |
 #
 # Binary digits are nearly right, because the last one changes at every step, the one before it at every second step,
 # and so on. **Sinusoids** do the same smoothly, with a formula that looks strange at first sight. The vector of
@@ -173,7 +173,7 @@ same = torch.allclose(positional_encoding(8, 16), encoding_by_loop(8, 16), atol=
 print("matrices equal the loop:", same)
 
 # %% tags=["hide-input"]
-# both agree with course_utils.positional; at position 5000, float32 angles are off by up to 0.001
+# both agree with course_utils.positional; at position 5000, float32 angles are off by less than 0.001
 assert same
 for length, width in [(8, 16), (60, 64)]:
     table = positional.positional_encoding(length, width)
@@ -182,9 +182,9 @@ far = (positional_encoding(5000, 16) - positional.positional_encoding(5000, 16))
 assert 1e-5 < far < 1e-3
 
 # %% [markdown]
-# There is one trap. `torch.arange(0, d_model, 2)` already is $2k$, so multiplying it by two again gives other
+# Beware: `torch.arange(0, d_model, 2)` already is $2k$, so multiplying it by two again gives other
 # frequencies and no error message. Some code computes the frequencies as $\exp(-2k \cdot \ln 10000 / d_\text{model})$.
-# The number is the same and no more exact.
+# It is the same number and gains no accuracy.
 #
 # ### The whole table
 
@@ -326,8 +326,8 @@ plotting.picture(
 
 # %% [markdown]
 # This is one of the paper's two reasons for sinusoids. Because $PE_{pos+m}$ is a linear map of $PE_{pos}$, the authors
-# expected that a model easily learns to attend by relative position. A projection such as $W_q$ can contain $R(-m)$, so
-# that a query points $m$ tokens back. Their other reason was the hope that the model would extrapolate to longer texts,
+# expected that a model easily learns to attend by relative position. With positions as rows, a projection such as $W_q$ can
+# contain $R(-m)^\top = R(m)$, so that a query matches the key $m$ tokens back. Their other reason was the hope that the model would extrapolate to longer texts,
 # which section 7 tests.
 #
 # ### The dot product of two positions depends on their offset alone
@@ -475,8 +475,8 @@ for module in (encode, theirs):
 # of lecture 2 have 4.08 on average. In general the ratio depends on how the embedding was initialised. Many
 # transformers draw its entries with the standard deviation $1/\sqrt{d_\text{model}}$, which makes a token's length
 # about 1 at any width, so that at width 512 a position would be 16 times as long. The paper multiplies embeddings by
-# $\sqrt{d_\text{model}}$ before it adds positions, and **the ratio is $1/\sqrt2 \approx 0.71$ at every width**. The
-# paper gives no reason. A plausible one is that the same matrix also serves as its output layer, where entries of this
+# $\sqrt{d_\text{model}}$ before it adds positions. With this initialisation, **a position is then $1/\sqrt2 \approx 0.71$ times
+# as long as a token at every width**. The paper gives no reason. A plausible one is that the same matrix also serves as its output layer, where entries of this
 # smaller size suit the logits.
 #
 # ### Do the two get mixed up in the sum?
@@ -489,7 +489,8 @@ for module in (encode, theirs):
 # \underbrace{PE_i W_q \cdot x^{(j)} W_k}_{\text{position, token}} +
 # \underbrace{PE_i W_q \cdot PE_j W_k}_{\text{position, position}}$$
 #
-# The last term depends on positions only, and relative encodings replace it by something simpler.
+# The last term depends on positions only. Relative biases replace the last three terms by one number per offset, and
+# rotary positions turn the query and the key of the first.
 
 # %% tags=["hide-input"]
 # lengths of positions and of tokens, with and without the factor; the four terms of the score
@@ -620,7 +621,7 @@ plotting.picture(
 
 # %% [markdown]
 # In each of five seeds the accuracy is above 0.98 with positions, and within 0.02 of the ceiling without. The model
-# without positions has trained well, because it does all that can be done.
+# without positions is not badly trained: it does as well as any such model can.
 #
 # What has the other one learned? Position $i$ should attend to position $11 - i$, and in a map of the weights these
 # cells form the diagonal from the lower left to the upper right. We take twelve new digits, and of each model the head
@@ -659,15 +660,16 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The diagonal is there, but every row also gives about a fifth of its weight to each position *next to* the mirror
+# The diagonal is there, but every row also gives, on average, a fifth of its weight to each position *next to* the mirror
 # image. Neighbouring sinusoids are similar, as section 3 shows, and so are their scores. The model need not be any
 # sharper, because the right digit still has about three times the weight of a neighbour. With random position vectors
-# of the same length the blur disappears, in five seeds of five.
+# of the same length the blur disappears, in five seeds of five that are not shown.
 
 # %% [markdown]
 # ## 5. Rotary positions
 #
-# With sinusoids a score depends on both positions, because $W_q$ and $W_k$ come between the two vectors. A model can
+# With sinusoids a score depends on both positions, because two of its four terms mix a token with a position, and in
+# the last one $W_q$ and $W_k$ come between the two vectors. A model can
 # learn to use offsets alone, but nothing forces it to. **Rotary encoding** (RoPE; Su et al., 2021) builds the offset
 # in.
 #
@@ -726,7 +728,7 @@ assert torch.allclose(back, rotate(query), atol=1e-5)
 
 # %% [markdown]
 # The code turns counter-clockwise, as the paper does, and so applies $R(-i)$ where the formula has $R(i)$, but only the
-# difference of two turns matters. Lengths stay the same, and values are not turned, because they carry what a token
+# difference of two turns matters. Lengths stay the same. Values are not turned, because they carry what a token
 # means and not where it stands.
 #
 # Rotation happens inside the attention, so it happens in every layer again. In the class of lecture 5 it is one line
@@ -739,7 +741,7 @@ questions.ask("06", "what-rotary-turns")
 # %% [markdown]
 # ### Absolute and relative
 #
-# Two questions organise the family. Is a position **absolute** ("fifth token") or **relative** ("three to the left"),
+# Two questions sort these encodings. Is a position **absolute** ("fifth token") or **relative** ("three to the left"),
 # and where does it enter?
 #
 # | kind | what it is | enters | learned? | known from |
@@ -751,7 +753,7 @@ questions.ask("06", "what-rotary-turns")
 # | rotary | relative | turns query and key, every layer | no | RoFormer (Su et al., 2021), LLaMA |
 #
 # *Learned absolute* positions are an `nn.Embedding(max_len, d_model)` with the position as its id. In the transformer
-# paper they did as well as sinusoids (25.7 against 25.8 BLEU), but they end where training ended.
+# paper they did as well as sinusoids (25.7 against 25.8 BLEU), but there is no trained vector beyond the longest training text.
 #
 # ![Three columns, each with word vectors at the bottom, two layers above them and an output. Each
 # layer has three boxes: query and key, scores, softmax and values. Left, absolute, sinusoidal or
@@ -946,7 +948,7 @@ for kind in KINDS:
 
 # %% [markdown]
 # The three relative kinds do not notice that the sentence has moved. Both absolute kinds do. The raw dot product of two
-# sinusoids depends on the offset alone, but the projections come between.
+# sinusoids depends on the offset alone, but the projections and the terms of tokens and positions also enter.
 #
 # The invariance holds when the **whole** sentence moves and the filler is hidden, while a token put into the *middle*
 # changes offsets. And invariance to shifts does not promise that a *longer* text works.
@@ -1111,10 +1113,10 @@ plotting.picture(
     alt="Six panels, one for each kind: share of right labels against the position, from 8 to 64, a "
     "line for three back and one for most recent, medians over three seeds with bands; training "
     "covered positions up to 16, which are shaded. Sinusoidal and learned are at 1.0 up to 16 and "
-    "drop at once: learned to 0.14, sinusoidal to between 0.25 and 0.6 in three back, both to 0.1 in "
+    "drop at once: learned to 0.14, sinusoidal to between 0.25 and 0.6 in three back, both to 0.15 in "
     "most recent. No positions fall from 0.35 to 0.15 and from 0.75 to 0.2. Rotary stays at 1.0 up "
     "to 32 and falls to 0.1 by 64 in both tasks. The relative bias falls slowly to 0.75 in both. "
-    "ALiBi stays at 0.3 or below in three back, and between 0.95 and 0.89 throughout in most recent.",
+    "ALiBi stays at about 0.3 or below in three back, and between 0.95 and 0.89 throughout in most recent.",
 )
 
 # %% [markdown]
@@ -1124,15 +1126,15 @@ plotting.picture(
 #
 # | kind | beyond position 16 | why |
 # |---|---|---|
-# | none | few right answers from the start | the output knows *which* tokens came but not where, so it can only guess |
-# | learned | falls at once | the vectors of positions 17 to 64 were never trained |
-# | sinusoidal | falls at once | those positions were never seen, and nothing made the model use offsets |
+# | none | falls early, from 0.75 of the first eight in "most recent" and 0.35 in "three back" | the output knows *which* tokens came but not where, so it can only guess |
+# | learned | falls within 16 positions | the vectors of positions 17 to 64 were never trained |
+# | sinusoidal | falls within 16 positions | those positions were never seen, and nothing made the model use offsets |
 # | relative bias | falls slowly | the bias is right, but more and more far tokens share the rest of the weight |
 # | ALiBi | holds in "most recent"; never learns "three back" | its bias always favours the nearest token |
-# | rotary | holds to about twice the length, then falls | in "three back", no untrained distance scores higher than the right one until 41 tokens back |
+# | rotary | holds to about twice the length, then falls | in "three back", no untrained distance scores higher than the right one until 41 tokens back, though the peak at 35 already takes weight |
 #
 # Section 8 tests the reasons for four of them. The models are small, and the ranking depends on the task. In "three
-# back", two more seeds of each model behave in the same way.
+# back", two more seeds of each model, not shown, behave in the same way.
 #
 # **Check yourself.** A model without any positions but with a causal mask is above blind guessing on "most
 # recent". How can that be, when attention is equivariant?
@@ -1181,8 +1183,8 @@ print("    random starts:       ", *[round(share, 2) for share in shifted])
 assert min(shifted) > 0.75 and max(plain) < 0.5
 
 # %% [markdown]
-# It was the unseen positions. The encoding was fine, but the model had never been asked to use it there. Ruoss et al.
-# (2023) build a method on this idea.
+# Showing all positions was enough. Random starts also force the model to use offsets, so this test cannot separate the
+# two causes. Ruoss et al. (2023) build a method on this idea.
 #
 # ### Biases: who gets the weight?
 #
@@ -1218,13 +1220,14 @@ figure, axes = plotting.panels(2, height=4.2, sharey=True)
 for ax, (kind, groups) in zip(axes, share.items(), strict=True):
     for h in range(4):
         ax.plot(ends, groups[h], color=plotting.SERIES[h], label=f"head {h + 1}")
-    ax.set(title=kind, ylim=(0, None), xlabel="position, in groups of 8")
+    ax.set(title=kind, xlabel="position, in groups of 8")
     plotting.ticks_at(ax, x=range(16, 65, 16))
+axes[0].set_ylim(0, 1.05 * max(groups.max().item() for groups in share.values()))
 axes[0].set_ylabel("weight on the newest digit")
 axes[0].legend()
 plotting.picture(
     figure,
-    caption="ALiBi's first head keeps its weight on the newest digit; every head of the relative bias loses half.",
+    caption="From position 16 on, ALiBi's first head keeps most of its weight; the relative bias loses half.",
     alt="Two panels, the weight on the newest digit against the position, a line for each of four heads. "
     "ALiBi: head 1 keeps more than 0.8 of the weight that it has at position 16, and each further head loses more. "
     "Relative bias: all four heads fall to about half or less.",
@@ -1280,7 +1283,7 @@ ax.set(xlabel="distance to the left", ylabel="average score ω, four heads")
 ax.margins(y=0.12)
 plotting.picture(
     figure,
-    caption="Rotary scores are waves: up to 40 tokens back, 3 has the highest peak; 41 and 47 have higher ones.",
+    caption="Rotary scores are waves: up to 40 tokens back, 3 has the highest peak; the peaks from 41 on are higher.",
     alt="The average score of the rotary model against the distance from 0 to 63, the median of four heads "
     "with a band for their range: a wave with a peak every six words, whose height itself rises and "
     "falls slowly. Up to 40 the peak at 3 is the highest, and the highest between 16 and 31 is far lower. "
@@ -1290,11 +1293,11 @@ plotting.picture(
 # %% [markdown]
 # Rotary scores are waves. From 16 to 31 tokens back, which no training text showed either, the peaks stay well below
 # the one at 3, so the model is right up to position 32, and mostly up to 40. At 41 and 47 the score is *higher* than at
-# 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In all of five seeds 41 is
-# the first distance that overtakes.
+# 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In all of five seeds, of which
+# one is shown, 41 is the first distance that overtakes.
 #
 # Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
-# two apart. The second hand can, but it points the wrong way. Training used the part of its circle on which the score
+# two apart. The second hand can, but in the wrong direction. Training used the part of its circle on which the score
 # falls. Further round the circle the score rises again, and no training text was long enough to show it. **Relative
 # does not mean that longer texts work.** Models with rotary encoding are usually trained further on long texts, with
 # slowed clocks (Chen et al., 2023).
@@ -1357,7 +1360,7 @@ assert one_clock[43] < 0.02 and all_clocks.argmin() == 0 and all_clocks.min() > 
 #   EMNLP.
 # - Amirhossein Kazemnejad, Inkit Padhi, Karthikeyan Natesan Ramamurthy, Payel Das, Siva Reddy (2023). *[The
 #   Impact of Positional Encoding on Length Generalization in
-#   Transformers.](https://arxiv.org/abs/2305.19466)* NeurIPS. The question of section 11, for larger models
+#   Transformers.](https://arxiv.org/abs/2305.19466)* NeurIPS. The question of section 7, for larger models
 #   and more tasks.
 # - Anian Ruoss, Grégoire Delétang, Tim Genewein, Jordi Grau-Moya, Róbert Csordás, Mehdi Bennani, Shane
 #   Legg, Joel Veness (2023). *[Randomized Positional Encodings Boost Length Generalization of
