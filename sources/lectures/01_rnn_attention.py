@@ -94,8 +94,8 @@ print("word by word  ", word_by_word(data.EXAMPLE.source))
 print("English       ", data.EXAMPLE.target)
 
 # %% [markdown]
-# Apart from a comma the words are right, but their order is wrong, because German puts "helfen" and "übersetzen" at the end of a
-# clause. If we join each English word to its German origin, the lines cross.
+# Apart from a comma the words are right, but their order is wrong, because German puts "helfen" and "übersetzen" at
+# the end of a clause. If we join each English word to its German origin, the lines cross.
 
 # %% tags=["hide-input"]
 upper, lower = data.EXAMPLE.source.split(), data.EXAMPLE.target.split()
@@ -660,8 +660,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The prediction holds. At 12 to 15 tokens the model with attention is right about twice as often, and from 20 tokens on it
-# is the only one that works. With five seeds, the gap at 12 to 15 tokens is 48 to 55 points.
+# The prediction holds. At 12 to 15 tokens the model with attention is right about twice as often, and from 20 tokens
+# on it is the only one that works. With five seeds, the gap at 12 to 15 tokens is 48 to 55 points.
 #
 # **Is the vector too small, or not yet trained?** Partly not yet trained. Trained five times as long, the same 56
 # entries bring about 64 % of the sentences of 12 to 15 tokens instead of 40 to 47 %, and hardly any of 20 tokens and
@@ -669,8 +669,8 @@ plotting.picture(
 # gets 86 to 95 % of these longest sentences right, and 99 % after five times the training (section 7).
 #
 # Real corpora show the same. Without attention, translation quality falls as sentences grow (Cho et al., 2014b). With
-# it, a model trained on sentences of up to 50 words showed no drop even beyond (Bahdanau et al., 2015, figure 2). What does the model with
-# one vector generate where it fails and the other does not?
+# it, a model trained on sentences of up to 50 words showed no drop even beyond (Bahdanau et al., 2015, figure 2).
+# What does the model with one vector generate where it fails and the other does not?
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 chosen = [
@@ -762,8 +762,9 @@ print("me attends to mir, translate to übersetzen, sentence to satz, help to mi
 # For "translate" the decoder jumps nearly to the end of the German sentence, and for "this sentence" it comes back.
 # For "help" it attends to "mir" and "helfen", as we guessed in section 2, but hardly to "zu", with a weight below 0.1.
 #
-# How often does the largest weight fall on an origin? We count over 1000 test sentences. The origins are partly a convention of the grammar, in which "does",
-# "want" and "to" all come from "will". So we also count only those words that share their origin with no other.
+# How often does the largest weight fall on an origin? We count over 1000 test sentences. The origins are partly a
+# convention of the grammar, in which "does", "want" and "to" all come from "will". So we also count only those words
+# that share their origin with no other.
 
 # %% tags=["hide-input"]
 # between 70 and 83 % of the largest weights are on an origin
@@ -819,8 +820,8 @@ live.translation_view(
 # Attention compares every target word with every source word, which makes $T \times S$ scores. The recurrence has a
 # price of its own: $S$ steps of the encoder and $T$ of the decoder run one *after* the other, and a word reaches a
 # distant one only through all states in between. With attention, every English word is one step from every German
-# word, but within each sentence the chain remains. Why keep it? [Lecture 2](02_basic_self_attention.ipynb) drops it and lets the words of *one* sentence attend to each
-# other, all at once.
+# word, but within each sentence the chain remains. Why keep it? [Lecture 2](02_basic_self_attention.ipynb) drops it
+# and lets the words of *one* sentence attend to each other, all at once.
 #
 # ## Summary
 #

@@ -85,9 +85,9 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ## 2. Three words by hand
 #
-# What is a *bank*? In "the river bank" it is land, in "the savings bank" it is where money is kept. To be understood, the word has
-# to take something from its neighbours. We set a vector of two numbers for every word by hand, the first for how much
-# it has to do with water and the second for money. On its own, "bank" has equal amounts of both.
+# What is a *bank*? In "the river bank" it is land, in "the savings bank" it is where money is kept. To be understood,
+# the word has to take something from its neighbours. We set a vector of two numbers for every word by hand, the first
+# for how much it has to do with water and the second for money. On its own, "bank" has equal amounts of both.
 #
 # Every attention mechanism in this course has the same three steps:
 #
@@ -372,9 +372,9 @@ assert torch.allclose(basic_self_attention(river_bank)[0][2], torch.tensor(z_of_
 print("equals course_utils.attention, and the bank of section 2")
 
 # %% [markdown]
-# Keep the two results apart. The *weights* are $T \times T$, and the output is $T \times d_\text{model}$, one vector for
-# each word. An embedding gives a word the same vector in every sentence, whereas its context vector depends on its
-# neighbours.
+# Keep the two results apart. The *weights* are $T \times T$, and the output is $T \times d_\text{model}$, one vector
+# for each word. An embedding gives a word the same vector in every sentence, whereas its context vector depends on
+# its neighbours.
 #
 # ### Three roles, and whole batches
 #
@@ -399,8 +399,8 @@ print(batch.shape, "->", batch_weights.shape)
 # %% [markdown]
 # The new axis brings two traps.
 #
-# - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$, with a warning. Name the two axes that you mean with
-#   `transpose(1, 2)`, or with `transpose(-2, -1)`, which works for any number of leading axes.
+# - **`.T` reverses all axes.** It would turn $(B, T, D)$ into $(D, T, B)$, with a warning. Name the two axes that you
+#   mean with `transpose(1, 2)`, or with `transpose(-2, -1)`, which works for any number of leading axes.
 # - **`dim=1` is no longer the keys.** In $(T, S)$ the keys are axis 1, but in $(B, T, S)$ they are axis 2. With
 #   `dim=-1` you are right in both cases.
 
@@ -666,8 +666,9 @@ questions.ask("02", "a-mean-over-the-words")
 #   and the context vectors are $z^{(i)} = \sum_j \alpha_{ij} x^{(j)}$.
 # - In matrices, $Z = \mathrm{softmax}(XX^\top)\,X$. Rows of weights sum to one, columns in general do not.
 # - A dot product is the usual score because all of them are one matrix product.
-# - For random vectors, a self-score is about $d_\text{model}$ and other scores are about $\pm\sqrt{d_\text{model}}$, so
-#   at width 16 the output nearly copies the input. Unrelated maps for query and key cure that; the scale alone does not.
+# - For random vectors, a self-score is about $d_\text{model}$ and other scores are about $\pm\sqrt{d_\text{model}}$,
+#   so at width 16 the output nearly copies the input. Unrelated maps for query and key cure that; the scale alone
+#   does not.
 # - Permuting the words permutes the outputs. Self-attention is equivariant, not invariant, and does not see order.
 #
 # **Now you:** [assignment a2, self-attention](../exercises/a2_self_attention/a2_self_attention.ipynb). This is
@@ -823,11 +824,11 @@ assert layers == 15
 # ## 7. Going deeper: what training decides
 #
 # In the translator of lecture 8, training has decided where to attend. Its encoder, which reads German, has two
-# layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has learned
-# something that we can name. The German word "sie" means "she" or "they". Where it is the subject, its verb tells
-# which, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das fenster zumachen", *she can
-# close the window*, was not in the training set. The course stores the weights of the network for it, before training
-# and after.
+# layers of four *heads*; a head is self-attention with matrices of its own for queries, keys and values. One head has
+# learned something that we can name. The German word "sie" means "she" or "they". Where it is the subject, its verb
+# tells which, since "sie kann" is "she can" and "sie können" is "they can". The sentence "sie kann das fenster
+# zumachen", *she can close the window*, was not in the training set. The course stores the weights of the network for
+# it, before training and after.
 
 # %%
 from lecture_kit.trained import learned

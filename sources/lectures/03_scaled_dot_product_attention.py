@@ -21,7 +21,7 @@
 # The self-attention of lecture 2 has nothing to learn, and each word attends mostly to itself, because one vector plays
 # three roles. In this lecture each role gets a learned map of its own, which turns a word into a **query**, a **key**
 # and a **value**. With the maps comes one small factor, $1/\sqrt{d_k}$. You will derive it, measure its effect, and
-# train models with and without it to see when it decides success and when it hardly matters.
+# train models with and without it.
 #
 # **By the end of this lecture you will be able to**
 #
@@ -54,8 +54,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # ## 1. A soft dictionary
 #
 # The words query, key and value come from databases. A Python dictionary compares your query with its keys and
-# returns the value of the key that equals it. Attention is a soft version of this lookup. Query and keys are vectors, so
-# every key fits to some degree. The degrees become weights, and the result contains a share of every value.
+# returns the value of the key that equals it. Attention is a soft version of this lookup. Query and keys are vectors,
+# so every key fits to some degree. The degrees become weights, and the result contains a share of every value.
 #
 # ![Two panels. Left, a dictionary: the query rice meets the keys milk, rice, tea with the values 10,
 # 20, 30. An arrow leads to the key rice, on to its value 20, and the result is 20, all of one
@@ -121,8 +121,8 @@ torch.set_printoptions(precision=4, sci_mode=False)
 # %% [markdown]
 # ### The running example
 #
-# Sentence, embedding and numbers are those of Raschka, Liu and Mirjalili (2022), chapter 16, as in lecture 2. They
-# write words as columns, hence the `.T`, and draw the maps with `torch.rand`, a poor initialisation (section 6).
+# The sentence, its embedding and all numbers come from Raschka, Liu and Mirjalili (2022), chapter 16. They write
+# words as columns, hence the `.T`, and draw the maps with `torch.rand`, a poor initialisation (section 6).
 
 # %%
 words = ["can", "you", "help", "me", "to", "translate", "this", "sentence"]
@@ -194,8 +194,8 @@ assert torch.allclose(z_2, expected_z_2, rtol=1e-3, atol=1e-3)
 print("scores, weights and context vector are those of the book")
 
 # %% [markdown]
-# Self-attention is often said to average the input. With $W_v$ it averages the values; what it compares are
-# queries and keys. For all words at once, the vectors become matrices:
+# Self-attention is often said to average the input. With $W_v$ it averages the values, and it compares
+# queries with keys. For all words at once, the vectors become matrices:
 
 # %%
 queries = x @ w_q  # (T, D) @ (D, d_k) -> (T, d_k)
@@ -247,7 +247,7 @@ def scaled_dot_product_attention(query, key, value):
 
 # %% [markdown]
 # `@` treats the last two axes as matrices and everything before them as a stack, so one function serves a sentence
-# or a batch. To test it we take sizes that all differ, so that nothing fits by accident.
+# or a batch. To test it we choose sizes that all differ, so that no shapes match by accident.
 
 # %%
 generator = torch.Generator().manual_seed(3)
@@ -364,9 +364,8 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Nobody told the model which words belong together. The head was chosen for its clear map, so we counted on 200 other
-# sentences as well. In 83 % of the cases its strongest weight is on a German word that the next English word
-# translates.
+# The head was chosen for its clear map, so we counted on 200 other sentences as well. In 83 % of the cases its
+# largest weight is on a German word that the next English word translates.
 #
 # ### A mask, in brief
 #
@@ -390,9 +389,8 @@ assert torch.allclose(weights[..., [0, 2], :].sum(dim=-1), torch.ones(2, 7, 2))
 #
 # ### The variance of a dot product
 #
-# A dot product is cheaper than the additive score of lecture 1, which needs a small network for every pair. But
-# Vaswani et al. (2017, section 3.2.1) note that it does as well for small $d_k$ only; for large $d_k$ the additive
-# score wins, unless the dot product is scaled. What goes wrong in wide dot products?
+# A dot product is cheaper than the additive score of lecture 1. But Vaswani et al. (2017, section 3.2.1) report that
+# the two do equally well for small $d_k$ only, and that for large $d_k$ the unscaled dot product falls behind. Why?
 #
 # Let the entries of a query and of a key be independent, with mean 0 and variance 1. The score is a sum of $d_k$
 # products, $\omega = q \cdot k = \sum_{l=1}^{d_k} q_l k_l$.
@@ -404,7 +402,7 @@ assert torch.allclose(weights[..., [0, 2], :].sum(dim=-1), torch.ones(2, 7, 2))
 #
 # A score thus has standard deviation $\sqrt{d_k}$, or 8 at $d_k = 64$. Dividing a quantity by $c$ divides its
 # variance by $c^2$, so dividing by $\sqrt{d_k}$ gives a scaled score of variance $d_k / d_k = 1$ at *every* width.
-# Here is a check on 10 000 pairs for each of five seeds:
+# A check on 10 000 pairs for each of five seeds:
 
 # %% tags=["hide-input"]
 for d_k in [4, 64, 512]:
@@ -417,9 +415,8 @@ for d_k in [4, 64, 512]:
     assert 0.95 * d_k < min(variances) and max(variances) < 1.05 * d_k
 
 # %% [markdown]
-# Scaling makes no score more accurate, since it divides all of them by one number. Nor does it touch the length
-# of queries and keys. What it keeps steady is the **variance of the scaled scores**,
-# and through it how peaked the weights are.
+# Scaling makes no score more accurate. What it keeps steady is the **variance of the scaled scores**, and through it
+# how peaked the weights are.
 
 # %% tags=["hide-input"]
 questions.ask("03", "a-louder-query")
@@ -433,8 +430,8 @@ questions.ask("03", "a-louder-query")
 # $$\alpha_1 = \frac{1}{1 + \exp(-\delta/\tau)}, \qquad
 # \frac{\partial \alpha_1}{\partial \delta} = \frac{1}{\tau}\, \alpha_1 (1 - \alpha_1)$$
 #
-# The variances of the two scores add up, so $\delta$ has standard deviation $\sqrt{2 d_k}$. Compare where the softmax
-# still responds with how far typical differences reach.
+# With means of 0 the two scores are uncorrelated although they share a query, so their variances add up, and $\delta$
+# has standard deviation $\sqrt{2 d_k}$. The figure shows where the softmax still responds, and how large $\delta$ is.
 
 
 # %% tags=["hide-input"]
@@ -568,7 +565,7 @@ gradients = {
 }
 plotting.curves(right, widths, gradients, yscale="log", ylim=(1e-4, 4), **look)
 left.set_title("entropy of the weights")
-right.set_title("gradient at the query, median")
+right.set_title("gradient at the query")
 for ax in (left, right):
     plotting.ticks_at(ax, x=widths[::2])
 plotting.picture(
@@ -583,11 +580,12 @@ plotting.picture(
 )
 
 # %% [markdown]
-# With the scale both curves are flat, so attention of width 1024 starts like attention of width 4. Without it,
-# "the gradient vanishes" is only half of the story. Up to $d_k = 64$ the typical query gets *more* gradient
-# without the scale, 0.40 against 0.25. At 128 the two are nearly level, at 256 about a sixth is left, and at 1024
-# almost nothing. Yet the *mean* is larger without the scale at every width, because **the gradient becomes uneven**. At
-# 256 the tenth of the queries whose two best scores are closest gets about half of it.
+# With the scale both curves are flat, so attention of width 1024 starts like attention of width 4. Without it, "the
+# gradient vanishes" is only half of the story. Up to $d_k = 64$ the typical query gets *more* gradient without the
+# scale, 0.40 against 0.25. At 128 the two are nearly level, at 256 about a sixth is left, and at 1024 almost nothing.
+# Yet the *mean* is larger without the scale at every width, because no gradient is divided by $\sqrt{d_k}$, and in
+# wide layers **the gradient becomes uneven**. At 256 the tenth of the queries whose two best scores are closest gets
+# about half of it.
 #
 # All this holds for entries of variance 1. With ordinary inputs, the queries and keys of a new `nn.Linear` have a third
 # of that, so their scores spread as ours do at a ninth of the width. Measured with variance ⅓, the typical query gets
@@ -601,8 +599,8 @@ plotting.picture(
 # Try it on six random queries and eight random keys. The menu *attention* sets their width, and $\tau$ starts at 1.
 #
 # 1. **Saturation.** Go through the widths 4, 16 and 64. In how many of the six rows does one key get more than 0.9?
-# 2. **Its cure.** At $d_k = 64$ press √dₖ, then dₖ. How large is the largest weight of the map now?
-# 3. **A gradient that is gone.** At 64 and $\tau = 1$, choose row q3 and raise the first number of this query by
+# 2. **The cure.** At $d_k = 64$ press √dₖ, then dₖ. How large is the largest weight of the map now?
+# 3. **A vanished gradient.** At 64 and $\tau = 1$, choose row q3 and raise the first number of this query by
 #    1, under *number by number*. What do its weights do? Press √dₖ, and change the number back and forth.
 
 # %% tags=["hide-input"]
@@ -649,8 +647,8 @@ live.attention_view(
 # <details><summary>What you should see</summary>
 #
 # - One key gets more than 0.9 in none of the rows at width 4, in two at 16 and in four at 64.
-# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones would have 0.125, so
-#   at the start a divisor of $d_k$ is too hot.
+# - Divided by 8, no weight is above 0.47. Divided by 64, none is above 0.16, where eight equal ones would have 0.125,
+#   so at the start a divisor of $d_k$ is too hot.
 # - At $\tau = 1$ no weight of q3 moves in the second decimal. Divided by 8, the same step moves its largest weight by
 #   0.07.
 #
@@ -662,7 +660,7 @@ questions.ask("03", "what-the-root-does")
 # %% [markdown]
 # ### Does it matter for learning?
 #
-# Uneven gradients are a warning, but only training can show whether they do harm. The task is the dictionary of section
+# Only training can show whether uneven gradients do harm. The task is the dictionary of section
 # 1. A list names 32 goods in English, each with one of eight prices **drawn anew for every list**, so prices cannot be
 # memorised. A customer asks for each item in German. What stays the same, and has to be learned, is which query
 # belongs to which key. Guessing is right in 0.125 of the cases.
@@ -783,6 +781,15 @@ longer = {
     for start, d_k in (("nn.Linear", 256), ("unit variance", 64), ("unit variance", 256))
 }
 adam = [shares["Adam", start, False, d_k, 300] for start, d_k in longer]
+for d_k, low, high in ((64, 2e-3, 5e-3), (256, 1e-7, 1e-4)):
+    rights = []  # weight of the right key before training, the median of a model
+    for seed in range(5):
+        torch.manual_seed(seed)
+        untrained = PriceList(d_k, divisor=1)
+        with torch.no_grad():
+            _, weights = untrained(torch.zeros(1, num_goods, dtype=torch.long))
+        rights.append(weights.diagonal().median())
+    assert low < torch.stack(rights).median() < high
 assert [reach(runs) for runs in longer.values()] == [(0.59, 0.65), (0.73, 0.87), (0.12, 0.37)]
 assert adam[0].median() < 0.5 and adam[1].median() < 0.5 and reach(adam[2]) == (0.13, 0.24)
 
@@ -813,23 +820,26 @@ plotting.picture(
 #
 # - **With the scale**, every run from width 16 to 1024 learns all prices, from both initialisations and at the same
 #   learning rate, 0.3.
-# - **Without it, from `nn.Linear`**, there is hardly any difference at 64, the width of most real heads, with 0.95 to
-#   0.97. At 256 the model reaches 0.50 to 0.63, and at 1024 0.18 to 0.37.
+# - **Without it, from `nn.Linear`**, there is hardly any difference at 64, the head width of BERT and GPT-2, with 0.95
+#   to 0.97 at its best rate, 0.1. At 256 the model reaches 0.50 to 0.63, and at 1024 0.18 to 0.37.
 # - **Without it, from unit variance**, the failure comes earlier. At 64 the model reaches 0.33 to 0.45, and from 256 on
-#   it hardly beats guessing.
+#   0.12 to 0.29.
 #
-# Patience helps in part. After four times as many steps, the model from `nn.Linear` ends at 0.59 to 0.65 at width 256,
-# and the one from unit variance at 0.73 to 0.87 at width 64. Adam does no better in 300 steps.
+# Four times as many steps help in part. They bring 0.59 to 0.65 from `nn.Linear` at width 256, and 0.73 to 0.87 from
+# unit variance at 64. Adam, at rates from 0.001 on, does no better in 300 steps.
 #
-# So a missing scale is not always fatal. It does harm where scores start out large, in wide heads or after a large
-# initialisation. With the scale, the width no longer matters.
+# The typical gradient does not explain why 256 fails where 64 does not, since from `nn.Linear` it is larger without
+# the scale at both. What counts is the weight of the *right* key at the start, to which its gradient is proportional.
+# In the median it is 0.003 at width 64 and below 0.0001 at 256.
+#
+# So a missing scale hurts where scores start out large, in wide heads or after a large initialisation.
 
 # %% [markdown]
 # ## 5. A softmax that cannot overflow
 #
 # Beyond about 88.7 in float32, and 709.8 in float64, the exponential overflows to infinity, and infinity divided by
-# infinity is NaN, not a number. Such scores are not exotic, for the largest of section 2 was 92 before it was divided
-# by 4. Here is the formula, taken literally, in NumPy:
+# infinity is NaN, not a number. Such scores do occur: with its poor initialisation, the largest of section 2 was 92
+# before it was divided by 4. Here is the formula, taken literally, in NumPy:
 
 
 # %%
@@ -887,7 +897,7 @@ questions.ask("03", "one-maximum-for-all-rows")
 #   Without the scale, wide queries start with a saturated softmax and an uneven gradient. At unit variance, the typical
 #   query loses it beyond a width of about 128.
 # - With the scale, the price lists are learned at every width from 16 to 1024. Without it, 64 is still fine from
-#   `nn.Linear` and 256 is not; from unit variance, 64 already fails.
+#   `nn.Linear` and 256 is not; from unit variance, 64 is already far behind after 300 steps.
 # - Subtract the largest score of the row before the exponential.
 #
 # **Now you:** [assignment a3, scaled dot-product
@@ -905,8 +915,8 @@ questions.ask("03", "one-maximum-for-all-rows")
 #
 # <details><summary>Answer</summary>
 #
-# Adding changes nothing, because the factor $\exp(5)$ cancels. Multiplying makes all differences five times as large, so
-# the weights become more peaked, unless all scores were equal. It is a temperature of 1/5.
+# Adding changes nothing, because the factor $\exp(5)$ cancels. Multiplying makes all differences five times as large,
+# so the weights become more peaked, unless all scores were equal. It is a temperature of 1/5.
 #
 # </details>
 #
@@ -923,9 +933,9 @@ questions.ask("03", "one-maximum-for-all-rows")
 #
 # <details><summary>Answer</summary>
 #
-# No. At unit variance the typical query even gets more gradient without the scale, 0.40 against 0.25,
-# and with the variance of `nn.Linear` it gets eight times as much. What the scale prevents at this width is that the
-# gradient is spread very unevenly.
+# No. At unit variance the typical query even gets more gradient without the scale, 0.40 against 0.25, and with the
+# variance of `nn.Linear` it gets eight times as much. What the scale prevents at this width, mainly at unit variance,
+# is an uneven gradient.
 #
 # </details>
 
@@ -954,8 +964,8 @@ print(f"without the mean {without_mean.std():.1f}")
 #
 # A good initialisation has **mean zero and variance $1/d_\text{model}$**, or some constant times that. Then the
 # variance of a query's entry does not depend on the width. With $1/d_\text{model}$ itself it is about the variance of
-# the word's entries (Glorot and Bengio, 2010, give the argument). `nn.Linear` takes a third of it, which makes the
-# scores three times smaller; both are in use, and section 4 shows how much this constant can matter.
+# the word's entries (Glorot and Bengio, 2010, give the argument). `nn.Linear` uses a third of this variance, which
+# makes the scores three times smaller; both are in use, and section 4 shows how much this constant can matter.
 
 # %% tags=["hide-input"]
 assert torch.corrcoef(both)[0, 1] > 0.97 and abs(common.std() - 37.8) < 0.1
@@ -1068,9 +1078,8 @@ print("self-attention in NumPy, row by row, gives what course_utils gives")
 
 # %% [markdown]
 # It catches one of five. The identity is its own transpose, query and key are equal, the weights are symmetric, and
-# the number of words equals their width. So use random numbers with a seed, of both signs, and sizes that all differ.
-# The input of a good test has both signs, and no two sizes are equal, because positive numbers and square maps would
-# hide a lost sign or a forgotten transpose.
+# the number of words equals their width. So use seeded random numbers of both signs and sizes that all differ, since
+# positive numbers would hide a lost sign, and square maps a forgotten transpose.
 #
 # Three more traps lie in mixing NumPy and PyTorch, as in `F.softmax(np.dot(query, key.T))`, a function that you will
 # repair in the assignment. `F.softmax` takes no arrays, `.T` reverses *all* axes of a batch, and `np.dot` multiplies
@@ -1176,11 +1185,12 @@ plotting.picture(
 # %% [markdown]
 # Before training, about half of the queries put nearly all their weight on one random key, and the right key has less
 # than $10^{-13}$ in the median. Its gradient is proportional to that weight, so almost nothing tells the model to raise
-# it. Training makes more queries confident, and hardly any right.
+# it. Training makes more queries confident but hardly any of them right.
 #
-# **Is the optimiser to blame, or a lack of patience?** Adam divides each gradient by its usual size, so it would cure a
-# gradient that is merely small. Yet at the best of four learning rates it reaches 0.13 to 0.24 here, and four times as
-# many steps of plain gradient descent reach 0.12 to 0.37. So the gradient is not merely small. It hardly contains the right keys.
+# **Is the optimiser to blame, or a lack of patience?** Adam divides each gradient by its usual size, so it would cure
+# a gradient that is merely small. Yet at the best of four rates, 0.001, the smallest, it reaches 0.13 to 0.24 here,
+# and four times as many steps of plain gradient descent reach 0.12 to 0.37. That suggests that the gradient is not
+# merely small, but hardly contains the right keys.
 #
 # **Check yourself.** Would it help the unscaled model at $d_k = 256$ to clip long gradients?
 #
@@ -1261,11 +1271,11 @@ print(
 print(f"; with separate maps: {own[16, True]:.2f}, {own[256, True]:.2f}")
 
 # %% [markdown]
-# So $1/\sqrt{d_k}$ chooses an initialisation and a learning rate that fit every width. That is a lot for one division,
-# and it is all that the division does.
+# So $1/\sqrt{d_k}$ chooses an initialisation and a learning rate that fitted every width from 16 to 1024 here. That
+# is a lot for one division, and it is all that the division does.
 #
 # **The scale does not cure self-copying.** Without maps, a word's score with itself is about $d_\text{model}$, and
-# after the division still $\sqrt{d_\text{model}}$, against ±1 for the others. What ends the copying are *separate
+# after the division still $\sqrt{d_\text{model}}$, against ±1 for the others. What ends the copying is *separate
 # maps* for query and key, which bring the self-weight of eight random words to about 1/8. They make query and key
 # **independent** at the start, as the derivation in section 4 assumes.
 #

@@ -18,11 +18,12 @@
 # %% [markdown]
 # # Lecture 4: Masked attention
 #
-# From now on we speak of **tokens**, the units that a model reads; ours are words, punctuation and marks such as `<bos>`.
-# Attention lets every token attend to every other one, and in two cases that is too much. A model that learns to
-# generate text must not attend to the tokens it is about to predict, and no token should attend to padding, which only
-# fills the sentences of a batch up to the same length. A **mask** decides which query may attend to which key. It takes
-# one line of code, and if that line lets through too much, training looks perfect and the model is useless.
+# From now on we speak of **tokens**, the units that a model reads; ours are words, punctuation and marks such as
+# `<bos>`. Attention lets every token attend to every other one. In two cases that must be prevented. A model that
+# learns to generate text must not attend to the tokens it is about to predict, and no token should attend to padding,
+# which only fills the sentences of a batch up to the same length. A **mask** decides which query may attend to which
+# key. It takes one line of code, and if that line lets through too much, training looks perfect and the model is
+# useless.
 #
 # **By the end of this lecture you will be able to**
 #
@@ -232,8 +233,8 @@ assert ways["mask after the softmax"].sum() - louder > 0.25
 # - **The mask after the softmax** leaves a row that sums to 0.27, because most of the weight had already gone to
 #   hidden keys. Worse, **it leaks**, because the hidden scores are still in the denominator. If the score of token 3
 #   grows, the weights of tokens 1 and 2 shrink and so reveal it.
-# - **Renormalised**, the row is right, on a computer at least usually (section 6). −∞ before the softmax needs no such
-#   care, because whatever it hides has no effect.
+# - **Renormalised**, the row is right on paper, and usually on a computer, too (section 6). −∞ before the softmax needs
+#   no such care, because a hidden score has no effect.
 
 # %% tags=["hide-input"]
 questions.ask("04", "zero-for-hidden-scores")
@@ -335,9 +336,9 @@ live.attention_view(
 # factor, here 1.47, and changes no other row. With the diagonal hidden, as in mask B, the first row sees nothing
 # and has weights and output zero, and "can" can only attend to `<bos>`.
 #
-# The leak is in mask A, where the row of "you" must predict "help" and sees "help". The weight is only 0.07, but that is
-# no comfort. Attending to the answer lowers the loss, so training would raise it. Mask C shows each token itself and
-# the one before, so it has a short memory but no leak.
+# The leak is in mask A, where the row of "you" must predict "help" and sees "help". The weight is only 0.07, but that
+# is no comfort. Attending to the answer lowers the loss, so training would raise it. Mask C shows each token itself
+# and the one before, so it has a short memory but no leak.
 #
 # </details>
 
@@ -434,10 +435,11 @@ plotting.picture(
 # %% [markdown]
 # ### The trap: a mask of shape (B, S)
 #
-# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so against scores $(B,
-# H, T, S)$ a mask $(B, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually that stops
-# with an error. If a batch happens to have as many sentences as there are queries, nothing complains, and in every
-# sentence query 1 gets the padding of sentence 1, query 2 that of sentence 2, and so on.
+# It is tempting to leave the axes of length 1 out. Broadcasting aligns shapes from the *right*, so against scores
+# $(B, H, T, S)$ a mask $(B, S)$ is read as $(T, S)$, with one row per *query* instead of one per sentence. Usually
+# that stops with an error. If a batch happens to have as many sentences as there are queries, nothing complains, and
+# query $i$ gets the padding of sentence $i$, in every sentence. With a single query, `masked_fill` even stretches the
+# scores, so that the output has $B$ rows instead of one.
 
 # %% tags=["hide-input"]
 # T = 4 queries and B = 3 sentences: an error. T = 3 = B: weight on padding, and none with (B, 1, 1, S)
@@ -502,7 +504,7 @@ assert len(list(layer.parameters())) == 3
 # %% [markdown]
 # ### PyTorch has two conventions, and they are opposite
 #
-# PyTorch has attention as a function and as modules that contain the maps. The two read the same mask in opposite ways:
+# PyTorch's function for attention and its modules read the same mask in opposite ways:
 #
 # | call | argument | a `True` means |
 # |---|---|---|
@@ -510,7 +512,8 @@ assert len(list(layer.parameters())) == 3
 # | `nn.MultiheadAttention` | `attn_mask`, `key_padding_mask` | **hide** |
 # | `nn.Transformer` and its layers | `src_mask`, `tgt_mask`, …, `…_key_padding_mask` | **hide** |
 #
-# No call complains about the other's mask, so we measure. With the identity as values, the output is the weights.
+# No call complains about the other's mask, so we measure. The module returns its weights, and the function
+# does if the values are the identity.
 
 # %%
 tokens = torch.randn(1, T, d_k, generator=generator)  # (B, T, d_k)
@@ -541,8 +544,7 @@ print("with the same mask, the module sees the future and nothing else; with ~ma
 #
 # ### Without training
 #
-# A parameter called `mask` proves little. It may be inverted, come after the softmax, or never be used. So we test what
-# the *model* does:
+# A parameter called `mask` proves little. So we test what the *model* does:
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
@@ -633,20 +635,19 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
     assert (changed.diagonal() > 1e-3).all()
 
 # %% [markdown]
-# "Off by one" shows *one* token too many, but position 1 depends on two, because each layer passes the next token on.
-# Position 1 sees position 2, and one layer below, that one has seen position 3. With $L$ layers the leak is $L$ tokens
-# deep. The last line shows why you should test models and not masks, for its mask is perfectly right.
+# "Off by one" shows *one* token too many, but position 1 depends on two, because it sees position 2, which one layer
+# below has seen position 3. With $L$ layers the leak is $L$ tokens
+# deep. The last line shows why you should test models and not masks, because its mask is perfectly correct.
 #
-# A leak that the test finds is proof. Finding none tells you only that these tokens and these weights show no leak, and
-# only if every output reacts to its own input.
+# A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none tells you only that these
+# tokens and these weights show no leak, and only if every output reacts to its own input.
 #
 # ### What a leak looks like when you train
 #
 # Three of these models now learn the English side of the course's corpus. We measure each in three ways, on 300
 # held-out sentences:
 #
-# 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token. This is how validation
-#    accuracy is usually computed.
+# 1. **Teacher-forced.** The whole sentence goes in, and each position predicts its token, as validation usually does.
 # 2. **Token by token.** Position $i$ is asked when the input *ends* there, so there is nothing to look up.
 # 3. **Free-running.** The model gets three tokens and generates the rest itself. We call its sentence
 #    **well-formed** if it ends, and if every pair of neighbouring tokens also occurs somewhere in the training
@@ -747,7 +748,7 @@ assert abs(max(after_want_to.values()) / sum(after_want_to.values()) - 0.13) < 0
 
 # %% [markdown]
 # The first table predicts the most frequent follower of the last token. The second has memorised what follows each
-# beginning of a training sentence, and no model can be more accurate on these.
+# beginning of a training sentence, and no model that sees only the beginning can be more accurate on these.
 
 # %% tags=["nbval-ignore-output"] seconds=5
 competitors = {"causal": causal, "off by one": off_by_one, "padding only": padding_only}
@@ -788,18 +789,18 @@ plotting.picture(
 )
 
 # %% [markdown]
-# By the first bar alone, both leaking models are perfect and the causal one is poor. By what they are for, it is the
-# other way round.
+# By the first bar alone, both leaking models are perfect and the causal one is poor. Judged by what they are
+# for, it is the other way round.
 #
 # - **Teacher-forced, the leaking models copy the answer.** Put a random token at the next input, and they predict this
-#   very token in most cases, the causal model in 1 %.
+#   very token in about two thirds of the cases, the causal model in 1 %.
 # - **Token by token, there is nothing to copy**, and they do worse than the table of counts, the thin line. For the
 #   causal model nothing changes, because its outputs never depended on what follows.
 # - **0.42 is not poor**, because the same beginning goes on in several ways. After "you want to" the training sentences
 #   have 21 different tokens, and the most frequent one comes in 13 % of the cases. Even the memorised prefixes reach
 #   only 63 %. A perfect score where perfection is impossible is a symptom.
-# - **Free-running, only the causal model generates sentences.** It passes as often as real sentences do, which contain
-#   a rare pair now and then.
+# - **Free-running, only the causal model generates text that ends and has likely neighbours.** It passes as often as
+#   real sentences do. The measure does not check grammar beyond neighbouring words.
 #
 # Five seeds, a lower learning rate and four times as many steps shift the numbers, not the verdict. The table is
 # **recorded** by `sources/recorded/leaks.py`; `copied` is the share of random next tokens that are predicted.
@@ -971,8 +972,8 @@ for dtype, bound in zip(DTYPES, (1e-3, 4e-3, 1e-6), strict=True):
 #
 # **−1e9 for −∞.** *The Annotated Transformer* (Rush, 2018; its function `attention`) writes `-1e9`, and much code
 # follows it. With at least one visible key, 32 bits and scores of ordinary size it gives the same weights. In `float16`
-# the number does not exist, for the largest is 65 504, and a row with nothing visible becomes a calm average over
-# everything that was to be hidden:
+# the number does not exist, for the largest is 65 504, and a row with nothing visible silently becomes an average
+# over everything that it should have hidden:
 
 # %%
 nothing_visible = torch.zeros(4, dtype=torch.bool)
@@ -1069,8 +1070,9 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 # - **`add_then_fill`** has a clean output and a finite loss, but the gradient of $W_q$ is NaN. The backward pass of the
 #   softmax multiplies by its own result, which *was* NaN, and an addition passes that on.
 # - **`masked_softmax`**, the way of assignments 1 and 3, is right in output and gradient. It makes a NaN for a moment
-#   and clears it, so anomaly detection stops at it.
-# - **`never_divide`** makes none, and `course_utils.attention.masked_softmax` works like it.
+#   and clears it, so anomaly detection raises an error there.
+# - **`never_divide`** never makes one. `course_utils.attention.masked_softmax` treats an empty row in the same way, and
+#   adds −∞ elsewhere. A NaN in a hidden *value* gets through all of them, because 0 · NaN is NaN.
 #
 # **Check yourself.** A colleague's model has clean outputs and a finite loss. After the first step, all weights of
 # `W_q` and `W_k` are NaN, but those of `W_v` are not. Where do you look first?
@@ -1086,9 +1088,9 @@ assert torch.allclose(never_divide(scaled_scores, one_row_empty), of_the_course,
 # %% [markdown]
 # ## 8. Going deeper: three more traps in PyTorch
 #
-# **The empty row.** Give `nn.MultiheadAttention` the course's causal mask, and its last query has nothing to attend to.
-# No convention defines what comes out. It depends on the call, on its arguments and on the version of PyTorch. We ask
-# the one that runs here:
+# **The empty row.** Give `nn.MultiheadAttention` the course's causal mask, and its last query has nothing to attend
+# to. No convention defines what comes out. It depends on the call, on its arguments, on the device and on the version
+# of PyTorch. We ask the one that runs here:
 
 # %% tags=["nbval-ignore-output"]
 unit = torch.eye(T)[None]
@@ -1125,7 +1127,7 @@ for given in ("is_pad", "~is_pad"):
     print(f"key_padding_mask={given:<8} each query puts {rows[0, is_pad[0]].sum():.2f} on pads")
 
 # %% [markdown]
-# **The corner.** A decoder that generates token by token asks with the newest token only. In
+# **The corner.** A decoder that generates token by token passes only its newest token as the query. In
 # `F.scaled_dot_product_attention`, `is_causal=True` aligns the triangle with the *top left* corner. A single new query
 # with five keys is then taken for position 1, and sees only the first key.
 

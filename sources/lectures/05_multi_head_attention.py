@@ -73,14 +73,14 @@ print("two averages, help you can:", *torch.cat([help_, can]).int().tolist())
 
 # %% [markdown]
 # The average tells *which* tokens were there, but not which of them stood on the left, because addition has no order.
-# With two averages, one per neighbour, nothing is lost. One attends to the left, the other to the right, and the results are put side by
-# side.
+# With two averages, one per neighbour, nothing is lost. One attends to the left, the other to the right, and the
+# results are put side by side.
 #
 # That is the idea of **multi-head attention**. A **head** has its own maps for query, key and value, hence its own
 # softmax and its own attention weights.
 #
-# Unequal shares, say ⅔ and ⅓, would preserve the order, because the larger entry could mean "left". Sections 5 and 8 test
-# whether a model can use that.
+# Unequal shares, say ⅔ and ⅓, would preserve the order, because the larger entry could mean "left". Sections 5 and 8
+# test whether a model can use that.
 
 # %% [markdown]
 # ## 2. A list of heads
@@ -193,12 +193,11 @@ for one, other in zip(copies.heads[0].parameters(), copies.heads[1].parameters()
 # `transpose` brings the heads in front of the tokens. The way out undoes both.
 #
 # ![Diagram with three words of six features; cell 24 is feature 4 of word 2. On top, split, attend,
-# merge: the grid T by d model is reshaped to T by H by d k, which cuts every row in two halves, then
-# transposed to H by T by d k: head 1 holds features 1 to 3 of all three words, head 2 features 4 to
-# 6, on two sheets that have slid apart. Each head goes through attention, the two contexts are transposed and flattened back to T by d
-# model, side by side, and W o mixes them. Below, with a cross, the trap: reshaping at once to H by T by
-# d k gives a head 1 with the rows 11 12 13, 14 15 16, 21 22 23; they belong to word 1, word 1 and word
-# 2.](../figures/split_merge_shapes.svg)
+# merge: the grid T by d model is reshaped to T by H by d k, which cuts every row in two halves, then transposed to H
+# by T by d k: head 1 holds features 1 to 3 of all three words, head 2 features 4 to 6, on two sheets that have slid
+# apart. Each head goes through attention, the two contexts are transposed and flattened back to T by d model, side by
+# side, and W o mixes them. Below, with a cross, the trap: reshaping at once to H by T by d k gives a head 1 with the
+# rows 11 12 13, 14 15 16, 21 22 23; they belong to word 1, word 1 and word 2.](../figures/split_merge_shapes.svg)
 #
 # *Cell 24 is feature 4 of token 2, and a prime marks what attention has made of it. The lower row shows the trap, in
 # which a reshape alone mixes tokens.*
@@ -282,8 +281,8 @@ assert sizes == {1680}
 # %% [markdown]
 # Both have 1680 parameters, and with the same parameters both give the same output. A mask of shape $(T, T)$ or $(B,
 # 1, T, T)$ is broadcast, so every head obeys the same one. One of shape $(B, T, T)$ needs an `unsqueeze(1)`, or it is
-# read as one mask per head where $B$ happens to equal $H$. A width that does not divide evenly raises a `ValueError` with
-# both numbers, whereas a bare `assert` would name no numbers and is skipped by Python's option `-O`.
+# read as one mask per head where $B$ happens to equal $H$. A width that does not divide evenly raises a `ValueError`
+# with both numbers, whereas a bare `assert` would name no numbers and is skipped by Python's option `-O`.
 #
 # ![Five steps from left to right, for two sentences in two rows; every number is a coloured cell. x,
 # (2, 7, 20): for each sentence one sheet of seven rows, the words, with 20 cells. Then W q and split: Q,
@@ -376,7 +375,8 @@ questions.ask("05", "parameters-of-five-heads")
 #
 # Queries need not come from the same sequence as keys and values. In a transformer that translates (lecture 8), the
 # tokens of the translation attend to the tokens of the source, as in lecture 1. This is **cross-attention**, in which
-# the query has length $T$ while key and value have length $S$. One product can no longer serve all three, so we keep three maps.
+# the query has length $T$ while key and value have length $S$. One product can no longer serve all three, so we keep
+# three maps.
 
 
 # %%
@@ -735,17 +735,17 @@ live.attention_view(
 # <details><summary>What you should see</summary>
 #
 # The only head gives its two neighbours nearly the same weight. At a low temperature the right one takes all of it in
-# most rows, and the right side is also the one that this model answers well. Two heads share the work, so in
-# rows 2 to 9 the differences have one colour above the diagonal and the other below it, and an output is almost exactly the value of
-# one neighbour. Of the four heads, three keep to one side.
+# most rows, and the right side is also the one that this model answers well. Two heads share the work, so in rows 2
+# to 9 the differences have one colour above the diagonal and the other below it, and an output is almost exactly the
+# value of one neighbour. Of the four heads, three keep to one side.
 #
 # </details>
 #
 # ### In a trained translator
 #
-# As a subject in these sentences, German "sie" means "she" or "they", and only the verb tells which, so translating it takes two tokens. Below is the
-# cross-attention of the course's translator ([lecture 8](08_transformer.ipynb)) in its first layer, about to generate
-# the first token.
+# As a subject in these sentences, German "sie" means "she" or "they", and only the verb tells which, so translating
+# it takes two tokens. Below is the cross-attention of the course's translator ([lecture 8](08_transformer.ipynb)) in
+# its first layer, about to generate the first token.
 
 # %% tags=["hide-input"]
 examples = {"she": learned.sentence("she"), "they": learned.sentence("they")}
@@ -791,8 +791,8 @@ plotting.picture(
 # - **Voita et al. (2019)** found heads in translation models that attend to a neighbouring token, as ours do, and heads
 #   that follow particular syntactic relations. Without 38 of 48 encoder heads, switched off during training, the
 #   translations lost 0.15 BLEU.
-# - **Michel et al. (2019)** removed heads from trained models at test time. Many could be removed without significant loss,
-#   fewer in cross-attention than in self-attention.
+# - **Michel et al. (2019)** removed heads from trained models at test time. Many could be removed without significant
+#   loss, fewer in cross-attention than in self-attention.
 # - **Clark et al. (2019)** found heads of BERT that attend to fixed offsets or to separators, and single heads that
 #   agree well with *one* relation each, such as a verb's direct object.
 #

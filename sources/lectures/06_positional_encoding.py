@@ -325,10 +325,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# This is one of the paper's two reasons for sinusoids. Because $PE_{pos+m}$ is a linear map of $PE_{pos}$, the authors
-# expected that a model easily learns to attend by relative position. With positions as rows, a projection such as $W_q$ can
-# contain $R(-m)^\top = R(m)$, so that a query matches the key $m$ tokens back. Their other reason was the hope that the model would extrapolate to longer texts,
-# which section 7 tests.
+# This is one of the paper's two reasons for sinusoids. Because $PE_{pos+m}$ is a linear map of $PE_{pos}$, the
+# authors expected that a model easily learns to attend by relative position. With positions as rows, a projection
+# such as $W_q$ can contain $R(-m)^\top = R(m)$, so that a query matches the key $m$ tokens back. Their other reason
+# was the hope that the model would extrapolate to longer texts, which section 7 tests.
 #
 # ### The dot product of two positions depends on their offset alone
 #
@@ -475,9 +475,9 @@ for module in (encode, theirs):
 # of lecture 2 have 4.08 on average. In general the ratio depends on how the embedding was initialised. Many
 # transformers draw its entries with the standard deviation $1/\sqrt{d_\text{model}}$, which makes a token's length
 # about 1 at any width, so that at width 512 a position would be 16 times as long. The paper multiplies embeddings by
-# $\sqrt{d_\text{model}}$ before it adds positions. With this initialisation, **a position is then $1/\sqrt2 \approx 0.71$ times
-# as long as a token at every width**. The paper gives no reason. A plausible one is that the same matrix also serves as its output layer, where entries of this
-# smaller size suit the logits.
+# $\sqrt{d_\text{model}}$ before it adds positions. With this initialisation, **a position is then $1/\sqrt2 \approx
+# 0.71$ times as long as a token at every width**. The paper gives no reason. A plausible one is that the same matrix
+# also serves as its output layer, where entries of this smaller size suit the logits.
 #
 # ### Do the two get mixed up in the sum?
 #
@@ -660,10 +660,10 @@ plotting.picture(
 )
 
 # %% [markdown]
-# The diagonal is there, but every row also gives, on average, a fifth of its weight to each position *next to* the mirror
-# image. Neighbouring sinusoids are similar, as section 3 shows, and so are their scores. The model need not be any
-# sharper, because the right digit still has about three times the weight of a neighbour. With random position vectors
-# of the same length the blur disappears, in five seeds of five that are not shown.
+# The diagonal is there, but every row also gives, on average, a fifth of its weight to each position *next to* the
+# mirror image. Neighbouring sinusoids are similar, as section 3 shows, and so are their scores. The model need not be
+# any sharper, because the right digit still has about three times the weight of a neighbour. With random position
+# vectors of the same length the blur disappears, in five seeds of five that are not shown.
 
 # %% [markdown]
 # ## 5. Rotary positions
@@ -753,7 +753,8 @@ questions.ask("06", "what-rotary-turns")
 # | rotary | relative | turns query and key, every layer | no | RoFormer (Su et al., 2021), LLaMA |
 #
 # *Learned absolute* positions are an `nn.Embedding(max_len, d_model)` with the position as its id. In the transformer
-# paper they did as well as sinusoids (25.7 against 25.8 BLEU), but there is no trained vector beyond the longest training text.
+# paper they did as well as sinusoids (25.7 against 25.8 BLEU), but there is no trained vector beyond the longest
+# training text.
 #
 # ![Three columns, each with word vectors at the bottom, two layers above them and an output. Each
 # layer has three boxes: query and key, scores, softmax and values. Left, absolute, sinusoidal or
@@ -1292,9 +1293,9 @@ plotting.picture(
 
 # %% [markdown]
 # Rotary scores are waves. From 16 to 31 tokens back, which no training text showed either, the peaks stay well below
-# the one at 3, so the model is right up to position 32, and mostly up to 40. At 41 and 47 the score is *higher* than at
-# 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In all of five seeds, of which
-# one is shown, 41 is the first distance that overtakes.
+# the one at 3, so the model is right up to position 32, and mostly up to 40. At 41 and 47 the score is *higher* than
+# at 3, which nothing in training forbade, and from there the model attends to the wrong tokens. In all of five seeds,
+# of which one is shown, 41 is the first distance that overtakes.
 #
 # Why 47? It is 3 + 44, and 44 tokens are seven turns of the fastest hand ($44 / 7 \approx 2\pi$), which cannot tell the
 # two apart. The second hand can, but in the wrong direction. Training used the part of its circle on which the score

@@ -92,8 +92,8 @@ torch.set_num_threads(1)  # small tensors: threads would wait for each other lon
 # the same for all tokens, and $\varepsilon$ is a small constant that keeps the root away from zero.
 #
 # Why does this help? This lecture measures three effects. Layer norm ignores the scale of its own input, gradients
-# survive a deep stack, and a wider range of learning rates and initial weights works. The explanation first given for such
-# norms, that each layer's inputs would otherwise keep shifting while it learns, has not held up in experiments
+# survive a deep stack, and a wider range of learning rates and initial weights works. The explanation first given for
+# such norms, that each layer's inputs would otherwise keep shifting while it learns, has not held up in experiments
 # (section 9).
 #
 # First the loops, over sentences, tokens and features. γ and β are random here, as if training had chosen them.
@@ -330,9 +330,9 @@ for row in rows.values():
     assert abs(sums.mean() - 1) < 0.04 and abs(sums.std() - row.square().sum().sqrt()) < 0.03
 
 # %% [markdown]
-# A row can lose **everything**, with probability $p^n$ for $n$ weights above zero, and then its word takes in nothing. Drop the
-# *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$, and the softmax would
-# make every row sum to one again. Assignment a7 returns to both.
+# A row can lose **everything**, with probability $p^n$ for $n$ weights above zero, and then its word takes in
+# nothing. Drop the *weights*, not the *scores*. A score of zero is not a weight of zero, because $\exp(0) = 1$, and
+# the softmax would make every row sum to one again. Assignment a7 returns to both.
 #
 # Our layer does not drop weights. It follows the text of the paper and applies dropout to each sublayer's output
 # before it is added to the residual stream (section 5.4). The dropout after the ReLU is not in the paper's text.
@@ -528,9 +528,9 @@ questions.ask("07", "half-a-pre-ln-layer")
 # %% [markdown]
 # ### Which learning rates work?
 #
-# Does the order matter for training? A stack of six layers of width 32, with two heads, has to **reverse** eight digits,
-# which takes attention to find the partner of each position. `accuracy_after_training` trains it with Adam for 120
-# steps of 16 sequences. We try three learning rates and five seeds.
+# Does the order matter for training? A stack of six layers of width 32, with two heads, has to **reverse** eight
+# digits, which takes attention to find the partner of each position. `accuracy_after_training` trains it with Adam
+# for 120 steps of 16 sequences. We try three learning rates and five seeds.
 
 # %%
 RATES, ORDERS = [0.003, 0.01, 0.03], {"post-LN": False, "pre-LN": True}
@@ -1073,8 +1073,8 @@ assert of_last["post-LN"][:, 1].min() > of_last["pre-LN"][:, 1].max()
 # right more than 85 % of the time, and a model of two layers has only 200 sequences to train on.
 #
 # Dropout has a cheap rival, **early stopping**, which keeps the model of the step at which the loss on a validation
-# set is smallest. How good that choice is has to be measured on a third set, the test set. The table gives medians of ten
-# seeds.
+# set is smallest. How good that choice is has to be measured on a third set, the test set. The table gives medians of
+# ten seeds.
 
 # %% tags=["hide-input"]
 RECORDED = """\
@@ -1137,9 +1137,9 @@ assert (on_top > 0).sum() == 9 and abs(on_top.quantile(0.5) - 0.015) < 0.004
 # - **It also makes a few more answers right.** With each of ten seeds the accuracy is higher, by 0.3 to 6.6 percentage
 #   points and by 3 in the median.
 # - **Stopping in time does as much.** Without any dropout, the model of the best step has a smaller loss than the one
-#   with dropout after step 200, with nine of ten seeds. In accuracy neither is ahead. Dropout on top of early stopping
-#   still adds 1.5 points in the median of pairs with the same seed, nine of ten of them positive. If you compare only the models after step 200, you give dropout the
-#   credit for what early stopping can do.
+#   with dropout after step 200, with nine of ten seeds. In accuracy neither is ahead. Dropout on top of early
+#   stopping still adds 1.5 points in the median of pairs with the same seed, nine of ten of them positive. If you
+#   compare only the models after step 200, you give dropout the credit for what early stopping can do.
 #
 # The best rate belongs to the task, the model and the amount of data. The paper used 0.1 for its base model, with
 # millions of sentences (Vaswani et al., 2017, section 5.4).

@@ -91,8 +91,8 @@ torch.set_num_threads(1)  # models this small gain little from two, and lose muc
 # | masked decoder self-attention | target | target | padding and the **future** | $(B, H, T, T)$ |
 # | **cross-attention** | target | **memory** | padding of the source | $(B, H, T, S)$ |
 #
-# Cross-attention is what lecture 1 called attention, in which a decoder asks and the vectors of the source answer. It is
-# the only connection between the two languages. In decoder self-attention a position attends to itself and to
+# Cross-attention is what lecture 1 called attention, in which a decoder asks and the vectors of the source answer. It
+# is the only connection between the two languages. In decoder self-attention a position attends to itself and to
 # *earlier* positions only, because in training a later one would give the answer away.
 #
 # The $N$ layers of a side have the same structure and different weights. The paper took $N = 6$; two are enough for
@@ -277,9 +277,9 @@ assert torch.allclose(ours(*inputs), theirs(*inputs), atol=1e-6)
 # ### The class `Transformer`
 #
 # The class holds two embedding tables, one encoding of positions, two stacks, and on top one linear map, the
-# **generator**, which gives a score for each token of the target vocabulary. Every decoder layer gets the same memory, the output of the
-# *last* encoder layer. Encoding and decoding are separate methods, because generating a translation encodes once and
-# decodes many times.
+# **generator**, which gives a score for each token of the target vocabulary. Every decoder layer gets the same
+# memory, the output of the *last* encoder layer. Encoding and decoding are separate methods, because generating a
+# translation encodes once and decodes many times.
 
 
 # %%
@@ -938,16 +938,16 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # | transformer, base | 27.3 | $3.3 \cdot 10^{18}$ |
 # | transformer, big | **28.4** | $2.3 \cdot 10^{19}$ |
 #
-# The base model is better than both at about a sixth of the cost, after twelve hours on eight GPUs. Part of the gain was the way of
-# training, since a recurrent network with the same techniques overtook the transformer of its day (Chen et al., 2018).
-# What remained is the argument of lecture 2. In a transformer no position waits for another, and any two are one step
-# apart. That made models with billions of parameters trainable.
+# The base model is better than both at about a sixth of the cost, after twelve hours on eight GPUs. Part of the gain
+# was the way of training, since a recurrent network with the same techniques overtook the transformer of its day
+# (Chen et al., 2018). What remained is the argument of lecture 2. In a transformer no position waits for another, and
+# any two are one step apart. That made models with billions of parameters trainable.
 
 # %% [markdown]
 # ## Summary
 #
-# - The encoder turns embeddings × $\sqrt{d_\text{model}}$ plus positions into the memory, $(B, S, D)$, by self-attention
-#   and feed-forward layers.
+# - The encoder turns embeddings × $\sqrt{d_\text{model}}$ plus positions into the memory, $(B, S, D)$, by
+#   self-attention and feed-forward layers.
 # - A decoder layer has masked self-attention, **cross-attention** from the target to the memory, and a feed-forward
 #   network. The generator turns the last layer's output into logits.
 # - More than 99 % of 2500 new sentences are exactly right. A recurrent network with attention gets there too, with
@@ -1240,9 +1240,9 @@ plotting.picture(
 )
 
 # %% [markdown]
-# Sentence accuracy lags behind token accuracy, because a translation of twelve tokens is right only if all twelve are. If each were
-# right with probability 0.95, independently, $0.95^{12} \approx 0.54$ of such sentences would be. Token accuracy that
-# looks fine can hide a model that rarely finishes a sentence without a mistake.
+# Sentence accuracy lags behind token accuracy, because a translation of twelve tokens is right only if all twelve
+# are. If each were right with probability 0.95, independently, $0.95^{12} \approx 0.54$ of such sentences would be.
+# Token accuracy that looks fine can hide a model that rarely finishes a sentence without a mistake.
 #
 # ### What 99 % does not say
 #
@@ -1288,9 +1288,9 @@ assert joined_right[2] > 0.7 and joined_right[3] < 0.15 and cut_to_two > 0.6
 
 # %% [markdown]
 # Joining two clauses, as the corpus does, already costs some accuracy, and three clauses hardly ever go well. Most
-# translations have two clauses again, and the third is dropped or merged into the other two. Neither the words nor the length are new, only the *structure* is. And nonsense
-# gets a fluent answer, because the model has no way to decline. What it has learned is not German but the sentences
-# of one small grammar.
+# translations have two clauses again, and the third is dropped or merged into the other two. Neither the words nor
+# the length are new, only the *structure* is. And nonsense gets a fluent answer, because the model has no way to
+# decline. What it has learned is not German but the sentences of one small grammar.
 #
 # A word outside the vocabulary cannot be read at all, because it has no embedding, and `translate` raises a
 # `ValueError` that names it. Lecture 9 shows how large models avoid this.
@@ -1396,8 +1396,8 @@ assert beam_right[STEPS][1] > 294
 # While the model is unsure, a beam can help. Once it is sure, there is almost nothing left to gain for more than four
 # times the work. Higher probability is not better translation, either. Large beams are known to make real
 # translations worse (Koehn & Knowles, 2017, section 3.6). At the extreme, an exact search often finds that the
-# *empty* sentence is the most probable one (Stahlberg & Byrne, 2019), so greedy search was good only because it failed to
-# find the model's own errors.
+# *empty* sentence is the most probable one (Stahlberg & Byrne, 2019), so greedy search was good only because it
+# failed to find the model's own errors.
 #
 # **Check yourself.** The right translation has log probability −1.2 under the model, and the generated one −0.9.
 # Would a wider beam help?
