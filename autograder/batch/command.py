@@ -190,7 +190,7 @@ def _reports(options: argparse.Namespace, graded: Graded, isolation: str) -> Ite
     else:
         yield f"class report: {', '.join(map(str, write_report(*about, isolation)))}"
         if options.alike:
-            from autograder.batch.similarity import write_similar_pairs
+            from autograder.batch.alike_page import write_similar_pairs
 
             yield f"answers that are alike, for you alone: {write_similar_pairs(*about)}"
     if options.feedback_zip:

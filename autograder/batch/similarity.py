@@ -24,19 +24,8 @@ import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-import nbformat
 import numpy as np
-
-from autograder.batch.class_statistics import points_possible
-from autograder.batch.course import open_course
-from autograder.batch.release_text import title_of
-from autograder.batch.student_result import StudentResult
-from autograder.files import printable, write_whole
-from autograder.grade.report import grade_id_of
-from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
-from autograder.pages import render
 
 PIECE = 5  # signs in a piece, so that nothing shorter is ever alike
 WINDOW = 2  # pieces that follow each other, of which at least one is chosen
@@ -45,7 +34,6 @@ OUTSIDE = ""  # the name of what stands in no function
 SHARE = 0.75  # of what is rare in both, from which a pair is a hint
 FEWEST_PRINTS = 5  # of an answer beyond what was given out, for it to say anything
 FEWEST_STUDENTS = 5  # among whom something can be called rare
-MOST_PAIRS = 100  # that the page shows
 
 COMMAND = re.compile(r"^[^\S\n]*[%!].*$", re.MULTILINE)  # what IPython reads and Python does not
 BUILTINS = frozenset(dir(builtins))
@@ -154,7 +142,7 @@ def fingerprints(cells: Iterable[str]) -> Iterator[tuple[str, Fingerprints]]:
     """
     for source in cells:
         outside: list[ast.stmt] = []
-        for statement in _statements(source):
+        for statement in statements_in(source):
             match statement:
                 case ast.FunctionDef(name) | ast.AsyncFunctionDef(name):
                     yield name, _prints_of_function(statement)
@@ -167,10 +155,10 @@ def fingerprints(cells: Iterable[str]) -> Iterator[tuple[str, Fingerprints]]:
                 case _:
                     outside.append(statement)
         if outside:
-            yield OUTSIDE, prints_of(_signs(outside))
+            yield OUTSIDE, prints_of(signs_of(outside))
 
 
-def _statements(source: str) -> list[ast.stmt]:
+def statements_in(source: str) -> list[ast.stmt]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of what a student has typed
@@ -182,11 +170,11 @@ def _statements(source: str) -> list[ast.stmt]:
 def _prints_of_function(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Fingerprints:
     match function.body:
         case [ast.Expr(ast.Constant(str())), *body]:  # a docstring
-            return prints_of(_signs(body))
-    return prints_of(_signs(function.body))
+            return prints_of(signs_of(body))
+    return prints_of(signs_of(function.body))
 
 
-def _signs(statements: Iterable[ast.AST]) -> list[str]:
+def signs_of(statements: Iterable[ast.AST]) -> list[str]:
     """What the statements hold, in their order: kinds of nodes, operators, numbers and known names.
 
     A name that an author chose is a sign without a name, and so is every text. What stays is what
@@ -235,85 +223,3 @@ def prints_of(signs: Sequence[str]) -> Fingerprints:
 def _digest(signs: Sequence[str]) -> int:
     text = "\0".join(signs).encode("utf-8", "replace")
     return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
-
-
-def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentResult]) -> Path:
-    """Compare what a class handed in, and write the page for the instructor, names included.
-
-    Args:
-        course: the course folder.
-        assignment: the assignment's id.
-        rows: one for each student.
-
-    Returns:
-        the page's path, beside the assignment's journal.
-    """
-    given, locked = _given_out(course, assignment)
-    answers = dict(_handed_in(course, assignment, locked))
-    pairs = similar_pairs(answers, tuple(points_possible(rows)), given)
-    shown = [
-        {
-            "pair": pair,
-            "names": [printable(student) for student in pair.students],
-            "codes": [
-                (part, share, *(_code_of(part, answers[student]) for student in pair.students))
-                for part, share in pair.parts.items()
-                if part != OUTSIDE
-            ],
-        }
-        for pair in pairs[:MOST_PAIRS]
-    ]
-    text = render(
-        "alike.html",
-        title=title_of(course, assignment),
-        compared=len(answers),
-        few=len(answers) < FEWEST_STUDENTS,
-        found=len(pairs),
-        shown=shown,
-    )
-    page = course / "grading" / assignment / "alike.html"
-    write_whole(page, text)
-    return page
-
-
-def _given_out(course: Path, assignment: str) -> tuple[list[str], set[str]]:
-    """The code of the solution and of the release, and the names of the cells that nobody may change."""
-    coursedir = open_course(course).coursedir
-    folders = coursedir.source_directory, coursedir.release_directory
-    paths = [course / folder / assignment / f"{assignment}.ipynb" for folder in folders]
-    cells = [
-        cell for path in paths if path.exists() for cell in nbformat.read(path, as_version=4).cells
-    ]
-    locked = {
-        grade_id_of(cell) for cell in cells if cell.metadata.get("nbgrader", {}).get("locked")
-    }
-    return [cell.source for cell in cells if cell.cell_type == "code"], locked
-
-
-def _handed_in(course: Path, assignment: str, locked: set[str]) -> Iterator[tuple[str, Cells]]:
-    """The code cells of each student that are the student's own; what cannot be read is left out."""
-    for folder in sorted((course / "submitted").glob(f"*/{assignment}")):
-        try:
-            notebook = notebook_in(read_folder(folder, assignment).notebook)
-        except (InvalidSubmission, OSError):
-            continue
-        yield (
-            folder.parent.name,
-            [
-                cell.source
-                for cell in notebook.cells
-                if cell.cell_type == "code" and grade_id_of(cell) not in locked
-            ],
-        )
-
-
-def _code_of(part: str, cells: Cells) -> str:
-    """The text of what is defined at the top under this name, as a page can show it."""
-    sources = (COMMAND.sub("", source) for source in cells)
-    code = "\n".join(
-        ast.get_source_segment(source, statement) or ""
-        for source in sources
-        for statement in _statements(source)
-        if getattr(statement, "name", OUTSIDE) == part
-    )
-    return "\n".join(printable(line.expandtabs(4)) for line in code.split("\n"))

@@ -89,7 +89,12 @@ def test_only_known_sentences_are_drawn():
         (nn.Linear(2, 2), {}, TypeError, "found Linear"),
         (Seq2Seq(5, 5, 4, 3), {}, ValueError, "with attention; found one without"),
         ("transformer", {"sentence": "Hallo."}, ValueError, "unknown word 'hallo'"),
-        ("transformer", {"sentence": "ich " * 29}, ValueError, "1 to 28 words and punctuation marks; found 29"),
+        (
+            "transformer",
+            {"sentence": "ich " * 29},
+            ValueError,
+            "1 to 28 words and punctuation marks; found 29",
+        ),
         ("transformer", {"sentence": ""}, ValueError, "found 0"),
         ("transformer", {"sentences": []}, ValueError, "1 to 1000 German sentences; found"),
         ("transformer", {"sentences": "ich"}, ValueError, "expected a list"),

@@ -1,5 +1,6 @@
 """Answers that are alike: copies are found in any disguise, and what all were given says nothing."""
 
+import inspect
 import random
 import re
 
@@ -8,14 +9,21 @@ import pytest
 
 from assignments import load
 from autograder.__main__ import main
+from autograder.batch.alike_page import write_similar_pairs
+from autograder.batch.same_code import (
+    BUT_FOR_NAMES,
+    WORD_FOR_WORD,
+    own_code_of_the_course,
+    same_answers,
+)
 from autograder.batch.similarity import (
     OUTSIDE,
     fingerprints,
     prints_of,
     similar_pairs,
-    write_similar_pairs,
 )
 from autograder.batch.student_result import StudentResult
+from course_utils import attention
 from tests.autograder.batch import planted
 from tests.sample_class import ASSIGNMENT, ROOT, hand_in
 
@@ -113,6 +121,38 @@ def test_too_few_are_not_compared():
     assert similar_pairs({name: [ANSWER] for name in "abcd"}, PARTS, []) == []
 
 
+WRONG = ANSWER.replace("dim=1", "dim=0")
+
+
+def test_the_courses_own_code_is_said_to_be_that_word_for_word_or_but_for_names():
+    answers = {
+        "ada": [ANSWER.replace("scores", "s")],
+        "ben": ["import torch", f"%matplotlib inline\n# mine\n{ANSWER}"],
+        "cem": [WRONG],
+        "dan": ["def attention_weights(x):\n    return torch.softmax(x @ x.T, dim=-1)"],
+    }
+    taught = ["def attention_weights(x):\n    return torch.softmax(x @ x.T, dim=-1)", ANSWER]
+    assert own_code_of_the_course(answers, PARTS, taught) == {
+        "ada": {"attention_weights": BUT_FOR_NAMES},
+        "ben": {"attention_weights": WORD_FOR_WORD},
+    }
+    assert own_code_of_the_course(answers, PARTS, []) == {}
+
+
+def test_identical_answers_are_listed_however_small_the_class():
+    answers = {
+        "ada": [WRONG],
+        "ben": [f"{WRONG}# other words"],
+        "cem": [ANSWER],
+        "dan": [DISGUISED],
+    }
+    assert same_answers(answers, PARTS, []) == [["ada", "ben"]]
+    assert same_answers({**answers, "eve": [ANSWER]}, PARTS, []) == [["ada", "ben"], ["cem", "eve"]]
+    assert same_answers({**answers, "eve": [ANSWER]}, PARTS, [ANSWER]) == [["ada", "ben"]]
+    short = {name: ["def attention_weights(x):\n    return x"] for name in "ab"}
+    assert same_answers(short, PARTS, []) == []
+
+
 def handed_in(course, answers):
     """A class's answers in a course folder, as students hand them in, in cells of their own."""
     release = nbformat.read(ROOT / f"exercises/{ASSIGNMENT}/{ASSIGNMENT}.ipynb", as_version=4)
@@ -138,7 +178,8 @@ def test_the_page_is_for_the_instructor_and_shows_both_answers(tmp_path):
 
 
 def test_only_who_asks_gets_the_page(tmp_path):
-    handed_in(tmp_path, {"ada": [ANSWER], "eve": [DISGUISED]})
+    pasted = inspect.getsource(attention.is_permutation_equivariant)
+    handed_in(tmp_path, {"ada": [WRONG], "ben": [WRONG], "eve": [DISGUISED], "sol": [pasted]})
     command = [
         "grade",
         ASSIGNMENT,
@@ -152,5 +193,8 @@ def test_only_who_asks_gets_the_page(tmp_path):
     place = tmp_path / "grading" / ASSIGNMENT
     assert not (place / "alike.html").exists()
     main([*command, "--alike"])
-    assert "too few" in (place / "alike.html").read_text(encoding="utf-8")
+    page = (place / "alike.html").read_text(encoding="utf-8")
+    assert "too few" in page
+    assert "<li>ada, ben</li>" in page
+    assert "<li>sol: <code>is_permutation_equivariant</code> word for word</li>" in page
     assert "eve" not in (place / "class.html").read_text(encoding="utf-8")

@@ -1,0 +1,117 @@
+"""The page about answers that are alike, which is for the instructor alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import nbformat
+
+from autograder.batch.class_statistics import points_possible
+from autograder.batch.course import open_course
+from autograder.batch.release_text import title_of
+from autograder.batch.same_code import own_code_of_the_course, same_answers, taught_by
+from autograder.batch.similarity import (
+    COMMAND,
+    FEWEST_STUDENTS,
+    OUTSIDE,
+    Cells,
+    similar_pairs,
+    statements_in,
+)
+from autograder.batch.student_result import StudentResult
+from autograder.checks.course import course as course_taught
+from autograder.files import printable, write_whole
+from autograder.grade.report import grade_id_of
+from autograder.grade.submission import InvalidSubmission, notebook_in, read_folder
+from autograder.pages import render
+
+MOST_PAIRS = 100  # that the page shows
+
+
+def write_similar_pairs(course: Path, assignment: str, rows: Sequence[StudentResult]) -> Path:
+    """Compare what a class handed in, and write the page for the instructor, names included.
+
+    Args:
+        course: the course folder.
+        assignment: the assignment's id.
+        rows: one for each student.
+
+    Returns:
+        the page's path, beside the assignment's journal.
+    """
+    given, locked = _given_out(course, assignment)
+    answers = dict(_handed_in(course, assignment, locked))
+    parts = tuple(points_possible(rows))
+    pairs = similar_pairs(answers, parts, given)
+    taught = taught_by(course_taught(), course, given)
+    ours = own_code_of_the_course(answers, parts, taught)
+    shown = [
+        {
+            "pair": pair,
+            "names": [printable(student) for student in pair.students],
+            "codes": [
+                (part, share, *(_code_of(part, answers[student]) for student in pair.students))
+                for part, share in pair.parts.items()
+                if part != OUTSIDE
+            ],
+        }
+        for pair in pairs[:MOST_PAIRS]
+    ]
+    text = render(
+        "alike.html",
+        title=title_of(course, assignment),
+        compared=len(answers),
+        few=len(answers) < FEWEST_STUDENTS,
+        found=len(pairs),
+        shown=shown,
+        same=[list(map(printable, students)) for students in same_answers(answers, parts, taught)],
+        ours=[(printable(student), found) for student, found in ours.items()],
+    )
+    page = course / "grading" / assignment / "alike.html"
+    write_whole(page, text)
+    return page
+
+
+def _given_out(course: Path, assignment: str) -> tuple[list[str], set[str]]:
+    """The code of the solution and of the release, and the names of the cells that nobody may change."""
+    coursedir = open_course(course).coursedir
+    folders = coursedir.source_directory, coursedir.release_directory
+    paths = [course / folder / assignment / f"{assignment}.ipynb" for folder in folders]
+    cells = [
+        cell for path in paths if path.exists() for cell in nbformat.read(path, as_version=4).cells
+    ]
+    locked = {
+        grade_id_of(cell) for cell in cells if cell.metadata.get("nbgrader", {}).get("locked")
+    }
+    return [cell.source for cell in cells if cell.cell_type == "code"], locked
+
+
+def _handed_in(course: Path, assignment: str, locked: set[str]) -> Iterator[tuple[str, Cells]]:
+    """The code cells of each student that are the student's own; what cannot be read is left out."""
+    for folder in sorted((course / "submitted").glob(f"*/{assignment}")):
+        try:
+            notebook = notebook_in(read_folder(folder, assignment).notebook)
+        except (InvalidSubmission, OSError):
+            continue
+        yield (
+            folder.parent.name,
+            [
+                cell.source
+                for cell in notebook.cells
+                if cell.cell_type == "code" and grade_id_of(cell) not in locked
+            ],
+        )
+
+
+def _code_of(part: str, cells: Cells) -> str:
+    """The text of what is defined at the top under this name, as a page can show it."""
+    sources = (COMMAND.sub("", source) for source in cells)
+    code = "\n".join(
+        ast.get_source_segment(source, statement) or ""
+        for source in sources
+        for statement in statements_in(source)
+        if getattr(statement, "name", OUTSIDE) == part
+    )
+    return "\n".join(printable(line.expandtabs(4)) for line in code.split("\n"))

@@ -1,0 +1,130 @@
+"""Answers that are the course's own code, and groups of students who wrote the same: a hint, never a score.
+
+`similarity` looks for what is rare and says nothing of what stands in the solution. Here whole definitions are
+compared: word for word, or but for the names that their author chose.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+
+from autograder.batch.similarity import Cells, signs_of, statements_in
+from autograder.checks.course import Course
+
+# of an answer, for it to say anything if names agree, and if they do not; a line with a softmax has some fifteen
+FEWEST_WITH_NAMES, FEWEST_SIGNS = 18, 30
+WORD_FOR_WORD, BUT_FOR_NAMES = "word for word", "but for names"
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function or class, without comments and layout.
+
+    Attributes:
+        text: its code; docstrings are left out.
+        signs: what it computes, without the names that its author chose.
+    """
+
+    text: str
+    signs: tuple[str, ...]
+
+
+def definitions_in(cells: Iterable[str]) -> Iterator[tuple[str, Definition]]:
+    """The functions and classes at the top of code cells, by their names."""
+    for source in cells:
+        for statement in statements_in(source):
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                without = _without_docstrings(statement)
+                signs = tuple(signs_of(without.body))
+                yield statement.name, Definition(ast.unparse(without), signs)
+
+
+def _without_docstrings(
+    definition: ast.FunctionDef | ast.ClassDef,
+) -> ast.FunctionDef | ast.ClassDef:
+    for node in ast.walk(definition):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            match node.body:
+                case [ast.Expr(ast.Constant(str())), *rest]:
+                    node.body = rest or [ast.Pass()]
+    return definition
+
+
+def taught_by(course: Course, folder: Path, solution: Iterable[str]) -> list[str]:
+    """The course's own code, file by file and cell by cell: its libraries, lectures and a solution.
+
+    Args:
+        course: whose libraries.
+        folder: the course folder.
+        solution: code cells.
+    """
+    taught = [*solution]
+    for library in course.folders[1:]:
+        taught += [path.read_text(encoding="utf-8") for path in sorted(library.rglob("*.py"))]
+    for path in sorted((folder / "lectures").glob("*.ipynb")):
+        cells = nbformat.read(path, as_version=4).cells
+        taught += [cell.source for cell in cells if cell.cell_type == "code"]
+    return taught
+
+
+def own_code_of_the_course(
+    answers: Mapping[str, Cells], parts: Sequence[str], taught: Iterable[str]
+) -> dict[str, dict[str, str]]:
+    """Which parts of which students are the course's own code.
+
+    Args:
+        answers: code cells by student.
+        parts: the names of the assignment's functions and classes.
+        taught: sources, as from `taught_by`.
+
+    Returns:
+        by student and part `WORD_FOR_WORD` or `BUT_FOR_NAMES`; students without such parts are left out.
+    """
+    known: dict[str, list[Definition]] = defaultdict(list)
+    for name, definition in definitions_in(taught):
+        if name in parts and len(definition.signs) >= FEWEST_WITH_NAMES:
+            known[name].append(definition)
+    found: dict[str, dict[str, str]] = {}
+    for student, cells in answers.items():
+        for name, definition in definitions_in(cells):
+            if any(definition.text == one.text for one in known[name]):
+                found.setdefault(student, {})[name] = WORD_FOR_WORD
+            elif len(definition.signs) >= FEWEST_SIGNS and any(
+                definition.signs == one.signs for one in known[name]
+            ):
+                found.setdefault(student, {})[name] = BUT_FOR_NAMES
+    return found
+
+
+def same_answers(
+    answers: Mapping[str, Cells], parts: Sequence[str], taught: Iterable[str]
+) -> list[list[str]]:
+    """Groups of students who wrote the same, names included, in every part that they answered.
+
+    Where all of it is the course's own code, `own_code_of_the_course` says so, and nobody need have copied
+    from anybody.
+
+    Args:
+        answers, parts, taught: as for `own_code_of_the_course`.
+
+    Returns:
+        the largest group first, each by name.
+    """
+    ours = {definition.text for _, definition in definitions_in(taught)}
+    groups: dict[tuple[tuple[str, str], ...], list[str]] = defaultdict(list)
+    for student, cells in answers.items():
+        own = {
+            name: definition
+            for name, definition in definitions_in(cells)
+            if name in parts and definition.text not in ours
+        }
+        if sum(len(definition.signs) for definition in own.values()) >= FEWEST_SIGNS:
+            groups[tuple(sorted((name, one.text) for name, one in own.items()))].append(student)
+    alike = [sorted(students) for students in groups.values() if len(students) > 1]
+    return sorted(alike, key=lambda students: (-len(students), students))
