@@ -253,6 +253,10 @@ def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]
     for name in names:
         for value in known().named.get(name, ()):
             found.update(dict.fromkeys(_functions_of(value), name))
+    for name in names:
+        for value in _named_like(name):
+            for function in _functions_of(value):
+                found.setdefault(function, name)
         for place in _having(_stem(name), known().words):
             function = known().written_twice[place]
             beside = [function.__globals__.get(used) for used in function.__code__.co_names]
@@ -260,6 +264,19 @@ def functions_of(names: tuple[str, ...]) -> tuple[tuple[str, FunctionType], ...]
                 if one is function or _written_twice(one.__module__):
                     found.update(dict.fromkeys(_functions_of(one), name))
     return tuple((name, function) for function, name in found.items())
+
+
+def _named_like(name: str) -> Iterator[Any]:
+    """PyTorch's functions and classes that have what is disallowed in their names."""
+    plain = _plain(_stem(name))
+    for other, values in known().named.items():
+        if plain in _plain(other):
+            yield from values
+
+
+def _plain(name: str) -> str:
+    """A name in one spelling: `SoftmaxTransform` and `_log_softmax` have ``softmax`` in theirs."""
+    return name.replace("_", "").lower()
 
 
 def _late_modules() -> dict[str, ModuleType]:
@@ -278,7 +295,11 @@ def _functions_in_late(
             for value in list(vars(module).values()):
                 if getattr(value, "__module__", None) == place:
                     yield from ((again, function) for function in _functions_of(value))
-    yield from _functions_in(modules, names)
+        for name in names:
+            plain = _plain(_stem(name))
+            for other, value in list(vars(module).items()):
+                if other == name or plain in _plain(other):
+                    yield from ((name, function) for function in _functions_of(value))
 
 
 def own_functions(

@@ -23,7 +23,7 @@ from autograder.probe.runners import run_case
 from autograder.probe.stand_ins import Road, StandIns, stand_ins
 from autograder.probe.subject import SubjectError, TimeLimit, describe
 from autograder.probe.switches import as_at_the_start
-from autograder.probe.wire import decode, encode
+from autograder.probe.wire import WireError, decode, encode
 
 SECONDS_PER_CALL, SECONDS_ON_THE_CLOCK = 5.0, 15.0
 OUT_OF_ROOM = (MemoryError, RecursionError)
@@ -112,7 +112,7 @@ def _carry_out(
         return Observation(status="missing")
     try:
         with _in_place(ours, namespace), _quiet(), deadline(cpu, seconds, TimeLimit):
-            return run_case(subject, request)
+            return _in_plain_form(run_case(subject, request))
     except TimeLimit:
         return Observation(status="timeout", seconds=cpu)
     except SubjectError as raised:
@@ -121,6 +121,26 @@ def _carry_out(
         return Observation(status="raised", error=describe(error))
     except Exception as error:  # noqa: BLE001 (ours, and told as ours)
         return _fault(error)
+
+
+def _in_plain_form(seen: Observation) -> Observation:
+    """The same as plain data, made while what is disallowed is closed.
+
+    What a notebook returns may run its code when it is looked at: a subclass has a shape, a `detach` or an
+    iterator of its own.
+
+    Raises:
+        SubjectError: its code has raised an error.
+        MemoryError: there is more of it than a message may hold.
+    """
+    try:
+        return decode(encode(seen), Observation)
+    except WireError as error:
+        raise MemoryError(f"what comes out is too large to be looked at: {error}") from None
+    except OUT_OF_ROOM:
+        raise
+    except Exception as error:
+        raise SubjectError from error
 
 
 def _fault(error: Exception) -> Observation:

@@ -2,13 +2,15 @@
 
 What builds, rewrites or compiles graphs may put a softmax of its own into them, what is loaded may hold one,
 what hands out an operation's kernel calls it directly, and what makes tensors of addresses reads what is
-not its own. No notebook needs any of it, so that it is taken out of every process for submissions.
+not its own. Operators of TorchScript that no dispatcher knows work on tensors of MKLDNN alone, which can no
+longer be made. No notebook needs any of it, so that it is taken out of every process for submissions.
 """
 
 from __future__ import annotations
 
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -51,7 +53,12 @@ METHODS = {
     "CompilationUnit": r"create_function",
     "_DispatchModule": r"impl_with_aoti_compile",
 }
+# which make tensors of MKLDNN, and where
+MKLDNN = {"to_mkldnn": "CPU", "empty.memory_format": "MkldnnCPU"}
 _PATTERN = re.compile("|".join(name for names in ROUND_THE_DISPATCHER.values() for name in names))
+
+
+_LIBRARY = torch.library.Library("aten", "IMPL")  # what it registers lasts as long as itself
 
 
 def leads_round(name: str) -> bool:
@@ -70,11 +77,19 @@ def close_all() -> None:
                 del held[name]
     for name in [name for name, module in sys.modules.items() if id(module) in inside]:
         del sys.modules[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that others are put in place of PyTorch's kernels
+        for operation, key in MKLDNN.items():
+            _LIBRARY.impl(operation, _no_mkldnn, key)
     for kind, names in METHODS.items():
         own = getattr(torch._C, kind)
         for name in [name for name in vars(own) if re.fullmatch(names, name)]:
             if not name.startswith("_"):
                 delattr(own, name)
+
+
+def _no_mkldnn(*_: Any, **__: Any) -> Any:
+    raise NotImplementedError("there are no tensors of MKLDNN while a notebook is graded")
 
 
 def _inside(value: Any) -> Iterator[Any]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import builtins
 import copy
+import dis
+import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -25,6 +27,20 @@ CONTAINERS = {kind.__name__: kind for kind in (nn.Sequential, nn.ModuleList, nn.
 # what has no plain form, and the place of a tensor
 DEVICE, DTYPE, PLACE = "device", "dtype", "tensor"
 ORDERS = ("kinds", "make", "call", "use", "backward")
+STAND_IN = "stand_in"  # the module of what is defined here
+STOPPED = "what stands in for an earlier part, or was handed over, stops on what it is given here"
+
+
+class RefusedError(Exception):
+    """What is sent is no call of ours.
+
+    Attributes:
+        kind: what is raised where it was sent from.
+    """
+
+    def __init__(self, message: str, kind: type[Exception] = ValueError) -> None:
+        super().__init__(message)
+        self.kind = kind
 
 
 # ------------------------------------------------------------------------------ where ours is
@@ -44,6 +60,7 @@ class StandIns:
     def __init__(self, sources: dict[str, str], functions: Iterable[str] = ()) -> None:
         self._named = {name: _defined(name, source) for name, source in sources.items()}
         self._named |= {name: named(name) for name in functions}
+        self._modules_of_ours = {STAND_IN, *(name.rpartition(".")[0] for name in functions)}
         self._modules: list[nn.Module] = []
         self._graphs: list[tuple[list[Tensor], list[Tensor]]] = []
 
@@ -53,16 +70,30 @@ class StandIns:
             asked = decode(message)
             order = asked.pop("do")
             if order not in ORDERS:
-                raise ValueError(f"there is no order {order!r}")
+                raise RefusedError(f"there is no order {order!r}")
             return encode(getattr(self, f"_{order}")(**asked))
+        except RefusedError as error:
+            return encode({"error": error.kind.__name__, "message": str(error)})
         except Exception as error:  # noqa: BLE001 (told to whoever has asked)
-            return encode({"error": type(error).__name__, "message": str(error)})
+            # what PyTorch says of an error shows what ours computes
+            told = str(error) if self._says_so(error) else STOPPED
+            return encode({"error": type(error).__name__, "message": told})
+
+    def _says_so(self, error: Exception) -> bool:
+        """Whether ours raises it in so many words."""
+        place = error.__traceback__
+        while place and place.tb_next:
+            place = place.tb_next
+        if place is None or place.tb_frame.f_globals.get("__name__") not in self._modules_of_ours:
+            return False
+        return dis.opname[place.tb_frame.f_code.co_code[place.tb_lasti]] == "RAISE_VARARGS"
 
     def _kinds(self) -> dict[str, bool]:
         return {name: isinstance(value, type) for name, value in self._named.items()}
 
     def _make(self, name: str, given: Any) -> dict[str, Any]:
         positional, keywords = _filled(given, [])
+        _check_call(self._named[name], positional, keywords)
         made = self._named[name](*positional, **keywords)
         self._modules.append(made)
         return {
@@ -95,8 +126,8 @@ class StandIns:
         for name, part in made.named_modules():
             part.training = name in training
         torch.default_generator.set_state(drawn)
-        if method != "forward" and method not in _methods_of(made):
-            raise AttributeError(f"there is no method {method!r}")
+        if method != "forward" and (place or method not in _methods_of(made)):
+            raise RefusedError(f"there is no method {method!r}", AttributeError)
         use = made if method == "forward" else getattr(made, method)
         result = self._run(use, given, tensors, [held[name] for name in state], wanted)
         return result | {"drawn": torch.default_generator.get_state()}
@@ -113,6 +144,7 @@ class StandIns:
         for number in wanted:
             leaves[number].requires_grad_()
         positional, keywords = _filled(given, tensors)
+        _check_call(subject, positional, keywords)
         with torch.set_grad_enabled(bool(wanted)):
             value = subject(*positional, **keywords)
         found: list[Tensor] = []
@@ -136,6 +168,23 @@ class StandIns:
         )
 
 
+def _check_call(
+    subject: Callable[..., Any], positional: Iterable[Any], keywords: dict[str, Any]
+) -> None:
+    """See that arguments have the names and the number that the text gives.
+
+    Raises:
+        RefusedError: they have not.
+    """
+    called = subject.forward if isinstance(subject, nn.Module) else subject
+    try:
+        inspect.signature(called).bind(*positional, **keywords)
+    except TypeError as error:
+        raise RefusedError(str(error), TypeError) from None
+    except ValueError:  # it has no signature
+        return
+
+
 def _methods_of(made: nn.Module) -> list[str]:
     """The public methods that a module's own class defines."""
     own = vars(type(made)).items()
@@ -143,7 +192,7 @@ def _methods_of(made: nn.Module) -> list[str]:
 
 
 def _defined(name: str, source: str) -> Any:
-    names: dict[str, Any] = {"__name__": "stand_in", "__builtins__": builtins}
+    names: dict[str, Any] = {"__name__": STAND_IN, "__builtins__": builtins}
     exec(source, names)  # noqa: S102 (ours, where no submission runs)
     return names[name]
 
@@ -360,7 +409,7 @@ def _filled(value: Any, tensors: list[Tensor]) -> Any:
             return torch.device(name)
         dtype = getattr(torch, name)
         if not isinstance(dtype, torch.dtype):
-            raise TypeError(f"{name!r} is no dtype")
+            raise RefusedError(f"{name!r} is no dtype", TypeError)
         return dtype
     if isinstance(value, list):
         return [_filled(item, tensors) for item in value]

@@ -124,7 +124,7 @@ class _Writer:
             if number > MOST_NUMBERS:  # perhaps more than there is memory: one number, expanded
                 return self.pack(Opaque(f"{value.dtype} array of {number} numbers"))
             if isinstance(value, torch.Tensor):
-                array = value.detach().cpu().resolve_conj().numpy()
+                array = torch.Tensor.detach(value).cpu().resolve_conj().numpy()
             else:
                 array = np.asarray(value)
         except (TypeError, ValueError, RuntimeError):

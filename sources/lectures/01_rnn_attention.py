@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a1_rnn_attention
 #     deeper: 16
-#     minutes: 58
+#     minutes: 59
 #     summary: Recurrent translation, why one vector is not enough, and attention as the way out.
 #   jupytext:
 #     text_representation:

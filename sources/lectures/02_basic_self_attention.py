@@ -3,7 +3,7 @@
 #   course:
 #     assignment: a2_self_attention
 #     deeper: 10
-#     minutes: 50
+#     minutes: 51
 #     summary: Self-attention without parameters, from two loops to two matrix products.
 #   jupytext:
 #     text_representation:

@@ -544,7 +544,8 @@ print("with the same mask, the module sees the future and nothing else; with ~ma
 #
 # ### Without training
 #
-# A parameter called `mask` proves little. So we test what the *model* does:
+# A parameter called `mask` proves little, since it may come after the softmax or never be used. So we test what the
+# *model* does:
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
@@ -800,7 +801,7 @@ plotting.picture(
 #   have 21 different tokens, and the most frequent one comes in 13 % of the cases. Even the memorised prefixes reach
 #   only 63 %. A perfect score where perfection is impossible is a symptom.
 # - **Free-running, only the causal model generates text that ends and has likely neighbours.** It passes as often as
-#   real sentences do. The measure does not check grammar beyond neighbouring words.
+#   real sentences do. It does not check grammar.
 #
 # Five seeds, a lower learning rate and four times as many steps shift the numbers, not the verdict. The table is
 # **recorded** by `sources/recorded/leaks.py`; `copied` is the share of random next tokens that are predicted.

@@ -2,7 +2,7 @@
 # jupyter:
 #   course:
 #     assignment: a6_positional_encoding
-#     deeper: 23
+#     deeper: 25
 #     minutes: 58
 #     summary: How attention learns about word order, from sinusoids that are added to rotations in every layer.
 #   jupytext:

@@ -252,7 +252,7 @@ assert torch.allclose(ffn(x), torch.stack([torch.stack(row) for row in one_by_on
 #
 # In the paper $d_\text{ff} = 4\, d_\text{model}$, so the network has two matrices with $4\, d_\text{model}^2$ entries
 # each, against four with $d_\text{model}^2$ in attention. Two thirds of a layer's parameters are in it. Most of a
-# layer's capacity is there, for memorising as much as for generalising.
+# layer's capacity is there, for memorising as much as for generalising, so it is no regulariser.
 
 # %% tags=["hide-input"]
 # no ReLU gives one linear map, and two thirds of the paper's parameters are in the network

@@ -808,7 +808,7 @@ assert (
 # - **After 1200 steps both are above 0.99**, at 0.005 and at 0.01. The recurrent network is even ahead with each seed,
 #   by about four sentences in a thousand. Without attention, in one vector, it has 0.68 at 0.005, the only
 #   rate we tried for it, which suggests that on this corpus attention matters most.
-# - **Beyond the trained lengths the transformer is far behind.** Trained on at most 15 tokens, it gets about half to
+# - **Beyond the trained lengths the transformer is far behind.** Trained on at most 15 tokens, it gets half to
 #   six tenths of the sentences of 16 to 19 tokens right and almost none of the longer ones; the recurrent network gets
 #   more than nine in ten and about two thirds. A likely reason is that a recurrent network continues token by token,
 #   while the transformer meets positions on which it was never trained (lecture 6).
@@ -816,8 +816,7 @@ assert (
 # ### Time
 #
 # A recurrent network computes its states one after the other, in many small operations, and a transformer computes all
-# positions at once, in a few large ones. How much that matters depends on the length of the sentences and on the
-# machine. In `sources/recorded/time_translators.py` the two models take turns on the same batches of 32 sentences.
+# positions at once, in a few large ones. In `sources/recorded/time_translators.py` the two models take turns on the same batches of 32 sentences.
 # A line is the median of seven repetitions, and its band their range.
 
 # %% tags=["hide-input"]
@@ -924,7 +923,7 @@ assert 1.6 < ratio["H100 GPU"][0] < 1.8
 # where a step of the transformer takes hardly longer for 128 tokens than for 8.
 #
 # **At equal quality, time is what a step costs.** At 0.01 the two are within four points of each other after 300 and
-# after 1200 steps. On our corpus of short sentences a step of the recurrent network takes as long as the transformer's
+# after 1200 steps. On our short sentences a step of the recurrent network takes as long as the transformer's
 # on one machine with one core and 1.2 times as long on another; the ranges overlap. On the GPU it takes 1.7 times as
 # long.
 #

@@ -35,6 +35,9 @@ WAYS = {
     "by its gradient": "[one(x.clone().requires_grad_()).grad_fn, one(x).grad_fn]",
     "by what crosses": "crossing(one, x)",
     "by its error": "failing(one)",
+    "by errors on odd tensors": (
+        "[failing(one, thing) for thing in ('text', torch.ones(3), torch.ones(2, 2).long())]"
+    ),
 }  # fmt: skip
 LOOKING = """
 import sys
@@ -60,9 +63,9 @@ def crossing(one, x):
     one(x)
     type(get_ipython().kernel.session.channel).receive = receive
     return found
-def failing(one):
+def failing(one, thing=None):
     try:
-        one(None)
+        one(thing)
     except Exception as error:
         import traceback
         return traceback.format_exc()
@@ -93,7 +96,12 @@ def lines_of_ours():
     tree = ast.parse(inspect.getsource(reference)).body[0]
     body = [ast.unparse(each) for each in tree.body[1:]]
     assert body and ast.get_docstring(tree)
-    return [ast.get_docstring(tree).splitlines()[0], *(line for line in body if len(line) > 12)]
+    told = ["no attribute", "not implemented for", "Dimension out of range"]  # by what ours calls
+    return [
+        ast.get_docstring(tree).splitlines()[0],
+        *(line for line in body if len(line) > 12),
+        *told,
+    ]
 
 
 @pytest.mark.parametrize("way", WAYS)

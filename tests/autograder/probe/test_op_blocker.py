@@ -170,6 +170,16 @@ SOFTMAX = {
         import torch._refs
         f = lambda x: torch._refs.softmax(x, -1)
     """,
+    "as a transform of a distribution": """
+        from torch.distributions import transforms
+        f = lambda x: transforms.SoftmaxTransform()(x)
+    """,
+    "of a tensor that is split": """
+        from types import SimpleNamespace
+        from torch.distributed.tensor.parallel import loss
+        loss.funcol = SimpleNamespace(all_reduce=lambda x, **_: x)
+        f = lambda x: loss._log_softmax(x, -1, False, None, None).exp()
+    """,
     "as attention without values": """
         f = lambda x: F.scaled_dot_product_attention(x, torch.eye(x.shape[1]), torch.eye(x.shape[1]), scale=1.0)
     """,
@@ -188,6 +198,15 @@ NORM = {
     "as PyTorch's references write it": """
         import torch._refs
         f = lambda x: torch._refs._normalize(x, (x.dim() - 1,), 1e-5)[0]
+    """,
+    "as PyTorch writes it for sentences of different lengths": """
+        from torch.nested._internal import ops
+        def f(x):
+            starts = torch.arange(0, x.numel() + 1, x.shape[-1])
+            rows = torch.nested.nested_tensor_from_jagged(x.reshape(-1, 1), starts)
+            norm = torch.ops.aten.native_layer_norm.default
+            out = ops.native_layer_norm_default(norm, rows, rows.shape[1:], None, None, 1e-5)
+            return out[0].values().reshape(x.shape)
     """,
     "compiled by TorchScript": """
         f = torch.jit.CompilationUnit('''
@@ -325,6 +344,77 @@ def test_a_part_that_swallows_the_error_is_barred_by_name():
     verdict = verdict_on(name, part, scaled_dot_product_attention)
     assert verdict.earned == 0
     assert "uses `scaled_dot_product_attention`, which is the answer itself" in verdict.remark
+
+
+# name -> `f(x)` whose result works out the softmax of the rows when it is looked at, as `later` does
+LATE = {
+    "as its shape": """
+        class Late(np.ndarray):
+            @property
+            def shape(self):
+                plain = self.view(np.ndarray)
+                if self.todo:
+                    self.todo = False
+                    plain[...] = later(torch.from_numpy(plain)).numpy()
+                return plain.shape
+        def f(x):
+            late = x.numpy().copy().view(Late)
+            late.todo = True
+            return late
+    """,
+    "when it is taken out of its graph": """
+        class Late(nn.Parameter):
+            def detach(self):
+                return later(torch.Tensor.detach(self))
+        f = lambda x: Late(x.clone(), requires_grad=False)
+    """,
+    "as an attribute of a plain tensor": """
+        def f(x):
+            late = x.clone()
+            late.detach = lambda: later(x)
+            return late
+    """,
+    "as items of a list": """
+        class Late(list):
+            def __iter__(self):
+                yield later(self.x)
+        def f(x):
+            late = Late([x])
+            late.x = x
+            return late
+    """,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LATE)
+def test_no_answer_is_worked_out_after_it_was_handed_over(name):
+    f = written(LATE[name])
+    calls = []
+
+    def later(x):
+        calls.append(x)
+        return x.softmax(-1)
+
+    f.__globals__["later"] = later
+    disallowed = disallowed_in("a3_scaled_dot_product_attention", "stable_softmax")
+    seen = asked(f, (X,), disallowed)
+    values = seen.value if isinstance(seen.value, list) else [seen.value]
+    arrays = [torch.as_tensor(one) for one in values if isinstance(one, torch.Tensor | np.ndarray)]
+    assert not any(torch.allclose(one, X.softmax(-1)) for one in arrays)
+    assert seen.used or not calls
+
+
+def test_what_cannot_be_looked_at_is_the_answers_own_error():
+    class Odd(list):
+        def __iter__(self):
+            raise LookupError("not now")
+
+    seen = asked(lambda x: Odd(), (X,), {"names": [], "libraries": []})
+    assert (seen.status, seen.error.type, seen.error.message) == (
+        "raised",
+        "LookupError",
+        "not now",
+    )
 
 
 # ------------------------------------------------------------------------------ in a kernel

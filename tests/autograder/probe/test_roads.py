@@ -110,6 +110,32 @@ def test_what_is_closed_is_found_nowhere_in_pytorch():
     assert done.stdout == "done\n", done.stderr
 
 
+def test_operators_that_no_dispatcher_knows_need_tensors_that_cannot_be_made():
+    scripted = {schema.name for schema in torch._C._jit_get_all_schemas()}
+    scripted -= {name.partition(".")[0] for name in torch._C._dispatch_get_all_op_names()}
+    answers = re.compile(
+        "norm$|norm_$|softmax|softmin|logsumexp|attention|transformer", re.IGNORECASE
+    )
+    found = {name for name in scripted if answers.search(name)}
+    assert found - {"aten::_no_grad_embedding_renorm_"} == {
+        "prim::MKLDNNLayerNorm",
+        "prim::MKLDNNLayerNorm_",
+    }
+    code = """
+        import torch
+        from autograder.probe import roads
+        assert torch.ones(2).to_mkldnn().layout == torch._mkldnn
+        roads.close_all()
+        for make in (torch.ones(2).to_mkldnn, lambda: torch.empty(2, layout=torch._mkldnn)):
+            try:
+                make()
+            except NotImplementedError as error:
+                print(error)
+    """
+    done = run(code)
+    assert done.stdout.count("no tensors of MKLDNN") == 2, done.stderr
+
+
 # ------------------------------------------------------------------------------ in a kernel
 
 GRAPH = """
