@@ -544,8 +544,7 @@ print("with the same mask, the module sees the future and nothing else; with ~ma
 #
 # ### Without training
 #
-# A parameter called `mask` proves little, since it may come after the softmax or never be used. So we test what the
-# *model* does:
+# A parameter called `mask` may come after the softmax, or never be used. So we test what the *model* does:
 #
 # > **Change token $j$. Which outputs change? None before $j$ may.**
 #
@@ -638,7 +637,7 @@ for model, reach in zip(models.values(), (0, 2, 6, 6), strict=True):
 # %% [markdown]
 # "Off by one" shows *one* token too many, but position 1 depends on two, because it sees position 2, which one layer
 # below has seen position 3. With $L$ layers the leak is $L$ tokens
-# deep. The last line shows why you should test models and not masks, because its mask is perfectly correct.
+# deep. The last line shows why you should test models and not masks, because its mask is correct.
 #
 # A leak that the test finds is proof, once `eval()` has switched off dropout. Finding none tells you only that these
 # tokens and these weights show no leak, and only if every output reacts to its own input.
