@@ -612,10 +612,9 @@ print(f"last layer, mean of the heads: {aligned:.2f}     same position: {guess:.
 assert aligned > 0.75 and aligned > guess + 0.4
 
 # %% [markdown]
-# Alignment was nowhere in the loss; it emerged from training on next tokens alone. It is less accurate than the
-# translations, and it need not be perfect. Some English tokens need nothing from the German sentence, and a
-# neighbouring vector has read the whole sentence as well. **A map shows where a head attended, not why the model
-# predicted what it did.**
+# Alignment was nowhere in the loss; it emerged from training on next tokens alone. It need not be perfect. Some
+# English tokens need nothing from the German sentence, and a neighbouring vector has read the whole sentence as well.
+# **A map shows where a head attended, not why the model predicted what it did.**
 #
 # Now try a sentence of **your own** with the translator that this notebook trained.
 #
@@ -639,7 +638,7 @@ live.translation_view(
 #
 # </details>
 #
-# The website has [a page for this view](../docs/watch.md), with things to try.
+# The website has [a page for this view](../docs/watch.md).
 
 # %% [markdown]
 # ## 5. Compared with a recurrent translator
@@ -818,9 +817,9 @@ assert (
 #
 # ### Time
 #
-# A recurrent network computes its states one after the other, in many small operations, and a transformer computes all
-# positions at once, in a few large ones. In `sources/recorded/time_translators.py` the two models take turns on the same batches of 32 sentences.
-# A line is the median of seven repetitions, and its band their range.
+# A recurrent network computes its states one after the other, in many small operations, and a transformer computes
+# all positions at once, in a few large ones. In `sources/recorded/time_translators.py` the two models take turns on
+# the same batches of 32 sentences. A line is the median of seven repetitions, and its band their range.
 
 # %% tags=["hide-input"]
 LENGTHS = [8, 16, 32, 64, 128]
