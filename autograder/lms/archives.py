@@ -11,7 +11,7 @@ import zipfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES
+from autograder.bounds import DEEPEST_FOLDER, LARGEST_FILE, LARGEST_FILES, LONGEST_NAME
 from autograder.errors import CourseError
 from autograder.files import plain_name, printable
 from autograder.lms.canvas import CANVAS
@@ -19,6 +19,7 @@ from autograder.lms.moodle import MOODLE
 from autograder.lms.platform import SubmittedFile
 
 MOST_ENTRIES = 100_000
+LONGEST_PATH = 1_000  # bytes; platforms let a file's name have 255
 NOTEBOOK = ".ipynb"
 LEFT_BEHIND = ("__MACOSX", ".DS_Store", "Thumbs.db", ".ipynb_checkpoints")
 ENCRYPTED = 0x1
@@ -69,7 +70,9 @@ class Archive:
                 f"expected at most {MOST_ENTRIES} entries in {path}, found {len(self._infos)}. Is it "
                 "the platform's archive of submissions?"
             )
-        moodles = any(MOODLE.submitted_file(info.filename) for info in self._infos)
+        moodles = any(
+            MOODLE.submitted_file(info.filename) for info in self._infos if not _wrong_with(info)
+        )
         self.platform = MOODLE if moodles else CANVAS
 
     def close(self) -> None:
@@ -88,32 +91,40 @@ class Archive:
                 "there are two entries of this name" if name in seen else ""
             )
             seen.add(name)
-            file = self.platform.submitted_file(name)
+            file = None if why else self.platform.submitted_file(name)
             if not why and file is None:
-                platforms = "Moodle" if self.platform is MOODLE else "Moodle or Canvas"
-                why = f"not named as {platforms} names what is handed in"
-            if why or file is None:
+                why = "not named as Moodle names what is handed in"
+                if self.platform is CANVAS:
+                    why = (
+                        "not named as Moodle or Canvas names what is handed in, or with more numbers in "
+                        "it than can be told apart"
+                    )
+            if file is None:
                 refused.append(Refused(name, why))
             else:
-                others = tuple(replace(other, index=index) for other in file.others)
-                files.append(replace(file, index=index, others=others))
+                ways = [
+                    replace(way, index=index, size=info.file_size) for way in (file, *file.others)
+                ]
+                files.append(replace(ways[0], others=tuple(ways[1:])))
         return files, refused
 
     def read(self, file: SubmittedFile) -> bytes | Refused:
         """The content of a file, or why there is none."""
         most = LARGEST_FILE if file.own.endswith(NOTEBOOK) else LARGEST_FILES
+        if file.size > most:
+            return Refused(file.path, f"it has more than {most >> 20} MiB")
         try:
             with self._zip.open(self._infos[file.index]) as opened:
-                data = opened.read(most + 1)
+                # one byte more than is listed, since only at the end the checksum is looked at
+                return opened.read(file.size + 1)
         except Exception as error:  # noqa: BLE001 (a damaged entry fails alone, whatever is wrong with it)
             return Refused(file.path, f"it cannot be unpacked ({error})")
-        if len(data) > most:
-            return Refused(file.path, f"it has more than {most >> 20} MiB")
-        return data
 
 
 def _wrong_with(info: zipfile.ZipInfo) -> str:
     """Why an entry must not be unpacked, by what stands in the archive's list; empty if it may."""
+    if len(info.filename.encode("utf-8", "replace")) > LONGEST_PATH:
+        return f"a name of more than {LONGEST_PATH} bytes"
     kind = stat.S_IFMT(info.external_attr >> 16)
     if kind not in (0, stat.S_IFREG):
         return "a link, a device or another thing that is no file"
@@ -134,4 +145,6 @@ def _wrong_with(info: zipfile.ZipInfo) -> str:
 
 def safe(own: str) -> bool:
     """Whether a student's name for a file can be given to one as it is."""
-    return all(plain_name(part) == part for part in own.split("/"))
+    return all(
+        plain_name(part) == part and len(part.encode()) < LONGEST_NAME for part in own.split("/")
+    )

@@ -19,6 +19,8 @@ POSSIBLE = "Points Possible"
 HIDDEN = re.compile(r"\s*(?:muted|manual posting.*)?\s*", re.IGNORECASE)
 WITH_NUMBER = re.compile(r"(.*) \((\d+)\)", re.DOTALL)
 TEST_STUDENT = "Student, Test"
+LONGEST_NUMBER = 20  # digits; Canvas counts in 64 bits
+MOST_WAYS = 10  # of reading one name
 NO_SCORE = {"EX": "excused in Canvas", "N/A": "not assigned to them in Canvas"}
 
 
@@ -97,18 +99,20 @@ def submitted_file(path: str) -> SubmittedFile | None:
     Canvas writes ``lastfirst_LATE_12345_67890_name.ipynb``: who, whether late, the person's number,
     the file's, which grows with time, and the file's own name. It finds the numbers again as the
     first two parts that are digits alone. But a person or a file can be called so that others would
-    do as well, and these ways of reading it come along.
+    do as well, and these ways of reading it come along. A name with more than `MOST_WAYS` is nobody's:
+    with some of them left out, it could be taken for another person's.
     """
     parts = path.split("_")
-    digits = [part.isdecimal() and part.isascii() for part in parts]
-    ways = [
-        _read(path, parts, number)
+    digits = [part.isdecimal() and part.isascii() and len(part) <= LONGEST_NUMBER for part in parts]
+    numbers = [
+        number
         for number in range(1, len(parts) - 2)
-        if digits[number] and digits[number + 1] and "_".join(parts[number + 2 :])
+        if digits[number] and digits[number + 1] and (number < len(parts) - 3 or parts[-1])
     ]
-    if "/" in path or not ways:
+    if "/" in path or not 0 < len(numbers) <= MOST_WAYS:
         return None
-    return replace(ways[0], others=tuple(ways[1:]))
+    first, *others = [_read(path, parts, number) for number in numbers]
+    return replace(first, others=tuple(others))
 
 
 def _read(path: str, parts: Sequence[str], number: int) -> SubmittedFile:

@@ -28,6 +28,7 @@ class SubmittedFile:
         order: what is later has a higher one, where the platform says that.
         text: it was typed into a form, and is no file.
         index: which entry of the archive it is.
+        size: in bytes, by the archive's list; no more of it is read.
         others: what the name would say if other numbers in it were meant.
     """
 
@@ -40,6 +41,7 @@ class SubmittedFile:
     order: int = 0
     text: bool = False
     index: int = 0
+    size: int = 0
     others: tuple[SubmittedFile, ...] = ()
 
 

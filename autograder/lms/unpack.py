@@ -26,7 +26,8 @@ from autograder.lms.roster import roster_of
 from autograder.lms.summary import Summary
 
 # what platforms and browsers put behind a name that there is already
-AGAIN = re.compile(r"(?:-\d+| ?\(\d+\))$")
+AGAIN = re.compile(r"(?:-\d{1,9}| ?\(\d{1,9}\))$")
+BLOCK = 4 << 10  # bytes of the disk that a small file takes
 
 
 def unpack(
@@ -78,6 +79,8 @@ def unpack(
                     if error.errno in NO_ROOM:
                         raise
                     not_taken[student] = f"its folder cannot be written ({error})"
+                except Exception as error:  # noqa: BLE001 (one student's work stops nobody else's)
+                    not_taken[student] = f"it cannot be unpacked ({type(error).__name__}: {error})"
     late = sorted(
         student for student, of_one in by_student.items() if any(map(roster.late, of_one))
     )
@@ -126,19 +129,22 @@ def _attempts(
         raise NotTaken(f"expected {wanted}, found {names}")
     beside = _beside(archive, [file for file in files if file not in notebooks], refused)
     attempts: list[dict[str, bytes]] = []
-    size = 0
+    # each attempt is kept with all that lies beside it
+    shared = sum(map(len, beside.values())) + BLOCK * (len(beside) + 1)
+    room = LARGEST_FILE
     for file in reversed(chosen):
+        latest = file is chosen[-1]
+        if not latest and shared + file.size > room:
+            why = f"attempts of one student with more than {LARGEST_FILE >> 20} MiB"
+            refused.append(Refused(file.path, why))
+            continue
+        room -= shared + file.size
         data = archive.read(file)
         if isinstance(data, bytes):
-            size += len(data)
-            if size <= LARGEST_FILE or not attempts:
-                attempts.insert(0, {**beside, f"{assignment}{NOTEBOOK}": data})
-                continue
-            data = Refused(
-                file.path, f"attempts of one student with more than {LARGEST_FILE >> 20} MiB"
-            )
+            attempts.insert(0, {**beside, f"{assignment}{NOTEBOOK}": data})
+            continue
         refused.append(data)
-        if file is chosen[-1]:  # an earlier attempt must not count in its place
+        if latest:  # an earlier attempt must not count in its place
             raise NotTaken(f"its latest notebook is refused, since {data.why}")
     others = [file for file in notebooks if file not in chosen]
     refused += [Refused(file.path, "another notebook than the assignment's") for file in others]
@@ -150,23 +156,26 @@ def _beside(
 ) -> dict[str, bytes]:
     """What a student handed in besides notebooks, by name."""
     found: dict[str, bytes] = {}
-    size = 0
-    odd = [file for file in files if not file.text and not safe(file.own)]
-    refused += [
-        Refused(one.path, "a name that cannot be given to a file everywhere") for one in odd
-    ]
+    room = LARGEST_FILES
     for file in files:
-        if file.text or file in odd:
+        if file.text:
             continue
-        data = archive.read(file)
-        if isinstance(data, bytes):
-            size += len(data)
-            if len(found) < MOST_FILES and size <= LARGEST_FILES:
-                found[file.own] = data
-                continue
+        data: bytes | Refused
+        if not safe(file.own):
+            data = Refused(file.path, "a name that cannot be given to a file everywhere")
+        elif file.own.partition("/")[0].casefold() == TIME:
+            why = "the name of nbgrader's own file, which says when something came in"
+            data = Refused(file.path, why)
+        elif len(found) == MOST_FILES or file.size > room:
             why = f"more than {MOST_FILES} files or {LARGEST_FILES >> 20} MiB of one student"
             data = Refused(file.path, why)
-        refused.append(data)
+        else:
+            room -= file.size
+            data = archive.read(file)
+        if isinstance(data, bytes):
+            found[file.own] = data
+        else:
+            refused.append(data)
     return found
 
 

@@ -170,8 +170,10 @@ class Exchange:
                         f"its name says {printable(student)}, but it belongs to {printable(owner)}"
                     )
             finished = stat.S_IMODE(status.st_mode) & FINISHED == FINISHED
-            if not finished and time.time() - status.st_ctime < QUIET:
-                raise Unfinished
+            if not finished:  # looked at before all of it is copied
+                changed = max(status.st_ctime, Copy(status.st_uid).newest(folder))
+                if time.time() - changed < QUIET:
+                    raise Unfinished
             aside = kept.with_name(f".{kept.name}")
             shutil.rmtree(aside, ignore_errors=True)
             aside.mkdir(parents=True)
@@ -297,6 +299,23 @@ class Copy:
                 newest = max(newest, self.one(folder, name, target))
         return newest
 
+    def newest(self, folder: int, depth: int = 1) -> float:
+        """When the newest file in a folder was changed, without reading any."""
+        newest = 0.0
+        for name, status in self._entries(folder):
+            if stat.S_ISREG(status.st_mode) and status.st_uid == self.owner:
+                if depth > 1 or name != TIME:
+                    newest = max(newest, status.st_ctime)
+            elif stat.S_ISDIR(status.st_mode) and depth <= DEEPEST_FOLDER + 1:
+                below = _opened(name, OPEN_FOLDER, folder)
+                if below is None:
+                    continue
+                try:
+                    newest = max(newest, self.newest(below, depth + 1))
+                finally:
+                    os.close(below)
+        return newest
+
     def notebooks(self, folder: int) -> list[str]:
         """Names of notebooks that lie in a folder: the only one is graded, whatever it is called."""
         names = (name for name, _ in self._entries(folder) if name.endswith(".ipynb"))
@@ -359,7 +378,8 @@ def keep_holes(source: str, target: str) -> str:
 def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incoming]:
     """What lies in the course's own ``submitted/``, where a teacher or another program puts submissions.
 
-    It has to have been left alone for a moment; a changed notebook is another submission.
+    It has to have been left alone for a moment; a changed notebook is another submission. When it was
+    changed, its owner may have chosen: a time to come is taken for now, one before 1970 for 1970.
 
     Args:
         submitted: the folder.
@@ -371,6 +391,8 @@ def arrivals_in(submitted: Path, assignments: Sequence[str]) -> Iterator[Incomin
             with contextlib.suppress(OSError):
                 notebook = notebook_in_folder(submitted / student / assignment, assignment)
                 status = os.lstat(notebook)
-                if time.time() - status.st_mtime > 1:
+                now = time.time()
+                if abs(now - status.st_mtime) > 1:
                     name = f"{student}+{assignment}+{status.st_mtime_ns}+{status.st_size}"
-                    yield Incoming(name, student, assignment, utc(status.st_mtime))
+                    came_in = utc(min(max(status.st_mtime, 0.0), now))
+                    yield Incoming(name, student, assignment, came_in)

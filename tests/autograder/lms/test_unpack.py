@@ -334,6 +334,36 @@ def test_a_moodle_name_cannot_lead_out_of_its_folder(course, moodle, tmp_path, c
     assert capsys.readouterr().out.count("leads out of its folder") == 2
 
 
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("timestamp.txt", "nbgrader's own file"),
+        ("Timestamp.TXT", "nbgrader's own file"),
+        ("注" * 90 + ".csv", "a name that cannot be given"),
+    ],
+)
+def test_a_file_that_cannot_lie_there_is_refused_alone_and_again(
+    course, canvas, tmp_path, capsys, name, why
+):
+    files = {f"ångströmanna_101_1_{NOTEBOOK}": "anna", f"ångströmanna_101_2_{name}": "x"}
+    packed = archive(tmp_path / "s.zip", {**files, "ångströmanna_101_3_x.csv": "1,2"})
+    for said in ("1 new", "0 new, 0 replaced by a later attempt, 1 here already"):
+        assert lms(course, "unpack", packed, "--students", canvas, "--by", "sis") == 1
+        assert submitted(course) == {place("s001"): "anna", place("s001", "x.csv"): "1,2"}
+        told = capsys.readouterr().out
+        assert said in told and why in told and "1 refused:" in told
+
+
+def test_a_folder_named_as_nbgraders_own_file_is_refused(course, moodle, tmp_path, capsys):
+    front = "Wei Li_503_assignsubmission_file_"
+    packed = archive(
+        tmp_path / "a.zip", {f"{front}/{NOTEBOOK}": "wei", f"{front}/timestamp.txt/x.csv": "x"}
+    )
+    assert lms(course, "unpack", packed, "--students", moodle) == 1
+    assert submitted(course) == {place("s003"): "wei"}
+    assert "nbgrader's own file" in capsys.readouterr().out
+
+
 def test_a_damaged_entry_is_refused_and_no_earlier_attempt_takes_its_place(
     course, canvas, tmp_path, capsys
 ):

@@ -3,12 +3,15 @@
 import os
 import time
 from datetime import datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 
 from autograder.bounds import LARGEST_NOTEBOOK, MOST_FILES
 from autograder.grade.submission import InvalidSubmission, read_folder
+from autograder.service import inbox
 from autograder.service.inbox import (
+    Copy,
     Exchange,
     Refused,
     Unfinished,
@@ -161,6 +164,19 @@ def test_what_is_still_being_written_waits(inbound):
     inbound.take(folder)
 
 
+@pytest.mark.parametrize("name", ["data.csv", "more/data.csv"])
+def test_what_is_changed_again_and_again_is_not_copied_each_time(inbound, monkeypatch, name):
+    folder = inbound.put(mode=0o755)
+    (folder / "more").mkdir()
+    (folder / name).touch()
+    monkeypatch.setattr(inbox, "QUIET", 0.5)
+    time.sleep(0.6)
+    (folder / name).write_text("1", encoding="ascii")
+    monkeypatch.setattr(Copy, "one", lambda *_: pytest.fail("it is copied"))
+    with pytest.raises(Unfinished):
+        inbound.take(folder)
+
+
 def test_a_time_that_the_files_contradict_is_not_believed(inbound):
     early = inbound.put(name=f"{ME}+{A}+{stamp(-7200)}+x")
     ahead = inbound.put(name=f"{ME}+{A}+{stamp(+7200)}+y")
@@ -178,6 +194,31 @@ def test_in_the_courses_folder_the_one_notebook_may_have_any_name(tmp_path, name
     assert not list(arrivals_in(tmp_path, [A]))  # it has just been written
     os.utime(folder / name, (0, 0))
     assert [arrival.work for arrival in arrivals_in(tmp_path, [A, "a3_none"])] == [("ada", A)]
+
+
+@pytest.mark.parametrize("when", [-7e10, 4e11, 1e18])
+def test_a_time_that_no_calendar_has_stops_nobody(tmp_path, monkeypatch, when):
+    """Some file systems take any time that is asked for, and most tests run on others."""
+    for student in ("ada", "ben"):
+        folder = tmp_path / student / A
+        folder.mkdir(parents=True)
+        (folder / f"{A}.ipynb").write_text("{}", encoding="utf-8")
+        os.utime(folder / f"{A}.ipynb", (0, 0))
+    odd = SimpleNamespace(st_mtime=when, st_mtime_ns=int(when) * 10**9, st_size=2)
+    real = os.lstat
+    monkeypatch.setattr(os, "lstat", lambda path: odd if "ada" in path.parts else real(path))
+    found = {arrival.student: arrival.came_in for arrival in arrivals_in(tmp_path, [A])}
+    assert found["ben"] == utc(0)
+    assert utc(0) <= found["ada"] <= utc(time.time())
+
+
+def test_a_notebook_changed_in_time_to_come_is_taken_as_of_now(tmp_path):
+    folder = tmp_path / "ada" / A
+    folder.mkdir(parents=True)
+    (folder / f"{A}.ipynb").write_text("{}", encoding="utf-8")
+    os.utime(folder / f"{A}.ipynb", (time.time() + 7e6,) * 2)
+    [arrival] = arrivals_in(tmp_path, [A])
+    assert arrival.came_in <= utc(time.time())
 
 
 def test_a_notebook_of_another_name_is_copied_however_many_files_there_are(inbound):
