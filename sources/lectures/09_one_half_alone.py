@@ -1084,7 +1084,7 @@ print("right answers rise from below 0.06 to above 0.6")
 
 # %% [markdown]
 # With five seeds, the share of answers that are right sentences of the kind asked for rises from below 0.01 to between 0.75
-# and 0.82 with these 4096 parameters, and to between 0.87 and 0.90 if all 74 560 are fine-tuned, each at one rate that we
+# and 0.82 with these 4096 parameters, and to between 0.87 and 0.91 if all 74 560 are fine-tuned, each at one rate that we
 # did not tune. Hardly any right sentence ignores the instruction. Fine-tuning also forgets. The loss on plain sentences
 # was 0.015 nats above the entropy, and ends 0.3 to 0.7 above it with the update and 0.2 to 0.6 with all parameters. An
 # update can be taken off again, however, and then the old model is back.
