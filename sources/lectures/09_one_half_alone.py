@@ -1092,11 +1092,11 @@ print("right answers rise from below 0.06 to above 0.6")
 # ## 8. Going deeper: how large, how long?
 #
 # Two rules of thumb estimate the size of a transformer and the work of training it (Kaplan et al., 2020). A layer has four
-# attention maps of $d^2$ parameters and, with $d_\text{ff} = 4d$, a feed-forward network of $8 d^2$, where $d$ is
-# $d_\text{model}$. So $L$ layers have about $N = 12 L d^2$. Each parameter takes part in one multiplication and one
-# addition per token on the way forward, and in twice as many on the way back. For $D$ tokens that makes $6 N D$
-# floating-point operations. For GPT-3, with 96 layers of width 12 288 and 300 billion tokens, the rules give 174 billion
-# parameters and $3.1 \cdot 10^{23}$ operations.
+# attention maps of $d_\text{model}^2$ parameters each and, with $d_\text{ff} = 4\, d_\text{model}$, a feed-forward network
+# of $8\, d_\text{model}^2$, so $L$ layers have about $N = 12\, L\, d_\text{model}^2$. Each parameter takes part in one
+# multiplication and one addition per token on the way forward, and in twice as many on the way back. Altogether that makes
+# $6 N D$ floating-point operations, where D is here the number of tokens and not a width. For GPT-3, with 96 layers of
+# width 12 288 and 300 billion tokens, the rules give 174 billion parameters and $3.1 \cdot 10^{23}$ operations.
 
 
 # %%
@@ -1116,12 +1116,17 @@ def sizes(num_layers, d_model, d_ff, T):
     return in_layers, in_all, counter.get_total_flops() / ids.numel()
 
 
-print("  L    d  d_ff    T  parameters  / 12 L d²  operations / 6 N")
-for L, d, d_ff, T in [(2, 64, 128, 14), (2, 64, 256, 14), (4, 128, 512, 128), (6, 256, 1024, 128)]:
-    in_layers, in_all, operations = sizes(L, d, d_ff, T)
-    ratios = in_layers / (12 * L * d**2), operations / (6 * in_all)
-    print(f"{L:3d}{d:5d}{d_ff:6d}{T:5d}{in_layers:12d}" + "{:11.2f}{:17.2f}".format(*ratios))
-    if d_ff == 4 * d:
+print("layers  d_model  d_ff    T  parameters  / 12 L d_model²  operations / 6 N")
+for layers, d_model, d_ff, T in [
+    (2, 64, 128, 14),
+    (2, 64, 256, 14),
+    (4, 128, 512, 128),
+    (6, 256, 1024, 128),
+]:
+    in_layers, in_all, operations = sizes(layers, d_model, d_ff, T)
+    ratios = in_layers / (12 * layers * d_model**2), operations / (6 * in_all)
+    print(f"{layers:6}{d_model:9}{d_ff:6}{T:5}{in_layers:12}{ratios[0]:17.2f}{ratios[1]:18.2f}")
+    if d_ff == 4 * d_model:
         assert 1 <= ratios[0] < 1.02 and 1 < ratios[1] < 1.15
 
 # %% [markdown]
