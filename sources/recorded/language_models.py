@@ -1,8 +1,8 @@
 """What lecture 9 claims of its models, with five seeds and at other rates.
 
-    python sources/recorded/language_models.py causal      # 40 minutes on a busy core
-    python sources/recorded/language_models.py masked      # 30 minutes
-    python sources/recorded/language_models.py tuned       # 20 minutes
+    python sources/recorded/language_models.py causal      # 45 minutes on a busy core
+    python sources/recorded/language_models.py masked      # 20 minutes
+    python sources/recorded/language_models.py tuned       # 25 minutes
 
 `causal` prints a line for each causal model: nats a token above the entropy; for four settings how
 probable a sentence of the language is, and the probability of the sentences that can no longer be
