@@ -486,7 +486,7 @@ LENGTHS = language_model.step(
 loss = Part(
     "next_token_loss(logits (B, T, V), token_ids (B, T), pad_id=0) -> ()",
     language_models.next_token_loss,
-    reads=("lecture 9, on the loss of the next word", f"{LECTURE}#3.-The-loss-of-the-next-word"),
+    reads=("lecture 9, on the loss of the next token", f"{LECTURE}#2.-The-loss-of-the-next-token"),
 )
 SHIFTED = loss.step(
     "each row is compared with the next token; the mean over all of them, in nats",
@@ -521,7 +521,7 @@ PADDING = loss.step(
 sampling = Part(
     "sample_next(logits (B, V), temperature=1.0, top_k=None, top_p=None, generator=None) -> (B,)",
     language_models.sample_next,
-    reads=("lecture 9, on writing", f"{LECTURE}#5.-Writing"),
+    reads=("lecture 9, on generating text", f"{LECTURE}#3.-Generating-text"),
 )
 COOLED = sampling.step(
     "temperature and top_k: which words come, and how often",
@@ -584,7 +584,7 @@ masking = Part(
     "mask_words(token_ids (B, T), mask_id, vocab_size, special_ids, share=0.15, generator=None) -> "
     "(inputs (B, T), targets (B, T))",
     language_models.mask_words,
-    reads=("lecture 9, on the encoder alone", f"{LECTURE}#6.-The-encoder-alone"),
+    reads=("lecture 9, on the encoder alone", f"{LECTURE}#4.-The-encoder-alone"),
 )
 CHOSEN = masking.step(
     "which words are chosen, each by itself, and what is asked for",
@@ -615,7 +615,7 @@ REPLACED = masking.step(
 merging = Part(
     "learn_merges(word_counts, num_merges) -> [(left, right), …]",
     language_models.learn_merges,
-    reads=("lecture 9, on subwords", f"{LECTURE}#7.-Subwords:-no-word-is-unknown"),
+    reads=("lecture 9, on subwords", f"{LECTURE}#5.-Subwords:-no-word-is-unknown"),
 )
 COUNTED = merging.step(
     "the most frequent pair of all words, joined, and counted anew",

@@ -1,7 +1,7 @@
 """A language whose every sentence has a known probability, and models that are trained on it.
 
 It is made of the two kinds of sentences of the course's grammar that are few enough to be counted through:
-how somebody feels, and how something is. Lecture 9 builds all of this by hand.
+how somebody feels, and how something is. Lecture 9 judges its models on it.
 
 Shapes: N sentences, T length with <bos>, <eos> and padding, V vocabulary, B batch.
 """
@@ -52,6 +52,7 @@ def train(
     loss_of: Callable[[nn.Module, Tensor, torch.Generator], Tensor],
     steps: int = 600,
     seed: int = 0,
+    peak: float = PEAK,
 ) -> nn.Module:
     """Train a model on sentences drawn from the known language, as lecture 9 does.
 
@@ -62,6 +63,7 @@ def train(
         loss_of: gets the model, a batch (B, T) and a generator, and gives the loss.
         steps: batches of 128 sentences.
         seed: of what is drawn.
+        peak: the largest learning rate.
 
     Returns:
         the model, in eval mode.
@@ -70,7 +72,7 @@ def train(
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, steps + 1):
-        rate = PEAK * min(step / WARM_UP, (steps - step + 1) / (steps - WARM_UP))
+        rate = peak * min(step / WARM_UP, (steps - step + 1) / (steps - WARM_UP))
         optimizer.param_groups[0]["lr"] = rate
         drawn = torch.multinomial(
             language.probability, BATCH, replacement=True, generator=generator
@@ -80,6 +82,38 @@ def train(
         loss.backward()
         optimizer.step()
     return model.eval()
+
+
+@cache
+def beginnings() -> Tensor:
+    """Which beginning precedes each token of the known language.
+
+    Returns:
+        (N, T - 1) int64 tensor: entry t of sentence s numbers its first t + 1 tokens, from 0. Equal
+        beginnings share a number. Where a sentence has ended, the entry is 0.
+    """
+    language = known_language()
+    numbers = torch.zeros_like(language.ids[:, 1:])  # (N, T - 1)
+    before, total = torch.zeros_like(numbers[:, 0]), 0  # of the beginning that is one token shorter
+    for t in range(numbers.shape[1]):
+        goes_on = language.ids[:, t + 1] != data.PAD_ID
+        longer = before[goes_on] * len(language.vocabulary) + language.ids[goes_on, t]
+        distinct, found = longer.unique(return_inverse=True)
+        before[goes_on] = found
+        numbers[goes_on, t] = total + found
+        total += len(distinct)
+    return numbers
+
+
+@torch.no_grad()
+def logits_of_beginnings(model: nn.Module) -> Tensor:
+    """What a causal model predicts after every beginning of the known language: (beginnings, V)."""
+    language, numbers = known_language(), beginnings()
+    logits = torch.zeros(int(numbers.max()) + 1, len(language.vocabulary))
+    for ids, which in zip(language.ids.split(2000), numbers.split(2000), strict=True):
+        asked = ids[:, 1:] != data.PAD_ID  # (B, T - 1)
+        logits[which[asked]] = model(ids)[:, :-1][asked][:, : logits.shape[1]]
+    return logits
 
 
 @torch.no_grad()
