@@ -52,6 +52,7 @@ def train(
     loss_of: Callable[[nn.Module, Tensor, torch.Generator], Tensor],
     steps: int = 600,
     seed: int = 0,
+    peak: float = PEAK,
 ) -> nn.Module:
     """Train a model on sentences drawn from the known language, as lecture 9 does.
 
@@ -62,6 +63,7 @@ def train(
         loss_of: gets the model, a batch (B, T) and a generator, and gives the loss.
         steps: batches of 128 sentences.
         seed: of what is drawn.
+        peak: the largest learning rate.
 
     Returns:
         the model, in eval mode.
@@ -70,7 +72,7 @@ def train(
     optimizer = torch.optim.Adam(model.parameters())
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, steps + 1):
-        rate = PEAK * min(step / WARM_UP, (steps - step + 1) / (steps - WARM_UP))
+        rate = peak * min(step / WARM_UP, (steps - step + 1) / (steps - WARM_UP))
         optimizer.param_groups[0]["lr"] = rate
         drawn = torch.multinomial(
             language.probability, BATCH, replacement=True, generator=generator

@@ -18,7 +18,6 @@ LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
 # Cores that are still longer than a core may be; whoever shortens one takes it out of this list.
 LONGER = [
     "09_one_half_alone",
-    "10_fast_attention",
     "11_block_of_today",
     "12_looking_inside",
 ]
