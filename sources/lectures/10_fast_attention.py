@@ -31,7 +31,7 @@
 # - share keys and values between query heads, and state what this saves and what it may cost;
 # - compute attention tile by tile, with a running maximum, sum and output;
 # - call PyTorch's own attention with a cache without falling into its trap;
-# - build the mask of a sliding window, and predict how far several layers of it reach.
+# - build the mask of a sliding window, and predict how far several layers reach.
 #
 # **Time** about 56 minutes with views and questions, and 12 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb) and
@@ -98,9 +98,9 @@ def attend_with_cache(query, key, value, cache):
 
 
 # %% [markdown]
-# The mask is easy to get wrong. New token $i$, counted from 0, is at position $P + i$ of the sequence, so it may attend
-# to all $P$ cached tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence, these are the
-# **last** $T$ rows, and a single new token needs no mask.
+# The mask is easy to get wrong. New token $i$, counted from 0, is at position $P + i$, so it may attend to all cached
+# tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence, these are the **last** $T$ rows, and
+# a single new token needs no mask.
 
 # %% tags=["hide-input"]
 P, T = 4, 3
@@ -156,8 +156,8 @@ def generate(model, token_ids, count, keep):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a cached attention without buffers, which returns a longer cache and leaves the old
-# one as it was. Our model has four layers of width 128 and random parameters.
+# In assignment 11 you will implement a cached attention without buffers, which returns a longer cache and leaves the
+# old one as it was. Our model has four layers of width 128 and random parameters.
 
 # %%
 LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
@@ -240,8 +240,8 @@ def operations(compute, *inputs):
 # %% [markdown]
 # ### What it saves
 #
-# PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products, a number that is the same
-# on every machine. A clock measures what we care about, but on this machine only. The prompt has 8 tokens.
+# PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products, a number that is the
+# same on every machine. A clock measures what we care about, but on this machine only.
 
 
 # %%
@@ -281,8 +281,8 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 #
 # ### What a counter cannot see
 #
-# The counter knows matrix products only. Suppose we had cut the mask out of the square one, as the picture suggests. For
-# every new token in every layer, that builds $S \times S$ cells to keep one row of them.
+# The counter knows matrix products only. Suppose we had cut the mask out of the square one, as the picture suggests.
+# For every new token in every layer, that builds $S \times S$ cells to keep one row of them.
 
 
 # %% tags=["nbval-ignore-output"] seconds=3
@@ -337,14 +337,14 @@ for b in (1, 4, 16, 64, 256):
     tokens = torch.randn(b, 4096)
     seconds = processor_seconds(torch.matmul, tokens, matrix)
     reached[b] = 2 * b * matrix.numel() / seconds
-    print(f"{b:3d} tokens: {1000 * seconds:6.1f} ms, {reached[b] / 1e9:5.1f} GFLOP/s")
+    print(f"tokens at once {b:3d}: {1000 * seconds:6.1f} ms, {reached[b] / 1e9:5.1f} GFLOP/s")
 
 # %% tags=["hide-input", "nbval-ignore-output"]
 assert reached[1] < 0.5 * reached[256]
 intensity = [2.0**k for k in range(-2, 9)]
 figure, ax = plotting.panels(1, height=4.4)
 roof = [min(peak, bandwidth * one) / 1e9 for one in intensity]
-ax.plot(intensity, roof, color=plotting.MUTED, label="the two limits")
+ax.plot(intensity, roof, color=plotting.MUTED, marker="", label="the two limits")
 ax.scatter(
     [b / 2 for b in reached],
     [found / 1e9 for found in reached.values()],
@@ -366,7 +366,7 @@ ax.set(
     ylabel="GFLOP/s",
     title="one processor core",
 )
-plotting.ticks_at(ax, x=[0.5, 2, 8, 32, 128])
+plotting.ticks_at(ax, x=[0.5, 2, 8, 32, 128], y=[1, 3, 10, 30, 100])
 ax.legend(loc="lower right")
 plotting.picture(
     figure,
@@ -425,8 +425,9 @@ assert 13.4e9 < 2 * 6.74e9 < 13.5e9 and 294 < 989e12 / 3.35e12 < 296
 assert 3.9 < 1000 * 13.5e9 / 3.35e12 < 4.1 and 0.0135 < 1000 * 13.5e9 / 989e12 < 0.0140
 
 # %% [markdown]
-# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. The next table
-# shows what bandwidth alone permits on the GPU above, if each step reads all parameters and all caches once.
+# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. On the
+# GPU above, bandwidth alone permits the following, if each step reads all parameters and all caches once. With 32 KV
+# heads, 32 sequences do not even fit its 80 GB.
 
 # %% tags=["hide-input"]
 print("                  GB to read: parameters   caches   ms per step   tokens per second")
@@ -450,7 +451,7 @@ assert limits[8, 32] > 2.5 * limits[32, 32] and limits[32, 8] > 3 * limits[32, 1
 # - **Fewer KV heads** make the caches smaller (section 3), and a **sliding window** bounds them (section 5).
 # - **Quantised weights** store a parameter in one byte or half a byte instead of two. A cache can be quantised too.
 # - **FlashAttention** never moves the attention weights to and from memory (section 4), which speeds up training and
-#   prefill, where they are many.
+#   prefill.
 
 # %% tags=["hide-input"]
 questions.ask("10", "how-much-cache")
@@ -514,7 +515,7 @@ questions.ask("10", "which-key-head")
 # %% [markdown]
 # ### What it costs
 #
-# Fewer KV heads make another model, perhaps a worse one. We measure this on the language of lecture 9, where the loss
+# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, where the loss
 # can be compared with the entropy, with two layers and eight query heads of width 8. The results are recorded, and
 # `sources/recorded/grouped_queries.py` trains such a model in about half a minute.
 
@@ -523,6 +524,8 @@ RECORDED = """\
 0.004 8 0.0161 0.0161 0.0132 0.0132 0.0132
 0.004 2 0.0154 0.0152 0.0145
 0.004 1 0.0187 0.0174 0.0154 0.0164 0.0167
+0.008 8 0.0092 0.0096 0.0084
+0.008 1 0.0104 0.0105 0.0094
 """
 gaps = {}  # (learning rate, KV heads) -> nats above the entropy, one for each seed
 for line in RECORDED.splitlines():
@@ -533,15 +536,22 @@ for (rate, kv_heads), found in gaps.items():
     found_range = f"{found.min():.4f} to {found.max():.4f}, {len(found)} seeds"
     size = cache_bytes(2, kv_heads, 8, size=4)
     print(f"{rate:6.3f} {kv_heads:7d}      {found_range} {found.mean():9.4f} {size:10d} bytes")
-worse = gaps[0.004, 1] - gaps[0.004, 8]
-assert len(worse) == 5 and (worse > 0.001).all() and 0.0025 < worse.mean() < 0.0027
-
+for rate, seeds, least, most in ((0.004, 5, 0.0025, 0.0027), (0.008, 3, 0.0009, 0.0011)):
+    worse = gaps[rate, 1] - gaps[rate, 8]
+    assert len(worse) == seeds and (worse > 0).all() and least < worse.mean() < most
+assert all(gaps[0.008, kv_heads].max() < gaps[0.004, kv_heads].min() for kv_heads in (8, 1))
+few, many = gaps[0.004, 2], gaps[0.004, 8][:3]
+assert abs(few.mean() - many.mean()) < many.max() - many.min()
 
 # %% [markdown]
-# With one KV head instead of eight, the loss is higher with each of five seeds, by 0.0026 nats on average.
+# At the rate of lecture 9, one KV head instead of eight makes the loss higher with each of five seeds, by 0.0026 nats
+# on average. At twice the rate all models are better, and with three seeds the gap shrinks to 0.0010. Neither rate has
+# been tuned, so a part of the price may be slower training. With two KV heads the seeds differ more than the models.
+# Fewer heads also mean fewer parameters, and this comparison cannot tell the two apart.
+#
 # For a large model, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight and
-# 46.6 with one. These models were not trained from scratch. They are T5-XXL, converted and trained for another 5 % of
-# the original steps, with shared heads in the decoder only.
+# 46.6 with one. These are T5-XXL models, converted and then trained for another 5 % of the original steps, with shared
+# heads in the decoder only.
 #
 # ## 4. A softmax in one pass
 #
@@ -609,8 +619,8 @@ live.tiles_view(
 questions.ask("10", "when-to-rescale")
 
 # %% [markdown]
-# For whole matrices the same lines work on many queries at once. At any time only a **tile** of the score matrix exists,
-# with a row for each query and a column for each key of the block.
+# For whole matrices the same lines work on many queries at once. At any time only a **tile** of the score matrix
+# exists, with a row for each query and a column for each key.
 #
 # ![Four queries beside a matrix of scores with eight columns, one for each key, which has its key and its value above
 # it. The first four columns are empty, done and not kept. Columns five and six, in a frame, hold scores, such as 3.0
@@ -648,8 +658,8 @@ def tiled_attention(query, key, value, size):
 
 
 # %% [markdown]
-# In assignment 11 you will implement a version for any mask, in which a whole tile may be hidden. To compare the memory,
-# we watch every operation and note how many numbers new tensors hold at one time, at most.
+# In assignment 11 you will implement a version for any mask. To compare the memory, we note how many numbers new
+# tensors hold at one time, at most.
 
 
 # %% tags=["hide-input"]
@@ -705,17 +715,16 @@ for size in (1, 7, 64, 5000):
     theirs = fast_attention.online_softmax_attention(*inputs, size, causal_mask(200))
     assert torch.allclose(tiled, all_at_once(*inputs), atol=1e-5)
     assert torch.allclose(tiled, theirs, atol=1e-5)
-assert 14 < held[2048][0] / held[512][0] < 17 and 3 < held[2048][1] / held[512][1] < 4.5
+assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512][1] < 4
 
 # %% [markdown]
 # With four times the tokens, plain attention holds sixteen times as many numbers, because of its weights. In tiles it
-# is about four times as many, nearly all of them the output.
+# is only about three times as many, because the output grows and the tiles do not.
 #
-# The speed comes from elsewhere. FlashAttention does all of this in one kernel, in which a tile stays in the small, fast
-# memory next to the arithmetic units. The backward pass computes the weights a second time instead of reading them. For
-# both passes of GPT-2 medium, Dao et al. (2022, figure 2) report 75 GFLOP instead of 67, 4.4 GB moved instead of 40.3,
-# and 7.3 ms instead of 41.7, more operations in a sixth of the time. We make no such claim for the Python loop above,
-# whose operations each write to memory.
+# The speed comes from elsewhere. FlashAttention does all of this in one kernel, in which a tile stays in the small,
+# fast memory next to the arithmetic units. The backward pass computes the weights a second time instead of reading
+# them. For both passes of GPT-2 medium, Dao et al. (2022, figure 2) report 75 GFLOP instead of 67, 4.4 GB moved instead
+# of 40.3, and 7.3 ms instead of 41.7, more operations in a sixth of the time.
 #
 # ### PyTorch's own, and its trap
 #
@@ -835,8 +844,8 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 # %% [markdown]
 # ## Check yourself
 #
-# The questions in sections 1 to 4 can be checked on the spot. Those below are open ones, so answer them in your own
-# words before you open the answer.
+# The questions in sections 1, 2, 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your
+# own words before you open the answer.
 #
 # **1.** Why is there no cache of queries?
 #
@@ -880,10 +889,10 @@ assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 # %% [markdown]
 # ## 6. Going deeper: multi-head latent attention
 #
-# Grouped heads shrink the cache by having fewer keys and values. DeepSeek-V2 (2024) keeps all heads and compresses what
-# is stored. A map $W_c$ takes each token to a narrow **latent** vector $c^{(j)} = x^{(j)} W_c$ of width $d_c$, and only
-# this is cached. Each head has maps of its own from the latent to its keys and values, $k^{(j)} = c^{(j)} W_{uk}$ and
-# $v^{(j)} = c^{(j)} W_{uv}$.
+# Grouped heads shrink the cache by having fewer keys and values. DeepSeek-V2 (DeepSeek-AI, 2024a) keeps all heads and
+# compresses what is stored. A map $W_c$ takes each token to a narrow **latent** vector $c^{(j)} = x^{(j)} W_c$ of width
+# $d_c$, and only this is cached. Each head has maps of its own from the latent to its keys and values, $k^{(j)} =
+# c^{(j)} W_{uk}$ and $v^{(j)} = c^{(j)} W_{uv}$.
 #
 # If every step had to rebuild all keys and values from the cache, little would be gained. It need not, because matrix
 # products can be regrouped:
@@ -914,15 +923,15 @@ regrouped = (weights @ latent) @ w_uv  # (B, H, T, d_k)
 print("rebuilt and regrouped agree:", torch.allclose(rebuilt, regrouped, atol=1e-5))
 
 # %% [markdown]
-# How large is the cache, next to the alternatives? The second column has the sizes of DeepSeek-V3 (2024): 61 layers,
-# 128 heads of width 128, and $d_c = 512$. Its cache also holds one rotary key of width 64 per token and layer, shared
-# by all heads, for a reason that the exercise below asks for.
+# How large is the cache, next to the alternatives? The second column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
+# 61 layers, 128 heads of width 128, and $d_c = 512$. Its cache also holds one rotary key of width 64 per token and
+# layer, shared by all heads, for a reason that the exercise below asks for.
 
 # %% tags=["hide-input"]
 assert torch.allclose(rebuilt, regrouped, atol=1e-5)
 kinds = {
     "a KV head per query head": (2 * 8 * 8, 2 * 128 * 128),
-    "8 query heads share": (2 * 1 * 8, 2 * 16 * 128),
+    "one for 8 query heads": (2 * 1 * 8, 2 * 16 * 128),
     "one KV head": (2 * 1 * 8, 2 * 1 * 128),
     "latent": (16, 512 + 64),
 }
@@ -932,14 +941,14 @@ for kind, (here, there) in kinds.items():
 assert kinds["latent"][1] == 4.5 * 128 and 68 < 61 * 2 * 576 / 2**10 < 69
 
 # %% [markdown]
-# The latent of DeepSeek-V3 is as small as 2.25 KV heads would be, a 57th of the full cache. DeepSeek-AI (2024a, table 9)
-# report that it does better than full multi-head attention in their models; we have not measured it. The price is
-# arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$. By section 2, decoding has
+# The latent of DeepSeek-V3 is as small as 2.25 KV heads would be, a 57th of the full cache. DeepSeek-AI (2024a,
+# appendix D) report that it does better than full multi-head attention in their models, which we have not measured. The
+# price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$, but decoding has
 # arithmetic to spare.
 #
-# **Exercise.** Show that grouped-query attention is a special case. For $H$ query heads and $G$ KV heads with maps `w_k`
-# and `w_v` of shape `(d_model, G * d_k)`, give `w_c`, `w_uk` and `w_uv` so that the code above computes the same. How
-# wide is the latent? What can a latent of that width do that grouped heads cannot?
+# **Exercise.** Show that grouped-query attention is a special case. For $H$ query heads and $G$ KV heads with maps
+# `w_k` and `w_v` of shape `(d_model, G * d_k)`, give `w_c`, `w_uk` and `w_uv` so that the code above computes the same.
+# How wide is the latent? What can a latent of that width do that grouped heads cannot?
 #
 # <details><summary>Answer</summary>
 #
@@ -1009,7 +1018,7 @@ assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
 # A model trained *without* a window does not survive such a cache. Xiao et al. (2023) found that its loss explodes as
 # soon as the very first tokens are dropped. Many heads put most of their weight on them whatever they contain, as if to
 # attend to nothing, so they are called **attention sinks**. Keeping the first four tokens besides the window repairs
-# most of it. Lecture 12 finds a sink in our own model.
+# most of it.
 
 # %% [markdown]
 # ## 8. Going deeper: what else a server does

@@ -3,7 +3,8 @@
     python sources/recorded/grouped_queries.py
 
 prints one line for each model: the largest learning rate, the number of KV heads, the seed, and the nats a
-token above the entropy. Models of one seed see the same sentences and begin with different parameters.
+token above the entropy. Models of one seed see the same sentences and begin with different
+parameters. It takes about eleven minutes on one core.
 """
 
 import torch
@@ -13,9 +14,8 @@ from course_utils.language_models import CausalLanguageModel, next_token_loss
 from lecture_kit.experiments.known_language import PEAK, exact_loss, known_language, train
 
 D_MODEL, HEADS, LAYERS, D_FF = 64, 8, 2, 128
-SEEDS = range(5)
-# At twice and at half the rate, only the two ends are compared.
-RUNS = {PEAK: (8, 1, 2), 2 * PEAK: (8, 1), PEAK / 2: (8, 1)}
+# The largest learning rate, numbers of KV heads, and how many seeds.
+RUNS = [(PEAK, (8, 1), 5), (PEAK, (2,), 3), (2 * PEAK, (8, 1), 3)]
 
 
 def grouped(kv_heads: int, seed: int) -> CausalLanguageModel:
@@ -32,8 +32,8 @@ def grouped(kv_heads: int, seed: int) -> CausalLanguageModel:
 def main() -> None:
     """Train all models, and print a line for each."""
     floor = known_language().floor
-    for peak, choices in RUNS.items():
-        for seed in SEEDS:
+    for peak, choices, seeds in RUNS:
+        for seed in range(seeds):
             for kv_heads in choices:
                 model = grouped(kv_heads, seed)
                 train(
