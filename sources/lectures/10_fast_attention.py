@@ -243,9 +243,6 @@ def operations(compute, *inputs):
 # PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products, a number that is the
 # same on every machine. A clock measures what we care about, but on this machine only.
 
-
-# %%
-
 # %% tags=["nbval-ignore-output"] seconds=12
 saved = {}  # tokens -> ratio of operations, ratio of seconds
 print("          GFLOP              seconds           without / with")
@@ -261,7 +258,7 @@ for count in (75, 150, 300):
     print("{:11.2f} {:6.2f} {:8.0f} {:8.1f}".format(*seconds, *saved[count]))
 
 # %% tags=["hide-input"]
-# the same text both ways; operations as by hand; with the cache it is faster, and more so the longer the text
+# the same text both ways; operations as by hand; the clock gains less than the count
 start = text[:, :8]
 assert torch.equal(generate(model, start, 60, True), generate(model, start, 60, False))
 d_model, d_ff, V = 128, 256, 100
@@ -277,7 +274,7 @@ assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 # %% [markdown]
 # For a text of $S$ tokens the cache reduces the operations of attention from order $S^3$ to order $S^2$, and those of
 # everything else from $S^2$ to $S$. At 300 tokens that is a factor of more than 100, but the clock shows a much smaller
-# one, and section 2 explains why.
+# one. In so small a model a step is largely Python's work per operation. Section 2 explains what limits a large one.
 #
 # ### What a counter cannot see
 #
@@ -379,7 +376,7 @@ plotting.picture(
 
 # %% [markdown]
 # On the machine that made this page, a core of an AMD EPYC processor, one token reaches about a tenth of the peak and
-# 256 tokens most of it. In a model as small as that of section 1, Python's work per operation slows decoding as well.
+# 256 tokens most of it.
 #
 # On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
 # and 3.35 TB/s, so the roof bends at 295 operations per byte, where a map in decoding has one. The 6.7 billion
@@ -515,9 +512,9 @@ questions.ask("10", "which-key-head")
 # %% [markdown]
 # ### What it costs
 #
-# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, where the loss
-# can be compared with the entropy, with two layers and eight query heads of width 8. The results are recorded, and
-# `sources/recorded/grouped_queries.py` trains such a model in about half a minute.
+# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, where the loss can be compared
+# with the entropy, with two layers and eight query heads of width 8. The results are recorded by
+# `sources/recorded/grouped_queries.py`.
 
 # %% tags=["hide-input"]
 RECORDED = """\
