@@ -145,7 +145,8 @@ def online_softmax_attention(query, key, value, block_size, mask=None):
     Returns:
         (..., T, d_v) tensor; zeros where all keys are hidden.
 
-    Source: Milakov and Gimelshein (2018), algorithm 3; Dao et al. (2022), section 3.1, algorithm 1.
+    Source: Milakov and Gimelshein (2018), algorithm 3, for m and ℓ; Rabe and Staats (2021), section 2,
+    and Dao et al. (2022), section 3.1, algorithm 1, for o.
     """
     query = query / math.sqrt(query.shape[-1])
     rows = (*query.shape[:-1], 1)

@@ -294,7 +294,7 @@ cached = Part(
     "cached_attention(query (B, H, T, d_k), key (B, H, T, d_k), value (B, H, T, d_v), cache=None) -> "
     "(output (B, H, T, d_v), (keys (B, H, P + T, d_k), values (B, H, P + T, d_v)))",
     fast_attention.cached_attention,
-    reads=("lecture 10, on what writing repeats", f"{LECTURE}#1.-What-writing-repeats"),
+    reads=("lecture 10, on what generation repeats", f"{LECTURE}#1.-What-generation-repeats"),
 )
 PROMPT = cached.step(
     "a prompt without a cache: causal attention, and keys and values as they came",
@@ -373,7 +373,7 @@ group_attention = Part(
     "GroupedQueryAttention(d_model, num_heads, num_kv_heads); forward(query (B, T, D), key (B, S, D), "
     "value (B, S, D), mask=None) -> (output (B, T, D), weights (B, H, T, S))",
     fast_attention.GroupedQueryAttention,
-    reads=("lecture 10, on fewer key heads", f"{LECTURE}#3.-Fewer-key-heads"),
+    reads=("lecture 10, on fewer KV heads", f"{LECTURE}#3.-Fewer-KV-heads"),
 )
 SHARED = group_attention.step(
     "which query heads share a key head: the weights of every query head",

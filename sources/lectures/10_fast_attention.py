@@ -2,9 +2,9 @@
 # jupyter:
 #   course:
 #     assignment: a11_fast_attention
-#     deeper: 2
+#     deeper: 12
 #     minutes: 56
-#     summary: A cache, shared key heads, tiles and windows, which save work or memory and change no result.
+#     summary: A cache of keys and values, why decoding is slow, fewer KV heads, a softmax in tiles, and sliding windows.
 #   jupytext:
 #     text_representation:
 #       extension: .py
@@ -18,71 +18,89 @@
 # %% [markdown]
 # # Lecture 10: Fast attention
 #
-# A language model that writes 500 words the simple way computes nearly everything 500 times. In this lecture we find
-# out what can be kept, what it costs to keep it, and how attention can be computed without ever storing its weights.
-# None of these ideas changes what attention computes, except where we say so. We count operations and numbers in
-# memory instead of seconds, so that your results are the same as ours on any machine.
+# A language model that generates 500 tokens the simple way computes the row of every position again at every step, 250
+# times on average. In this lecture you will keep what need not be computed again, find out why generation is slow even
+# then, and derive from the answer what current models do about it. The cache and the tiled softmax leave the result as
+# it is, whereas fewer KV heads and a sliding window make a different model, which has to be trained in this form.
 #
-# **Afterwards you will be able to**
+# **By the end of this lecture you will be able to**
 #
-# - write with a cache of keys and values, and put the causal mask where it belongs;
-# - compute how many bytes a cache takes, for a small model or a published one;
-# - let several query heads share a key head, and say what this saves and what it may cost;
-# - compute a softmax block by block, with a running maximum, sum and output;
-# - build the mask of a sliding window, and say how far several layers of it reach;
-# - call PyTorch's own attention without its trap.
+# - implement a key/value cache and generate text with it;
+# - decide from operations and bytes whether a step is limited by arithmetic or by memory;
+# - compute the size of a cache;
+# - share keys and values between query heads, and state what this saves and what it may cost;
+# - compute attention tile by tile, with a running maximum, sum and output;
+# - call PyTorch's own attention with a cache without falling into its trap;
+# - build the mask of a sliding window, and predict how far several layers reach.
 #
-# **Time** about 56 minutes with views and questions, and 2 for going deeper.
+# **Time** about 56 minutes with views and questions, and 12 for going deeper.
 # **Needs** lectures [4](04_masked_attention.ipynb), [5](05_multi_head_attention.ipynb) and
 # [9](09_one_half_alone.ipynb).
 
 # %%
 import math
+import time
 
 import torch
 import torch.nn.functional as F
+from torch.nn.attention.bias import causal_lower_right
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from course_utils import fast_attention
 from course_utils.attention import merge_heads, scaled_dot_product_attention, split_heads
-from course_utils.language_models import CausalLanguageModel, next_token_loss
+from course_utils.language_models import CausalLanguageModel
 from course_utils.masks import causal_mask
 from lecture_kit import live, plotting, questions
-from lecture_kit.experiments import known_language
 
 plotting.use_course_style()
-torch.set_num_threads(1)  # models this small gain little from two, and lose much on a busy machine
+torch.set_num_threads(1)  # so that the processor's seconds are those of the computation
 
 # %% [markdown]
-# ## 1. What writing repeats
+# ## 1. What generation repeats
 #
-# To write word 101, a causal model needs the last row of its output, which depends on all 100 words before. So the
-# simple way is to put all 100 words through the model again. But what has changed since word 100 was written? Because
-# of the causal mask, nothing has changed in the first 99 rows. Their queries, keys and values are what they were, in
-# every layer.
+# To predict token 101, a causal model needs the last row of its output, which depends on all 100 tokens so far. The
+# simple way is to run all 100 through the model again. Because of the causal mask, however, nothing has changed for the
+# first 99, whose queries, keys and values are what they were, in every layer.
 #
-# What does the new word need of them? Its query is compared with their *keys*, and their *values* are mixed. Their
-# queries are not needed any more, because every word asks for itself. So if we keep the keys and values of all words,
-# which is called the **key/value cache**, a step has to compute only the new word's row. We write $P$ for the number of
-# words in the cache and $T$ for the number of new ones.
+# What does the new token need from them? Its query is compared with their *keys*, and their *values* are averaged,
+# whereas their queries are of no further use. If we keep the keys and values of all tokens, the **key/value cache** or
+# **KV cache**, a step has to compute only the new token's row. We write $P$ for the number of tokens in the cache, $T$
+# for the number of new ones, and $S = P + T$.
 
 
 # %%
-def cached_attention(query, key, value, cache=None):
-    """Causal attention of new words: query, key (B, H, T, d_k), value (B, H, T, d_v)."""
-    if cache is not None:
-        key = torch.cat([cache[0], key], dim=-2)  # (B, H, P + T, d_k)
-        value = torch.cat([cache[1], value], dim=-2)  # (B, H, P + T, d_v)
-    T, S = query.shape[-2], key.shape[-2]
-    mask = causal_mask(S)[S - T :]  # the last T rows: (T, P + T)
-    output, _ = scaled_dot_product_attention(query, key, value, mask)
-    return output, (key, value)
+class KVCache:
+    """Keys and values of one layer, in buffers that fill up from the left."""
+
+    def __init__(self, num_heads, max_len, d_k):
+        self.keys = torch.empty(1, num_heads, max_len, d_k)  # (B, H, max_len, d_k)
+        self.values = torch.empty_like(self.keys)
+        self.length = 0  # P
+
+    def append(self, key, value):
+        """Add T tokens, (B, H, T, d_k) each; returns all keys and values, (B, H, S, d_k)."""
+        new = slice(self.length, self.length + key.shape[-2])
+        self.keys[:, :, new], self.values[:, :, new] = key, value
+        self.length = new.stop
+        return self.keys[:, :, : new.stop], self.values[:, :, : new.stop]  # views, no copies
+
+
+def attend_with_cache(query, key, value, cache):
+    """Causal attention of T new tokens, which are added to the cache."""
+    first = cache.length  # the position of the first new token
+    keys, values = cache.append(key, value)
+    mask = None  # one new token may attend to all tokens so far
+    if query.shape[-2] > 1:
+        positions = torch.arange(first, cache.length).unsqueeze(1)  # (T, 1)
+        mask = torch.arange(cache.length) <= positions  # (T, S)
+    return scaled_dot_product_attention(query, keys, values, mask)[0]
 
 
 # %% [markdown]
-# One line deserves a second look. New word $i$ is at place $P + i$ of the sentence, so it may attend to all $P$ cached
-# words and to the new words 0 to $i$. In the square mask of the whole sentence, these are the **last** $T$ rows.
+# The mask is easy to get wrong. New token $i$, counted from 0, is at position $P + i$, so it may attend to all cached
+# tokens and to the new tokens 0 to $i$. In the square mask of the whole sequence, these are the **last** $T$ rows, and
+# a single new token needs no mask.
 
 # %% tags=["hide-input"]
 P, T = 4, 3
@@ -90,83 +108,99 @@ whole = causal_mask(P + T)
 figure, (left, right) = plotting.panels(2, height=3.9)
 plotting.mask_map(whole, ax=left)
 left.axhspan(P - 0.5, P + T - 0.5, fill=False, edgecolor=plotting.SERIES[2], linewidth=4, zorder=6)
-left.set_title("all seven words")
+left.set_title("all seven tokens")
 plotting.mask_map(whole[P:], ax=right, query_label="")
-right.set_title("three new words, four in the cache")
+right.set_title("three new tokens, four in the cache")
 right.set_yticks(range(T), range(P, P + T))
 for ax in (left, right):
     ax.set_aspect("equal")
 plotting.picture(
     figure,
-    caption="The mask of new words is the lower end of the whole mask, not its upper left corner.",
-    alt="Left, the causal mask of seven words, a lower triangle, in which the last three rows are framed. Right, "
+    caption="The mask of new tokens is the lower end of the whole mask, not its upper left corner.",
+    alt="Left, the causal mask of seven tokens, a lower triangle, in which the last three rows are framed. Right, "
     "these three rows alone: rows 4 to 6 and columns 0 to 6; the first row shows five keys, the second six, the "
     "third all seven.",
 )
 
 # %% [markdown]
-# A model that has such a layer can read a prompt in one pass, which is called **prefill**, and then write word by word,
-# which is called **decoding**. Here is the causal model of lecture 9 with a cache in every layer, with four layers of
-# width 128 and random weights.
+# A model with such layers runs a prompt in one pass, the **prefill**, and then generates token by token, the
+# **decoding**. Here is the forward pass of lecture 9's causal model with a cache per layer.
 
 
 # %%
 def further_logits(model, token_ids, caches):
-    """Logits (B, T, V) for new words, and the caches, one for each layer; None begins a sentence."""
-    start = 0 if caches[0] is None else caches[0][0].shape[-2]
-    places = torch.arange(start, start + token_ids.shape[1])
-    x = model.embedding(token_ids) + model.position_embedding(places)  # (B, T, D)
-    grown = []
+    """Logits (B, V) for the token after `token_ids` (B, T), which follow what is in the caches."""
+    first = caches[0].length
+    positions = torch.arange(first, first + token_ids.shape[1])
+    x = model.embedding(token_ids) + model.position_embedding(positions)  # (B, T, D)
     for layer, cache in zip(model.layers, caches, strict=True):
-        attend = layer.self_attn
-        heads = (
-            split_heads(linear(x), attend.num_heads)
-            for linear in (attend.w_q, attend.w_k, attend.w_v)
-        )  # (B, H, T, d_k) each
-        context, cache = cached_attention(*heads, cache)
-        x = layer.layer_norm1(x + attend.w_o(merge_heads(context)))
+        attention = layer.self_attn
+        maps = attention.w_q, attention.w_k, attention.w_v
+        heads = [split_heads(linear(x), attention.num_heads) for linear in maps]  # (B, H, T, d_k)
+        context = attend_with_cache(*heads, cache)
+        x = layer.layer_norm1(x + attention.w_o(merge_heads(context)))
         x = layer.layer_norm2(x + layer.feed_forward(x))
-        grown.append(cache)
-    return x @ model.embedding.weight.T, grown
+    return x[:, -1] @ model.embedding.weight.T  # only the last row is needed
 
 
-# %%
-torch.manual_seed(0)
-LAYERS, WORDS = 4, 512
-model = CausalLanguageModel(100, 128, 4, LAYERS, 256, dropout=0.0, max_len=WORDS).eval()
-text = torch.randint(100, (1, WORDS))  # (B, T)
+def generate(model, token_ids, count, keep):
+    """Append the most likely token `count` times, with caches that are kept or begun anew."""
+    caches, new = empty_caches(model), token_ids
+    for _ in range(count):
+        logits = further_logits(model, new, caches)
+        new = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+        token_ids = torch.cat([token_ids, new], dim=1)
+        if not keep:
+            caches, new = empty_caches(model), token_ids
+    return token_ids
 
-differences = {}
-with torch.no_grad():
-    for dtype in (torch.float32, torch.float64):
-        model.to(dtype)
-        at_once = model(text)  # (B, T, V)
-        caches, pieces = [None] * LAYERS, []
-        for word in text.split(1, dim=1):
-            logits, caches = further_logits(model, word, caches)
-            pieces.append(logits)
-        one_by_one = torch.cat(pieces, dim=1)
-        differences[dtype] = (one_by_one - at_once).abs().max().item()
-        print(f"{dtype}: largest difference of two logits {differences[dtype]:.0e}")
-model = model.float()
-
-# %% tags=["hide-input"]
-assert differences[torch.float32] < 1e-4 and differences[torch.float64] < 1e-11
-generator = torch.Generator().manual_seed(2)
-parts = [torch.randn(2, 3, 7, width, generator=generator) for width in (4, 4, 6)]
-cut = [part.split([4, 3], dim=2) for part in parts]
-_, cache = cached_attention(*(part[0] for part in cut))
-ours, _ = cached_attention(*(part[1] for part in cut), cache)
-theirs, _ = fast_attention.cached_attention(*(part[1] for part in cut), cache)
-assert torch.allclose(ours, theirs)
-print("512 words one by one are 512 words at once, up to rounding")
 
 # %% [markdown]
-# Here is the same as a picture. Three words are the prompt, and the others are written one after the other.
+# In assignment 11 you will implement a cached attention without buffers, which returns a longer cache and leaves the
+# old one as it was. Our model has four layers of width 128 and random parameters.
+
+# %%
+LAYERS, HEADS, WIDTH, LONGEST = 4, 4, 128, 512
+torch.manual_seed(0)
+model = CausalLanguageModel(100, WIDTH, HEADS, LAYERS, 256, dropout=0.0, max_len=LONGEST).eval()
+model.requires_grad_(False)
+
+
+def empty_caches(model):
+    """One cache for each layer."""
+    return [KVCache(HEADS, LONGEST, WIDTH // HEADS) for _ in model.layers]
+
+
+text = torch.randint(100, (1, LONGEST))  # (B, S)
+at_once = model(text)[0]  # (S, V)
+caches = empty_caches(model)
+one_by_one = torch.cat([further_logits(model, token, caches) for token in text.split(1, dim=1)])
+print(f"largest difference of two logits: {(one_by_one - at_once).abs().max():.0e}")
+
+# %% tags=["hide-input"]
+# the model's own logits, also in float64 and in pieces; attention as in course_utils
+assert torch.allclose(one_by_one, at_once, atol=1e-4)
+for sizes in ([512], [300, 1, 211]):
+    caches = empty_caches(model)
+    last = [further_logits(model, piece, caches) for piece in text.split(sizes, dim=1)][-1]
+    assert torch.allclose(last, at_once[-1:], atol=1e-4)
+generator = torch.Generator().manual_seed(2)
+parts = [torch.randn(1, 3, 7, 4, generator=generator, dtype=torch.float64) for _ in range(3)]
+torch.set_default_dtype(torch.float64)
+one_cache, pair = KVCache(3, 7, 4), None
+torch.set_default_dtype(torch.float32)
+for piece in zip(*(part.split([4, 1, 2], dim=2) for part in parts), strict=True):
+    theirs, pair = fast_attention.cached_attention(*piece, pair)
+    ours = attend_with_cache(*piece, one_cache)
+    assert torch.allclose(ours, theirs, rtol=0, atol=1e-12)
+assert torch.equal(one_cache.keys, pair[0]) and torch.equal(one_cache.values, pair[1])
+
+# %% [markdown]
+# Token by token, the logits are those of one pass, up to rounding. In this view three words are the prompt.
 #
-# 1. Press *next word* until the sentence is whole, and watch which row is filled. How many rows were computed?
-# 2. Go back to the prompt, switch the cache off, and write the sentence again. How many rows are computed now, and how
-#    many of them give what they gave before?
+# 1. Press *next word* until the sentence is complete, and watch which row is filled. How many rows were computed?
+# 2. Go back to the prompt, switch the cache off, and generate the sentence again. How many rows are computed now, and
+#    how many of them had been computed before?
 
 # %% tags=["hide-input"]
 eight_words = ["it", "is", "easy", "to", "translate", "this", "sentence", "."]
@@ -176,7 +210,7 @@ live.cache_view(eight_words, prompt=3)
 # %% [markdown]
 # <details><summary>What you should see</summary>
 #
-# With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them have been computed
+# With the cache 8 rows are computed, one for each word. Without it there are 33, and 25 of them had been computed
 # before.
 #
 # </details>
@@ -184,175 +218,293 @@ live.cache_view(eight_words, prompt=3)
 # %% tags=["hide-input"]
 questions.ask("10", "which-rows-of-the-mask")
 
+
+# %% tags=["hide-input"]
+def processor_seconds(compute, *inputs, repetitions=5):
+    """The shortest of some runs."""
+    taken = []
+    for _ in range(repetitions):
+        start = time.process_time()
+        compute(*inputs)
+        taken.append(time.process_time() - start)
+    return min(taken)
+
+
+def operations(compute, *inputs):
+    """Multiplications and additions in matrix products."""
+    with FlopCounterMode(display=False) as counter:
+        compute(*inputs)
+    return counter.get_total_flops()
+
+
 # %% [markdown]
 # ### What it saves
 #
-# Seconds differ from machine to machine, so we count operations with PyTorch's `FlopCounterMode`, which adds up the
-# multiplications and additions of all matrix products. How many does the *next* word need?
+# PyTorch's `FlopCounterMode` adds up the multiplications and additions of all matrix products, a number that is the
+# same on every machine. A clock measures what we care about, but on this machine only.
 
-
-# %%
-def operations(length):
-    """Operations for the word after `length - 1` others: without a cache, and with one."""
-    beginning, word = text[:, : length - 1], text[:, length - 1 : length]
-    with torch.no_grad():
-        _, caches = further_logits(model, beginning, [None] * LAYERS)
-        with FlopCounterMode(display=False) as without:
-            model(text[:, :length])
-        with FlopCounterMode(display=False) as cached:
-            further_logits(model, word, caches)
-    return without.get_total_flops(), cached.get_total_flops()
-
-
-lengths = [17, 33, 65, 129, 257, 512]
-counts = {length: operations(length) for length in lengths}
-print("word    without cache    with cache")
-for length, (without, cached) in counts.items():
-    print(f"{length:4d}   {without / 1e6:10.1f} MFLOP {cached / 1e6:7.2f} MFLOP")
+# %% tags=["nbval-ignore-output"] seconds=12
+saved = {}  # tokens -> ratio of operations, ratio of seconds
+print("          GFLOP              seconds           without / with")
+print("tokens    without   with     without   with    GFLOP  seconds")
+for count in (75, 150, 300):
+    flops, seconds = [], []
+    for keep in (False, True):
+        inputs = model, text[:, :8], count, keep
+        flops.append(operations(generate, *inputs))
+        seconds.append(processor_seconds(generate, *inputs, repetitions=1))
+    saved[count] = flops[0] / flops[1], seconds[0] / seconds[1]
+    print(f"{count:6d} {flops[0] / 1e9:10.1f} {flops[1] / 1e9:6.2f} ", end="")
+    print("{:11.2f} {:6.2f} {:8.0f} {:8.1f}".format(*seconds, *saved[count]))
 
 # %% tags=["hide-input"]
-D, V, D_FF = 128, 100, 256
-for length, (without, cached) in counts.items():
-    maps = LAYERS * (8 * D * D + 4 * D * D_FF) + 2 * D * V  # for one word
-    assert cached == maps + LAYERS * 4 * length * D
-    assert without == length * maps + LAYERS * 4 * length**2 * D
-ratio = [without / cached for without, cached in counts.values()]
-assert ratio[0] > 16 and ratio[-1] > 500
+# the same text both ways; operations as by hand; the clock gains less than the count
+start = text[:, :8]
+assert torch.equal(generate(model, start, 60, True), generate(model, start, 60, False))
+d_model, d_ff, V = 128, 256, 100
+for T, S in ((1, 400), (400, 400)):
+    caches = empty_caches(model)
+    if T < S:
+        further_logits(model, text[:, : S - T], caches)
+    counted = operations(further_logits, model, text[:, S - T : S], caches)
+    layer = T * (8 * d_model**2 + 4 * d_model * d_ff) + 4 * T * S * d_model
+    assert counted == LAYERS * layer + 2 * d_model * V
+assert 100 < saved[300][0] < 200 and 1.5 < saved[300][1] < 0.5 * saved[300][0]
 
-figure, ax = plotting.panels(1, height=4.4)
-curves = {
-    "without a cache": [a for a, _ in counts.values()],
-    "with a cache": [b for _, b in counts.values()],
-}
-plotting.curves(ax, lengths, curves, xscale="log", yscale="log", xlabel="word", ylabel="operations")
-plotting.ticks_at(ax, x=lengths)
-ax.set_title("operations for the next word")
-plotting.picture(
-    figure,
-    caption="With a cache the next word costs almost the same at every place.",
-    alt="Operations for the next word against its place from 17 to 512, both axes logarithmic. Without a cache they "
-    "rise from about 18 million to more than 1 000 million; with a cache they stay near 1 to 2 million.",
+# %% [markdown]
+# For a text of $S$ tokens the cache reduces the operations of attention from order $S^3$ to order $S^2$, and those of
+# everything else from $S^2$ to $S$. At 300 tokens that is a factor of more than 100, but the clock shows a much smaller
+# one. In so small a model a step is largely Python's work per operation. Section 2 explains what limits a large one.
+#
+# ### What a counter cannot see
+#
+# The counter knows matrix products only. Suppose we had cut the mask out of the square one, as the picture suggests.
+# For every new token in every layer, that builds $S \times S$ cells to keep one row of them.
+
+
+# %% tags=["nbval-ignore-output"] seconds=3
+def with_square_mask(query, keys, values):
+    S = keys.shape[-2]
+    return scaled_dot_product_attention(query, keys, values, causal_mask(S)[S - 1 :])
+
+
+costs = {}
+for S in (512, 2048, 8192):
+    inputs = [torch.randn(1, 4, length, 32) for length in (1, S, S)]
+    for attend in (with_square_mask, scaled_dot_product_attention):
+        costs[S, attend] = operations(attend, *inputs), 1000 * processor_seconds(attend, *inputs)
+        print(f"{S:5d} tokens, {attend.__name__:28}", end="")
+        print("{:8d} operations {:7.2f} ms".format(*costs[S, attend]))
+
+# %% tags=["hide-input"]
+for S in (512, 2048, 8192):
+    square, none = costs[S, with_square_mask], costs[S, scaled_dot_product_attention]
+    assert square[0] == none[0]
+assert square[1] > 5 * none[1]
+print(
+    "with 8192 tokens the square mask takes more than five times as long, with as many operations"
 )
 
 # %% [markdown]
-# Without a cache word 512 needs more than 500 times the operations that it needs with one. With the cache, the maps and
-# the feed-forward network work on one row only, and all that grows is attention itself, with one product of the query
-# with every key. So the cost of a whole text of $T$ words falls from order $T^3$ to order $T^2$ for attention, and from
-# $T^2$ to $T$ for everything else.
+# The output is the same and so is the count, yet with 8192 tokens the mask takes far longer than attention itself, and
+# the cost of a text is back at order $S^3$.
 #
-# ## 2. What a cache weighs
+# ## 2. Why decoding is slow
 #
-# The work is gone, but something has to be remembered. For each word, every layer keeps a key and a value for each
-# head, so a cache takes
+# Before a processor can multiply two numbers, it has to fetch them from memory. A computation is therefore limited by
+# the operations that the machine can do in a second and by the bytes that it can move in a second, its **memory
+# bandwidth**. Which limit applies depends on the **arithmetic intensity**, the operations per byte moved:
 #
-# $$2 \cdot \text{layers} \cdot \text{key heads} \cdot d_k \cdot \text{bytes in a number}$$
+# $$\text{operations per second} \le \min(\text{peak},\ \text{bandwidth} \times \text{intensity})$$
 #
-# bytes per word. How much is that in practice? Here are three published models with numbers of two bytes.
+# Drawn over the intensity, this is a slope that ends in a ceiling, the **roofline** (Williams et al., 2009). A linear
+# map with $n \times n$ parameters, applied to $b$ tokens at once, takes $2 b n^2$ operations and moves at least the
+# $n^2$ parameters, four bytes each in `float32`, so its intensity is $b / 2$. In decoding $b = 1$, and every parameter
+# is fetched to be used once. We measure the two limits of the machine, and then what such a map reaches.
+
+# %% tags=["nbval-ignore-output"] seconds=4
+matrix = torch.randn(4096, 4096)  # 64 MiB, more than the processor's caches hold
+square = torch.randn(1024, 1024)
+peak = 2 * 1024**3 / processor_seconds(torch.matmul, square, square)
+bandwidth = matrix.nbytes / processor_seconds(torch.sum, matrix)
+print(f"peak {peak / 1e9:.0f} GFLOP/s, bandwidth {bandwidth / 1e9:.0f} GB/s")
+
+reached = {}  # tokens at once -> operations per second
+for b in (1, 4, 16, 64, 256):
+    tokens = torch.randn(b, 4096)
+    seconds = processor_seconds(torch.matmul, tokens, matrix)
+    reached[b] = 2 * b * matrix.numel() / seconds
+    print(f"tokens at once {b:3d}: {1000 * seconds:6.1f} ms, {reached[b] / 1e9:5.1f} GFLOP/s")
+
+# %% tags=["hide-input", "nbval-ignore-output"]
+assert reached[1] < 0.5 * reached[256]
+intensity = sorted([0.25, peak / bandwidth, 256])
+figure, ax = plotting.panels(1, height=4.4)
+roof = [min(peak, bandwidth * one) / 1e9 for one in intensity]
+ax.plot(intensity, roof, color=plotting.MUTED, marker="", label="the two limits")
+ax.scatter(
+    [b / 2 for b in reached],
+    [found / 1e9 for found in reached.values()],
+    color=plotting.SERIES[0],
+    zorder=3,
+    label="a linear map",
+)
+for b, found in reached.items():
+    ax.annotate(
+        f"{b} token" + "s" * (b > 1),
+        (b / 2, found / 1e9),
+        xytext=(8, -14),
+        textcoords="offset points",
+    )
+ax.set(
+    xscale="log",
+    yscale="log",
+    xlabel="operations per byte",
+    ylabel="GFLOP/s",
+    title="one processor core",
+)
+plotting.ticks_at(ax, x=[0.5, 2, 8, 32, 128], y=[1, 3, 10, 30, 100])
+ax.legend(loc="lower right")
+plotting.picture(
+    figure,
+    caption="A single token leaves most of the arithmetic idle. Many tokens at once use it.",
+    alt="A roofline with both axes logarithmic: GFLOP per second against operations per byte. The limit rises as a "
+    "straight line with the bandwidth until it reaches the peak, and is level from there. Points of a linear map "
+    "applied to 1, 4, 16, 64 and 256 tokens: one token lies far to the left and low, on the slope, and 256 tokens "
+    "close to the level part.",
+)
+
+# %% [markdown]
+# On the machine that made this page, a core of an AMD EPYC processor, one token reaches about a tenth of the peak and
+# 256 tokens most of it. Between them, PyTorch's product stays below the roof.
+#
+# On a GPU the two limits are further apart. The data sheet of NVIDIA's H100 (SXM) has 989 TFLOP/s for two-byte numbers
+# and 3.35 TB/s, so the roof bends at 295 operations per byte, where a map in decoding has one. The 6.7 billion
+# parameters of Llama 2 7B take 13.5 GB, so reading them takes 4 ms and multiplying them 0.014 ms. One sequence gets
+# fewer than 250 tokens per second, however fast the arithmetic.
+#
+# ### The cache has to be read as well
+#
+# Each step also reads the keys and values of all tokens so far. Every layer keeps one key and one value per token for
+# each **KV head**, a key head with its value head, so a cache takes
+#
+# $$2 \cdot \text{layers} \cdot \text{KV heads} \cdot d_k \cdot \text{bytes per number}$$
+#
+# bytes per token. Here are four published models with numbers of two bytes.
 
 # %%
-PUBLISHED = {  # layers, query heads, key heads, d_k
+PUBLISHED = {  # layers, query heads, KV heads, d_k
     "Llama 2 7B (2023)": (32, 32, 32, 128),
     "Llama 2 70B (2023)": (80, 64, 8, 128),
     "Mistral 7B (2023)": (32, 32, 8, 128),
+    "Llama 3.1 405B (2024)": (126, 128, 8, 128),
 }
 
 
-def cache_bytes(layers, key_heads, d_k, size=2):
-    """Bytes of cache for one word."""
-    return 2 * layers * key_heads * d_k * size
+def cache_bytes(layers, kv_heads, d_k, size=2):
+    """Bytes of cache per token."""
+    return 2 * layers * kv_heads * d_k * size
 
 
-print("                       a word   4096 words   with as many key heads as query heads")
-for name, (layers, heads, key_heads, d_k) in PUBLISHED.items():
-    one, full = cache_bytes(layers, key_heads, d_k), cache_bytes(layers, heads, d_k)
-    print(
-        f"{name:<20}{one / 2**10:6.0f} KiB {4096 * one / 2**30:8.2f} GiB {4096 * full / 2**30:10.2f} GiB"
-    )
+print("                           a token   4096 tokens   with a KV head per query head")
+for name, (layers, heads, kv_heads, d_k) in PUBLISHED.items():
+    one, full = cache_bytes(layers, kv_heads, d_k), cache_bytes(layers, heads, d_k)
+    print(f"{name:<22}{one / 2**10:8.0f} KiB {4096 * one / 2**30:9.2f} GiB", end="")
+    print(f" {4096 * full / 2**30:11.2f} GiB")
 
 # %% tags=["hide-input"]
-assert cache_bytes(32, 32, 128) == 512 * 2**10 and cache_bytes(32, 8, 128) == 128 * 2**10
-assert 100 * 4096 * cache_bytes(32, 32, 128) == 200 * 2**30
-assert cache_bytes(80, 8, 128) * 4 < cache_bytes(80, 64, 128)
-counted = sum(part.numel() * part.element_size() for pair in caches for part in pair) / WORDS
-assert counted == cache_bytes(LAYERS, 4, 32, size=8)  # the last caches above are in float64
-print("the formula gives the bytes of our own cache, too")
-
-as_many, published = [], []
-for layers, heads, key_heads, d_k in PUBLISHED.values():
-    as_many.append(4096 * cache_bytes(layers, heads, d_k) / 2**30)
-    published.append(4096 * cache_bytes(layers, key_heads, d_k) / 2**30)
-figure, ax = plotting.panels(1, height=4.6)
-plotting.bars(
-    ax,
-    [
-        f"{name}\n{heads} query, {shared} key heads"
-        for name, (_, heads, shared, _) in PUBLISHED.items()
-    ],
-    {"a key head for each query head": as_many, "as published": published},
-    ylabel="GiB for 4096 words",
-)
-plotting.picture(
-    figure,
-    caption="The cache shrinks with the number of key heads, here to an eighth and to a quarter.",
-    alt="Bars of the cache for 4096 words, with a key head for each query head and as published. Llama 2 7B: 2 GiB "
-    "both times. Llama 2 70B: 10 GiB, and 1.25 GiB with 8 key heads for 64 query heads. Mistral 7B: 2 GiB, and "
-    "0.5 GiB with 8 key heads for 32 query heads.",
-)
+# the formula gives the bytes of our own cache; the numbers of this section and the next
+kept = empty_caches(model)
+held = sum(part.nbytes for cache in kept for part in (cache.keys, cache.values))
+assert held / LONGEST == cache_bytes(LAYERS, HEADS, 32, size=4)
+assert cache_bytes(32, 32, 128) == 512 * 2**10 and 8 * 4096 * cache_bytes(32, 32, 128) == 2**34
+assert 13.4e9 < 2 * 6.74e9 < 13.5e9 and 294 < 989e12 / 3.35e12 < 296
+assert 3.9 < 1000 * 13.5e9 / 3.35e12 < 4.1 and 0.0135 < 1000 * 13.5e9 / 989e12 < 0.0140
 
 # %% [markdown]
-# Half a mebibyte for each word of each sentence is a lot. A server that writes for 100 people at once, with 4096
-# words each, would need 200 GiB for the caches of the first model, while its weights take 13 GiB. Two of the three
-# models have far fewer key heads than query heads, and that is the next idea.
+# With eight sequences of 4096 tokens, the caches of Llama 2 7B take 16 GiB, more than its parameters. On the
+# GPU above, bandwidth alone permits the following, if each step reads all parameters and all caches once. With 32 KV
+# heads, 32 sequences do not even fit its 80 GB.
+
+# %% tags=["hide-input"]
+print("                  GB to read: parameters   caches   ms per step   tokens per second")
+limits = {}
+for kv_heads in (32, 8):
+    for sequences in (1, 8, 32):
+        read = 13.5e9, sequences * 4096 * cache_bytes(32, kv_heads, 128)
+        seconds = sum(read) / 3.35e12
+        limits[kv_heads, sequences] = sequences / seconds
+        print(
+            f"{kv_heads:2d} KV heads, {sequences:2d} sequences {read[0] / 1e9:15.1f} {read[1] / 1e9:9.1f}"
+            f" {1000 * seconds:11.1f} {sequences / seconds:14.0f}"
+        )
+assert limits[8, 32] > 2.5 * limits[32, 32] and limits[32, 8] > 3 * limits[32, 1]
+
+# %% [markdown]
+# Most of what is done for speed follows, because each idea saves bytes:
+#
+# - **Batching** runs many sequences side by side. They share one reading of the parameters, but each has a cache of its
+#   own, so the caches become the limit.
+# - **Fewer KV heads** make the caches smaller (section 3), and a **sliding window** bounds them (section 5).
+# - **Quantised weights** store a parameter in one byte or half a byte instead of two. A cache can be quantised too.
+# - **FlashAttention** never moves the attention weights to and from memory (section 4), which speeds up training and
+#   prefill.
 
 # %% tags=["hide-input"]
 questions.ask("10", "how-much-cache")
 
 # %% [markdown]
-# ## 3. Fewer key heads
+# ## 3. Fewer KV heads
 #
-# Nothing forces every query head to have a key head of its own. In **multi-query attention** (Shazeer, 2019) all
-# query heads share a single key head and a single value head, and the heads still differ, because their queries do.
-# In **grouped-query attention** (Ainslie et al., 2023) a group of neighbouring query heads shares one. With $H$ query
-# heads and $G$ key heads, query head $h$, counted from 0, uses key head $\lfloor h / (H / G) \rfloor$.
+# Nothing forces every query head to have keys and values of its own. In **multi-query attention** all query heads share
+# one KV head, which Shazeer (2019) proposed because reading the cache limits decoding. The heads still differ, because
+# their queries do. In **grouped-query attention** (Ainslie et al., 2023) each group of neighbouring query heads shares
+# one. With $H$ query heads and $G$ KV heads, query head $h$, counted from 0, uses KV head $\lfloor h / (H / G)
+# \rfloor$.
 
 
 # %%
 def grouped_by_loop(queries, keys, values):
     """queries (B, H, T, d_k), keys and values (B, G, S, d_k) -> (B, H, T, d_k)."""
-    heads = queries.shape[1]
-    group = heads // keys.shape[1]  # query heads that share a key head
+    group = queries.shape[1] // keys.shape[1]  # query heads that share a KV head
     outputs = []
-    for h in range(heads):
-        shared = h // group
-        output, _ = scaled_dot_product_attention(queries[:, h], keys[:, shared], values[:, shared])
-        outputs.append(output)
+    for h in range(queries.shape[1]):
+        key, value = keys[:, h // group], values[:, h // group]  # (B, S, d_k)
+        outputs.append(scaled_dot_product_attention(queries[:, h], key, value)[0])
     return torch.stack(outputs, dim=1)
 
 
 # %% [markdown]
-# Without the loop, every key head is repeated for all query heads of its group. `repeat_interleave` puts the copies
-# next to each other, as it must be. `repeat` would put whole rounds one after the other, so that neighbours get
-# different heads. All shapes would be right and the result wrong.
+# Without the loop, every KV head is repeated for the query heads of its group. `repeat_interleave` puts the copies next
+# to each other, as required, whereas `repeat` puts whole rounds one after the other, so that neighbours get different
+# heads. All shapes are right and the result is wrong. In assignment 11 you will implement the whole layer, with its
+# maps.
 
 # %%
 generator = torch.Generator().manual_seed(3)
 queries = torch.randn(2, 6, 5, 4, generator=generator)  # (B, H, T, d_k)
 keys, values = torch.randn(2, 2, 2, 7, 4, generator=generator)  # two of (B, G, S, d_k)
-
 by_loop = grouped_by_loop(queries, keys, values)
-repeated = [part.repeat_interleave(3, dim=1) for part in (keys, values)]  # (B, H, S, d_k)
-at_once, _ = scaled_dot_product_attention(queries, *repeated)
-trap, _ = scaled_dot_product_attention(queries, keys.repeat(1, 3, 1, 1), values.repeat(1, 3, 1, 1))
-theirs = F.scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
 
-print("repeat_interleave equals the loop:", torch.allclose(at_once, by_loop, atol=1e-6))
-print("PyTorch's enable_gqa equals the loop:", torch.allclose(theirs, by_loop, atol=1e-6))
-print("repeat equals the loop:", torch.allclose(trap, by_loop, atol=1e-6))
+copies = [part.repeat_interleave(3, dim=1) for part in (keys, values)]  # (B, H, S, d_k)
+rounds = [part.repeat(1, 3, 1, 1) for part in (keys, values)]
+for name, pair in {"repeat_interleave": copies, "repeat": rounds}.items():
+    output, _ = scaled_dot_product_attention(queries, *pair)
+    print(f"{name} equals the loop:", torch.allclose(output, by_loop, atol=1e-6))
 
 # %% tags=["hide-input"]
-assert torch.allclose(at_once, by_loop, atol=1e-6) and torch.allclose(theirs, by_loop, atol=1e-6)
-assert trap.shape == by_loop.shape and not torch.allclose(trap, by_loop, atol=1e-2)
-print("the loop, the repeated heads and PyTorch agree, and repeat does not")
+# PyTorch agrees with the loop, and so does the layer of course_utils
+theirs = F.scaled_dot_product_attention(queries, keys, values, enable_gqa=True)
+assert torch.allclose(theirs, by_loop, atol=1e-6)
+output, _ = scaled_dot_product_attention(queries, *copies)
+assert torch.allclose(output, by_loop, atol=1e-6)
+wrong, _ = scaled_dot_product_attention(queries, *rounds)
+assert wrong.shape == by_loop.shape and not torch.allclose(wrong, by_loop, atol=1e-2)
+layer = fast_attention.GroupedQueryAttention(24, 6, 2)
+x = torch.randn(2, 5, 24, generator=generator)
+cut = [split_heads(w(x), heads) for w, heads in ((layer.w_q, 6), (layer.w_k, 2), (layer.w_v, 2))]
+whole, _ = layer(x, x, x)
+assert torch.allclose(layer.w_o(merge_heads(grouped_by_loop(*cut))), whole, atol=1e-6)
 
 # %% tags=["hide-input"]
 questions.ask("10", "which-key-head")
@@ -360,131 +512,85 @@ questions.ask("10", "which-key-head")
 # %% [markdown]
 # ### What it costs
 #
-# Fewer key heads could make a model worse. We measure it on the task of lecture 9, where the loss can be compared with
-# the entropy. The model has eight query heads of width 8, and we train it with eight key heads and with one.
-
-
-# %%
-def grouped_model(key_heads, seed):
-    """Lecture 9's model with grouped-query attention in both layers."""
-    torch.manual_seed(seed)
-    language = known_language.known_language()
-    sizes = (len(language.vocabulary), 64, 8, 2, 128)
-    model = CausalLanguageModel(*sizes, dropout=0.0, max_len=language.ids.shape[1])
-    for layer in model.layers:
-        layer.self_attn = fast_attention.GroupedQueryAttention(64, 8, key_heads)
-    return known_language.train(
-        model, lambda m, batch, _: next_token_loss(m(batch), batch), seed=seed
-    )
-
-
-# %% tags=["nbval-ignore-output"] seconds=60
-SEED = 0
-floor = known_language.known_language().floor
-gaps = {G: known_language.exact_loss(grouped_model(G, SEED)) - floor for G in (8, 1)}
-for G, gap in gaps.items():
-    print(f"{G} key heads: {gap:.4f} nats above the entropy")
-
-# %% tags=["hide-input"]
-assert 0 < min(gaps.values()) and max(gaps.values()) < 0.03
-print("both models are within 0.03 nats of the entropy")
-
-# %% [markdown]
-# A single run says little about such small differences, so here are three seeds each. They are **recorded**, and
-# `sources/recorded/grouped_queries.py` prints them in about three minutes. The cache is in bytes per word, with numbers
-# of four bytes in both layers.
+# Fewer KV heads may make a model worse. We measure this on the language of lecture 9, where the loss can be compared
+# with the entropy, with two layers and eight query heads of width 8. The results are recorded by
+# `sources/recorded/grouped_queries.py`.
 
 # %% tags=["hide-input"]
 RECORDED = """\
-key heads   seed 0  seed 1  seed 2   cache  weights
-8           0.0161  0.0161  0.0132    1024    74560
-2           0.0154  0.0152  0.0145     256    62080
-1           0.0187  0.0174  0.0154     128    60000
+0.004 8 0.0161 0.0161 0.0132 0.0132 0.0132
+0.004 2 0.0154 0.0152 0.0145 0.0150 0.0144
+0.004 1 0.0187 0.0174 0.0154 0.0164 0.0167
+0.008 8 0.0092 0.0096 0.0084 0.0089
+0.008 1 0.0104 0.0105 0.0094 0.0104
 """
-print(RECORDED)
-rows = [line.split() for line in RECORDED.splitlines()[1:]]
-gap_of = {int(row[0]): torch.tensor([float(number) for number in row[1:4]]) for row in rows}
-cache_of = {int(row[0]): int(row[4]) for row in rows}
-assert cache_of[8] == 8 * cache_of[1] == cache_bytes(2, 8, 8, size=4)
-assert all((gap < 0.03).all() for gap in gap_of.values())
-worse = gap_of[1] - gap_of[8]
-assert (worse > 0).all() and 0.0015 < worse.mean() < 0.0025
-assert abs(gap_of[2].mean() - gap_of[8].mean()) < 0.0005
-assert 0.78 < int(rows[2][5]) / int(rows[0][5]) < 0.82
-
-figure, ax = plotting.panels(1, height=4)
-sizes = [cache_of[heads] for heads in (1, 2, 8)]
-by_seed = torch.stack([gap_of[heads] for heads in (1, 2, 8)], dim=1)  # (seeds, key heads)
-plotting.curves(
-    ax,
-    sizes,
-    {"median of three seeds": by_seed},
-    xscale="log",
-    xlabel="bytes of cache for a word",
-    ylabel="nats above the entropy",
-)
-ax.set_xticks(sizes, [f"{size}\n{size // 128} key head{'s' * (size > 128)}" for size in sizes])
-ax.set_xticks([], minor=True)
-ax.set_ylim(0, 0.022)
-plotting.picture(
-    figure,
-    caption="One key head costs a little. Between two and eight the seeds differ more than the models.",
-    alt="Nats above the entropy against the bytes of cache for a word, three seeds each. With one key head and 128 "
-    "bytes 0.0154 to 0.0187, with two and 256 bytes 0.0145 to 0.0154, with eight and 1024 bytes 0.0132 to 0.0161.",
-)
+gaps = {}  # (learning rate, KV heads) -> nats above the entropy, one for each seed
+for line in RECORDED.splitlines():
+    rate, kv_heads, *numbers = line.split()
+    gaps[float(rate), int(kv_heads)] = torch.tensor([float(number) for number in numbers])
+print("  rate   KV heads   nats above the entropy     mean    cache per token")
+for (rate, kv_heads), found in gaps.items():
+    found_range = f"{found.min():.4f} to {found.max():.4f}, {len(found)} seeds"
+    size = cache_bytes(2, kv_heads, 8, size=4)
+    print(f"{rate:6.3f} {kv_heads:7d}      {found_range} {found.mean():9.4f} {size:10d} bytes")
+for rate, seeds, least, most in ((0.004, 5, 0.0025, 0.0027), (0.008, 4, 0.0010, 0.0013)):
+    worse = gaps[rate, 1] - gaps[rate, 8]
+    assert len(worse) == seeds and (worse > 0).all() and least < worse.mean() < most
+assert all(gaps[0.008, kv_heads].max() < gaps[0.004, kv_heads].min() for kv_heads in (8, 1))
+few, many = gaps[0.004, 2], gaps[0.004, 8]
+assert abs(few.mean() - many.mean()) < many.max() - many.min()
 
 # %% [markdown]
-# With one key head instead of eight, every seed is a little worse, by 0.002 nats on average. That is 0.2 % of the
-# perplexity, for an eighth of the cache. The model also has a fifth fewer weights, and this comparison cannot say which
-# of the two is the reason. With two key heads no difference can be seen. At this size that is all that we can measure.
-# For a large model, Ainslie et al. (2023, table 1) report averages over their tasks of 47.2 with all key heads, 47.1
-# with eight and 46.6 with one.
+# At the rate of lecture 9, one KV head instead of eight makes the loss higher with each of five seeds, by 0.0026 nats
+# on average. At twice the rate both are better, and with four seeds the gap is about 0.001. Neither rate has
+# been tuned, so a part of the price may be slower training. With two KV heads the seeds differ more than the models.
+# Fewer heads also mean fewer parameters, and this comparison cannot tell the two apart.
+#
+# For a large model, Ainslie et al. (2023, table 1) report average scores of 47.2 with all KV heads, 47.1 with eight and
+# 46.6 with one. These are T5-XXL models, converted and then trained for another 5 % of the original steps, with shared
+# heads in the decoder only.
 #
 # ## 4. A softmax in one pass
 #
-# The weights of a long text are a large matrix. A softmax seems to need all scores of a row, because it subtracts the
-# largest of them and divides by the sum of all exponentials. But all three quantities, the maximum $m$, the sum $\ell$
-# and the output $o$, can be carried along while the keys come one block after the other (Milakov & Gimelshein, 2018).
-# For one query, before any key, $m = -\infty$, $\ell = 0$ and $o = 0$. A block with scores $\omega_j$ and values $v_j$
-# changes them to
+# With 4096 tokens, 32 heads and two-byte numbers, the attention weights take 1 GiB per layer, eight times as much as
+# queries, keys, values and outputs together. Can we do without storing them? A softmax seems to need all scores of a
+# row, because it subtracts the largest and divides by the sum of all exponentials. But Milakov and Gimelshein (2018)
+# carry a running maximum $m$ and sum $\ell$ along while the scores come in, and Rabe and Staats (2021) and
+# FlashAttention (Dao et al., 2022) carry the output $o$ along as well. For one query, before any key, $m = -\infty$,
+# $\ell = 0$ and $o = 0$. A block of keys with scores $\omega_j$ and values $v_j$ changes them to
 #
 # $$m' = \max(m, \max_j \omega_j), \qquad
 # \ell' = e^{m - m'} \ell + \sum_j e^{\omega_j - m'}, \qquad
 # o' = e^{m - m'} o + \sum_j e^{\omega_j - m'} v_j$$
 #
-# The factor $e^{m - m'}$ is what makes it work. As long as the maximum stays, it is 1. When a larger score comes, all
-# that was added up before had been divided by too small a number, and the factor corrects it afterwards. At the end the
-# output is $o / \ell$.
+# While the maximum stays the same, the factor $e^{m - m'}$ is 1. When a larger score arrives, all earlier terms were
+# scaled by $e^{-m}$ with an $m$ that is now too small, and the factor corrects it. In the end the output is $o / \ell$.
 #
-# As an example take the scores 0, ln 3 and ln 4 with the values 8, 4 and 2, one key at a time.
+# Here are the scores 0, ln 3 and ln 4 with the values 8, 4 and 2, one key at a time.
 
 # %%
 scores = [0.0, math.log(3), math.log(4)]
-values_by_hand = [8.0, 4.0, 2.0]
 m, total, o = -math.inf, 0.0, 0.0
 print("  score  value       m      sum   output")
-for score, value in zip(scores, values_by_hand, strict=True):
+for score, value in zip(scores, [8.0, 4.0, 2.0], strict=True):
     largest = max(m, score)
-    rescale = math.exp(m - largest)
-    total = rescale * total + math.exp(score - largest)
-    o = rescale * o + math.exp(score - largest) * value
-    m = largest
+    rescale, weight = math.exp(m - largest), math.exp(score - largest)
+    m, total, o = largest, rescale * total + weight, rescale * o + weight * value
     print(f"{score:7.3f} {value:6.1f} {m:7.3f} {total:8.4f} {o:8.4f}")
 print(f"output / sum = {o / total:.2f}")
 
 # %% tags=["hide-input"]
-weights = torch.tensor(scores).softmax(dim=0)
+# 3.5, and the same from a softmax over all three at once; the sizes of weights and of everything else
 assert abs(o / total - 3.5) < 1e-9
-assert abs((weights * torch.tensor(values_by_hand)).sum().item() - 3.5) < 1e-5
-print("3.5, and the same from a softmax over all three at once")
+all_three = torch.tensor(scores).softmax(dim=0) @ torch.tensor([8.0, 4.0, 2.0])
+assert abs(all_three.item() - 3.5) < 1e-5
+assert 32 * 4096**2 * 2 == 2**30 == 8 * (4 * 4096 * 32 * 128 * 2)
 
 # %% [markdown]
 # Step through eight keys in blocks of two.
 #
-# 1. In which blocks is a rescaling needed, and by how much? Predict it from the scores before you press *next
-#    block*.
-# 2. Change one score so that no rescaling is needed after the first block. Which one, and what does the result do?
-# 3. Take one key in a block, and then all eight. What changes on the way, and what does not?
+# 1. Predict from the scores in which blocks a rescaling is needed, and by how much. Then press *next block*.
+# 2. Change one score so that no rescaling is needed after the first block. Which one, and what happens to the result?
 
 # %% tags=["hide-input"]
 some_scores = [0.5, 2.0, -1.0, 3.0, 1.0, 2.5, 0.0, -2.0]
@@ -501,15 +607,17 @@ live.tiles_view(
 #
 # - Only the second block brings a larger score, 3 after 2, so everything before is multiplied by $e^{2 - 3} \approx
 #   0.37$.
-# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result changes with the
-#   score, of course, but it is again that of a softmax over all keys at once.
-# - The number of rescalings changes, and with one block there is none. The result stays the same.
+# - If key 1 or key 2 has a score of 3 or more, the first block sets the maximum for good. The result is again that of a
+#   softmax over all keys at once.
 #
 # </details>
-#
-# For whole matrices the same lines work on all queries at once, and a block is a slice of the keys. Of the matrix of
-# scores only a narrow **tile** exists at any time, with one row for each query and one column for each key of the
-# block.
+
+# %% tags=["hide-input"]
+questions.ask("10", "when-to-rescale")
+
+# %% [markdown]
+# For whole matrices the same lines work on many queries at once. At any time only a **tile** of the score matrix
+# exists, with a row for each query and a column for each key.
 #
 # ![Four queries beside a matrix of scores with eight columns, one for each key, which has its key and its value above
 # it. The first four columns are empty, done and not kept. Columns five and six, in a frame, hold scores, such as 3.0
@@ -519,104 +627,146 @@ live.tiles_view(
 # 1.](../figures/softmax_tiles.svg)
 #
 # *One tile at a time. Queries 2 and 4 find a larger score in it, so what they have added up so far is scaled down.*
+#
+# FlashAttention cuts the queries into blocks as well. With a causal mask, the tiles above the diagonal are hidden as a
+# whole and can be skipped, and only those on the diagonal need a mask.
 
 
 # %%
-def online_softmax_attention(query, key, value, block_size):
-    """query (..., T, d_k), key (..., S, d_k), value (..., S, d_v) -> (..., T, d_v)."""
-    query = query / math.sqrt(query.shape[-1])
-    largest = query.new_full((*query.shape[:-1], 1), -math.inf)  # m, (..., T, 1)
-    total = torch.zeros_like(largest)  # ℓ
-    output = query.new_zeros((*query.shape[:-1], value.shape[-1]))  # o, (..., T, d_v)
-    for start in range(0, key.shape[-2], block_size):
-        block = slice(start, start + block_size)
-        scores = query @ key[..., block, :].transpose(-2, -1)  # (..., T, block_size)
-        before, largest = largest, largest.maximum(scores.amax(dim=-1, keepdim=True))
-        rescale, weights = torch.exp(before - largest), torch.exp(scores - largest)
-        total = rescale * total + weights.sum(dim=-1, keepdim=True)
-        output = rescale * output + weights @ value[..., block, :]
-    return output / total
+def tiled_attention(query, key, value, size):
+    """Causal attention, (H, T, d_k), (H, T, d_k), (H, T, d_v) -> (H, T, d_v), tile by tile."""
+    outputs = []
+    for start in range(0, query.shape[-2], size):
+        q = query[:, start : start + size] / math.sqrt(query.shape[-1])  # a block of queries
+        m = torch.full_like(q[..., :1], -math.inf)  # (H, size, 1)
+        total, o = torch.zeros_like(m), 0.0
+        for begin in range(0, start + size, size):  # later keys are hidden from all of them
+            block = slice(begin, begin + size)
+            scores = q @ key[:, block].transpose(-2, -1)  # a tile: (H, size, size)
+            if begin == start:
+                scores = scores.masked_fill(~causal_mask(scores.shape[-1]), -math.inf)
+            largest = m.maximum(scores.amax(dim=-1, keepdim=True))
+            rescale, weights = torch.exp(m - largest), torch.exp(scores - largest)
+            total = rescale * total + weights.sum(dim=-1, keepdim=True)
+            o = rescale * o + weights @ value[:, block]  # (H, size, d_v)
+            m = largest
+        outputs.append(o / total)
+    return torch.cat(outputs, dim=-2)
 
-
-generator = torch.Generator().manual_seed(4)
-query, key, value = torch.randn(3, 2, 200, 32, generator=generator)  # (H, T, d_k) each
-whole, _ = scaled_dot_product_attention(query, key, value)
-for block_size in (1, 7, 64, 5000):
-    tiled = online_softmax_attention(query, key, value, block_size)
-    print(f"blocks of {block_size:4d}: largest difference {(tiled - whole).abs().max():.0e}")
-    assert torch.allclose(tiled, whole, atol=1e-5)
-    ours = fast_attention.online_softmax_attention(query, key, value, block_size)
-    assert torch.allclose(tiled, ours, atol=1e-6)
 
 # %% [markdown]
-# ### What it saves
-#
-# No piece of memory here is as large as the matrix of weights. To see what is really allocated, we watch every
-# operation and note the largest new tensor that one of them returns. We go through the keys in blocks of 64.
+# In assignment 11 you will implement a version for any mask. To compare the memory, we note how many numbers new
+# tensors hold at one time, at most.
 
 
-# %%
-class LargestNew(TorchDispatchMode):
-    """Notes how many numbers the largest tensor holds that an operation returns."""
+# %% tags=["hide-input"]
+class NumbersHeld(TorchDispatchMode):
+    """Notes how many numbers the new tensors hold together, at most; views are free."""
 
-    largest = 0
+    def __init__(self, *given):
+        super().__init__()
+        self.most, self.held = 0, {}
+        self.given = [one.untyped_storage().data_ptr() for one in given]
 
     def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
         result = operation(*args, **(kwargs or {}))
         if isinstance(result, torch.Tensor):
-            self.largest = max(self.largest, result.untyped_storage().nbytes() // 4)
+            storage = result.untyped_storage()
+            if storage.data_ptr() not in self.given:
+                weak = torch.multiprocessing.reductions.StorageWeakRef(storage)
+                self.held[weak] = storage.nbytes() // result.element_size()
+        self.held = {one: size for one, size in self.held.items() if not one.expired()}
+        self.most = max(self.most, sum(self.held.values()))
         return result
 
 
-def largest_new(compute, length):
-    """Numbers in the largest new tensor, for two heads of width 32."""
-    inputs = [torch.randn(2, length, 32) for _ in range(3)]
-    with torch.no_grad(), LargestNew() as watch:
+def at_most_held(compute, *inputs):
+    """The largest number of values in new tensors while `compute` runs."""
+    with torch.no_grad(), NumbersHeld(*inputs) as watch:
         compute(*inputs)
-    return watch.largest
-
-
-def whole_attention(query, key, value):
-    return scaled_dot_product_attention(query, key, value)[0]
-
-
-def in_tiles(query, key, value):
-    return online_softmax_attention(query, key, value, block_size=64)
-
-
-memory = {T: (largest_new(whole_attention, T), largest_new(in_tiles, T)) for T in (128, 512, 2048)}
-print("words    all weights    in tiles")
-for T, (everything, tiles) in memory.items():
-    print(f"{T:5d}   {everything:12,d} {tiles:11,d}")
-
-# %% tags=["hide-input"]
-assert memory == {128: (32_768, 16_384), 512: (524_288, 65_536), 2048: (8_388_608, 262_144)}
-print("four times as many words: sixteen times the weights, and four times the largest tile")
-
-# %% [markdown]
-# The whole matrix grows with the square of the length, whereas the tiles grow in proportion to it, since all queries
-# look at one block of keys. FlashAttention (Dao et al., 2022) cuts the queries into blocks as well and keeps each tile
-# in the small and fast memory of a GPU. That is where its speed comes from, and we make no claim about speed on a
-# processor. The number of operations does not become smaller.
-
-# %% tags=["hide-input"]
-questions.ask("10", "when-to-rescale")
-
-# %% [markdown]
-# ## 5. Sliding windows
-#
-# A cheaper kind of attention looks at the nearest words only. With a **window** of $W$, a word sees itself and the
-# $W - 1$ words before it, so neither the work nor the cache grows beyond that. This does change the result. (In the
-# formula of Beltagy et al. (2020) a window holds one word more than in their figure, so make sure which of the two a
-# library means.)
+    return watch.most
 
 
 # %%
-def sliding_window_mask(query_length, key_length, window):
-    """The queries are the last words among the keys: (query_length, key_length) bool."""
-    place = torch.arange(key_length - query_length, key_length).unsqueeze(1)  # of the queries
-    j = torch.arange(key_length)
-    return (j <= place) & (j > place - window)
+def in_tiles(query, key, value):
+    return tiled_attention(query, key, value, size=64)
+
+
+def all_at_once(query, key, value):
+    return scaled_dot_product_attention(query, key, value, causal_mask(query.shape[-2]))[0]
+
+
+held = {}
+print("tokens   all at once    in tiles   largest difference")
+for T in (128, 512, 2048):
+    inputs = torch.randn(3, 2, T, 32).unbind()  # (H, T, d_k) each
+    held[T] = at_most_held(all_at_once, *inputs), at_most_held(in_tiles, *inputs)
+    difference = (all_at_once(*inputs) - in_tiles(*inputs)).abs().max()
+    print(f"{T:6d} {held[T][0]:13,d} {held[T][1]:11,d} {difference:14.0e}")
+
+# %% tags=["hide-input"]
+# any size of tile gives the same, and so does course_utils; what grows with the square and what in proportion
+inputs = torch.randn(3, 2, 200, 32, generator=torch.Generator().manual_seed(4)).unbind()
+for size in (1, 7, 64, 5000):
+    tiled = tiled_attention(*inputs, size)
+    theirs = fast_attention.online_softmax_attention(*inputs, size, causal_mask(200))
+    assert torch.allclose(tiled, all_at_once(*inputs), atol=1e-5)
+    assert torch.allclose(tiled, theirs, atol=1e-5)
+assert 14 < held[2048][0] / held[512][0] < 17 and 2.5 < held[2048][1] / held[512][1] < 4
+
+# %% [markdown]
+# With four times the tokens, plain attention holds sixteen times as many numbers, because of its weights. In tiles it
+# is only about three times as many, because the output grows and the tiles do not.
+#
+# The speed comes from elsewhere. FlashAttention does all of this in one kernel, in which a tile stays in the small,
+# fast memory next to the arithmetic units. The backward pass computes the weights a second time instead of reading
+# them. For both passes of GPT-2 medium, Dao et al. (2022, figure 2) report 75 GFLOP instead of 67, 4.4 GB moved instead
+# of 40.3, and 7.3 ms instead of 41.7, more operations in a sixth of the time.
+#
+# ### PyTorch's own, and its trap
+#
+# `F.scaled_dot_product_attention` calls such kernels where there are any. With `is_causal=True` it makes the causal
+# mask itself. With a cache there are fewer queries than keys, and PyTorch takes the mask from the *upper left* corner,
+# where the first query may attend to a single key.
+
+# %%
+generator = torch.Generator().manual_seed(5)
+query = torch.randn(1, 1, 2, 4, generator=generator)  # two new tokens
+key, value = torch.randn(2, 1, 1, 5, 4, generator=generator)  # three in the cache and the two
+right, _ = scaled_dot_product_attention(query, key, value, causal_mask(5)[3:])
+
+flag = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+lower = F.scaled_dot_product_attention(query, key, value, attn_mask=causal_lower_right(2, 5))
+print("is_causal=True is right:    ", torch.allclose(flag, right, atol=1e-6))
+print("causal_lower_right is right:", torch.allclose(lower, right, atol=1e-6))
+
+# %% tags=["hide-input"]
+# the flag hides the cache: its first row is the first value alone; one token needs no mask
+assert torch.allclose(lower, right, atol=1e-6) and not torch.allclose(flag, right, atol=1e-2)
+assert torch.allclose(flag[0, 0, 0], value[0, 0, 0], atol=1e-6)
+newest = F.scaled_dot_product_attention(query[:, :, 1:], key, value)
+assert torch.allclose(newest, right[:, :, 1:], atol=1e-6)
+
+# %% [markdown]
+# No error is raised, and the mistake shows only as generated text that gets worse. There are three cases:
+#
+# - In a prefill, where $T = S$, `is_causal=True` is right.
+# - A single new token needs no mask, and the flag must be off.
+# - For several new tokens after a cache, pass `causal_lower_right(T, S)` as the mask. A tensor of True and False gives
+#   the same numbers, but PyTorch's FlashAttention kernel for GPUs takes no such mask, so a slower one is used.
+#
+# ## 5. Sliding windows
+#
+# To bound both work and cache, a layer can attend to the nearest tokens only. With a **window** of $W$, a token attends
+# to itself and the $W - 1$ tokens before it. The causal mask cuts off everything to the right of a diagonal, and a
+# window everything to the left of another one as well.
+
+
+# %%
+def sliding_window_mask(T, S, window):
+    """Masks (T, S) for the last T of S tokens."""
+    everything = torch.ones(T, S, dtype=torch.bool)
+    return everything.tril(S - T) & everything.triu(S - T - window + 1)
 
 
 print(sliding_window_mask(2, 4, window=2).int())
@@ -625,17 +775,36 @@ print(sliding_window_mask(2, 4, window=2).int())
 for sizes in [(2, 4, 2), (5, 5, 3), (1, 7, 4), (3, 9, 20)]:
     assert torch.equal(sliding_window_mask(*sizes), fast_attention.sliding_window_mask(*sizes))
 assert sliding_window_mask(2, 4, 2).int().tolist() == [[0, 1, 1, 0], [0, 0, 1, 1]]
-print("rows 0110 and 0011, as by hand, and the masks of course_utils.fast_attention")
 
 # %% [markdown]
-# Does a model with a window of 4 know nothing of a word ten places back? One layer does not. But the words that it sees
-# have themselves looked back in the layer before, so the reach grows with every layer. We measure it by derivatives,
-# because the last output depends on an input exactly if its derivative is not zero.
+# In assignment 11 you will make this mask from the positions of queries and keys.
+#
+# One layer with a window of 4 knows nothing of a token ten positions back. But the tokens it attends to have themselves
+# collected from earlier ones in the layer below, so the reach grows with every layer.
+
+# %% tags=["hide-input"]
+figure, axes = plotting.panels(3, height=3.4, sharey=True)
+mask = sliding_window_mask(12, 12, 4)
+known = mask
+for layers, ax in enumerate(axes, start=1):
+    plotting.mask_map(known, ax=ax, query_label="" if layers > 1 else "query")
+    ax.set(
+        title=f"{layers} layer{'s' if layers > 1 else ''}",
+        aspect="equal",
+        xticks=[0, 5, 11],
+        yticks=[0, 5, 11],
+    )
+    known = (known.float() @ mask.float()) > 0
+plotting.picture(
+    figure,
+    caption="With a window of 4, every further layer extends the reach by three tokens.",
+    alt="Three maps of twelve queries by twelve keys, in which filled cells show which tokens a token depends on. With "
+    "one layer it is a diagonal band of four cells, with two a band of seven, with three a band of ten.",
+)
 
 
-# %%
 def reach(layers, window, length=24):
-    """How many words the last output of a stack depends on."""
+    """On how many tokens the last output of a stack depends, by its derivatives."""
     torch.manual_seed(0)
     x = torch.randn(length, 8, dtype=torch.float64, requires_grad=True)
     mask = sliding_window_mask(length, length, window)
@@ -646,93 +815,41 @@ def reach(layers, window, length=24):
     return (gradient.abs().amax(dim=1) > 0).sum().item()
 
 
-reached = [reach(layers, window=4) for layers in (1, 2, 3, 4)]
-print("words that 1, 2, 3 and 4 layers reach:", reached)
-
-# %% tags=["hide-input"]
-assert reached == [layers * 3 + 1 for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
-figure, axes = plotting.panels(3, height=3.4, sharey=True)
-mask = sliding_window_mask(12, 12, 4)
-seen = mask
-for layers, ax in enumerate(axes, start=1):
-    plotting.mask_map(seen, ax=ax, query_label="" if layers > 1 else "query")
-    ax.set(
-        title=f"{layers} layer{'s' if layers > 1 else ''}",
-        aspect="equal",
-        xticks=[0, 5, 11],
-        yticks=[0, 5, 11],
-    )
-    seen = (seen.float() @ mask.float()) > 0
-plotting.picture(
-    figure,
-    caption="With a window of 4, every further layer lets a word know three more.",
-    alt="Three maps of twelve queries by twelve keys, in which filled cells say which words a word depends on. With one "
-    "layer it is a diagonal band of four cells, with two a band of seven, with three a band of ten.",
-)
+assert [reach(layers, window=4) for layers in (1, 2, 3, 4)] == [4, 7, 10, 13]
 
 # %% [markdown]
-# Each layer adds $W - 1$ words, so $L$ layers reach $L (W - 1) + 1$ words. Mistral 7B, with its 32 layers and a
-# window of 4096, could in principle depend on more than 130 000 words (Jiang et al., 2023). Whether anything useful
-# arrives from that far is another question, which such a count does not answer.
-#
-# ## 6. PyTorch's own, and its trap
-#
-# `F.scaled_dot_product_attention` computes all of this with fast kernels where there are any. Its argument `is_causal`
-# builds the mask for you. But which one? With as many queries as keys there is only one causal mask. With a cache there
-# are fewer queries than keys, and PyTorch takes the mask from the *upper left* corner, where the first query may see a
-# single key.
-
-# %%
-generator = torch.Generator().manual_seed(5)
-query = torch.randn(1, 1, 2, 4, generator=generator)  # two new words
-key, value = torch.randn(2, 1, 1, 5, 4, generator=generator)  # three in the cache and the two
-
-right, _ = scaled_dot_product_attention(query, key, value, causal_mask(5)[3:])
-with_flag = F.scaled_dot_product_attention(query, key, value, is_causal=True)
-with_mask = F.scaled_dot_product_attention(query, key, value, attn_mask=causal_mask(5)[3:])
-print("is_causal=True is right:", torch.allclose(with_flag, right, atol=1e-6))
-print("our mask is right:      ", torch.allclose(with_mask, right, atol=1e-6))
-print("its first row is the first value:", torch.allclose(with_flag[0, 0, 0], value[0, 0, 0]))
-
-# %% tags=["hide-input"]
-assert torch.allclose(with_mask, right, atol=1e-6) and not torch.allclose(
-    with_flag, right, atol=1e-2
-)
-assert torch.allclose(with_flag[0, 0, 0], value[0, 0, 0], atol=1e-6)
-print("the flag hides the cache from the new words; the mask does not")
-
-# %% [markdown]
-# Nothing stops, and in a prefill the flag is right. The mistake shows only when words are written, as text that gets
-# worse and worse. So with a cache, hand over a mask of your own. For a single new word, no mask at all is right,
-# because the newest word may see everything.
+# Each layer adds $W - 1$ tokens, so $L$ layers reach $L (W - 1) + 1$. Mistral 7B, with its 32 layers and a window of
+# 4096, could in principle depend on more than 130 000 tokens (Jiang et al., 2023). Such a count cannot tell whether
+# anything useful arrives from that far. Later models mix both kinds of layers. Gemma 3 has five layers of window 1024
+# for each one without (Gemma Team, 2025).
 #
 # ## Summary
 #
-# - Because of the causal mask, keys and values of earlier words never change, so a cache of them makes the next word
-#   cost a single row. The mask of $T$ new words is the last $T$ rows of the whole mask.
-# - A cache takes $2 \cdot \text{layers} \cdot \text{key heads} \cdot d_k$ numbers per word. Sharing key heads divides
-#   that by the size of a group.
-# - A softmax needs one pass if the maximum, the sum and the output are carried along and rescaled. The weights are
-#   never stored, and the number of operations stays the same.
-# - A window bounds work and cache, and $L$ layers of it reach $L (W - 1) + 1$ words.
+# - With a cache of keys and values, which the causal mask keeps from changing, the next token costs a single row. The
+#   mask of $T$ new tokens is the last $T$ rows of the whole mask, and one token needs none.
+# - Decoding one sequence is limited by memory bandwidth, since every parameter and the whole cache are read to generate
+#   one token. A counter of operations sees none of this.
+# - Sharing KV heads divides the cache by the size of a group. A window bounds it.
+# - Attention needs one pass over the keys if maximum, sum and output are carried along and rescaled, and only one tile
+#   of the weights exists at any time.
 # - `is_causal=True` is wrong where there are fewer queries than keys.
 #
 # **Now you:** [assignment a11, fast attention](../exercises/a11_fast_attention/a11_fast_attention.ipynb). The
-# [next lecture](11_block_of_today.ipynb) exchanges the other parts of the block. This is the end of the core. Section 7
-# goes deeper, and you can skip it.
+# [next lecture](11_block_of_today.ipynb) exchanges the other parts of the block. This is the end of the core. Sections
+# 6 to 8 go deeper, and you can skip them.
 
 # %% [markdown]
 # ## Check yourself
 #
 # The questions in sections 1, 2, 3 and 4 can be checked on the spot. Those below are open ones, so answer them in your
-# own words before you look.
+# own words before you open the answer.
 #
 # **1.** Why is there no cache of queries?
 #
 # <details><summary>Answer</summary>
 #
-# A query is used once, by its own word, when that word is read. Later words bring queries of their own and compare them
-# with the old keys.
+# A query is used once, by its own token, when that token is run through the layer. Later tokens bring their own queries
+# and compare them with the old keys.
 #
 # </details>
 #
@@ -740,82 +857,220 @@ print("the flag hides the cache from the new words; the mask does not")
 #
 # <details><summary>Answer</summary>
 #
-# No. Without the mask every new word changes what the earlier words collect, so from the second layer on all keys and
+# No. Without the mask every new token changes what the earlier tokens collect, so from the second layer on all keys and
 # values change, and everything has to be computed again.
 #
 # </details>
 #
-# **3.** A softmax in one pass rescales by $e^{m - m'}$. What happens in the first block, where $m = -\infty$?
+# **3.** A GPU runs one sequence of a small model at 200 tokens per second. Someone doubles its peak arithmetic and
+# leaves its memory as it is. What happens to the 200? And with 500 sequences side by side?
 #
 # <details><summary>Answer</summary>
 #
-# The factor is $e^{-\infty} = 0$, so whatever $\ell$ and $o$ held before is dropped, which is right because they held
-# nothing. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number,
-# so code with masks has to look out for it.
+# With one sequence nothing happens, because the step waits for parameters and cache. With 500 sequences the maps have
+# an intensity of several hundred operations per byte and may be limited by arithmetic, so they can gain. Attention does
+# not, since each sequence reads its own cache.
 #
 # </details>
 #
-# **4.** With one key head for all query heads, do all heads compute the same?
+# **4.** A softmax in one pass rescales by $e^{m - m'}$. What happens in the first block, where $m = -\infty$?
 #
 # <details><summary>Answer</summary>
 #
-# No. They compare different queries with the same keys, so their weights differ. They do mix the same values, which the
-# output map can combine in different ways.
+# The factor is $e^{-\infty} = 0$, so whatever $\ell$ and $o$ held before is dropped, and rightly so, because they held
+# nothing. If the whole first block is hidden by a mask, $m'$ is $-\infty$ as well and the difference is not a number,
+# so code with masks has to handle this case.
 #
 # </details>
 
 # %% [markdown]
-# ## 7. Going deeper: a cache that forgets
+# ## 6. Going deeper: multi-head latent attention
 #
-# With a window of $W$, no word ever looks at a key that is more than $W - 1$ places back, so a layer may drop it. The
-# cache then has a fixed size however long the text becomes. Only two things have to stay right, which are the mask and
-# the position of the new word.
+# Grouped heads shrink the cache by having fewer keys and values. DeepSeek-V2 (DeepSeek-AI, 2024a) keeps all heads and
+# compresses what is stored. A map $W_c$ takes each token to a narrow **latent** vector $c^{(j)} = x^{(j)} W_c$ of width
+# $d_c$, and only this is cached. Each head has maps of its own from the latent to its keys and values, $k^{(j)} =
+# c^{(j)} W_{uk}$ and $v^{(j)} = c^{(j)} W_{uv}$.
+#
+# If every step had to rebuild all keys and values from the cache, little would be gained. It need not, because matrix
+# products can be regrouped:
+#
+# $$q^{(i)} \cdot k^{(j)} = q^{(i)} \big(c^{(j)} W_{uk}\big)^\top = \big(q^{(i)} W_{uk}^\top\big) \cdot c^{(j)}$$
+#
+# So the query is taken to the latent space instead, and the latent vectors serve as keys. The values work the same way.
+# We average latent vectors and apply $W_{uv}$ to the average. Seen like this, it is multi-query attention with one wide
+# head.
 
 # %%
-torch.manual_seed(6)
+T, H, d_model, d_k, d_c = 10, 8, 64, 8, 16
+generator = torch.Generator().manual_seed(7)
+x = torch.randn(1, 1, T, d_model, generator=generator)  # the second axis is broadcast to the heads
+w_q = torch.randn(H, d_model, d_k, generator=generator) / 8
+w_c = torch.randn(d_model, d_c, generator=generator) / 8
+w_uk, w_uv = torch.randn(2, H, d_c, d_k, generator=generator) / 4
+
+queries = x @ w_q  # (B, H, T, d_k)
+latent = x @ w_c  # (B, 1, T, d_c): all that is cached
+keys, values = latent @ w_uk, latent @ w_uv  # (B, H, T, d_k)
+rebuilt, _ = scaled_dot_product_attention(queries, keys, values, causal_mask(T))
+
+moved = queries @ w_uk.transpose(-2, -1)  # (B, H, T, d_c): queries for the latent vectors
+scores = moved @ latent.transpose(-2, -1) / math.sqrt(d_k)  # (B, H, T, T)
+weights = scores.masked_fill(~causal_mask(T), -math.inf).softmax(dim=-1)
+regrouped = (weights @ latent) @ w_uv  # (B, H, T, d_k)
+print("rebuilt and regrouped agree:", torch.allclose(rebuilt, regrouped, atol=1e-5))
+
+# %% [markdown]
+# How large is the cache, next to the alternatives? The second column has the sizes of DeepSeek-V3 (DeepSeek-AI, 2024b):
+# 61 layers, 128 heads of width 128, and $d_c = 512$. Its cache also holds one rotary key of width 64 per token and
+# layer, shared by all heads, for a reason that the exercise below asks for.
+
+# %% tags=["hide-input"]
+assert torch.allclose(rebuilt, regrouped, atol=1e-5)
+kinds = {
+    "a KV head per query head": (2 * 8 * 8, 2 * 128 * 128),
+    "one for 8 query heads": (2 * 1 * 8, 2 * 16 * 128),
+    "one KV head": (2 * 1 * 8, 2 * 1 * 128),
+    "latent": (16, 512 + 64),
+}
+print("numbers per token and layer   here   DeepSeek-V3   its 61 layers, two-byte numbers")
+for kind, (here, there) in kinds.items():
+    print(f"{kind:<26}{here:8d} {there:13d} {61 * 2 * there / 2**10:20.1f} KiB per token")
+assert kinds["latent"][1] == 4.5 * 128 and 68 < 61 * 2 * 576 / 2**10 < 69
+
+# %% [markdown]
+# The latent of DeepSeek-V3 is as small as 2.25 KV heads would be, a 57th of the full cache. DeepSeek-AI (2024a,
+# appendix D) report that it does better than full multi-head attention in their models, which we have not measured. The
+# price is arithmetic, since every query head works with keys of width $d_c$ instead of $d_k$, but decoding has
+# arithmetic to spare.
+#
+# **Exercise.** Show that grouped-query attention is a special case. For $H$ query heads and $G$ KV heads with maps
+# `w_k` and `w_v` of shape `(d_model, G * d_k)`, give `w_c`, `w_uk` and `w_uv` so that the code above computes the same.
+# How wide is the latent? What can a latent of that width do that grouped heads cannot?
+#
+# <details><summary>Answer</summary>
+#
+# Let the latent be all keys and values side by side, `w_c = torch.cat([w_k, w_v], dim=1)`, of width $2 G d_k$. Head $h$
+# then only has to select. Its `w_uk` is zero except for an identity matrix in the rows of key head $\lfloor h / (H / G)
+# \rfloor$, and its `w_uv` the same, $G d_k$ rows further down. With trained `w_uk` and `w_uv`, every head may mix all
+# of the latent in its own way, at the same size of cache.
+#
+# </details>
+#
+# **Exercise.** Rotary positions, the topic of lectures 6 and 11, turn key $j$ by a rotation $R(j)$ before the product.
+# Why does the regrouping fail then, and how does a separate rotary key help?
+#
+# <details><summary>Answer</summary>
+#
+# The score becomes $q^{(i)} R(i) \, R(j)^\top W_{uk}^\top c^{(j)\top}$. Between query and $W_{uk}$ there is now a
+# rotation that depends on $j$, so the query cannot be taken to the latent space once for all keys. DeepSeek therefore
+# leaves the latent without positions and adds to each score the product of a second query with one small rotary key,
+# which all heads share and which is cached with the latent.
+#
+# </details>
+
+# %% tags=["hide-input"]
+# the answer to the first exercise is right
+G = 2
+w_k, w_v = torch.randn(2, d_model, G * d_k, generator=generator) / 8
+w_c, w_uk, w_uv = torch.cat([w_k, w_v], dim=1), *torch.zeros(2, H, 2 * G * d_k, d_k)
+for h in range(H):
+    first = h // (H // G) * d_k
+    w_uk[h, first : first + d_k] = torch.eye(d_k)
+    w_uv[h, G * d_k + first : G * d_k + first + d_k] = torch.eye(d_k)
+latent = x @ w_c
+by_latent, _ = scaled_dot_product_attention(queries, latent @ w_uk, latent @ w_uv)
+by_groups = grouped_by_loop(queries, split_heads((x @ w_k)[0], G), split_heads((x @ w_v)[0], G))
+assert torch.allclose(by_latent, by_groups, atol=1e-5)
+
+# %% [markdown]
+# ## 7. Going deeper: a cache that forgets
+#
+# With a window of $W$, no token attends to a key more than $W - 1$ positions back, so a layer may drop it. The cache
+# then has a fixed size however long the text becomes.
+
+# %%
+generator = torch.Generator().manual_seed(6)
 W, length = 4, 12
-query, key, value = (torch.randn(1, 2, length, width) for width in (4, 4, 6))
+query, key, value = torch.randn(3, 1, 2, length, 4, generator=generator)
 whole, _ = scaled_dot_product_attention(query, key, value, sliding_window_mask(length, length, W))
 
-kept_keys, kept_values = key[:, :, :0], value[:, :, :0]
-outputs = []
+kept_keys, kept_values, outputs = key[:, :, :0], value[:, :, :0], []
 for t in range(length):
     kept_keys = torch.cat([kept_keys, key[:, :, t : t + 1]], dim=2)[:, :, -W:]
     kept_values = torch.cat([kept_values, value[:, :, t : t + 1]], dim=2)[:, :, -W:]
     output, _ = scaled_dot_product_attention(query[:, :, t : t + 1], kept_keys, kept_values)
     outputs.append(output)
-
-print("cache:", tuple(kept_keys.shape), "after", length, "words")
+print("cache:", tuple(kept_keys.shape), "after", length, "tokens")
 print("equal to the masked whole:", torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6))
 
 # %% tags=["hide-input"]
 assert kept_keys.shape == (1, 2, W, 4)
 assert torch.allclose(torch.cat(outputs, dim=2), whole, atol=1e-6)
-print("four keys are kept, and the result is that of the window over the whole text")
 
 # %% [markdown]
-# The new word needs no mask, because everything that is left in the cache may be seen. In a model, its position still
-# has to count from the beginning of the text and not from the beginning of the cache. Code that takes the length of
-# the cache for the position is right until the first key is dropped, and wrong from there on.
+# The new token needs no mask, because everything left in the cache may be attended to. In a model, its position still
+# has to count from the beginning of the text. Code that takes the length of the cache for the position is right until
+# the first key is dropped, and wrong from there on.
+#
+# A model trained *without* a window does not survive such a cache. Xiao et al. (2023) found that its loss explodes as
+# soon as the very first tokens are dropped. Many heads put most of their weight on them whatever they contain, as if to
+# attend to nothing, so they are called **attention sinks**. Keeping the first four tokens besides the window repairs
+# most of it.
+
+# %% [markdown]
+# ## 8. Going deeper: what else a server does
+#
+# | idea | what it saves | source |
+# |---|---|---|
+# | **paged attention**: caches in pages of a few tokens, like the memory of an operating system | memory that would be reserved for the longest text | Kwon et al. (2023) |
+# | **prefix caching**: sequences with the same beginning share its pages | the prefill of a common prompt | Kwon et al. (2023) |
+# | **speculative decoding**: a small model proposes several tokens, and the large one checks them in one pass | passes of the large model; what is accepted has exactly its distribution | Leviathan et al. (2023) |
+# | **linear attention, state-space layers**: a state of fixed size instead of a cache | the cache; the state cannot keep everything, so most models mix them with attention | Katharopoulos et al. (2020), Gu and Dao (2023) |
+#
+# Speculative decoding works because of section 2. To check five tokens in one pass reads the parameters once, so it
+# takes hardly longer than to generate one.
 
 # %% [markdown]
 # ## Further reading
 #
 # - Noam Shazeer (2019). *[Fast Transformer Decoding: One Write-Head is All You
-#   Need.](https://arxiv.org/abs/1911.02150)* arXiv:1911.02150. Section 2.4: decoding word by word; section 3: one key
-#   head.
+#   Need.](https://arxiv.org/abs/1911.02150)* arXiv:1911.02150. Section 2.4: decoding and its memory traffic; section 3:
+#   one KV head.
 # - Reiner Pope and others (2022). *[Efficiently Scaling Transformer
 #   Inference.](https://arxiv.org/abs/2211.05102)* arXiv:2211.05102. Section 2: prefill and decoding.
+# - Samuel Williams, Andrew Waterman, David Patterson (2009). *[Roofline: An Insightful Visual Performance Model for
+#   Multicore Architectures.](https://doi.org/10.1145/1498765.1498785)* Communications of the ACM 52.
 # - Joshua Ainslie, James Lee-Thorp, Michiel de Jong, Yury Zemlyanskiy, Federico Lebrón, Sumit Sanghai (2023).
 #   *[GQA: Training Generalized Multi-Query Transformer Models from Multi-Head
 #   Checkpoints.](https://arxiv.org/abs/2305.13245)* EMNLP. Section 2.2.
 # - Maxim Milakov, Natalia Gimelshein (2018). *[Online normalizer calculation for
-#   softmax.](https://arxiv.org/abs/1805.02867)* arXiv:1805.02867. Algorithm 3.
+#   softmax.](https://arxiv.org/abs/1805.02867)* arXiv:1805.02867. Algorithm 3: maximum and sum in one pass.
+# - Markus N. Rabe, Charles Staats (2021). *[Self-attention Does Not Need O(n²)
+#   Memory.](https://arxiv.org/abs/2112.05682)* arXiv:2112.05682. Section 2: the output carried along.
 # - Tri Dao, Daniel Y. Fu, Stefano Ermon, Atri Rudra, Christopher Ré (2022). *[FlashAttention: Fast and
 #   Memory-Efficient Exact Attention with IO-Awareness.](https://arxiv.org/abs/2205.14135)* NeurIPS. Section 3.1.
 # - Iz Beltagy, Matthew E. Peters, Arman Cohan (2020). *[Longformer: The Long-Document
-#   Transformer.](https://arxiv.org/abs/2004.05150)* arXiv:2004.05150. Section 3.1: windows.
+#   Transformer.](https://arxiv.org/abs/2004.05150)* arXiv:2004.05150. Section 3.1: windows. Its formula counts one
+#   token more than its figure.
 # - Hugo Touvron and others (2023). *[Llama 2: Open Foundation and Fine-Tuned Chat
-#   Models.](https://arxiv.org/abs/2307.09288)* arXiv:2307.09288. Section 2.2: the larger models share key heads.
+#   Models.](https://arxiv.org/abs/2307.09288)* arXiv:2307.09288. Section 2.2: the larger models share KV heads.
 # - Albert Q. Jiang and others (2023). *[Mistral 7B.](https://arxiv.org/abs/2310.06825)* arXiv:2310.06825. Section 2
 #   and table 1.
+# - Aaron Grattafiori and others (2024). *[The Llama 3 Herd of Models.](https://arxiv.org/abs/2407.21783)*
+#   arXiv:2407.21783. Table 3.
+# - Gemma Team (2025). *[Gemma 3 Technical Report.](https://arxiv.org/abs/2503.19786)* arXiv:2503.19786. Section 2:
+#   local and global layers.
+# - DeepSeek-AI (2024a). *[DeepSeek-V2: A Strong, Economical, and Efficient Mixture-of-Experts Language
+#   Model.](https://arxiv.org/abs/2405.04434)* arXiv:2405.04434. Section 2.1 and table 1: latent attention.
+# - DeepSeek-AI (2024b). *[DeepSeek-V3 Technical Report.](https://arxiv.org/abs/2412.19437)* arXiv:2412.19437. Section
+#   4.2: its sizes.
+# - Guangxuan Xiao, Yuandong Tian, Beidi Chen, Song Han, Mike Lewis (2023). *[Efficient Streaming Language Models with
+#   Attention Sinks.](https://arxiv.org/abs/2309.17453)* ICLR 2024. Section 3.
+# - Woosuk Kwon and others (2023). *[Efficient Memory Management for Large Language Model Serving with
+#   PagedAttention.](https://arxiv.org/abs/2309.06180)* SOSP. Section 4.
+# - Yaniv Leviathan, Matan Kalman, Yossi Matias (2023). *[Fast Inference from Transformers via Speculative
+#   Decoding.](https://arxiv.org/abs/2211.17192)* ICML. Section 2.
+# - Angelos Katharopoulos, Apoorv Vyas, Nikolaos Pappas, François Fleuret (2020). *[Transformers are RNNs: Fast
+#   Autoregressive Transformers with Linear Attention.](https://arxiv.org/abs/2006.16236)* ICML. Section 3.
+# - Albert Gu, Tri Dao (2023). *[Mamba: Linear-Time Sequence Modeling with Selective State
+#   Spaces.](https://arxiv.org/abs/2312.00752)* arXiv:2312.00752. Section 3.

@@ -17,7 +17,6 @@ minutes = import_module("minutes")
 LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
 # Cores that are still longer than a core may be; whoever shortens one takes it out of this list.
 LONGER = [
-    "10_fast_attention",
     "11_block_of_today",
     "12_looking_inside",
 ]
