@@ -19,7 +19,6 @@ LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
 LONGER = [
     "09_one_half_alone",
     "10_fast_attention",
-    "11_block_of_today",
     "12_looking_inside",
 ]
 MOST_DRAWING_LINES = 37  # in one lecture; 300 in all eight
