@@ -685,8 +685,8 @@ for steps, by_variant in recorded.items():
 #   fixed table of sinusoids in windows of 48; learned positions were not tried.
 # - **The gates lose their lead.** SwiGLU's $t$ of −38 becomes −0.3 best against best. The bilinear gate keeps a lead of
 #   0.06 nats, but its $t$ of −2.5 falls short.
-# - **For RMSNorm and no biases no difference can be claimed** at any rate. They are no worse, which is all that RMSNorm
-#   promised.
+# - **For RMSNorm and no biases no difference can be claimed** at any rate. If they cost anything, it is too little to
+#   show here.
 # - **Improvements need not add up.** All four together are behind rotary positions alone, best against best with every
 #   seed.
 #
