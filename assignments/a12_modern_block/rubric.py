@@ -341,7 +341,7 @@ EPSILON = rms.step(
 rotary = Part(
     "apply_rotary(x (B, H, T, d_k), positions (T,) or (B, T), base=10000.0, factor=1.0) -> (B, H, T, d_k)",
     modern.apply_rotary,
-    reads=("lecture 11, on rotary positions", f"{LECTURE}#4.-Rotary-positions,-in-place"),
+    reads=("lecture 11, on rotary positions", f"{LECTURE}#4.-Rotary-positions,-and-the-block"),
 )
 TURNED = rotary.step(
     "neighbouring features are turned by the position times the speed of their pair",
@@ -421,7 +421,7 @@ block = Part(
     "ModernBlock(d_model, num_heads, d_ff, base=10000.0, eps=1e-6); "
     "forward(x (B, T, d_model), mask=None, positions=None) -> (B, T, d_model)",
     modern.ModernBlock,
-    reads=("lecture 11, on the block", f"{LECTURE}#6.-The-block"),
+    reads=("lecture 11, on the block", f"{LECTURE}#The-block-as-a-class"),
     may_call=("RMSNorm", "apply_rotary", "SwiGLU"),
 )
 ATTENDS = block.step(

@@ -23,7 +23,7 @@ from course_utils.positional import positional_encoding
 from lecture_kit import data
 
 D_MODEL, HEADS, LAYERS, D_FF = 48, 4, 2, 192
-WINDOW, BATCH, WARM_UP, PEAK = 48, 16, 30, 3e-3
+WINDOW, BATCH, WARM_UP = 48, 16, 30
 Activation = Callable[[Tensor], Tensor]
 GATES: dict[str, Activation] = {"swiglu": F.silu, "bilinear": lambda x: x}
 ACTIVATIONS: dict[str, Activation] = {"relu": F.relu, "gelu": F.gelu}
@@ -36,7 +36,7 @@ class Variant(NamedTuple):
     feed_forward: str = "relu"  # or "gelu", "swiglu", "bilinear"
     rotary: bool = False
     biases: bool = True
-    factor: bool = True  # √D on the embeddings
+    scaled: bool = True  # embeddings times √D
 
 
 class VariantModel(nn.Module):
@@ -65,7 +65,7 @@ class VariantModel(nn.Module):
         """Score every word as the next one: (B, T) int64 tensor → (B, T, V) logits."""
         length = token_ids.shape[1]
         x = self.embedding(token_ids)  # (B, T, D)
-        if self.variant.factor:
+        if self.variant.scaled:
             x = x * math.sqrt(D_MODEL)
         if not self.variant.rotary:
             x = x + self.table[:length]
@@ -138,15 +138,16 @@ def english_text() -> tuple[data.Vocabulary, Tensor, Tensor]:
     return vocabulary, train, test
 
 
-def train(variant: Variant, seed: int, steps: int = 200) -> VariantModel:
+def train(variant: Variant, seed: int, steps: int = 200, rate: float = 3e-3) -> VariantModel:
     """Train a model; with the same seed, every variant gets the same batches in the same order.
 
-    AdamW without weight decay; the learning rate climbs for 30 steps and then falls to 0 in a line.
+    AdamW without weight decay; the learning rate warms up over 30 steps and then decays linearly to 0.
 
     Args:
         variant: what the blocks are made of.
         seed: of the weights and of the batches.
         steps: batches of 16 windows of 48 words.
+        rate: the highest learning rate, at the end of the warm-up.
 
     Returns:
         the model, in eval mode.
@@ -157,8 +158,8 @@ def train(variant: Variant, seed: int, steps: int = 200) -> VariantModel:
     optimizer = torch.optim.AdamW(model.parameters(), weight_decay=0.0)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, steps + 1):
-        rate = PEAK * min(step / WARM_UP, (steps - step + 1) / (steps - WARM_UP))
-        optimizer.param_groups[0]["lr"] = rate
+        share = min(step / WARM_UP, (steps - step + 1) / (steps - WARM_UP))
+        optimizer.param_groups[0]["lr"] = rate * share
         starts = torch.randint(len(text) - WINDOW, (BATCH, 1), generator=generator)
         windows = text[starts + torch.arange(WINDOW + 1)]  # (B, T + 1)
         logits = model(windows[:, :-1])  # (B, T, V)

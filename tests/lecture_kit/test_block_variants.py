@@ -23,7 +23,7 @@ from lecture_kit.experiments.block_variants import (
 )
 
 V, B, T = 30, 2, 9
-OF_2023 = Variant(rms_norm=True, feed_forward="swiglu", rotary=True, biases=False, factor=False)
+OF_2023 = Variant(rms_norm=True, feed_forward="swiglu", rotary=True, biases=False, scaled=False)
 NAMES = {0: "w_q", 1: "w_k", 2: "w_v", 3: "w_o"}
 
 
@@ -105,6 +105,19 @@ def test_the_same_seed_gives_the_same_model_and_training_helps():
     again = train(Variant(), seed=3, steps=40)
     assert all(map(torch.equal, ten.state_dict().values(), again.state_dict().values()))
     assert held_out_loss(ten) < untrained - 0.5
+
+
+def test_the_rate_is_the_peak_of_the_schedule(monkeypatch):
+    rates, step = [], torch.optim.AdamW.step
+
+    def noted(optimizer):
+        rates.append(optimizer.param_groups[0]["lr"])
+        return step(optimizer)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", noted)
+    train(Variant(), seed=0, steps=40, rate=0.02)
+    assert rates[29] == max(rates) == pytest.approx(0.02)
+    assert rates[0] == pytest.approx(0.02 / 30) and rates[-1] == pytest.approx(0.02 / 10)
 
 
 def test_the_loss_is_the_mean_surprise_at_new_words():
