@@ -20,7 +20,6 @@ LONGER = [
     "09_one_half_alone",
     "10_fast_attention",
     "11_block_of_today",
-    "12_looking_inside",
 ]
 MOST_DRAWING_LINES = 37  # in one lecture; 300 in all eight
 
