@@ -1,7 +1,7 @@
 """What is found inside six models that copy, and how they learned it, for lecture 12.
 
-    python sources/recorded/looking_inside.py            the tables, in about six minutes on one core
-    python sources/recorded/looking_inside.py --rates    other learning rates and longer training, ten more
+    python sources/recorded/looking_inside.py            the tables, in a few minutes on one quiet core
+    python sources/recorded/looking_inside.py --rates    other learning rates, and longer training
 
 The first trains a model of one layer and a model of two on random tokens that repeat, six times. All numbers
 are of blocks of 12 different tokens that come twice; shares and losses are those of the second copy.
