@@ -288,7 +288,7 @@ def lens_again() -> Case:
 score = Part(
     "induction_score(weights (B, H, T, T), period, start=0) -> (H,)",
     inside.induction_score,
-    reads=("lecture 12, on a score for heads", f"{LECTURE}#3.-Where-the-heads-look"),
+    reads=("lecture 12, on a score for heads", f"{LECTURE}#2.-Attention-maps-and-a-score"),
 )
 SUMMED = score.step(
     "for each query, the weights on the words after all earlier copies are summed",
@@ -323,7 +323,7 @@ AVERAGED = score.step(
 ablation = Part(
     "ablate_heads(model, token_ids (B, T), heads, means (L, H, d_k)=None) -> (B, T, V)",
     inside.ablate_heads,
-    reads=("lecture 12, on ablation", f"{LECTURE}#4.-Switch-a-head-off"),
+    reads=("lecture 12, on ablation", f"{LECTURE}#3.-Ablation:-switch-a-head-off"),
 )
 SILENCED = ablation.step(
     "what these heads hand to `w_o` becomes zero, and later layers see the change",
@@ -370,7 +370,7 @@ ABLATION_MANNERS = ablation.step(
 patching = Part(
     "patch_activation(model, clean_ids (B, T), corrupted_ids (B, T), layer, position) -> (B, T, V)",
     inside.patch_activation,
-    reads=("lecture 12, on patching", f"{LECTURE}#5.-Put-one-vector-back"),
+    reads=("lecture 12, on patching", f"{LECTURE}#4.-Activation-patching:-put-one-vector-back"),
 )
 PATCHED = patching.step(
     "the logits of the corrupted run in which one vector before one layer is the clean one",
@@ -409,7 +409,10 @@ PATCH_MANNERS = patching.step(
 looking = Part(
     "logit_lens(model, token_ids (B, T)) -> (L + 1, B, T, V)",
     inside.logit_lens,
-    reads=("lecture 12, on the logit lens", f"{LECTURE}#6.-Read-in-the-middle"),
+    reads=(
+        "lecture 12, on the logit lens",
+        f"{LECTURE}#5.-Logit-lens-and-probe:-read-in-the-middle",
+    ),
 )
 ROWS = looking.step(
     "the logits of the embeddings and of the stream after each layer, the last ones the model's own",

@@ -60,22 +60,30 @@ def known(ids, period):
 
 
 def train(
-    model, steps, seed, length=LENGTH, periods=(SHORTEST, LONGEST), factor=1.0, after_step=None
+    model,
+    steps,
+    seed,
+    length=LENGTH,
+    periods=(SHORTEST, LONGEST),
+    factor=1.0,
+    rate=RATE,
+    after_step=None,
 ):
     """Train on fresh rows in every step, with the loss on what can be known.
 
     Args:
         model: a `ModernLanguageModel`; it is changed.
-        steps: batches of 32 rows; AdamW at 3e-3.
+        steps: batches of 32 rows.
         seed: of the rows.
         length, periods: of the rows, see `repeated`.
         factor: what positions are divided by.
+        rate: the learning rate of AdamW.
         after_step: None, or a function that is called with the number of steps made, 1, 2, ….
 
     Returns:
         the model.
     """
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=rate)
     generator = torch.Generator().manual_seed(seed)
     for step in range(1, steps + 1):
         ids, period = repeated(BATCH, length, periods, generator)

@@ -15,10 +15,6 @@ sys.path.insert(0, str(ROOT / "sources"))  # as `python sources/build.py` has it
 minutes = import_module("minutes")
 
 LECTURES = in_order((ROOT / "sources" / "lectures").glob("*.py"))
-# Cores that are still longer than a core may be; whoever shortens one takes it out of this list.
-LONGER = [
-    "12_looking_inside",
-]
 MOST_DRAWING_LINES = 37  # in one lecture; 300 in all eight
 
 
@@ -103,14 +99,7 @@ def test_the_stated_minutes_are_those_of_the_rule(path):
         assert said[part] == pytest.approx(reading.minutes, rel=minutes.TOLERANCE, abs=1), part
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.xfail(strict=True) if path.stem in LONGER else ())
-        for path in LECTURES
-    ],
-    ids=lambda path: path.stem,
-)
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem)
 def test_a_core_fits_its_hour(path):
     source = read_source(path)
     core = minutes.readings(source.notebook)["core"]

@@ -19,8 +19,6 @@ prose = import_module("prose")
 MOST_COLONS = 4.0  # in 1000 words, between two parts of a sentence
 WORDS = (12, 20)  # in a sentence, on average
 MOST_TICS = 8  # in a lecture
-# Lectures with more; whoever rewrites one takes it out of this list.
-MORE_TICS = ["12"]
 ENOUGH = 1000  # words of a text whose averages say something
 
 
@@ -33,16 +31,7 @@ def test_a_lecture_is_written_in_connected_sentences(path):
     assert found.found == (), "docs/style.md says what a native writer would say instead"
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(
-            path, marks=pytest.mark.xfail(strict=True) if path.stem[:2] in MORE_TICS else ()
-        )
-        for path in LECTURES
-    ],
-    ids=lambda path: path.stem[:2],
-)
+@pytest.mark.parametrize("path", LECTURES, ids=lambda path: path.stem[:2])
 def test_a_lecture_has_few_tics(path):
     found = prose.counts(prose.markdown_of(path))
     assert len(found.tics) <= MOST_TICS, found.tics
