@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import TypeVar
@@ -33,6 +34,9 @@ LONGEST_CODE, MOST_CODE = 200_000, 1_000_000
 LONGEST_MAGIC = 1_000
 MOST_MAGICS = 100  # of a cell that IPython reads as a whole, which it does once for each
 MOST_NESTED = 10  # cell magics, each in the text of another
+MOST_STATEMENTS = (
+    50_000  # of a cell and of all that one part can reach, each import of a name by itself
+)
 # cells that are remembered for the next submissions and for one, letters of the former, and those that a
 # submission may bring along before they are forgotten with it
 MOST_KEPT, MOST_AT_ONCE, LONGEST_KEPT, MOST_LETTERS_KEPT = 32, 64, 10_000, 300_000
@@ -53,15 +57,17 @@ LONGEST_TEXT, LONGEST_RENDERED, LONGEST_GAP = 100_000, 10_000, 300
 MOST_MARKS, MOST_MARKS_IN_ALL = 2_000, 20_000
 MOST_HTML = 1_000_000  # characters of all outputs that are cleaned
 MOST_COLOURS, MOST_FORMULAS = 2_000, 200
-# characters of the pictures, addresses and titles of a text that stand in it more than once, and of the HTML
-# that all texts are made to
-ROOM_FOR_COPIES, MOST_RENDERED = 1 << 20, 8 << 20
+# characters of the pictures, addresses and titles of a text that stand in it more than once, of the HTML
+# that all texts are made to, and of that with what is shown as it was typed after it
+ROOM_FOR_COPIES, MOST_RENDERED, MOST_SHOWN = 1 << 20, 8 << 20, 16 << 20
+# elements that a browser may make of HTML: it opens what sets letters anew in each block that follows
+MOST_ELEMENTS = 400_000
 LONGEST_COLOURED = 12_000  # characters of a cell whose code is shown in colours
 # of a student's page, which stays small enough for a mail and a telephone: characters of HTML
 ROOM_FOR_CODE, ROOM_FOR_TEXT, ROOM_FOR_OUTPUTS = 120_000, 60_000, 160_000
 
-# seconds of processor time for one submission: to look for what a part may not use, to look at the answers
-# of a part, to find a name for what is wrong with them, to clean the notebook, and to write its page
+# seconds of processor time: to read the code of one submission, for all that is looked for in it; to look at
+# the answers of a part, and to find a name for what is wrong with them; to clean a notebook, and to write its page
 SECONDS_TO_READ, SECONDS_TO_JUDGE, SECONDS_TO_NAME = 10.0, 30.0, 30.0
 SECONDS_TO_CLEAN, SECONDS_TO_WRITE = 20.0, 20.0
 SECONDS_BETWEEN_ALARMS = 1.0
@@ -111,3 +117,41 @@ def within(seconds: float) -> Iterator[None]:
         over = True
         signal.setitimer(signal.ITIMER_VIRTUAL, *outer)
         signal.signal(signal.SIGVTALRM, handler)
+
+
+class Allowance:
+    """Processor time that several stages share: what one has used, none that follows has.
+
+    Args:
+        seconds: of all of them together.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self._left = seconds
+
+    @contextlib.contextmanager
+    def drawn_on(self) -> Iterator[None]:
+        """As `within` what is left; who has run out of it once has nothing left.
+
+        Raises:
+            OutOfTime: nothing is left, or nothing any more.
+        """
+        if self._left <= 0:
+            raise OutOfTime
+        began = time.process_time()
+        try:
+            with within(self._left):
+                yield
+        except OutOfTime:
+            self._left = 0.0
+            raise
+        finally:
+            self._left -= time.process_time() - began
+
+    def spent_on(self, make: Callable[[], Made], otherwise: Made) -> Made:
+        """What is made in the time that is left, or else the other thing."""
+        try:
+            with self.drawn_on():
+                return make()
+        except OutOfTime:
+            return otherwise

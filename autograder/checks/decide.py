@@ -16,6 +16,7 @@ from autograder.bounds import (
     SECONDS_TO_JUDGE,
     SECONDS_TO_NAME,
     SECONDS_TO_READ,
+    Allowance,
     OutOfTime,
     in_time,
     within,
@@ -124,6 +125,7 @@ def decide(
     handed_out: str = "",
     around: Surroundings = NOTHING_AROUND,
     asked_before: Iterable[str] = (),
+    time: Allowance | None = None,
 ) -> PartVerdict:
     """Decide one part of a submission.
 
@@ -141,15 +143,18 @@ def decide(
             not changed its code has not answered, also where it can be called.
         around: what else is in the notebook, for what is said of names that are not there.
         asked_before: what was asked of this submission, and between which cells.
+        time: in which the code of this submission is read, for all of its parts; if there is none, this
+            part has that of a submission. What was not read in it is as if it were not there.
     """
     cells = list(cells)
+    time = time or Allowance(SECONDS_TO_READ)
     disallowed = disallowed_in(assignment, part)
-    beside = modules_beside(cells, files or {})
+    beside: tuple[tuple[str, str], ...] = ()
+    beside = time.spent_on(lambda: modules_beside(cells, files or {}), otherwise=beside)
     rules = disallowed["names"], assignment.allowed_modules, part.may_call, beside
     packages = assignment.course.packages
     # where there is no time to read it, what is closed while it runs has to do
-    used = in_time(
-        SECONDS_TO_READ,
+    used = time.spent_on(
         lambda: source_rules.find(cells, part.name, *rules, packages),
         otherwise=None,
     )
@@ -180,22 +185,31 @@ def decide(
                 return _with_substitutes(Trial(_asked(drawn, probe, disallowed, ours)), broken)
         return nothing(part, str(reason), reason.obstacle)
     if all(item.actual.status == "missing" for item in attempts):
-        why = in_time(
-            SECONDS_TO_READ,
+        why = time.spent_on(
             lambda: why_missing(part.name, cells, around),
             otherwise=f"No `{part.name}`: the notebook has too much code to find out why.",
         )
         return nothing(part, why, Obstacle.MISSING)
     alone = Trial(attempts)
-    untouched = not alone.all_right and is_as_handed_out(part.name, cells, handed_out)
-    hidden = what_hides_it(part.name, cells) if alone.may_be_hidden else ""
+    untouched = not alone.all_right and time.spent_on(
+        lambda: is_as_handed_out(part.name, cells, handed_out), otherwise=False
+    )
+    hidden = (
+        time.spent_on(lambda: what_hides_it(part.name, cells), otherwise="")
+        if alone.may_be_hidden
+        else ""
+    )
+
+    def not_there(verdict: PartVerdict) -> str:
+        return time.spent_on(lambda: why_not_there(verdict.lacks, around), otherwise="")
+
     if broken and not alone.all_right and not untouched:
         with contextlib.suppress(NotAwarded):
             again = Trial(_asked(drawn, probe, disallowed, ours))
             # an earlier part that is not answered says so when this one calls it
             if not again.unanswered:
                 verdict = _better_of(alone, again, broken)
-                return _with_remark(verdict, hidden or why_not_there(verdict.lacks, around))
+                return _with_remark(verdict, hidden or not_there(verdict))
     if alone.unanswered and hidden:
         return nothing(part, hidden, Obstacle.NONE)
     if alone.unanswered:
@@ -203,7 +217,7 @@ def decide(
     if untouched:
         return nothing(part, why_unanswered(part.name, cells, untouched), Obstacle.UNANSWERED)
     verdict = alone.with_names(alone.verdict)
-    return _with_remark(verdict, hidden or why_not_there(verdict.lacks, around))
+    return _with_remark(verdict, hidden or not_there(verdict))
 
 
 def _with_remark(verdict: PartVerdict, more: str) -> PartVerdict:

@@ -24,7 +24,7 @@ from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-from autograder.bounds import MOST_CODE, MOST_NESTED, SECONDS_TO_READ, OutOfTime, within
+from autograder.bounds import MOST_CODE, MOST_NESTED, SECONDS_TO_READ, Allowance, OutOfTime
 from autograder.checks import harmless
 from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 
@@ -32,7 +32,7 @@ from autograder.checks.notebook_source import UNREADABLE, once_a_cell, parsed
 NAMING = ("add_module", "register_buffer", "register_module", "register_parameter")
 BY_NAME = {"getattr": ast.Load, "hasattr": ast.Load, "setattr": ast.Store, "delattr": ast.Del}
 # in a text that is filled in, what reads an attribute or an entry by its name
-FIELD_BY_NAME = re.compile(r"\{[^}:!]*[.\[]")
+FIELD_BY_NAME = re.compile(r"\{[^{}:!]*[.\[]")
 CLASS_NAME = ("__name__", "__class__")
 # IPython puts a value in the place of such a sign, also that of an expression
 EXPANDED = re.compile(r"[{$]")
@@ -46,6 +46,7 @@ def introspects(
     beside: Iterable[tuple[str, str]] = (),
     libraries: Iterable[str] = (),
     of_course: Iterable[str] = (),
+    time: Allowance | None = None,
 ) -> str:
     """What a notebook uses that is not known to be harmless; "" for nothing.
 
@@ -54,13 +55,14 @@ def introspects(
         beside: (name, source) of the modules that lie beside it.
         libraries: packages of the course, which are harmless.
         of_course: source of the course's cells, of which only the imports are read.
+        time: in which it is read; that of one submission if there is none.
     """
     beside = tuple(beside)
     sources = [*cells, *(source for _, source in beside)]
     if sum(map(len, sources)) > MOST_CODE:
         return UNREAD
     try:
-        with within(SECONDS_TO_READ):
+        with (time or Allowance(SECONDS_TO_READ)).drawn_on():
             found = [_used_in(source) for source in sources]
             given = [_used_in(source) for source in of_course]
     except (*UNREADABLE, OutOfTime):

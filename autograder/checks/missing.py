@@ -188,16 +188,16 @@ def _what_to_do(stopped: StoppedCell) -> str:
 
 
 def why_not_there(name: str, around: Surroundings) -> str:
-    """Why a name that an answer uses is not defined; empty if nothing in the notebook tells."""
-    for stopped in around.stopped:
-        try:
-            body = ast.parse(as_python(stopped.source)).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
+    """Why a name that an answer uses is not defined; empty if nothing in the notebook tells, or there is no name."""
+    for stopped in around.stopped if name else ():
+        body = statements_of(stopped.source)
         binding = next((one for one in body if name in _bound_by(one)), None)
         if binding is None:
             continue
-        first = ast.unparse(binding).partition("\n")[0]
+        try:
+            first = ast.unparse(binding).partition("\n")[0]
+        except (RecursionError, MemoryError):
+            continue
         if isinstance(binding, ast.Import | ast.ImportFrom) and stopped.kind in (
             "ImportError",
             "ModuleNotFoundError",
@@ -279,7 +279,10 @@ def what_hides_it(name: str, cells: Sequence[str]) -> str:
 
 def _calls_super(statement: ast.stmt) -> bool:
     """Whether this is the line `super().__init__()`, with which a released class begins."""
-    return ast.unparse(statement).startswith("super().__init__(")
+    match statement:
+        case ast.Expr(ast.Call(ast.Attribute(ast.Call(ast.Name("super"), [], []), "__init__"))):
+            return True
+    return False
 
 
 def _where_forward_is(definition: ast.ClassDef) -> str:

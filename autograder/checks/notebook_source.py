@@ -9,6 +9,7 @@ import symtable
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from itertools import islice
 from pathlib import Path
 from typing import ClassVar, TypeVar
 
@@ -24,6 +25,7 @@ from autograder.bounds import (
     MOST_LETTERS_KEPT,
     MOST_MAGICS,
     MOST_NESTED,
+    MOST_STATEMENTS,
 )
 
 # a line that is no Python, but IPython's own: `%time f()`, `!ls`, `files = !ls`, `f?`
@@ -183,7 +185,7 @@ class Definitions:
     @lru_cache(maxsize=4)  # each part of a submission asks again
     def of(cls, cells: tuple[str, ...], beside: tuple[tuple[str, str], ...] = ()) -> Definitions:
         """Read the cells, and modules (name, source); what is no Python, or too much, defines nothing."""
-        found, letters = cls(), 0
+        found, letters, number = cls(), 0, 0
         for module, source in (*(("", cell) for cell in cells), *beside):
             letters += len(source)
             if letters > MOST_CODE:
@@ -192,6 +194,9 @@ class Definitions:
                 statements = _taken_apart(source)
             except UNREADABLE:
                 continue
+            number += len(statements)
+            if number > MOST_STATEMENTS:
+                break
             for statement in statements:
                 for name in statement.binds | ({f"{module}.*"} if module else set()):
                     found.statements.setdefault(name, []).append(statement)
@@ -225,9 +230,12 @@ class Definitions:
 
 @once_a_cell
 def _taken_apart(cell: str) -> list[Statement]:
-    """A cell's top-level statements; an error of `UNREADABLE` passes through."""
+    """A cell's top-level statements, refused if they are too many; an error of `UNREADABLE` passes through."""
     body = [inner for statement in parsed(cell) for inner in _under_its_magic(statement)]
-    return [Statement(statement) for statement in _bindings(body)]
+    taken = [*map(Statement, islice(_bindings(body), MOST_STATEMENTS + 1))]
+    if len(taken) > MOST_STATEMENTS:
+        raise ValueError(f"more than {MOST_STATEMENTS} statements")
+    return taken
 
 
 @once_a_cell
@@ -453,6 +461,7 @@ class FilesBeside:
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self._unnamed: dict[str, dict[str, bytes]] = {}  # by module
+        self._words: dict[str, frozenset[str]] = {}  # of each module's name
         for name, content in files.items():
             if name.endswith(".py"):
                 self._add(name, content)
@@ -467,7 +476,7 @@ class FilesBeside:
             words = set(
                 re.findall(r"\w+", text)
             )  # so that a text is not searched once for each file
-            near = [each for each in self._unnamed if words.issuperset(re.findall(r"\w+", each))]
+            near = [each for each in self._unnamed if self._words[each] <= words]
             for module in [one for one in near if re.search(rf"\b{re.escape(one)}\b", text)]:
                 for name, content in self._unnamed.pop(module).items():
                     found[name] = content
@@ -475,7 +484,9 @@ class FilesBeside:
         return found
 
     def _add(self, name: str, content: bytes) -> None:
-        self._unnamed.setdefault(_module_of(name), {})[name] = content
+        module = _module_of(name)
+        self._words[module] = frozenset(re.findall(r"\w+", module))
+        self._unnamed.setdefault(module, {})[name] = content
 
 
 def _module_of(name: str) -> str:

@@ -16,10 +16,11 @@ from typing import NamedTuple, Protocol
 from msgspec import structs
 from nbformat import NotebookNode, from_dict
 
+from autograder.bounds import SECONDS_TO_READ, Allowance
 from autograder.checks.behaviour import Behaviour, behaviour_of, is_unexplained
 from autograder.checks.check import Assignment, Part
 from autograder.checks.decide import Probe, decide, disallowed_in, nothing
-from autograder.checks.introspection import introspects
+from autograder.checks.introspection import UNREAD, introspects
 from autograder.checks.missing import StoppedCell, Surroundings
 from autograder.checks.notebook_source import modules_beside
 from autograder.checks.rendering import as_bundle
@@ -131,6 +132,7 @@ class Grading:
         self._texts: list[str] = []
         self._below: list[str] = []
         self._stopped = ""
+        self._time_to_read = Allowance(SECONDS_TO_READ)
 
     @property
     def stopped(self) -> str:
@@ -242,17 +244,25 @@ class Grading:
             handed_out=self.handed_out.get(part.name, ""),
             around=around,
             asked_before=asked,
+            time=self._time_to_read,
         )
 
     def _doubt(self, part: Part, ask: Callable[[Probe], PartVerdict]) -> None:
         """Note that a part is to be asked again, where the notebook could open what is disallowed meanwhile."""
         disallowed = disallowed_in(self.assignment, part)
-        beside = modules_beside(self._own, self.files)
-        libraries = self.assignment.course.libraries
-        of_course = [cell for cell in self._cells if cell not in self._own]
-        tool = introspects(self._own, beside, libraries, of_course) if disallowed["names"] else ""
+        tool = self._tool() if disallowed["names"] else ""
         if tool:
             self._doubted.append(Doubted(part, ask, disallowed, tool, [*self._ran]))
+
+    def _tool(self) -> str:
+        """With what the notebook so far could open again what is disallowed; empty if it has nothing of the kind."""
+        time, own = self._time_to_read, self._own
+        beside = time.spent_on(lambda: modules_beside(own, self.files), otherwise=None)
+        if beside is None:
+            return UNREAD
+        given = {*own}
+        of_course = [cell for cell in self._cells if cell not in given]
+        return introspects(own, beside, self.assignment.course.libraries, of_course, time)
 
     def look_again(self) -> None:
         """Ask again what a notebook could have opened, which comes last: a submission has one kernel at a time."""

@@ -7,9 +7,10 @@ on Markdown tells what a renderer will make of it.
 
 from __future__ import annotations
 
+import contextlib
 import re
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from html import escape, unescape
 from typing import TypeVar
@@ -26,14 +27,16 @@ from autograder.bounds import (
     LONGEST_RENDERED,
     LONGEST_TEXT,
     MOST_COLOURS,
+    MOST_ELEMENTS,
     MOST_HTML,
     MOST_MARKS,
     MOST_MARKS_IN_ALL,
     MOST_RENDERED,
+    MOST_SHOWN,
     ROOM_FOR_COPIES,
     SECONDS_TO_CLEAN,
+    Allowance,
     OutOfTime,
-    within,
 )
 from autograder.files import digest_of
 from autograder.grade.grading import graded_part
@@ -62,6 +65,14 @@ ACTING_FORMULA = re.compile(
     re.IGNORECASE,
 )
 TAG = re.compile(r"<[^<>]*>")
+# a reference to a letter by so many digits that Python refuses to read them, where a browser does not
+LONG_REFERENCE = re.compile(r"&#0*([0-9]{8})[0-9]*")
+# what begins an element that is opened anew in each block until it is closed, and whether it is plain; links are
+# not, since one ends the other
+REOPENED = re.compile(
+    r"<(b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(\s*/?>|(?=[\s/]))", re.IGNORECASE
+)
+MOST_ALIKE = 3  # of such elements without a difference that are opened anew
 IGNORED = ' class="tex2jax_ignore mathjax_ignore"'  # by what reads formulas
 # letters to which Markdown gives a meaning, as HTML writes them
 MARKDOWN = str.maketrans({sign: f"&#{ord(sign)};" for sign in "[]!`*_~|\\"})
@@ -73,6 +84,8 @@ GAP = re.compile(rf"\s{{{LONGEST_GAP}}}")
 COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}m")
 PYTHON = ("python", "python3", "py", "ipython", "ipython3")
 TOO_SLOW = "[An output that takes too long to look through is left out.]\n"
+TOO_LONG = "[The rest of this text is left out: it is longer than what is shown.]"
+TOO_MUCH = "<div>(A text that takes too long to look through is left out.)</div>"
 LEFT_OUT = "[An output that could act in a browser is left out.]"
 
 
@@ -90,7 +103,7 @@ class Sanitize(Preprocessor):
         super().__init__(**kwargs)
         self._own = own
         self._marks = self._html = self._colours = self._rendered = 0
-        self._seconds = SECONDS_TO_CLEAN
+        self._time = Allowance(SECONDS_TO_CLEAN)
 
     def preprocess_cell(
         self, cell: NotebookNode, resources: ResourcesDict, index: int
@@ -99,36 +112,44 @@ class Sanitize(Preprocessor):
         if cell.cell_type == "code":
             if not (locked and graded_part(cell.source)):
                 outputs, cell.outputs = cell.outputs, [too_slow()]
-                cell.outputs = self._in_time(lambda: [*map(self._cleaned, outputs)], cell.outputs)
+                cell.outputs = self._in_time(
+                    lambda: [*map(self._cleaned, outputs)], lambda: [too_slow()], cell.outputs
+                )
         elif locked:
             pass
         elif cell.cell_type == "raw":
             # in <pre>, where no formula is read either
-            cell.source = f"<pre>{escape(cell.source)}</pre>" if cell.source else ""
+            cell.source = f"<pre>{escape(shortened(cell.source))}</pre>" if cell.source else ""
+            self._rendered += len(cell.source)
         elif digest_of(cell.source) not in self._own:
             source, pictures = cell.source, cell.pop("attachments", {})
             self._marks += marks_in(source)
             plain = self._marks > MOST_MARKS_IN_ALL or self._rendered > MOST_RENDERED
-            cell.source = self._in_time(
-                lambda: harmless_markdown(source, pictures, plain), as_typed(source)
-            )
+            cell.source = TOO_MUCH
+            if self._rendered <= MOST_SHOWN:
+                cell.source = self._in_time(
+                    lambda: harmless_markdown(source, pictures, plain),
+                    lambda: as_typed(source),
+                    TOO_MUCH,
+                )
             self._rendered += len(cell.source)
         return cell, resources
 
-    def _in_time(self, clean: Callable[[], Cleaned], otherwise: Cleaned) -> Cleaned:
-        """What cleaning gives, while the notebook has some of its time left; else the other thing."""
-        began = time.process_time()
-        try:
-            if self._seconds > 0:
-                with within(self._seconds):
-                    return clean()
-        except OutOfTime:
-            self._seconds = 0.0
-        except MemoryError:
-            pass
-        finally:
-            self._seconds -= time.process_time() - began
-        return otherwise
+    def _in_time(
+        self, clean: Callable[[], Cleaned], otherwise: Callable[[], Cleaned], at_last: Cleaned
+    ) -> Cleaned:
+        """What cleaning gives, while the notebook has some of its time left; else the other thing.
+
+        Args:
+            clean: cleans something; whatever it raises is what somebody typed, and costs nothing but itself.
+            otherwise: makes something simpler of it in little time.
+            at_last: what is there without making anything.
+        """
+        with contextlib.suppress(Exception, OutOfTime), self._time.drawn_on():
+            return clean()
+        with contextlib.suppress(Exception):
+            return otherwise()
+        return at_last
 
     def _cleaned(self, output: NotebookNode) -> NotebookNode:
         """An output of which nothing can act."""
@@ -177,10 +198,23 @@ def too_slow() -> NotebookNode:
     return NotebookNode(output_type="stream", name="stdout", text=TOO_SLOW)
 
 
-def clean(html: str) -> str:
-    """HTML of which nothing loads or runs."""
-    return nh3.clean(html, tags=TAGS, attributes=ATTRIBUTES, attribute_filter=attribute,
+def clean(
+    html: str,
+    tags: AbstractSet[str] = TAGS,
+    attributes: Mapping[str, AbstractSet[str]] = ATTRIBUTES,
+) -> str:
+    """HTML of which nothing loads or runs; shown as it was typed where far too much would be made of it."""
+    return nh3.clean(html if is_short_made(html) else f"<pre>{escape(html)}</pre>", tags=tags,
+                     attributes=attributes, attribute_filter=attribute,
                      url_schemes={"http", "https", "mailto", "data"})  # fmt: skip
+
+
+def is_short_made(html: str) -> bool:
+    """Whether few elements come of HTML, of which nh3 makes all that a browser would, at the end of its memory, too."""
+    found = REOPENED.findall(html)
+    alike = {name.lower() for name, plain in found if plain}
+    each = MOST_ALIKE * len(alike) + sum(not plain for _, plain in found)
+    return each * html.count("<") <= MOST_ELEMENTS
 
 
 def attribute(tag: str, name: str, value: str) -> str | None:
@@ -195,7 +229,8 @@ def attribute(tag: str, name: str, value: str) -> str | None:
 
 def formula_acts(html: str) -> bool:
     """Whether a formula in it could do more than stand in its place, once a browser has read it."""
-    return bool(ACTING_FORMULA.search(html) or ACTING_FORMULA.search(unescape(TAG.sub("", html))))
+    shown = unescape(LONG_REFERENCE.sub(r"&#\1", TAG.sub("", html)))
+    return bool(ACTING_FORMULA.search(html) or ACTING_FORMULA.search(shown))
 
 
 def marks_in(source: str) -> int:
@@ -229,8 +264,14 @@ def harmless_markdown(
 
 
 def as_typed(source: str) -> str:
-    """The same for a text that nothing is made of."""
-    return _within_markdown(source, f"<pre>{escape(source)}</pre>") if source.strip() else source
+    """The same for a text that nothing is made of, as far as it is shown."""
+    short = shortened(source)
+    return _within_markdown(short, f"<pre>{escape(short)}</pre>") if source.strip() else source
+
+
+def shortened(source: str) -> str:
+    """A text, or its beginning where it is longer than what is shown."""
+    return source if len(source) <= LONGEST_TEXT else f"{source[:LONGEST_TEXT]}\n{TOO_LONG}"
 
 
 def _within_markdown(source: str, html: str) -> str:

@@ -16,7 +16,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import msgspec
 import nbformat
@@ -277,11 +277,20 @@ def text_of(data: bytes) -> str:
 class _Cell(Struct):
     """What is read of a cell, as the file has it; what stands beside is passed over without being made."""
 
+    numbers: ClassVar[Iterator[int]]  # of the notebook that is being read
+
     cell_type: Raw = Raw(b"null")
     id: Raw = Raw(b"null")
     metadata: Raw = Raw(b"null")
     source: Raw = Raw(b"null")
     attachments: Raw = Raw(b"null")
+
+    def __post_init__(self) -> None:
+        """Refuse a notebook of too many cells before the rest of them is made."""
+        if next(_Cell.numbers) >= MOST_CELLS:
+            raise InvalidSubmission(
+                f"the notebook has more than {MOST_CELLS} cells", "Ask for it again"
+            )
 
 
 class _Notebook(Struct):
@@ -292,7 +301,12 @@ class _Notebook(Struct):
 
 
 def _without_outputs(text: str) -> str:
-    """A notebook's text without its outputs, nor the longest cells if all are too many; as it is, where it is none."""
+    """A notebook's text without its outputs, nor the longest cells if all are too many; as it is, where it is none.
+
+    Raises:
+        InvalidSubmission: it has too many cells.
+    """
+    _Cell.numbers = itertools.count()
     try:
         notebook = msgspec.json.decode(text, type=_Notebook)
         left = MOST_VALUES // 2

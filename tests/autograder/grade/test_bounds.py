@@ -11,12 +11,13 @@ from pathlib import Path
 import nbformat
 import pytest
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_raw_cell
 
 from autograder import bounds
-from autograder.bounds import OutOfTime, in_time, within
+from autograder.bounds import Allowance, OutOfTime, in_time, within
 from autograder.checks import notebook_source
-from autograder.checks.introspection import introspects
+from autograder.checks.introspection import UNREAD, introspects
+from autograder.checks.missing import StoppedCell, Surroundings, what_hides_it, why_not_there
 from autograder.checks.notebook_source import (
     Definitions,
     forget,
@@ -37,8 +38,14 @@ from autograder.grade.feedback_page import (
 from autograder.grade.outputs import Outputs
 from autograder.grade.report import Report
 from autograder.grade.run import TOO_LARGE, text_of_graded
-from autograder.grade.sanitize import TOO_SLOW, Sanitize, harmless_markdown
-from autograder.grade.submission import TOO_MANY_LINES, InvalidSubmission, notebook_in, read_text
+from autograder.grade.sanitize import TOO_LONG, TOO_MUCH, TOO_SLOW, Sanitize, harmless_markdown
+from autograder.grade.submission import (
+    TOO_MANY_LINES,
+    InvalidSubmission,
+    notebook_in,
+    read_text,
+    text_of,
+)
 from autograder.sandbox.channel import LENGTHS, Channel, ChannelClosed
 from autograder.sandbox.messages import REPLIES
 
@@ -135,6 +142,22 @@ def read(**cell):
     return nbformat.v4.writes_json(notebook_in(json.dumps({"cells": [cell], "nbformat": 4})))
 
 
+def cleaned(make, text):
+    """What is shown of a cell of text."""
+    notebook = new_notebook(cells=[make(text)])
+    Sanitize().preprocess(notebook, {})
+    return notebook.cells[0].source
+
+
+def refused(data):
+    """Read a notebook's file that has too many cells."""
+    with pytest.raises(InvalidSubmission, match="more than 2000 cells"):
+        text_of(data)
+
+
+FORMS = ("b", "big", "code", "em", "font", "i", "s", "small", "strike", "strong", "tt", "u")
+
+
 def names(length):
     return ("x" * length + str(number) for number in range(100))
 
@@ -212,6 +235,27 @@ KINDS = {
     "a session of a shell": (lambda: text_as_html("```console\n" + "a" * 90_000 + "\n```"), 1, 32),
     "blank lines in a block of code": (lambda: text_as_html("```python\n" + "\n \n" * 20_000 + "\n```"), 1, 32),
     "blank lines where a definition is looked for": (lambda: on_a_page("x = 1" + "\n" * 100_000), 2, 64),
+    # HTML of which a browser makes far more than it says
+    "letters set anew in each paragraph": (
+        lambda: sanitize.clean("<p>" + "".join(f"<i a={n}>" for n in range(1_000)) + "<p>x" * 5_000), 1, 120
+    ),
+    "the same in few forms": (
+        lambda: sanitize.clean("<p>" + "".join(f"<{n}>" * 3 for n in FORMS) + "<p>x" * 22_000), 1, 120
+    ),
+    "a long text of quotes": (lambda: cleaned(new_markdown_cell, "'" * (15 * MEBIBYTE) + "\U0001f600"), 2, 250),
+    "the same in a raw cell": (lambda: cleaned(new_raw_cell, "'" * (15 * MEBIBYTE) + "\U0001f600"), 2, 250),
+    "a notebook of many cells": (
+        lambda: refused(b'{"nbformat":4,"cells":[' + b"{}," * (15 * MEBIBYTE) + b"{}]}"), 2, 160
+    ),
+    "braces in a text that is filled in": (lambda: introspects(['"' + "{" * 190_000 + '".format(1)']), 1, 32),
+    "much code in many functions": (
+        lambda: what_hides_it("f", [
+            "\n".join(f"{' ' * n}def {'g' if n else 'f'}():" for n in range(98)) + "\n" + " " * 98 + "a;" * 30_000
+        ]), 2, 160
+    ),
+    "long names of files": (
+        lambda: modules_beside(["1"] * 1_990, {f"{'a ' * 97}{n:03}.py": b"" for n in range(300)}), 1, 32
+    ),
 }  # fmt: skip
 
 
@@ -262,6 +306,50 @@ def test_what_is_repeated_in_all_texts_together_is_bounded():
     assert all("A" * 100 in cell.source for cell in notebook.cells)
     assert sum(len(cell.source) for cell in notebook.cells) < bounds.MOST_RENDERED + 8 * MEBIBYTE
     assert "<pre>" in notebook.cells[-1].source and "<a " in notebook.cells[0].source
+
+
+@pytest.mark.parametrize("digits", ["1" * 5_000, "0" * 5_000 + "92", "x" + "f" * 5_000])
+def test_a_reference_of_many_digits_costs_nothing_but_itself(digits):
+    output = nbformat.v4.new_output("display_data", {"text/latex": f"$&#{digits};href{{x}}{{y}}$"})
+    cells = [
+        new_markdown_cell(f"&#{digits}"),
+        new_code_cell(outputs=[output]),
+        new_markdown_cell("*z*"),
+    ]
+    notebook = new_notebook(cells=cells)
+    Sanitize().preprocess(notebook, {})
+    assert "<em>z</em>" in notebook.cells[2].source
+    # a browser reads any number of digits, and a backslash begins a command
+    assert ("text/latex" in notebook.cells[1].outputs[0].data) == (not digits.endswith("92"))
+
+
+def test_what_cannot_be_cleaned_at_all_costs_nothing_but_itself(monkeypatch):
+    def fail(_html):
+        raise ValueError
+
+    monkeypatch.setattr(sanitize, "formula_acts", fail)
+    code = new_code_cell(outputs=[nbformat.v4.new_output("display_data", {"text/html": "<b>x"})])
+    notebook = new_notebook(cells=[new_markdown_cell("a"), code])
+    Sanitize().preprocess(notebook, {})
+    assert notebook.cells[0].source == TOO_MUCH
+    assert notebook.cells[1].outputs[0].text == TOO_SLOW
+
+
+def test_html_that_grows_is_shown_as_it_was_typed_and_what_people_write_is_not():
+    many = "<p>" + "".join(f"<i a={n}>" for n in range(1_000)) + "<p>x" * 1_000
+    assert sanitize.clean(many).startswith("<pre>&lt;p&gt;&lt;i a=0&gt;")
+    plain = "<p>a <code>b</code> <em>c</em> <strong>d</strong></p>" * 1_500
+    assert sanitize.clean(plain) == plain
+    links = '<p><a href="https://e.org">b</a></p>' * 2_000
+    assert sanitize.clean(links).count("<a ") == 2_000
+
+
+@pytest.mark.parametrize("make", [new_markdown_cell, new_raw_cell])
+def test_the_beginning_of_a_long_text_is_shown(make):
+    shown = cleaned(make, "a" * bounds.LONGEST_TEXT + "zzz")
+    assert "a" * bounds.LONGEST_TEXT in shown
+    assert "zzz" not in shown
+    assert TOO_LONG[1:-1] in shown
 
 
 def test_python_alone_is_coloured():
@@ -393,3 +481,32 @@ def test_a_page_has_no_room_for_what_takes_too_long(monkeypatch):
     assert room.make(lambda source: f"<p>{source}</p>", "quick") == "<p>quick</p>"
     assert room.make(lambda source: busy(5) or source, "slow") == NO_ROOM
     assert room.make(lambda source: f"<p>{source}</p>", "quick") == ""
+
+
+def test_stages_that_share_their_time_have_none_once_it_is_used_up():
+    time_left = Allowance(0.3)
+    assert time_left.spent_on(lambda: busy(0.1) or "done", "not done") == "done"
+    assert time_left.spent_on(lambda: busy(5) or "done", "not done") == "not done"
+    assert time_left.spent_on(lambda: "done", "not done") == "not done"
+    assert introspects(["x = 1"], time=time_left) == UNREAD
+    assert introspects(["x = 1"], time=Allowance(5)) == ""
+
+
+def test_a_cell_of_more_statements_than_are_read_defines_nothing():
+    many = "from x import " + ",".join(["a"] * (bounds.MOST_STATEMENTS + 1))
+    assert set(Definitions.of((many, "b = 1")).statements) == {"b"}
+    half = f"from x import {','.join(['a'] * (bounds.MOST_STATEMENTS // 2 + 1))}"
+    assert set(Definitions.of((half, f"{half}\nb = 1")).statements) == {"a"}
+
+
+def test_what_is_no_name_is_looked_for_nowhere(monkeypatch):
+    monkeypatch.setattr("autograder.checks.missing.statements_of", lambda _: pytest.fail("read"))
+    stopped = StoppedCell("1/0\nx = 1", "ZeroDivisionError: x", "1/0")
+    assert why_not_there("", Surroundings((stopped,))) == ""
+
+
+def test_a_sum_of_many_pieces_is_no_error_of_ours():
+    deep = "1+" * 2_900 + "1"
+    assert what_hides_it("f", [f"def f():\n return {deep}"]) == ""
+    stopped = StoppedCell(f"1/0\nx = {deep}", "ZeroDivisionError: x", "1/0")
+    assert why_not_there("x", Surroundings((stopped,))) == ""
